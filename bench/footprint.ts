@@ -8,10 +8,12 @@ export interface Footprint {
 }
 
 /** Samples memory from now on; the function tells. It loads nothing, for what it loads would be measured too. */
-export function watchFootprint (everyMs: number): () => Footprint {
+export function watchFootprint(everyMs: number): () => Footprint {
   let rssPeak = 0
   let cpu = process.cpuUsage()
-  setInterval(() => { rssPeak = Math.max(rssPeak, process.memoryUsage.rss()) }, everyMs)
+  setInterval(() => {
+    rssPeak = Math.max(rssPeak, process.memoryUsage.rss())
+  }, everyMs)
   return () => {
     const rss = process.memoryUsage.rss()
     const { user, system } = process.cpuUsage(cpu)

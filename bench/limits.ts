@@ -14,22 +14,31 @@ import type { AttemptStore } from '../lib/ports/attempt-store.ts'
 import { redisClient } from './rounds.ts'
 import { type HttpBenchmark, listen, type LoadedRequest, type Subject } from './subject.ts'
 
-/** So many people, each from an address of their own: no limit refuses, and every counter holds a handful of attempts. */
+/**
+ * So many people, each from an address of their own: no limit refuses, and every counter holds a handful of attempts.
+ */
 const PEOPLE = 5000
 const WINDOW_MS = 1000
 const MAX = 200
 
 const requests: LoadedRequest[] = Array.from({ length: PEOPLE }, (_none, index) => ({
-  method: 'GET', path: '/', headers: { 'x-forwarded-for': `192.0.${index >> 8}.${index & 255}`, 'x-user': `user-${index}` }, body: ''
+  method: 'GET',
+  path: '/',
+  headers: { 'x-forwarded-for': `192.0.${index >> 8}.${index & 255}`, 'x-user': `user-${index}` },
+  body: ''
 }))
 const userOf = (request: FastifyRequest): string => String(request.headers['x-user'])
 /** The three that are counted under, as a host has them at hand. */
-const KEYS: ReadonlyArray<(request: FastifyRequest) => string> = [(request) => request.ip, userOf, (request) => `${request.ip} ${userOf(request)}`]
+const KEYS: ReadonlyArray<(request: FastifyRequest) => string> = [
+  (request) => request.ip,
+  userOf,
+  (request) => `${request.ip} ${userOf(request)}`
+]
 
 type Count = (request: FastifyRequest) => Promise<unknown>
 
 /** The handler waits for the count, as ours do. */
-async function subject (countOn: (app: FastifyInstance) => Promise<Count | null>): Promise<Subject> {
+async function subject(countOn: (app: FastifyInstance) => Promise<Count | null>): Promise<Subject> {
   const app = Fastify({ trustProxy: true }) as unknown as FastifyInstance
   const count = await countOn(app)
   if (count === null) app.get('/', async () => ({ hello: 'world' }))
@@ -43,9 +52,18 @@ async function subject (countOn: (app: FastifyInstance) => Promise<Count | null>
 }
 
 /** As the plugin does it: the store behind what survives its outages, and @fastify/rate-limit in front. */
-async function ours (store: AttemptStore): Promise<Subject> {
+async function ours(store: AttemptStore): Promise<Subject> {
   const random = systemRandom()
-  const surviving = surviveOutages({ store, localStore: memoryAttemptStore({ clock: systemClock }), onStoreError: 'deny', clock: systemClock, onDegraded (error) { throw error }, onRecovered () {} })
+  const surviving = surviveOutages({
+    store,
+    localStore: memoryAttemptStore({ clock: systemClock }),
+    onStoreError: 'deny',
+    clock: systemClock,
+    onDegraded(error) {
+      throw error
+    },
+    onRecovered() {}
+  })
   const limiter = await createAttemptLimiter(surviving)
   return await subject(async () => async (request) => {
     const { ip } = request
@@ -60,10 +78,16 @@ async function ours (store: AttemptStore): Promise<Subject> {
 }
 
 /** Its own store; it counts one key a call. */
-async function fastifyRateLimit (redis?: Redis): Promise<Subject> {
+async function fastifyRateLimit(redis?: Redis): Promise<Subject> {
   return await subject(async (app) => {
     await app.register(rateLimit, { global: false, ...(redis === undefined ? { cache: 3 * PEOPLE } : { redis }) })
-    const checks = KEYS.map((keyGenerator, index) => app.createRateLimit({ max: MAX, timeWindow: WINDOW_MS, keyGenerator: (request) => `${index} ${keyGenerator(request)}` }))
+    const checks = KEYS.map((keyGenerator, index) =>
+      app.createRateLimit({
+        max: MAX,
+        timeWindow: WINDOW_MS,
+        keyGenerator: (request) => `${index} ${keyGenerator(request)}`
+      })
+    )
     return async (request) => {
       for (const result of await Promise.all(checks.map(async (check) => await check(request)))) {
         if (!result.isAllowed && result.isExceeded) throw new Error('refused')
@@ -72,14 +96,20 @@ async function fastifyRateLimit (redis?: Redis): Promise<Subject> {
   })
 }
 
-async function flexible (redis?: Redis): Promise<Subject> {
+async function flexible(redis?: Redis): Promise<Subject> {
   const limiters = KEYS.map((_key, index) => {
     const options = { keyPrefix: `flexible-${index}`, points: MAX, duration: WINDOW_MS / 1000 }
-    return redis === undefined ? new RateLimiterMemory(options) : new RateLimiterRedis({ ...options, storeClient: redis, useRedisPackage: false })
+    return redis === undefined
+      ? new RateLimiterMemory(options)
+      : new RateLimiterRedis({ ...options, storeClient: redis, useRedisPackage: false })
   })
-  return await subject(async () => async (request) => await Promise.all(limiters.map(async (limiter, index) => await limiter.consume((KEYS[index] as typeof userOf)(request)))))
+  return await subject(
+    async () => async (request) =>
+      await Promise.all(
+        limiters.map(async (limiter, index) => await limiter.consume((KEYS[index] as typeof userOf)(request)))
+      )
+  )
 }
-
 
 /** An attempt that counts towards three limits at once: the address, the account and the pair of both. */
 export const limits: HttpBenchmark = {
@@ -90,7 +120,10 @@ export const limits: HttpBenchmark = {
   subjects: {
     'bare route': { start: async () => await subject(async () => null) },
     'three limits, memory': { start: async () => await ours(memoryAttemptStore({ clock: systemClock })), goal: 1.15 },
-    'three limits, Redis': { start: async () => await ours(redisAttemptStore(sharedConnection(redisClient()))), goal: 1.25 },
+    'three limits, Redis': {
+      start: async () => await ours(redisAttemptStore(sharedConnection(redisClient()))),
+      goal: 1.25
+    },
     'rate-limiter-flexible, memory': { start: async () => await flexible() },
     'rate-limiter-flexible, Redis': { start: async () => await flexible(redisClient()) },
     '@fastify/rate-limit, memory': { start: async () => await fastifyRateLimit() },

@@ -13,7 +13,8 @@ export const mint: Bench = async ({ quick }) => {
   const random = systemRandom()
   const ways: Record<string, () => string> = {
     'pooled randomness, one-shot hash (ours)': () => digest(random.secret()),
-    'randomBytes and createHash': () => createHash('sha256').update(randomBytes(32).toString('base64url')).digest('base64url')
+    'randomBytes and createHash': () =>
+      createHash('sha256').update(randomBytes(32).toString('base64url')).digest('base64url')
   }
   const found = Object.fromEntries(Object.keys(ways).map((name): [string, number[]] => [name, []]))
   let length = 0
@@ -32,9 +33,16 @@ export const mint: Bench = async ({ quick }) => {
   return {
     title: 'an opaque token with its digest',
     method: `${rounds} rounds of ${count} each, medians of CPU.`,
-    tables: [{
-      columns: ['', 'µs', 'ratio', 'goal'],
-      rows: Object.entries(found).map(([name, values]) => [name, median(values).toFixed(2), median(values.map((value, round) => value / (naive[round] ?? Number.NaN))).toFixed(2), values === ours ? GOAL : ''])
-    }]
+    tables: [
+      {
+        columns: ['', 'µs', 'ratio', 'goal'],
+        rows: Object.entries(found).map(([name, values]) => [
+          name,
+          median(values).toFixed(2),
+          median(values.map((value, round) => value / (naive[round] ?? Number.NaN))).toFixed(2),
+          values === ours ? GOAL : ''
+        ])
+      }
+    ]
   }
 }

@@ -19,62 +19,101 @@ const page = join(root, 'docs/performance.md')
 
 /** Whose version may change a figure. */
 const PACKAGES = [
-  'fastify', '@fastify/jwt', '@fastify/rate-limit', 'argon2', '@node-rs/argon2', 'ioredis', 'better-auth', 'oidc-provider', 'rate-limiter-flexible',
-  'express', 'express-oauth2-jwt-bearer'
+  'fastify',
+  '@fastify/jwt',
+  '@fastify/rate-limit',
+  'argon2',
+  '@node-rs/argon2',
+  'ioredis',
+  'better-auth',
+  'oidc-provider',
+  'rate-limiter-flexible',
+  'express',
+  'express-oauth2-jwt-bearer'
 ]
 
-export function saveReport (name: string, report: Report): void {
+export function saveReport(name: string, report: Report): void {
   const kept: Kept = { ...report, machine: machine(), versions: versions() }
   mkdirSync(results, { recursive: true })
   writeFileSync(join(results, `${name}.json`), `${JSON.stringify(kept, null, 1)}\n`)
 }
 
-export function writePage (): void {
+export function writePage(): void {
   const kept = readKept(results)
   mkdirSync(join(root, 'docs/performance'), { recursive: true })
   for (const report of kept.values()) {
-    for (const chart of report.charts ?? []) writeFileSync(join(root, 'docs/performance', `${chart.name}.svg`), drawing(chart))
+    for (const chart of report.charts ?? [])
+      writeFileSync(join(root, 'docs/performance', `${chart.name}.svg`), drawing(chart))
   }
   writeFileSync(page, performancePage(kept))
 }
 
-export function readKept (directory: string): Map<string, Kept> {
+export function readKept(directory: string): Map<string, Kept> {
   if (!existsSync(directory)) return new Map()
-  return new Map(readdirSync(directory).sort().map((file) => [file.replace('.json', ''), JSON.parse(readFileSync(join(directory, file), 'utf8')) as Kept]))
+  return new Map(
+    readdirSync(directory)
+      .sort()
+      .map((file) => [file.replace('.json', ''), JSON.parse(readFileSync(join(directory, file), 'utf8')) as Kept])
+  )
 }
 
 /** The whole page; a test holds it to what was kept. */
-export function performancePage (kept: ReadonlyMap<string, Kept>): string {
+export function performancePage(kept: ReadonlyMap<string, Kept>): string {
   const [first] = kept.values()
   const sections = Object.entries(SECTIONS).flatMap(([name, { heading, before, after }]) => {
     const report = kept.get(name)
     if (report === undefined) return []
-    return [`## ${heading}`, before, `\`npm run bench -- ${name}\`. ${report.method}`, ...report.tables.map(markdownTable), ...(report.charts ?? []).map(({ name: file, title }) => `![${title}](performance/${file}.svg)`), after]
+    return [
+      `## ${heading}`,
+      before,
+      `\`npm run bench -- ${name}\`. ${report.method}`,
+      ...report.tables.map(markdownTable),
+      ...(report.charts ?? []).map(({ name: file, title }) => `![${title}](performance/${file}.svg)`),
+      after
+    ]
   })
   const head = [
     '# Performance',
     '<!-- Made by `npm run bench -- --save`; the text stands in bench/sections.ts. -->',
-    'What the plugin costs, beside what the machine can do and beside what others do. Every figure is a ratio from one run in which all took turns, and `npm run bench` makes them all again (`npm run bench -- NAME` one of them). CPU per request is the figure to go by; requests per second depend on what else the machine does.',
+    'What the plugin costs, beside what the machine can do and beside what others do. Every ' +
+      'figure is a ratio from one run in which all took turns, and `npm run bench` makes them ' +
+      'all again (`npm run bench -- NAME` one of them). CPU per request is the figure to go by; ' +
+      'requests per second depend on what else the machine does.',
     first === undefined ? '' : `Measured on ${first.machine}. Versions: ${first.versions}.`
   ]
   return `${[...head, ...sections].filter((part) => part !== '').join('\n\n')}\n`
 }
 
-function markdownTable ({ title, columns, rows }: Table): string {
+function markdownTable({ title, columns, rows }: Table): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-  const text = [line(columns), line(columns.map((_column, index) => index === 0 ? '---' : '---:')), ...rows.map((row) => line(row.map((cell) => show(cell).replaceAll('|', '\\|'))))].join('\n')
+  const text = [
+    line(columns),
+    line(columns.map((_column, index) => (index === 0 ? '---' : '---:'))),
+    ...rows.map((row) => line(row.map((cell) => show(cell).replaceAll('|', '\\|'))))
+  ].join('\n')
   return title === undefined ? text : `${title}:\n\n${text}`
 }
 
-function machine (): string {
+function machine(): string {
   const [cpu] = cpus()
-  return `${cpus().length} cores of ${cpu?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release().split('-')[0]}`
+  return (
+    `${cpus().length} cores of ${cpu?.model.trim() ?? 'unknown'}, ` +
+    `${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release().split('-')[0]}`
+  )
 }
 
-function versions (): string {
+function versions(): string {
   const require = createRequire(join(root, 'package.json'))
   const installed = PACKAGES.map((name) => {
-    const { version } = JSON.parse(readFileSync(require.resolve.paths(name)?.map((path) => join(path, name, 'package.json')).find(existsSync) ?? '', 'utf8')) as { version: string }
+    const { version } = JSON.parse(
+      readFileSync(
+        require.resolve
+          .paths(name)
+          ?.map((path) => join(path, name, 'package.json'))
+          .find(existsSync) ?? '',
+        'utf8'
+      )
+    ) as { version: string }
     return `${name} ${version}`
   })
   return [`Node.js ${process.version.slice(1)}`, ...installed].join(', ')

@@ -1,11 +1,11 @@
 /** Under `--quick` a benchmark does as little as shows that it runs. Its processes hear of it by the environment. */
 const QUICK = 'BENCH_QUICK'
 
-export function beQuick (): void {
+export function beQuick(): void {
   process.env[QUICK] = '1'
 }
 
 export const isQuick = (): boolean => process.env[QUICK] === '1'
 
 /** So many; under `--quick` a hundred at the most. */
-export const some = (count: number): number => isQuick() ? Math.min(count, 100) : count
+export const some = (count: number): number => (isQuick() ? Math.min(count, 100) : count)

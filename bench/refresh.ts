@@ -8,33 +8,70 @@ const CONNECTIONS = 50
 const secret = 'a secret of at least 32 characters, used for nothing else'
 const KEYS: Record<string, NonNullable<AuthorityOptions['keys']>> = {
   HS256: { secret },
-  ES256: [{ ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'es' }]
+  ES256: [
+    {
+      ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+      alg: 'ES256',
+      kid: 'es'
+    }
+  ]
 }
 
 /** With the limits that it has by default. */
-async function ours (alg: string, options: Partial<AuthorityOptions> = {}): Promise<{ app: FastifyInstance, tokens: string[] }> {
+async function ours(
+  alg: string,
+  options: Partial<AuthorityOptions> = {}
+): Promise<{ app: FastifyInstance; tokens: string[] }> {
   const app = Fastify() as unknown as FastifyInstance
-  const users = memoryUserStore(Array.from({ length: CONNECTIONS }, (_none, index) => ({ id: `u${index}`, username: `user-${index}`, passwordHash: null })))
-  await app.register(authPlugin, { issuer: 'http://localhost', secret, users, keys: KEYS[alg] as NonNullable<AuthorityOptions['keys']>, ...options })
+  const users = memoryUserStore(
+    Array.from({ length: CONNECTIONS }, (_none, index) => ({
+      id: `u${index}`,
+      username: `user-${index}`,
+      passwordHash: null
+    }))
+  )
+  await app.register(authPlugin, {
+    issuer: 'http://localhost',
+    secret,
+    users,
+    keys: KEYS[alg] as NonNullable<AuthorityOptions['keys']>,
+    ...options
+  })
   await app.ready()
   const tokens: string[] = []
-  for (let index = 0; index < CONNECTIONS; index++) tokens.push((await app.authority.issueTokens(`u${index}`)).refresh_token ?? '')
+  for (let index = 0; index < CONNECTIONS; index++)
+    tokens.push((await app.authority.issueTokens(`u${index}`)).refresh_token ?? '')
   return { app, tokens }
 }
-const refreshOf = (token: string): LoadedRequest => ({ method: 'POST', path: '/auth/refresh', headers: bearer(token), body: '' })
-const rotation = (path: string): LoadedRequest => ({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ grant_type: 'refresh_token', refresh_token: '%TOKEN%' }) })
+const refreshOf = (token: string): LoadedRequest => ({
+  method: 'POST',
+  path: '/auth/refresh',
+  headers: bearer(token),
+  body: ''
+})
+const rotation = (path: string): LoadedRequest => ({
+  method: 'POST',
+  path,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ grant_type: 'refresh_token', refresh_token: '%TOKEN%' })
+})
 
-async function refresh (alg: string, options?: Partial<AuthorityOptions>): Promise<Subject> {
+async function refresh(alg: string, options?: Partial<AuthorityOptions>): Promise<Subject> {
   const { app, tokens } = await ours(alg, options)
   return { port: await listen(app), requests: tokens.map(refreshOf), status: 200 }
 }
-async function rotate (alg: string, options?: Partial<AuthorityOptions>): Promise<Subject> {
+async function rotate(alg: string, options?: Partial<AuthorityOptions>): Promise<Subject> {
   const { app, tokens } = await ours(alg, options)
-  return { port: await listen(app), requests: [rotation('/auth/token')], status: 200, follow: { member: 'refresh_token', tokens } }
+  return {
+    port: await listen(app),
+    requests: [rotation('/auth/token')],
+    status: 200,
+    follow: { member: 'refresh_token', tokens }
+  }
 }
 
 /** Gets and gives the bytes that a refresh does, and does nothing else. */
-async function echo (kind: 'refresh' | 'rotation', alg: string): Promise<Subject> {
+async function echo(kind: 'refresh' | 'rotation', alg: string): Promise<Subject> {
   const { app: other, tokens } = await ours(alg)
   const request = kind === 'refresh' ? refreshOf(tokens[0] ?? '') : rotation('/auth/token')
   const { method, path, headers, body } = request
@@ -43,19 +80,32 @@ async function echo (kind: 'refresh' | 'rotation', alg: string): Promise<Subject
   await other.close()
   const app = Fastify() as unknown as FastifyInstance
   app.post(path, async () => answer)
-  return { port: await listen(app), requests: kind === 'refresh' ? tokens.map(refreshOf) : [request], status: 200, ...(kind === 'refresh' ? {} : { follow: { member: 'refresh_token', tokens } }) }
+  return {
+    port: await listen(app),
+    requests: kind === 'refresh' ? tokens.map(refreshOf) : [request],
+    status: 200,
+    ...(kind === 'refresh' ? {} : { follow: { member: 'refresh_token', tokens } })
+  }
 }
 
 const onRedis = async (run: typeof refresh, alg: string): Promise<Subject> => await run(alg, { redis: redisClient() })
 
-function groupOf (alg: string, goal: number): Record<string, Entry> {
+function groupOf(alg: string, goal: number): Record<string, Entry> {
   return {
     [`POST echo, refresh ${alg}`]: { start: async () => await echo('refresh', alg) },
     [`refresh ${alg}`]: { start: async () => await refresh(alg), against: `POST echo, refresh ${alg}`, goal },
-    [`refresh ${alg} on Redis`]: { start: async () => await onRedis(refresh, alg), against: `refresh ${alg}`, goal: 1.15 },
+    [`refresh ${alg} on Redis`]: {
+      start: async () => await onRedis(refresh, alg),
+      against: `refresh ${alg}`,
+      goal: 1.15
+    },
     [`POST echo, rotation ${alg}`]: { start: async () => await echo('rotation', alg) },
     [`rotation ${alg}`]: { start: async () => await rotate(alg), against: `POST echo, rotation ${alg}`, goal },
-    [`rotation ${alg} on Redis`]: { start: async () => await onRedis(rotate, alg), against: `rotation ${alg}`, goal: 1.15 }
+    [`rotation ${alg} on Redis`]: {
+      start: async () => await onRedis(rotate, alg),
+      against: `rotation ${alg}`,
+      goal: 1.15
+    }
   }
 }
 
@@ -68,8 +118,18 @@ export const refreshing: HttpBenchmark = {
   subjects: {
     ...groupOf('HS256', 1.8),
     ...groupOf('ES256', 4),
-    'oidc-provider, refresh grant': { start: async () => await (await import('./peers/oidc-provider.ts')).oidcProviderRefresh(CONNECTIONS), against: 'POST echo, rotation HS256' },
-    'rotation HS256 beside oidc-provider': { start: async () => await rotate('HS256'), against: 'oidc-provider, refresh grant', goal: 0.2 },
-    'better-auth, get-session': { start: async () => await (await import('./peers/better-auth.ts')).betterAuthSession(), against: 'POST echo, refresh HS256' }
+    'oidc-provider, refresh grant': {
+      start: async () => await (await import('./peers/oidc-provider.ts')).oidcProviderRefresh(CONNECTIONS),
+      against: 'POST echo, rotation HS256'
+    },
+    'rotation HS256 beside oidc-provider': {
+      start: async () => await rotate('HS256'),
+      against: 'oidc-provider, refresh grant',
+      goal: 0.2
+    },
+    'better-auth, get-session': {
+      start: async () => await (await import('./peers/better-auth.ts')).betterAuthSession(),
+      against: 'POST echo, refresh HS256'
+    }
   }
 }

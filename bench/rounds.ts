@@ -1,7 +1,7 @@
 /**
- * Servers beside each other: each is a process of its own and stays up, every round loads each for a moment, in changing order, so
- * that whatever else the machine does falls on all alike. CPU is the server process's own, with all its threads. A ratio is taken
- * inside a round, and the figure is the median of the rounds.
+ * Servers beside each other: each is a process of its own and stays up, every round loads each for a moment, in
+ * changing order, so that whatever else the machine does falls on all alike. CPU is the server process's own, with all
+ * its threads. A ratio is taken inside a round, and the figure is the median of the rounds.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,10 @@ import type { HttpBenchmark, Subject } from './subject.ts'
 
 const ROUNDS = 7
 
-/** Whether a server runs shows in this process too, which is started already. The first of all shows under `--quick` that it does in a child. */
+/**
+ * Whether a server runs shows in this process too, which is started already. The first of all shows under `--quick`
+ * that it does in a child.
+ */
 let hasStarted = false
 
 const REDIS_URL = 'BENCH_REDIS_URL'
@@ -29,15 +32,18 @@ interface Server {
 }
 
 /** `entry`: the file that answers `serve(benchmark, subject)` in the child. */
-export async function compare (name: string, benchmark: HttpBenchmark, { quick, args }: BenchOptions): Promise<Report> {
+export async function compare(name: string, benchmark: HttpBenchmark, { quick, args }: BenchOptions): Promise<Report> {
   const rounds = quick ? 1 : ROUNDS
   const shotMs = quick ? 5 : benchmark.shotMs
-  const chosen = Object.keys(benchmark.subjects).filter((subject, index) => args.length === 0 || index === 0 || args.some((part) => subject.includes(part)))
+  const chosen = Object.keys(benchmark.subjects).filter(
+    (subject, index) => args.length === 0 || index === 0 || args.some((part) => subject.includes(part))
+  )
   const servers: Server[] = []
   const redis = benchmark.redis === true ? await startRedis() : null
   if (redis !== null) process.env[REDIS_URL] = redis.url
   try {
-    for (const subject of chosen) servers.push(await (quick && hasStarted ? startHere : start)(name, subject, benchmark))
+    for (const subject of chosen)
+      servers.push(await (quick && hasStarted ? startHere : start)(name, subject, benchmark))
     if (!quick) for (const { load } of servers) await load.run(Math.max(1500, shotMs))
     for (let round = 0; round < rounds; round++) {
       for (const server of round % 2 === 0 ? servers : servers.toReversed()) await shoot(server, shotMs)
@@ -51,12 +57,19 @@ export async function compare (name: string, benchmark: HttpBenchmark, { quick, 
   }
   return {
     title: benchmark.title,
-    method: `${rounds} rounds of ${shotMs} ms, ${benchmark.concurrency} connections; CPU of the server's process per request; ratios inside a round, medians.`,
-    tables: [{ columns: ['', 'CPU µs', 'CPU ratio', 'least to most', 'goal', 'requests/s', 'ratio'], rows: servers.map((server) => row(server, servers, benchmark)) }]
+    method:
+      `${rounds} rounds of ${shotMs} ms, ${benchmark.concurrency} connections; CPU of the ` +
+      `server's process per request; ratios inside a round, medians.`,
+    tables: [
+      {
+        columns: ['', 'CPU µs', 'CPU ratio', 'least to most', 'goal', 'requests/s', 'ratio'],
+        rows: servers.map((server) => row(server, servers, benchmark))
+      }
+    ]
   }
 }
 
-async function shoot (server: Server, shotMs: number): Promise<void> {
+async function shoot(server: Server, shotMs: number): Promise<void> {
   const before = await server.usage()
   const started = performance.now()
   const requests = await server.load.run(shotMs)
@@ -66,58 +79,84 @@ async function shoot (server: Server, shotMs: number): Promise<void> {
   server.perSecond.push(requests / seconds)
 }
 
-function row (server: Server, servers: readonly Server[], { subjects }: HttpBenchmark): Cell[] {
+function row(server: Server, servers: readonly Server[], { subjects }: HttpBenchmark): Cell[] {
   const entry = subjects[server.name]
   const base = servers.find(({ name }) => name === entry?.against) ?? servers[0] ?? server
   const ratios = server.cpu.map((cpu, round) => cpu / (base.cpu[round] ?? Number.NaN))
   const speeds = server.perSecond.map((perSecond, round) => perSecond / (base.perSecond[round] ?? Number.NaN))
   const against = base === servers[0] ? '' : ` (÷ ${base.name})`
   return [
-    `${server.name}${against}`, median(server.cpu), median(ratios).toFixed(2),
-    `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`, entry?.goal === undefined ? '' : `≤ ${entry.goal.toFixed(2)}`,
-    Math.round(median(server.perSecond)), median(speeds).toFixed(2)
+    `${server.name}${against}`,
+    median(server.cpu),
+    median(ratios).toFixed(2),
+    `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`,
+    entry?.goal === undefined ? '' : `≤ ${entry.goal.toFixed(2)}`,
+    Math.round(median(server.perSecond)),
+    median(speeds).toFixed(2)
   ]
 }
 
-async function start (name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
+async function start(name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
   hasStarted = true
   const run = new URL(`./run${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
   const child = fork(fileURLToPath(run), ['serve', name, subject], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const load = await connectLoad(await answer<Subject>(child), benchmark)
-  return { name: subject, load, usage: async () => await ask<NodeJS.CpuUsage>(child, 'usage'), end () { child.kill() }, cpu: [], perSecond: [] }
+  return {
+    name: subject,
+    load,
+    usage: async () => await ask<NodeJS.CpuUsage>(child, 'usage'),
+    end() {
+      child.kill()
+    },
+    cpu: [],
+    perSecond: []
+  }
 }
 
 /** It stays until the process ends. */
-async function startHere (name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
+async function startHere(name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
   const entry = benchmark.subjects[subject]
   if (entry === undefined) throw new Error(`${name} has no subject ${subject}`)
-  return { name: subject, load: await connectLoad(await entry.start(), benchmark), usage: async () => process.cpuUsage(), end () {}, cpu: [], perSecond: [] }
+  return {
+    name: subject,
+    load: await connectLoad(await entry.start(), benchmark),
+    usage: async () => process.cpuUsage(),
+    end() {},
+    cpu: [],
+    perSecond: []
+  }
 }
 
 /** In the child: starts the server and then tells what the process has used, whenever it is asked. */
-export async function serveInChild (benchmark: HttpBenchmark, subject: string): Promise<void> {
-  process.on('disconnect', () => { process.exit() })
-  process.on('message', () => { process.send?.(process.cpuUsage()) })
+export async function serveInChild(benchmark: HttpBenchmark, subject: string): Promise<void> {
+  process.on('disconnect', () => {
+    process.exit()
+  })
+  process.on('message', () => {
+    process.send?.(process.cpuUsage())
+  })
   process.send?.(await benchmark.subjects[subject]?.start())
 }
 
 /** A client of the server that the benchmark has started for all its subjects. */
-export function redisClient (): Redis {
+export function redisClient(): Redis {
   const client = new Redis(process.env[REDIS_URL] ?? '')
   // The server may end before its clients.
   client.on('error', () => {})
   return client
 }
 
-async function ask<T> (child: ChildProcess, what: string): Promise<T> {
+async function ask<T>(child: ChildProcess, what: string): Promise<T> {
   const answered = answer<T>(child)
   child.send(what)
   return await answered
 }
 
-async function answer<T> (child: ChildProcess): Promise<T> {
+async function answer<T>(child: ChildProcess): Promise<T> {
   return await new Promise((resolve, reject) => {
-    const stopped = (code: number | null): void => { reject(new Error(`the server stopped with code ${code}`)) }
+    const stopped = (code: number | null): void => {
+      reject(new Error(`the server stopped with code ${code}`))
+    }
     child.once('exit', stopped).once('message', (message) => {
       child.off('exit', stopped)
       resolve(message as T)

@@ -1,6 +1,6 @@
 /**
- * `npm run bench` runs every benchmark, `npm run bench -- NAME` one; `--quick` gives each a moment only, `--save` keeps what was
- * found for docs/performance.md.
+ * `npm run bench` runs every benchmark, `npm run bench -- NAME` one; `--quick` gives each a moment only, `--save` keeps
+ * what was found for docs/performance.md.
  */
 import { flood } from './flood/run.ts'
 import { growth } from './growth/run.ts'
@@ -20,7 +20,14 @@ import { signIn } from './sign-in.ts'
 import type { HttpBenchmark } from './subject.ts'
 
 /** Servers under the same load. */
-const HTTP: Record<string, HttpBenchmark> = { 'protected-route': protectedRoute, 'unseen-token': unseenToken, refusals, 'sign-in': signIn, refresh: refreshing, limits }
+const HTTP: Record<string, HttpBenchmark> = {
+  'protected-route': protectedRoute,
+  'unseen-token': unseenToken,
+  refusals,
+  'sign-in': signIn,
+  refresh: refreshing,
+  limits
+}
 /** Those with a shape of their own. */
 const OTHERS: Record<string, Bench> = { flood, growth, memory, start, mint, 'round-trips': roundTrips }
 
@@ -32,7 +39,12 @@ if (name === 'serve') {
   const words = process.argv.slice(2).filter((word) => !word.startsWith('--'))
   const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))
   if (flags.includes('--quick')) beQuick()
-  const benches: Record<string, Bench> = { ...Object.fromEntries(Object.entries(HTTP).map(([key, benchmark]) => [key, async (options) => await compare(key, benchmark, options)])), ...OTHERS }
+  const benches: Record<string, Bench> = {
+    ...Object.fromEntries(
+      Object.entries(HTTP).map(([key, benchmark]) => [key, async (options) => await compare(key, benchmark, options)])
+    ),
+    ...OTHERS
+  }
   const chosen = words[0] === undefined ? Object.keys(benches) : [words[0]]
   if (chosen.some((key) => benches[key] === undefined)) {
     console.error(`usage: npm run bench -- [${Object.keys(benches).join(' | ')}] [--quick] [--save]`)

@@ -13,19 +13,22 @@ const request = {
   body: JSON.stringify({ grant_type: 'password', username: 'ann', password: PASSWORD })
 } as const
 
-async function storedHash (): Promise<string> {
+async function storedHash(): Promise<string> {
   return await argon2Hasher().hash(PASSWORD, PARAMETERS)
 }
 
 /** The library's own call in a bare route: as many at once as come, which is the pool's four, or `atOnce`. */
-async function raw (library: Library, atOnce = Number.POSITIVE_INFINITY): Promise<Subject> {
+async function raw(library: Library, atOnce = Number.POSITIVE_INFINITY): Promise<Subject> {
   const app = Fastify() as unknown as FastifyInstance
   const stored = await storedHash()
   const verify = await rawVerify(library)
   const waiting: Array<() => void> = []
   let running = 0
   app.post<{ Body: { password: string } }>('/auth/token', async ({ body }) => {
-    if (running >= atOnce) await new Promise<void>((resolve) => { waiting.push(resolve) })
+    if (running >= atOnce)
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+      })
     else running++
     const matches = await verify(stored, body.password)
     const next = waiting.shift()
@@ -37,10 +40,15 @@ async function raw (library: Library, atOnce = Number.POSITIVE_INFINITY): Promis
 }
 
 /** All by default but the limits, which one address would soon reach. */
-async function ours (library: Library): Promise<Subject> {
+async function ours(library: Library): Promise<Subject> {
   const app = Fastify() as unknown as FastifyInstance
   const users = memoryUserStore([{ id: 'u1', username: 'ann', passwordHash: await storedHash() }])
-  await app.register(authPlugin, { issuer: 'http://localhost', users, rateLimit: false, password: { hasher: library === 'argon2' ? argon2Hasher() : nodeRsHasher() } })
+  await app.register(authPlugin, {
+    issuer: 'http://localhost',
+    users,
+    rateLimit: false,
+    password: { hasher: library === 'argon2' ? argon2Hasher() : nodeRsHasher() }
+  })
   return await serve(app, request)
 }
 
@@ -57,11 +65,19 @@ export const signIn: HttpBenchmark = {
     '@node-rs/argon2 in a bare route': { start: async () => await raw('@node-rs/argon2') },
     [atCores('@node-rs/argon2')]: { start: async () => await raw('@node-rs/argon2', CORES) },
     'POST /auth/token, nodeRsHasher()': { start: async () => await ours('@node-rs/argon2') },
-    'the same, CPU beside as many at once': { start: async () => await ours('@node-rs/argon2'), against: atCores('@node-rs/argon2'), goal: 1.05 },
+    'the same, CPU beside as many at once': {
+      start: async () => await ours('@node-rs/argon2'),
+      against: atCores('@node-rs/argon2'),
+      goal: 1.05
+    },
     'argon2 in a bare route': { start: async () => await raw('argon2') },
     [atCores('argon2')]: { start: async () => await raw('argon2', CORES), against: 'argon2 in a bare route' },
     'POST /auth/token, argon2Hasher()': { start: async () => await ours('argon2'), against: 'argon2 in a bare route' },
-    'the same, CPU beside as many at once ': { start: async () => await ours('argon2'), against: atCores('argon2'), goal: 1.05 },
+    'the same, CPU beside as many at once ': {
+      start: async () => await ours('argon2'),
+      against: atCores('argon2'),
+      goal: 1.05
+    },
     'better-auth sign-in/email (scrypt)': { start: betterAuthSignIn }
   }
 }

@@ -17,14 +17,14 @@ export interface Subject {
   /** What every answer must be. */
   status: number
   /**
-   * Each connection goes on with what its last answer had in this member of its JSON: in the next request it stands for `%TOKEN%`.
-   * Its first is `tokens[connection]`.
+   * Each connection goes on with what its last answer had in this member of its JSON: in the next request it stands for
+   * `%TOKEN%`. Its first is `tokens[connection]`.
    */
-  follow?: { member: string, tokens: string[] }
+  follow?: { member: string; tokens: string[] }
 }
 
 export interface Entry {
-  start (): Promise<Subject>
+  start(): Promise<Subject>
   /** What it is compared to; default: the first of all. */
   against?: string
   /** What the ratio of CPU to that is to be at the most. */
@@ -45,16 +45,20 @@ export interface HttpBenchmark {
   subjects: Record<string, Entry>
 }
 
-export async function listen (app: FastifyInstance): Promise<number> {
+export async function listen(app: FastifyInstance): Promise<number> {
   await app.listen({ port: 0, host: '127.0.0.1' })
   return (app.server.address() as AddressInfo).port
 }
 
 /** One request, over and over, that is answered 200. */
-export async function serve (app: FastifyInstance, request: Partial<LoadedRequest>): Promise<Subject> {
-  return { port: await listen(app), requests: [{ method: 'GET', path: '/', headers: {}, body: '', ...request }], status: 200 }
+export async function serve(app: FastifyInstance, request: Partial<LoadedRequest>): Promise<Subject> {
+  return {
+    port: await listen(app),
+    requests: [{ method: 'GET', path: '/', headers: {}, body: '', ...request }],
+    status: 200
+  }
 }
 
-export function bearer (token: string): Record<string, string> {
+export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` }
 }

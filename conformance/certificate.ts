@@ -11,25 +11,43 @@ const PASSPHRASE = 'conformance'
 
 export interface Certificate {
   /** For servers of Node. */
-  tls: { pfx: Buffer, passphrase: string }
+  tls: { pfx: Buffer; passphrase: string }
   pfxFile: string
   /** The certificate alone, for those who have to trust it. */
   pemFile: string
 }
 
 /** A new self-signed certificate for the front of the suite and for the provider, made with the JDK's own tool. */
-export function makeCertificate ({ directory, javaHome }: { directory: string, javaHome: string }): Certificate {
+export function makeCertificate({ directory, javaHome }: { directory: string; javaHome: string }): Certificate {
   const pfxFile = join(directory, 'certificate.p12')
   const pemFile = join(directory, 'certificate.pem')
   rmSync(pfxFile, { force: true })
   const keytool = (...args: string[]): void => {
-    execFileSync(join(javaHome, 'bin/keytool'), [...args, '-alias', 'conformance', '-keystore', pfxFile, '-storetype', 'PKCS12', '-storepass', PASSPHRASE], { stdio: 'pipe' })
+    execFileSync(
+      join(javaHome, 'bin/keytool'),
+      [...args, '-alias', 'conformance', '-keystore', pfxFile, '-storetype', 'PKCS12', '-storepass', PASSPHRASE],
+      { stdio: 'pipe' }
+    )
   }
-  keytool('-genkeypair', '-keyalg', 'RSA', '-keysize', '2048', '-validity', '7', '-dname', 'CN=localhost', '-ext', `san=dns:localhost,dns:${PROVIDER_NAME}`, '-ext', 'bc=ca:true')
+  keytool(
+    '-genkeypair',
+    '-keyalg',
+    'RSA',
+    '-keysize',
+    '2048',
+    '-validity',
+    '7',
+    '-dname',
+    'CN=localhost',
+    '-ext',
+    `san=dns:localhost,dns:${PROVIDER_NAME}`,
+    '-ext',
+    'bc=ca:true'
+  )
   keytool('-exportcert', '-rfc', '-file', pemFile)
   return { tls: tlsOf(pfxFile), pfxFile, pemFile }
 }
 
-export function tlsOf (pfxFile: string): Certificate['tls'] {
+export function tlsOf(pfxFile: string): Certificate['tls'] {
   return { pfx: readFileSync(pfxFile), passphrase: PASSPHRASE }
 }

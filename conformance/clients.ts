@@ -3,7 +3,10 @@ import type { Client } from '../lib/index.ts'
 /** The suite gives each alias its own callback address. */
 export const ALIAS = 'fastify-authority'
 
-/** The suite's clients by their place in its configuration. A client without a back-channel address hears of no sign-out. */
+/**
+ * The suite's clients by their place in its configuration. A client without a back-channel address hears of no
+ * sign-out.
+ */
 export const CREDENTIALS = {
   client: secretOf('suite'),
   ownClient: secretOf('suite-own'),
@@ -12,13 +15,16 @@ export const CREDENTIALS = {
   clientSecretPost: secretOf('suite-secret-post')
 }
 
-/** Where the library is a relying party, and the name of its connection to the suite. Nobody resolves the name: the suite asks nothing there. */
+/**
+ * Where the library is a relying party, and the name of its connection to the suite. Nobody resolves the name: the
+ * suite asks nothing there.
+ */
 export const RELYING_PARTY = 'https://relying-party.test'
 export const CONNECTION = 'suite'
 export const REDIRECT_URI = `${RELYING_PARTY}/auth/connect/${CONNECTION}/callback`
 
 /** How they are registered at the provider. */
-export function suiteClients (suiteUrl: string): Client[] {
+export function suiteClients(suiteUrl: string): Client[] {
   const address = (name: string): string => `${suiteUrl}/test/a/${ALIAS}/${name}`
   const common = {
     // Not the host's own, so that the consent page is part of what is tested. Most modules send no PKCE challenge.
@@ -31,15 +37,25 @@ export function suiteClients (suiteUrl: string): Client[] {
     { ...common, ...registered(CREDENTIALS.client) },
     { ...common, ...registered(CREDENTIALS.ownClient), firstParty: true },
     { ...common, ...registered(CREDENTIALS.backChannelClient), backchannelLogoutUri: address('backchannel_logout') },
-    { ...common, ...registered(CREDENTIALS.client2), redirectUris: [address('callback'), `${address('callback')}?dummy1=lorem&dummy2=ipsum`] },
+    {
+      ...common,
+      ...registered(CREDENTIALS.client2),
+      redirectUris: [address('callback'), `${address('callback')}?dummy1=lorem&dummy2=ipsum`]
+    },
     { ...common, ...registered(CREDENTIALS.clientSecretPost) }
   ]
 }
 
-function secretOf (clientId: string): { client_id: string, client_secret: string } {
+function secretOf(clientId: string): { client_id: string; client_secret: string } {
   return { client_id: clientId, client_secret: `the secret of ${clientId}, which nobody needs to guess` }
 }
 
-function registered ({ client_id: clientId, client_secret: clientSecret }: { client_id: string, client_secret: string }): Pick<Client, 'clientId' | 'clientSecret' | 'name'> {
+function registered({
+  client_id: clientId,
+  client_secret: clientSecret
+}: {
+  client_id: string
+  client_secret: string
+}): Pick<Client, 'clientId' | 'clientSecret' | 'name'> {
   return { clientId, clientSecret, name: `Conformance suite (${clientId})` }
 }

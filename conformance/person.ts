@@ -21,5 +21,11 @@ export const CLAIMS = {
   emailVerified: true,
   phone_number: '+49 30 901820',
   phone_number_verified: false,
-  address: { formatted: 'Unter den Linden 1\n10117 Berlin', street_address: 'Unter den Linden 1', locality: 'Berlin', postal_code: '10117', country: 'DE' }
+  address: {
+    formatted: 'Unter den Linden 1\n10117 Berlin',
+    street_address: 'Unter den Linden 1',
+    locality: 'Berlin',
+    postal_code: '10117',
+    country: 'DE'
+  }
 }

@@ -8,7 +8,10 @@ export interface Plan {
   variant: Record<string, string>
   /** What a person would type into the suite's form. `issuer`: of the library as the provider. */
   configuration(issuer: string): Record<string, unknown>
-  /** What a person does in a module where the suite is the provider; `undefined` where that is not known. Without it, the library is the provider. */
+  /**
+   * What a person does in a module where the suite is the provider; `undefined` where that is not known. Without it,
+   * the library is the provider.
+   */
   play?(module: string): Play | undefined
 }
 
@@ -23,20 +26,50 @@ export interface Visit {
   responseMode?: 'query' | 'form_post'
 }
 
-/** What the person does, and what has to come of each sign-in. The suite sees only what is asked of it, so that half of the verdict is here. */
-export interface Play extends Visit { wanted: string[] }
+/**
+ * What the person does, and what has to come of each sign-in. The suite sees only what is asked of it, so that half of
+ * the verdict is here.
+ */
+export interface Play extends Visit {
+  wanted: string[]
+}
 
 /** The plans where the library is the provider. */
 export const PROVIDER_PLANS: Plan[] = [
-  { name: 'oidcc-config-certification-test-plan', title: 'Config OP', variant: {}, configuration: withClient('client') },
-  { name: 'oidcc-basic-certification-test-plan', title: 'Basic OP', variant: { server_metadata: 'discovery', client_registration: 'static_client' }, configuration: withClient('client') },
-  { name: 'oidcc-formpost-basic-certification-test-plan', title: 'Form Post OP', variant: { server_metadata: 'discovery', client_registration: 'static_client' }, configuration: withClient('client') },
-  { name: 'oidcc-rp-initiated-logout-certification-test-plan', title: 'RP-initiated logout', variant: { response_type: 'code', client_registration: 'static_client' }, configuration: withClient('client') },
-  { name: 'oidcc-backchannel-rp-initiated-logout-certification-test-plan', title: 'Back-channel logout', variant: { response_type: 'code', client_registration: 'static_client' }, configuration: withClient('backChannelClient') }
+  {
+    name: 'oidcc-config-certification-test-plan',
+    title: 'Config OP',
+    variant: {},
+    configuration: withClient('client')
+  },
+  {
+    name: 'oidcc-basic-certification-test-plan',
+    title: 'Basic OP',
+    variant: { server_metadata: 'discovery', client_registration: 'static_client' },
+    configuration: withClient('client')
+  },
+  {
+    name: 'oidcc-formpost-basic-certification-test-plan',
+    title: 'Form Post OP',
+    variant: { server_metadata: 'discovery', client_registration: 'static_client' },
+    configuration: withClient('client')
+  },
+  {
+    name: 'oidcc-rp-initiated-logout-certification-test-plan',
+    title: 'RP-initiated logout',
+    variant: { response_type: 'code', client_registration: 'static_client' },
+    configuration: withClient('client')
+  },
+  {
+    name: 'oidcc-backchannel-rp-initiated-logout-certification-test-plan',
+    title: 'Back-channel logout',
+    variant: { response_type: 'code', client_registration: 'static_client' },
+    configuration: withClient('backChannelClient')
+  }
 ]
 
 /** `client`: who signs in. */
-function withClient (client: 'client' | 'backChannelClient'): Plan['configuration'] {
+function withClient(client: 'client' | 'backChannelClient'): Plan['configuration'] {
   return (issuer) => ({
     alias: ALIAS,
     server: { discoveryUrl: `${issuer}/.well-known/openid-configuration` },
@@ -48,7 +81,8 @@ function withClient (client: 'client' | 'backChannelClient'): Plan['configuratio
     browser: blocks(issuer),
     override: {
       ...overrides(issuer),
-      // Asks for a claim that no scope of the request covers. A client of somebody else's does not get it, as the consent page did not show it.
+      // Asks for a claim that no scope of the request covers. A client of somebody else's does not get it, as the
+      // consent page did not show it.
       'oidcc-claims-essential': { client: CREDENTIALS.ownClient }
     }
   })

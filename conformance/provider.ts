@@ -1,6 +1,7 @@
 /**
- * The provider that the suite tests: the library with every scope and claim, and four clients. Run.ts starts it as a process of its
- * own, because Node trusts a further certificate only from its start on. Arguments: port, URL of the suite, file of the certificate.
+ * The provider that the suite tests: the library with every scope and claim, and four clients. Run.ts starts it as a
+ * process of its own, because Node trusts a further certificate only from its start on. Arguments: port, URL of the
+ * suite, file of the certificate.
  */
 import Fastify from 'fastify'
 import { oidc } from '../lib/connections/index.ts'
@@ -10,7 +11,8 @@ import { suiteClients } from './clients.ts'
 import { CLAIMS, PASSWORD, USERNAME } from './person.ts'
 
 const [port, suiteUrl, pfxFile] = process.argv.slice(2)
-if (port === undefined || suiteUrl === undefined || pfxFile === undefined) throw new Error('port, URL of the suite and file of the certificate')
+if (port === undefined || suiteUrl === undefined || pfxFile === undefined)
+  throw new Error('port, URL of the suite and file of the certificate')
 
 const issuer = `https://${PROVIDER_NAME}:${port}`
 const users = memoryUserStore()
@@ -31,6 +33,10 @@ await app.register(authPlugin, {
   rateLimit: { bypass: ['127.0.0.0/8'] }
 })
 await app.ready()
-const { statusCode, body } = await app.inject({ method: 'POST', url: '/auth/register', payload: { username: USERNAME, password: PASSWORD } })
+const { statusCode, body } = await app.inject({
+  method: 'POST',
+  url: '/auth/register',
+  payload: { username: USERNAME, password: PASSWORD }
+})
 if (statusCode !== 201) throw new Error(`register: ${statusCode} ${body}`)
 await app.listen({ host: HOST, port: Number(port) })

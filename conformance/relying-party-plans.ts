@@ -32,16 +32,34 @@ const CHOSEN = { client_registration: 'static_client', request_type: 'plain_http
 
 /** The plans where the suite is the provider, and the library signs people in by it. */
 export const RELYING_PARTY_PLANS: Plan[] = [
-  { name: 'oidcc-client-basic-certification-test-plan', title: 'Basic RP', variant: CHOSEN, configuration, play: playOf() },
-  { name: 'oidcc-client-config-certification-test-plan', title: 'Config RP', variant: { ...CHOSEN, client_auth_type: 'client_secret_basic', response_mode: 'default' }, configuration, play: playOf() },
-  { name: 'oidcc-client-formpost-basic-certification-test-plan', title: 'Form Post RP', variant: CHOSEN, configuration, play: playOf({ responseMode: 'form_post' }) }
+  {
+    name: 'oidcc-client-basic-certification-test-plan',
+    title: 'Basic RP',
+    variant: CHOSEN,
+    configuration,
+    play: playOf()
+  },
+  {
+    name: 'oidcc-client-config-certification-test-plan',
+    title: 'Config RP',
+    variant: { ...CHOSEN, client_auth_type: 'client_secret_basic', response_mode: 'default' },
+    configuration,
+    play: playOf()
+  },
+  {
+    name: 'oidcc-client-formpost-basic-certification-test-plan',
+    title: 'Form Post RP',
+    variant: CHOSEN,
+    configuration,
+    play: playOf({ responseMode: 'form_post' })
+  }
 ]
 
-function configuration (): Record<string, unknown> {
+function configuration(): Record<string, unknown> {
   return { alias: ALIAS, client: { ...CREDENTIALS.client, redirect_uri: REDIRECT_URI } }
 }
 
 /** What is to be done in a module; `undefined` for one that nobody has thought about. */
-function playOf (visit: Visit = {}): (module: string) => Play | undefined {
-  return (module) => PLAYS[module] === undefined ? undefined : { ...PLAYS[module], ...visit }
+function playOf(visit: Visit = {}): (module: string) => Play | undefined {
+  return (module) => (PLAYS[module] === undefined ? undefined : { ...PLAYS[module], ...visit })
 }

@@ -1,7 +1,8 @@
 /**
- * The relying party that the suite tests: the library with one connection, to the suite, and a person who signs in by it. For each module
- * run-plan.ts starts it as a process of its own, so that nothing is known of the provider before. Arguments: the issuer of the suite, and
- * a `Visit` as JSON. It writes what happened, a JSON array of texts, to its output, and the log to its error output.
+ * The relying party that the suite tests: the library with one connection, to the suite, and a person who signs in by
+ * it. For each module run-plan.ts starts it as a process of its own, so that nothing is known of the provider before.
+ * Arguments: the issuer of the suite, and a `Visit` as JSON. It writes what happened, a JSON array of texts, to its
+ * output, and the log to its error output.
  */
 import Fastify from 'fastify'
 import { oidc } from '../lib/connections/index.ts'
@@ -21,10 +22,23 @@ await app.register(authPlugin, {
   issuer: RELYING_PARTY,
   users,
   secret: 'the relying party has one secret for all that it seals',
-  connections: [oidc({ id: CONNECTION, issuer: suite, clientId: CREDENTIALS.client.client_id, clientSecret: CREDENTIALS.client.client_secret, userinfo, responseMode })]
+  connections: [
+    oidc({
+      id: CONNECTION,
+      issuer: suite,
+      clientId: CREDENTIALS.client.client_id,
+      clientSecret: CREDENTIALS.client.client_secret,
+      userinfo,
+      responseMode
+    })
+  ]
 })
-app.authority.on('connection_failed', ({ reason }) => { happened.push(`refused (${reason})`) })
-app.authority.on('authenticated', ({ userId }) => { happened.push(`signed in ${userId}`) })
+app.authority.on('connection_failed', ({ reason }) => {
+  happened.push(`refused (${reason})`)
+})
+app.authority.on('authenticated', ({ userId }) => {
+  happened.push(`signed in ${userId}`)
+})
 await app.ready()
 
 const results: string[] = []
@@ -33,7 +47,7 @@ await app.close()
 console.log(JSON.stringify(results))
 
 /** A person presses the button of the connection, and comes back with the answer of the suite. */
-async function signIn (): Promise<string> {
+async function signIn(): Promise<string> {
   happened.length = 0
   const browser = testBrowser(app, RELYING_PARTY)
   const begun = await browser.get(`/auth/connect/${CONNECTION}`, { 'sec-fetch-site': 'same-origin' })
@@ -59,9 +73,13 @@ async function signIn (): Promise<string> {
 }
 
 /** The page of `response_mode=form_post`. @see OAuth 2.0 Form Post Response Mode §2 */
-function formOf (html: string): { action: string, fields: Record<string, string> } {
-  const decoded = (text = ''): string => text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+function formOf(html: string): { action: string; fields: Record<string, string> } {
+  const decoded = (text = ''): string =>
+    text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
   const [, action] = /<form[^>]* action="([^"]*)"/.exec(html) ?? []
   const inputs = [...html.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
-  return { action: decoded(action), fields: Object.fromEntries(inputs.map(([, field, value]) => [decoded(field), decoded(value)])) }
+  return {
+    action: decoded(action),
+    fields: Object.fromEntries(inputs.map(([, field, value]) => [decoded(field), decoded(value)]))
+  }
 }

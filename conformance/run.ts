@@ -1,6 +1,7 @@
 /**
- * Runs the official conformance suite of the OpenID Foundation against this library: `npm run conformance -- SUITE`, where SUITE is a
- * checkout of it. The page docs/conformance.md says what that takes, and has the results. What is built and kept lies in `.conformance`.
+ * Runs the official conformance suite of the OpenID Foundation against this library: `npm run conformance -- SUITE`,
+ * where SUITE is a checkout of it. The page docs/conformance.md says what that takes, and has the results. What is
+ * built and kept lies in `.conformance`.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -25,23 +26,31 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const cache = join(root, '.conformance')
 
 // What was started ends with this process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => { process.exit(2) })
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    process.exit(2)
+  })
 
 try {
   const [checkout, part = ''] = process.argv.slice(2)
-  process.exitCode = await main(checkout, PLANS.filter(({ name }) => name.includes(part))) ? 0 : 1
+  process.exitCode = (await main(
+    checkout,
+    PLANS.filter(({ name }) => name.includes(part))
+  ))
+    ? 0
+    : 1
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 2
 }
 
 /** Resolves to whether all results are as they should be. */
-async function main (checkout: string | undefined, plans: Plan[]): Promise<boolean> {
+async function main(checkout: string | undefined, plans: Plan[]): Promise<boolean> {
   const { javaHome } = findNeeds(checkout)
   mkdirSync(cache, { recursive: true })
   const suite = buildSuite({ suite: resolve(String(checkout)), cache, javaHome })
   const certificate = makeCertificate({ directory: cache, javaHome })
-  const [frontPort, suitePort, providerPort] = await freePorts(3) as [number, number, number]
+  const [frontPort, suitePort, providerPort] = (await freePorts(3)) as [number, number, number]
   const suiteUrl = `https://localhost:${frontPort}`
   const issuer = `https://${PROVIDER_NAME}:${providerPort}`
   const suiteLog = join(cache, 'suite.log')
@@ -49,38 +58,76 @@ async function main (checkout: string | undefined, plans: Plan[]): Promise<boole
   const relyingPartyLog = join(cache, 'relying-party.log')
   rmSync(relyingPartyLog, { force: true })
 
-  // The suite knows these two names and no other: it reaches nothing outside this machine, and loads no style sheet from anywhere.
+  // The suite knows these two names and no other: it reaches nothing outside this machine, and loads no style sheet
+  // from anywhere.
   const hosts = join(cache, 'hosts')
   writeFileSync(hosts, `${HOST} localhost ${PROVIDER_NAME}\n`)
   const front = await startFront({ port: frontPort, suitePort, certificate })
-  const provider = startScript('provider.ts', [String(providerPort), suiteUrl, certificate.pfxFile], { log: providerLog, env: { NODE_EXTRA_CA_CERTS: certificate.pemFile } })
-  const java = start(join(javaHome, 'bin/java'), [
-    '-Xmx2g', `-Djdk.net.hosts.file=${hosts}`, '-cp', suite.classPath.join(delimiter), 'StartSuite',
-    '--fintechlabs.devmode=true', `--server.port=${suitePort}`, `--server.address=${HOST}`, `--fintechlabs.base_url=${suiteUrl}`, `--fintechlabs.base_mtls_url=${suiteUrl}`
-  ], { log: suiteLog, cwd: cache })
+  const provider = startScript('provider.ts', [String(providerPort), suiteUrl, certificate.pfxFile], {
+    log: providerLog,
+    env: { NODE_EXTRA_CA_CERTS: certificate.pemFile }
+  })
+  const java = start(
+    join(javaHome, 'bin/java'),
+    [
+      '-Xmx2g',
+      `-Djdk.net.hosts.file=${hosts}`,
+      '-cp',
+      suite.classPath.join(delimiter),
+      'StartSuite',
+      '--fintechlabs.devmode=true',
+      `--server.port=${suitePort}`,
+      `--server.address=${HOST}`,
+      `--fintechlabs.base_url=${suiteUrl}`,
+      `--fintechlabs.base_mtls_url=${suiteUrl}`
+    ],
+    { log: suiteLog, cwd: cache }
+  )
   try {
     const api = suiteApi(`http://${HOST}:${suitePort}`)
-    console.log(`Starting version ${suite.version} (${suite.commit}) of the suite at ${suiteUrl}, and the provider ${issuer}`)
-    await untilReady('The provider', provider, { log: providerLog, timeoutMs: PROVIDER_STARTS_WITHIN_MS, isReady: async () => await accepts(providerPort) })
+    console.log(
+      `Starting version ${suite.version} (${suite.commit}) of the suite at ${suiteUrl}, and the provider ${issuer}`
+    )
+    await untilReady('The provider', provider, {
+      log: providerLog,
+      timeoutMs: PROVIDER_STARTS_WITHIN_MS,
+      isReady: async () => await accepts(providerPort)
+    })
     await untilReady('The suite', java, { log: suiteLog, timeoutMs: SUITE_STARTS_WITHIN_MS, isReady: api.isReady })
 
-    const visit = async (how: Visit): Promise<string[]> => JSON.parse(await outputOf('relying-party.ts', [`${suiteUrl}/test/a/${ALIAS}/`, JSON.stringify(how)], { log: relyingPartyLog, env: { NODE_EXTRA_CA_CERTS: certificate.pemFile } })) as string[]
+    const visit = async (how: Visit): Promise<string[]> =>
+      JSON.parse(
+        await outputOf('relying-party.ts', [`${suiteUrl}/test/a/${ALIAS}/`, JSON.stringify(how)], {
+          log: relyingPartyLog,
+          env: { NODE_EXTRA_CA_CERTS: certificate.pemFile }
+        })
+      ) as string[]
     const results: PlanResult[] = []
     const exports = join(cache, 'exports')
     mkdirSync(exports, { recursive: true })
     for (const plan of plans) {
       console.log(`\n${plan.title} (${plan.name})`)
-      const { id, results: modules } = await runPlan({ api, plan, issuer, visit }, ({ name, result, remarks, happened, seconds, isWanted }) => {
-        console.log(`${isWanted ? '  ' : '! '}${result.padEnd(8)} ${name} (${seconds.toFixed(1)} s)${happened.length === 0 ? '' : `: ${happened.join(', ')}`}`)
-        for (const remark of remarks) console.log(`             ${remark}`)
-      })
+      const { id, results: modules } = await runPlan(
+        { api, plan, issuer, visit },
+        ({ name, result, remarks, happened, seconds, isWanted }) => {
+          console.log(
+            `${isWanted ? '  ' : '! '}${result.padEnd(8)} ${name} (${seconds.toFixed(1)} ` +
+              `s)${happened.length === 0 ? '' : `: ${happened.join(', ')}`}`
+          )
+          for (const remark of remarks) console.log(`             ${remark}`)
+        }
+      )
       writeFileSync(join(exports, `${plan.name}.json`), JSON.stringify(plan.configuration(issuer), null, 2))
       writeFileSync(join(exports, `${plan.name}.zip`), await api.exportPlan(id))
       results.push({ plan, modules })
     }
     console.log(`\n${summary(results)}\nExports: ${relative(process.cwd(), exports)}`)
-    if (process.env['UPDATE'] === '1' && plans.length === PLANS.length) updatePage(join(root, 'docs/conformance.md'), suite, results)
-    return results.length > 0 && results.every(({ modules }) => modules.length > 0 && modules.every(({ isWanted }) => isWanted))
+    if (process.env['UPDATE'] === '1' && plans.length === PLANS.length)
+      updatePage(join(root, 'docs/conformance.md'), suite, results)
+    return (
+      results.length > 0 &&
+      results.every(({ modules }) => modules.length > 0 && modules.every(({ isWanted }) => isWanted))
+    )
   } finally {
     front.close()
     front.closeAllConnections()
@@ -88,12 +135,16 @@ async function main (checkout: string | undefined, plans: Plan[]): Promise<boole
   }
 }
 
-async function accepts (port: number): Promise<boolean> {
+async function accepts(port: number): Promise<boolean> {
   return await new Promise((resolve) => {
     const socket = connect(port, HOST)
-    socket.once('error', () => { resolve(false) }).once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
+    socket
+      .once('error', () => {
+        resolve(false)
+      })
+      .once('connect', () => {
+        socket.destroy()
+        resolve(true)
+      })
   })
 }

@@ -1,18 +1,48 @@
 /**
- * The errors of the outside: what goes on the wire is `error` and `error_description`; what goes in the log is `detail` and
- * `cause`. Nothing else defines a wire error.
+ * The errors of the outside: what goes on the wire is `error` and `error_description`; what goes in the log is `detail`
+ * and `cause`. Nothing else defines a wire error.
  */
 
 export type OAuthErrorCode =
-  | 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unauthorized_client' | 'unsupported_grant_type' | 'invalid_scope'
-  | 'invalid_token' | 'insufficient_scope' | 'insufficient_user_authentication'
-  | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required' | 'interaction_required'
-  | 'request_not_supported' | 'request_uri_not_supported' | 'registration_not_supported' | 'unmet_authentication_requirements'
-  | 'invalid_password' | 'mfa_required' | 'mfa_enrollment_required' | 'invalid_code' | 'invalid_credential' | 'duplicate_factor' | 'factor_limit' | 'last_factor' | 'username_taken' | 'last_sign_in_method' | 'too_many_requests'
-  | 'connection_denied' | 'connection_failed'
-  | 'not_found' | 'server_error' | 'temporarily_unavailable'
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'invalid_scope'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'insufficient_user_authentication'
+  | 'access_denied'
+  | 'unsupported_response_type'
+  | 'login_required'
+  | 'consent_required'
+  | 'interaction_required'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'registration_not_supported'
+  | 'unmet_authentication_requirements'
+  | 'invalid_password'
+  | 'mfa_required'
+  | 'mfa_enrollment_required'
+  | 'invalid_code'
+  | 'invalid_credential'
+  | 'duplicate_factor'
+  | 'factor_limit'
+  | 'last_factor'
+  | 'username_taken'
+  | 'last_sign_in_method'
+  | 'too_many_requests'
+  | 'connection_denied'
+  | 'connection_failed'
+  | 'not_found'
+  | 'server_error'
+  | 'temporarily_unavailable'
 
-/** The status each code has unless the error says another. @see RFC 6749 §4.1.2.1, §5.2, RFC 6750 §3.1, OpenID Connect Core 1.0 §3.1.2.6 */
+/**
+ * The status each code has unless the error says another. @see RFC 6749 §4.1.2.1, §5.2, RFC 6750 §3.1, OpenID Connect
+ * Core 1.0 §3.1.2.6
+ */
 const STATUS: Record<OAuthErrorCode, number> = {
   invalid_request: 400,
   invalid_client: 401,
@@ -51,24 +81,51 @@ const STATUS: Record<OAuthErrorCode, number> = {
 }
 
 /** Why a new password is refused. */
-export type PasswordRefusalReason = 'too_long' | 'not_unicode' | 'too_short' | 'too_common' | 'context_word' | 'breached'
+export type PasswordRefusalReason =
+  | 'too_long'
+  | 'not_unicode'
+  | 'too_short'
+  | 'too_common'
+  | 'context_word'
+  | 'breached'
 
 /** What a page needs to say in the reader's language. It is no part of the wire form. */
-export type OAuthErrorReason = PasswordRefusalReason
+export type OAuthErrorReason =
+  | PasswordRefusalReason
   /** About a field of a form. */
-  | 'characters' | 'username_form' | 'email_form' | 'email_differs' | 'required' | 'wrong_password'
+  | 'characters'
+  | 'username_form'
+  | 'email_form'
+  | 'email_differs'
+  | 'required'
+  | 'wrong_password'
   /** A person of this domain signs in through a connection alone. */
   | 'connection_only'
   /** About a sign-in through a connection, on the page that it ends on. */
   | `connection_${'again' | 'denied' | 'refused' | 'email' | 'closed' | 'taken' | 'other_way' | 'broken' | 'down' | 'stale'}`
-  /** About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to say. */
+  /**
+   * About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to
+   * say.
+   */
   | 'email_not_verified'
   /** About a second factor. */
-  | 'code_form' | 'wrong_code' | 'used_code' | 'factor_disabled' | 'wrong_recovery_code' | 'passkey_refused' | 'unknown_passkey' | 'passkey_copied' | 'passkey_limit' | 'last_way_in'
+  | 'code_form'
+  | 'wrong_code'
+  | 'used_code'
+  | 'factor_disabled'
+  | 'wrong_recovery_code'
+  | 'passkey_refused'
+  | 'unknown_passkey'
+  | 'passkey_copied'
+  | 'passkey_limit'
+  | 'last_way_in'
   /** About a code that was sent by e-mail. */
   | `email_code_${'form' | 'wrong' | 'spent' | 'again'}`
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
-  | 'unknown_client' | 'redirect_uri_mismatch' | 'cross_site' | 'sign_in_too_weak'
+  | 'unknown_client'
+  | 'redirect_uri_mismatch'
+  | 'cross_site'
+  | 'sign_in_too_weak'
 
 export interface OAuthErrorOptions {
   statusCode?: number
@@ -81,13 +138,16 @@ export interface OAuthErrorOptions {
   /** For the log only. Never a secret. */
   detail?: string
   cause?: unknown
-  /** For what strangers can cause at will: to write down where it happened costs more than all the rest of a refusal, and nobody reads it. */
+  /**
+   * For what strangers can cause at will: to write down where it happened costs more than all the rest of a refusal,
+   * and nobody reads it.
+   */
   withoutStack?: boolean
 }
 
 /**
- * An error with a wire form. `message` is the `error_description`: printable ASCII without quote or backslash, whatever it
- * was made from. @see RFC 6749 §5.2
+ * An error with a wire form. `message` is the `error_description`: printable ASCII without quote or backslash, whatever
+ * it was made from. @see RFC 6749 §5.2
  */
 export class OAuthError extends Error {
   readonly code = 'FST_AUTHORITY_OAUTH'
@@ -99,7 +159,7 @@ export class OAuthError extends Error {
   readonly reason: OAuthErrorReason | undefined
   readonly field: string | undefined
 
-  constructor (error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
+  constructor(error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     const message = description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500)
     // What has a cause is told by the stack of that.
     const spared = options.withoutStack === true || options.cause instanceof Error
@@ -123,14 +183,14 @@ export class OAuthError extends Error {
 export class UsernameTakenError extends Error {
   readonly code = 'FST_AUTHORITY_USERNAME_TAKEN'
 
-  constructor (options?: ErrorOptions) {
+  constructor(options?: ErrorOptions) {
     super('The username is taken.', options)
     this.name = 'UsernameTakenError'
   }
 }
 
 /** By its code: a host's store may have the class from another copy of this package. */
-export function isUsernameTaken (error: unknown): boolean {
+export function isUsernameTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
 }
 
@@ -138,14 +198,14 @@ export function isUsernameTaken (error: unknown): boolean {
 export class IdentityTakenError extends Error {
   readonly code = 'FST_AUTHORITY_IDENTITY_TAKEN'
 
-  constructor (options?: ErrorOptions) {
+  constructor(options?: ErrorOptions) {
     super('The identity is linked to a user already.', options)
     this.name = 'IdentityTakenError'
   }
 }
 
 /** By its code, as `isUsernameTaken`. */
-export function isIdentityTaken (error: unknown): boolean {
+export function isIdentityTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_IDENTITY_TAKEN'
 }
 
@@ -158,13 +218,16 @@ export interface Misfit {
   problem: string
 }
 
-/** A store or a hook of the host's answered what its port does not allow. Nothing of the answer is used, and none of its values is shown. */
+/**
+ * A store or a hook of the host's answered what its port does not allow. Nothing of the answer is used, and none of its
+ * values is shown.
+ */
 export class MisfitError extends Error {
   readonly code: 'FST_AUTHORITY_STORE_MISFIT' | 'FST_AUTHORITY_HOOK_MISFIT'
   readonly source: string
   readonly field: string | null
 
-  constructor (of: 'store' | 'hook', { source, field, problem }: Misfit) {
+  constructor(of: 'store' | 'hook', { source, field, problem }: Misfit) {
     super(`${source}: ${field ?? 'the answer'} is ${problem}.`)
     this.name = 'MisfitError'
     this.code = of === 'store' ? 'FST_AUTHORITY_STORE_MISFIT' : 'FST_AUTHORITY_HOOK_MISFIT'
@@ -174,11 +237,14 @@ export class MisfitError extends Error {
 }
 
 /** The `MisfitError` of an answer: what kind it is, what the port takes, and never the value. */
-export function misfit (of: 'store' | 'hook', { got, takes, ...where }: Pick<Misfit, 'source' | 'field'> & { got: unknown, takes: string }): MisfitError {
+export function misfit(
+  of: 'store' | 'hook',
+  { got, takes, ...where }: Pick<Misfit, 'source' | 'field'> & { got: unknown; takes: string }
+): MisfitError {
   return new MisfitError(of, { ...where, problem: `${kindOf(got)}; it takes ${takes}` })
 }
 
-function kindOf (value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (value === '') return 'an empty string'
@@ -188,19 +254,35 @@ function kindOf (value: unknown): string {
 }
 
 /**
- * Why a sign-in at another provider came to nothing, for the log and for handlers. `denied`: the person, or the provider, said no.
- * `mismatch`: the answer is not one to this sign-in. `expired`: the person took too long. `exchange`, `id_token`, `userinfo`: the provider's
- * answer there was an error, or does not fit. `email`: not an address, or an organisation, that this connection takes. `disabled`: the
- * connection or the account is. `closed`: it registers nobody. `taken`: the identity is somebody else's. `other_way`: an account here has
- * the address, and the connection links none. `outage`: the provider can't be reached, or took too long.
+ * Why a sign-in at another provider came to nothing, for the log and for handlers. `denied`: the person, or the
+ * provider, said no. `mismatch`: the answer is not one to this sign-in. `expired`: the person took too long.
+ * `exchange`, `id_token`, `userinfo`: the provider's answer there was an error, or does not fit. `email`: not an
+ * address, or an organisation, that this connection takes. `disabled`: the connection or the account is. `closed`: it
+ * registers nobody. `taken`: the identity is somebody else's. `other_way`: an account here has the address, and the
+ * connection links none. `outage`: the provider can't be reached, or took too long.
  */
-export type UpstreamFailure = 'denied' | 'mismatch' | 'expired' | 'exchange' | 'id_token' | 'userinfo' | 'email' | 'disabled' | 'closed' | 'taken' | 'other_way' | 'outage'
+export type UpstreamFailure =
+  | 'denied'
+  | 'mismatch'
+  | 'expired'
+  | 'exchange'
+  | 'id_token'
+  | 'userinfo'
+  | 'email'
+  | 'disabled'
+  | 'closed'
+  | 'taken'
+  | 'other_way'
+  | 'outage'
 
-/** A sign-in at another provider came to nothing. The message and the cause hold nothing that the provider or the browser sent. */
+/**
+ * A sign-in at another provider came to nothing. The message and the cause hold nothing that the provider or the
+ * browser sent.
+ */
 export class UpstreamError extends Error {
   readonly reason: UpstreamFailure
 
-  constructor (reason: UpstreamFailure, message: string, options?: ErrorOptions) {
+  constructor(reason: UpstreamFailure, message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'UpstreamError'
     this.reason = reason
@@ -211,30 +293,40 @@ export class UpstreamError extends Error {
 export class MissingPackageError extends Error {
   readonly code = 'FST_AUTHORITY_PACKAGE_MISSING'
 
-  constructor (packageName: string, why: string, cause: unknown) {
-    super(`The package ${packageName} could not be loaded, and ${why}. Install it: npm install ${packageName}`, { cause })
+  constructor(packageName: string, why: string, cause: unknown) {
+    super(`The package ${packageName} could not be loaded, and ${why}. Install it: npm install ${packageName}`, {
+      cause
+    })
     this.name = 'MissingPackageError'
   }
 }
 
-/** Whether it is one, or the wire form of one. It is a mistake in the host's code and no outage: what was attempted is counted. */
-export function isMisfit (error: unknown): boolean {
+/**
+ * Whether it is one, or the wire form of one. It is a mistake in the host's code and no outage: what was attempted is
+ * counted.
+ */
+export function isMisfit(error: unknown): boolean {
   return error instanceof MisfitError || (error instanceof OAuthError && error.cause instanceof MisfitError)
 }
 
 /**
- * A store's server was out of reach, or did not answer in time: what was asked of it may have been done. A store of the state that has
- * a server marks these, by this class or by `isOutage: true` on an error of its own; everything else that it throws is a fault of that call alone.
+ * A store's server was out of reach, or did not answer in time: what was asked of it may have been done. A store of the
+ * state that has a server marks these, by this class or by `isOutage: true` on an error of its own; everything else
+ * that it throws is a fault of that call alone.
  */
 export class OutageError extends Error {
   readonly isOutage = true
 }
 
 /** Codes of Node.js for a server that is not there, or does not answer. */
-const UNREACHABLE = /^(?:E(?:CONN(?:REFUSED|RESET|ABORTED)|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NOTFOUND|AI_AGAIN)|UND_ERR_(?:\w+_TIMEOUT|SOCKET))$/
+const UNREACHABLE =
+  /^(?:E(?:CONN(?:REFUSED|RESET|ABORTED)|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NOTFOUND|AI_AGAIN)|UND_ERR_(?:\w+_TIMEOUT|SOCKET))$/
 
-/** Whether it is known to be an outage: it says so, or it or its cause is what Node.js says of a server that can't be reached. */
-export function isOutage (error: unknown): boolean {
+/**
+ * Whether it is known to be an outage: it says so, or it or its cause is what Node.js says of a server that can't be
+ * reached.
+ */
+export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('isOutage' in error) return error.isOutage === true
   if ('code' in error && typeof error.code === 'string' && UNREACHABLE.test(error.code)) return true
@@ -242,17 +334,26 @@ export function isOutage (error: unknown): boolean {
 }
 
 /** Whether it is a mistake in some code, ours or the host's, and no state of the world: no repeat would mend it. */
-export function isBug (error: unknown): boolean {
-  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError || error instanceof SyntaxError
+export function isBug(error: unknown): boolean {
+  return (
+    error instanceof TypeError ||
+    error instanceof RangeError ||
+    error instanceof ReferenceError ||
+    error instanceof SyntaxError
+  )
 }
 
-export type StartErrorCode = 'FST_AUTHORITY_INVALID_OPTIONS' | 'FST_AUTHORITY_NAME_TAKEN' | 'FST_AUTHORITY_ROUTE_TAKEN' | 'FST_AUTHORITY_FOREIGN_STATE'
+export type StartErrorCode =
+  | 'FST_AUTHORITY_INVALID_OPTIONS'
+  | 'FST_AUTHORITY_NAME_TAKEN'
+  | 'FST_AUTHORITY_ROUTE_TAKEN'
+  | 'FST_AUTHORITY_FOREIGN_STATE'
 
 /** Stops the start. The message says what to set. */
 export class StartError extends Error {
   readonly code: StartErrorCode
 
-  constructor (code: StartErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: StartErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'StartError'
     this.code = code

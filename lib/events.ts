@@ -3,7 +3,18 @@ import { channel } from 'node:diagnostics_channel'
 import type { UpstreamFailure } from './errors.ts'
 
 /** Why a sign-in failed: for the log and for handlers, never for the wire. */
-export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile' | 'connection_only' | 'unknown_passkey' | 'passkey_refused' | 'wrong_code'
+export type LoginFailure =
+  | 'unknown_user'
+  | 'wrong_password'
+  | 'disabled'
+  | 'no_password'
+  | 'email_not_verified'
+  | 'unusable_hash'
+  | 'changed_meanwhile'
+  | 'connection_only'
+  | 'unknown_passkey'
+  | 'passkey_refused'
+  | 'wrong_code'
 
 /** What somebody signs in with first. */
 export type FirstFactorKind = 'password' | 'connection' | 'passkey' | 'email'
@@ -13,7 +24,10 @@ export type ClientFailure = 'unknown_client' | 'no_secret' | 'wrong_secret' | 'm
 
 /** Where the request came from that led to an event. */
 export interface Origin {
-  /** Fastify's `request.id`, 128 characters of visible ASCII at the most; `null` where no request led to it: `app.authority` was called, or it happened by itself. */
+  /**
+   * Fastify's `request.id`, 128 characters of visible ASCII at the most; `null` where no request led to it:
+   * `app.authority` was called, or it happened by itself.
+   */
   requestId: string | null
   /** The client's address as Fastify's `request.ip` has it. */
   ip?: string
@@ -25,99 +39,211 @@ export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 
 /** What each event tells of itself. Nothing of it is a password, a token, a code or a digest of one. */
 export interface EventFacts {
-  /** `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor; `methods`: all that were proved. */
-  authenticated: { userId: string, sid: string, clientId: string | null, method: FirstFactorKind, methods: string[], connection?: string }
+  /**
+   * `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor; `methods`:
+   * all that were proved.
+   */
+  authenticated: {
+    userId: string
+    sid: string
+    clientId: string | null
+    method: FirstFactorKind
+    methods: string[]
+    connection?: string
+  }
   /** `sid`: of who is signed in and gave a wrong current password; else `null`. */
-  login_failed: { reason: LoginFailure, userId?: string, username?: string, sid: string | null, clientId: string | null }
-  /** `clientId` only where there is such a client: what is sent in its place may be anything. `method` is its name in client metadata. */
-  client_authentication_failed: { reason: ClientFailure, clientId: string | null, method: 'none' | 'client_secret_basic' | 'client_secret_post' }
+  login_failed: {
+    reason: LoginFailure
+    userId?: string
+    username?: string
+    sid: string | null
+    clientId: string | null
+  }
+  /**
+   * `clientId` only where there is such a client: what is sent in its place may be anything. `method` is its name in
+   * client metadata.
+   */
+  client_authentication_failed: {
+    reason: ClientFailure
+    clientId: string | null
+    method: 'none' | 'client_secret_basic' | 'client_secret_post'
+  }
   /** The first factor was right, and the second is asked for: nobody is signed in yet. */
-  second_factor_required: { userId: string, clientId: string | null }
-  /** The first factor was right, and by `mfa.required` or a link of `startEnrolment` a second has to be set up: nobody is signed in yet. */
-  enrolment_required: { userId: string, clientId: string | null }
+  second_factor_required: { userId: string; clientId: string | null }
+  /**
+   * The first factor was right, and by `mfa.required` or a link of `startEnrolment` a second has to be set up: nobody
+   * is signed in yet.
+   */
+  enrolment_required: { userId: string; clientId: string | null }
   /** By `app.authority.startEnrolment`: the user is to be handed a link. */
   enrolment_link_made: { userId: string }
   /** Somebody pressed the button of its page, by which nobody is signed in. */
   enrolment_link_used: { userId: string }
   /** `replayed`: the code was used before. `disabled`: the user has no app any more that works. */
-  second_factor_failed: { userId: string, kind: 'totp' | 'recovery_code' | 'passkey', reason: 'wrong' | 'replayed' | 'disabled', clientId: string | null }
+  second_factor_failed: {
+    userId: string
+    kind: 'totp' | 'recovery_code' | 'passkey'
+    reason: 'wrong' | 'replayed' | 'disabled'
+    clientId: string | null
+  }
   /** `sid`: the sign-in that added it; `null` where it was added before the sign-in that had to have it. */
-  factor_added: { userId: string, factorId: string, kind: 'totp' | 'passkey', sid: string | null }
-  factor_removed: { userId: string, factorId: string | null, kind: 'totp' | 'passkey' | null, admin?: string, by: 'user' | 'host' | 'email_sign_in' }
+  factor_added: { userId: string; factorId: string; kind: 'totp' | 'passkey'; sid: string | null }
+  factor_removed: {
+    userId: string
+    factorId: string | null
+    kind: 'totp' | 'passkey' | null
+    admin?: string
+    by: 'user' | 'host' | 'email_sign_in'
+  }
   /** After a hundred wrong codes in a row. */
-  factor_disabled: { userId: string, kind: 'totp' }
-  factor_replayed: { userId: string, factorId: string }
-  /** The counter of a passkey did not grow, which may be the sign of a copy. `refused`: the sign-in was; one that is kept in several places may count apart in each. */
-  passkey_counter_regressed: { userId: string, factorId: string, refused: boolean }
-  recovery_code_used: { userId: string, left: number }
+  factor_disabled: { userId: string; kind: 'totp' }
+  factor_replayed: { userId: string; factorId: string }
+  /**
+   * The counter of a passkey did not grow, which may be the sign of a copy. `refused`: the sign-in was; one that is
+   * kept in several places may count apart in each.
+   */
+  passkey_counter_regressed: { userId: string; factorId: string; refused: boolean }
+  recovery_code_used: { userId: string; left: number }
   /** `sid`: the sign-in that made the new ones. */
-  recovery_codes_replaced: { userId: string, sid: string }
-  /** The user is not asked for the second factor in this browser any more. `sid`: the sign-in in which they wanted it so. */
-  device_remembered: { userId: string, sid: string }
-  /** Who was signed in proved anew that it is them: their session goes on, under a new secret, and rests on these proofs. */
-  step_up: { userId: string, sid: string, methods: string[] }
+  recovery_codes_replaced: { userId: string; sid: string }
+  /**
+   * The user is not asked for the second factor in this browser any more. `sid`: the sign-in in which they wanted it
+   * so.
+   */
+  device_remembered: { userId: string; sid: string }
+  /**
+   * Who was signed in proved anew that it is them: their session goes on, under a new secret, and rests on these
+   * proofs.
+   */
+  step_up: { userId: string; sid: string; methods: string[] }
   /** A session began in a browser in which the account never had one, with the password of now. `sid`: that session. */
-  new_sign_in: { userId: string, sid: string, reasons: Array<'unknown_browser'> }
+  new_sign_in: { userId: string; sid: string; reasons: Array<'unknown_browser'> }
   /** Every browser of the user is asked for the second factor again. */
-  devices_forgotten: { userId: string, by: 'user' | 'host' }
-  registered: { userId: string, username: string }
+  devices_forgotten: { userId: string; by: 'user' | 'host' }
+  registered: { userId: string; username: string }
   /** A sign-in through this connection came to nothing. */
-  connection_failed: { connection: string, reason: UpstreamFailure }
-  /** Somebody signed in through the connection whose address the account of `userId` has: they have to sign in as that user before the two are linked. */
-  link_required: { connection: string, userId: string }
+  connection_failed: { connection: string; reason: UpstreamFailure }
+  /**
+   * Somebody signed in through the connection whose address the account of `userId` has: they have to sign in as that
+   * user before the two are linked.
+   */
+  link_required: { connection: string; userId: string }
   /** `userId` and `sid` are `null` where a client got a token of its own (client credentials): no user, no session. */
-  token_issued: { userId: string | null, sid: string | null, clientId: string | null, scope: string, grantType: string }
-  token_refreshed: { userId: string, sid: string, clientId: string | null, rotated: boolean }
-  refresh_token_reused: { userId: string, sid: string, clientId: string | null }
+  token_issued: { userId: string | null; sid: string | null; clientId: string | null; scope: string; grantType: string }
+  token_refreshed: { userId: string; sid: string; clientId: string | null; rotated: boolean }
+  refresh_token_reused: { userId: string; sid: string; clientId: string | null }
   password_reset_requested: { userId: string }
   /** `sid`: the sign-in that changed it, which goes on; `null` where it was reset, or changed by the host. */
-  password_changed: { userId: string, sid: string | null, by: 'change' | 'reset' | 'disowned' | 'email_sign_in' }
+  password_changed: { userId: string; sid: string | null; by: 'change' | 'reset' | 'disowned' | 'email_sign_in' }
   email_verified: { userId: string }
   /** `sid`: the sign-in that asked. */
-  email_change_requested: { userId: string, sid: string }
+  email_change_requested: { userId: string; sid: string }
   email_changed: { userId: string }
   /** `sid`: the sign-in that changed it. */
-  profile_changed: { userId: string, sid: string, fields: string[] }
+  profile_changed: { userId: string; sid: string; fields: string[] }
   /** Whoever signs in through this connection as that person elsewhere is signed in as the user. */
-  identity_linked: { userId: string, connection: string, by: 'user' | 'host' }
-  /** `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former password. */
-  identity_unlinked: { userId: string, connection: string, by: 'user' | 'host' | 'password_reset' | 'disowned' }
+  identity_linked: { userId: string; connection: string; by: 'user' | 'host' }
+  /**
+   * `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former
+   * password.
+   */
+  identity_unlinked: { userId: string; connection: string; by: 'user' | 'host' | 'password_reset' | 'disowned' }
   /** `sid`: the sign-in that asked. */
-  account_removed: { userId: string, sid: string | null, admin?: string }
-  logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' | 'identity_linked' | 'factors_changed' }
+  account_removed: { userId: string; sid: string | null; admin?: string }
+  logged_out: {
+    userId: string
+    sids: string[]
+    by:
+      | 'user'
+      | 'host'
+      | 'password_changed'
+      | 'disabled'
+      | 'code_reused'
+      | 'undone'
+      | 'account_removed'
+      | 'identity_linked'
+      | 'factors_changed'
+  }
   /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
-  consent_granted: { userId: string, sid: string, clientId: string, scope: string }
+  consent_granted: { userId: string; sid: string; clientId: string; scope: string }
   /** `sid`: the browser session in which the person took it back, where the person did (`user`). */
-  consent_revoked: { userId: string, sid: string | null, clientId: string, by: 'user' | 'host' | 'password_changed' | 'account_removed' }
+  consent_revoked: {
+    userId: string
+    sid: string | null
+    clientId: string
+    by: 'user' | 'host' | 'password_changed' | 'account_removed'
+  }
   /** `attempts`: at which one. */
-  message_sent: { kind: string, userId: string, attempts: number }
+  message_sent: { kind: string; userId: string; attempts: number }
   /** `attempts`: how many there were; 0 where there was no room for the message. */
-  message_failed: { kind: string, userId: string, attempts: number }
+  message_failed: { kind: string; userId: string; attempts: number }
   /** `signsFrom`: as `time`. It is published from now on. */
-  key_created: { kid: string, alg: string, signsFrom: string }
-  key_retired: { kid: string, alg: string }
-  rate_limited: { rule: string, max: number, windowMs: number, retryAfter: number }
-  hash_queue_full: { running: number, waiting: number, maxQueue: number }
-  store_degraded: { store: string, error: string }
+  key_created: { kid: string; alg: string; signsFrom: string }
+  key_retired: { kid: string; alg: string }
+  rate_limited: { rule: string; max: number; windowMs: number; retryAfter: number }
+  hash_queue_full: { running: number; waiting: number; maxQueue: number }
+  store_degraded: { store: string; error: string }
 }
 
 /** Every event with its payload. No payload carries a password, a token, a code or a digest of one. */
 export type AuthorityEvents = {
-  [Name in keyof EventFacts]: EventFacts[Name] & Origin & {
-    /** When it happened, as RFC 3339 writes it, in UTC: `2026-01-01T00:00:00.000Z`. */
-    time: string
-  }
+  [Name in keyof EventFacts]: EventFacts[Name] &
+    Origin & {
+      /** When it happened, as RFC 3339 writes it, in UTC: `2026-01-01T00:00:00.000Z`. */
+      time: string
+    }
 }
 
 export type AuthorityEventName = keyof AuthorityEvents
-export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: AuthorityEvents[Name]) => void | Promise<void>
+export type AuthorityEventHandler<Name extends AuthorityEventName> = (
+  payload: AuthorityEvents[Name]
+) => void | Promise<void>
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
-  'authenticated', 'login_failed', 'second_factor_required', 'enrolment_required', 'enrolment_link_made', 'enrolment_link_used', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled',
-  'factor_replayed', 'passkey_counter_regressed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'new_sign_in', 'step_up', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
-  'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
-  'identity_linked', 'identity_unlinked', 'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
-  'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'
+  'authenticated',
+  'login_failed',
+  'second_factor_required',
+  'enrolment_required',
+  'enrolment_link_made',
+  'enrolment_link_used',
+  'second_factor_failed',
+  'factor_added',
+  'factor_removed',
+  'factor_disabled',
+  'factor_replayed',
+  'passkey_counter_regressed',
+  'recovery_code_used',
+  'recovery_codes_replaced',
+  'device_remembered',
+  'devices_forgotten',
+  'new_sign_in',
+  'step_up',
+  'client_authentication_failed',
+  'registered',
+  'connection_failed',
+  'link_required',
+  'token_issued',
+  'token_refreshed',
+  'refresh_token_reused',
+  'password_reset_requested',
+  'password_changed',
+  'email_verified',
+  'email_change_requested',
+  'email_changed',
+  'profile_changed',
+  'identity_linked',
+  'identity_unlinked',
+  'account_removed',
+  'logged_out',
+  'consent_granted',
+  'consent_revoked',
+  'message_sent',
+  'message_failed',
+  'key_created',
+  'key_retired',
+  'rate_limited',
+  'hash_queue_full',
+  'store_degraded'
 ]
 
 export interface Events {
@@ -128,17 +254,21 @@ export interface Events {
 }
 
 /**
- * The emitter behind `app.authority.on`. Each event also goes out on the diagnostics channel `fastify-authority.<event>`.
- * A handler that throws or rejects is reported to `onHandlerError` and breaks neither the request nor the other handlers. `now`:
- * milliseconds since the epoch. What nobody listens to costs a look at two lists.
+ * The emitter behind `app.authority.on`. Each event also goes out on the diagnostics channel
+ * `fastify-authority.<event>`. A handler that throws or rejects is reported to `onHandlerError` and breaks neither the
+ * request nor the other handlers. `now`: milliseconds since the epoch. What nobody listens to costs a look at two
+ * lists.
  */
-export function createEvents (now: () => number, onHandlerError: (error: unknown, event: AuthorityEventName) => void): Events {
+export function createEvents(
+  now: () => number,
+  onHandlerError: (error: unknown, event: AuthorityEventName) => void
+): Events {
   const emitter = new EventEmitter()
   // A host may have as many handlers as it likes: Node.js takes the eleventh for a leak, and prints a warning.
   emitter.setMaxListeners(0)
   const channels = new Map(EVENT_NAMES.map((name) => [name, channel(`fastify-authority.${name}`)]))
   return {
-    emit (name, facts, origin) {
+    emit(name, facts, origin) {
       const onChannel = channels.get(name)
       if (onChannel?.hasSubscribers !== true && emitter.listenerCount(name) === 0) return
       const frozen = Object.freeze({ time: new Date(now()).toISOString(), ...origin, ...facts })
@@ -146,16 +276,21 @@ export function createEvents (now: () => number, onHandlerError: (error: unknown
       for (const handler of emitter.listeners(name)) {
         try {
           const result: unknown = handler(frozen)
-          if (result instanceof Promise) result.catch((error: unknown) => { onHandlerError(error, name) })
+          if (result instanceof Promise)
+            result.catch((error: unknown) => {
+              onHandlerError(error, name)
+            })
         } catch (error) {
           onHandlerError(error, name)
         }
       }
     },
-    on (name, handler) {
+    on(name, handler) {
       if (!channels.has(name)) throw new TypeError(`There is no event "${name}".`)
       emitter.on(name, handler)
     },
-    off (name, handler) { emitter.off(name, handler) }
+    off(name, handler) {
+      emitter.off(name, handler)
+    }
   }
 }

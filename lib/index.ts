@@ -5,8 +5,26 @@ export default authPlugin
 export { authPlugin }
 
 export { IdentityTakenError, MisfitError, OAuthError, StartError, UsernameTakenError } from './errors.ts'
-export type { Misfit, OAuthErrorCode, OAuthErrorOptions, OAuthErrorReason, PasswordRefusalReason, StartErrorCode, UpstreamFailure } from './errors.ts'
-export type { AuthorityEventHandler, AuthorityEventName, AuthorityEvents, ClientFailure, EventFacts, Events, FirstFactorKind, LoginFailure, Origin as EventOrigin } from './events.ts'
+export type {
+  Misfit,
+  OAuthErrorCode,
+  OAuthErrorOptions,
+  OAuthErrorReason,
+  PasswordRefusalReason,
+  StartErrorCode,
+  UpstreamFailure
+} from './errors.ts'
+export type {
+  AuthorityEventHandler,
+  AuthorityEventName,
+  AuthorityEvents,
+  ClientFailure,
+  EventFacts,
+  Events,
+  FirstFactorKind,
+  LoginFailure,
+  Origin as EventOrigin
+} from './events.ts'
 export type { AuthRequirements } from './settings/auth-requirements.ts'
 export type { AuthorityOptions } from './settings/options.ts'
 export type { DecoratorName, DecoratorOptions } from './settings/sections/decorators.ts'
@@ -22,14 +40,41 @@ export type { PathName } from './settings/paths.ts'
 export type { AuthorityDecorators, AuthPlugin } from './plugin.ts'
 export type { ImportedTotp } from './accounts/factors/import-totp.ts'
 export type { HostLink } from './accounts/identities.ts'
-export type { Authority, ConnectionLink, EnrolmentLink, UserConsent, UserFactor, UserIdentity } from './composition/authority.ts'
+export type {
+  Authority,
+  ConnectionLink,
+  EnrolmentLink,
+  UserConsent,
+  UserFactor,
+  UserIdentity
+} from './composition/authority.ts'
 export type { Health } from './composition/health.ts'
 export type { Session } from './sessions/list.ts'
 export type { ClaimsFunction, TokenResponse } from './oauth/deps.ts'
 export type { ClaimsContext } from './tokens/released-claims.ts'
 export type { Hook } from './http/edge/guard.ts'
 export type { AuthSession } from './http/edge/session-hook.ts'
-export type { AccountAccess, AccountFactor, AccountModel, AccountNote, AccountLink, AccountPasskey, AccountSession, CommonModel, ConnectButton, FormModel, PageError, PageModels, PageName, PasskeyForm, PasskeySignals, ProfileField, RenderPage, ShownEnrolment, ShownScope } from './pages/model.ts'
+export type {
+  AccountAccess,
+  AccountFactor,
+  AccountModel,
+  AccountNote,
+  AccountLink,
+  AccountPasskey,
+  AccountSession,
+  CommonModel,
+  ConnectButton,
+  FormModel,
+  PageError,
+  PageModels,
+  PageName,
+  PasskeyForm,
+  PasskeySignals,
+  ProfileField,
+  RenderPage,
+  ShownEnrolment,
+  ShownScope
+} from './pages/model.ts'
 export type { OwnTexts, ScopeTexts } from './pages/own-texts.ts'
 export type { Locale, MessageKey, Messages } from './pages/texts.ts'
 export type { AccessTokenClaims } from './protocol/access-token.ts'
@@ -64,20 +109,84 @@ export type { SqliteUserStoreOptions } from './adapters/sqlite/user-store.ts'
 export type { RedisClient } from './adapters/redis/connection.ts'
 export type { SqliteDatabase, SqliteStatement, SqliteValue } from './adapters/sqlite/database.ts'
 
-export type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore, OnStoreError } from './ports/attempt-store.ts'
+export type {
+  AttemptLimit,
+  AttemptOutcome,
+  AttemptStanding,
+  AttemptStore,
+  OnStoreError
+} from './ports/attempt-store.ts'
 export type { AssertionStore } from './ports/assertion-store.ts'
 export type { Client, ClientStore, GrantType } from './ports/client-store.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Consent, ConsentStore } from './ports/consent-store.ts'
-export type { AddedFactor, FactorAddition, FactorsByHandle, FactorStore, PasskeyFactor, PasskeyUse, TotpFactor, TotpUse, UsedPasskey, UserFactors } from './ports/factor-store.ts'
-export type { Assertion, ConnectionOption, ConnectionOptions, OauthProvider, OpenidProvider, Provider, ProviderBase, ProviderEndpoints, ProviderGet, ProviderMistake } from './ports/provider.ts'
+export type {
+  AddedFactor,
+  FactorAddition,
+  FactorsByHandle,
+  FactorStore,
+  PasskeyFactor,
+  PasskeyUse,
+  TotpFactor,
+  TotpUse,
+  UsedPasskey,
+  UserFactors
+} from './ports/factor-store.ts'
+export type {
+  Assertion,
+  ConnectionOption,
+  ConnectionOptions,
+  OauthProvider,
+  OpenidProvider,
+  Provider,
+  ProviderBase,
+  ProviderEndpoints,
+  ProviderGet,
+  ProviderMistake
+} from './ports/provider.ts'
 export type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from './ports/upstream.ts'
 export type { JsonWebKeyObject } from './ports/jwt.ts'
 export type { KeyStore, StoredKey } from './ports/key-store.ts'
-export type { AccountRemovedMessage, CodeMessage, FactorAddedMessage, FactorRemovedMessage, LinkKind, LinkMessage, Message, MessageCommon, MessageKind, MessageUser, NewSignInMessage, NoticeKind, NoticeMessage, SendMessage } from './ports/message.ts'
-export type { CodeGuess, CodeOutcome, MessageTokenPurpose, OneTimeToken, OneTimeTokenPurpose, OneTimeTokenStore } from './ports/one-time-token-store.ts'
+export type {
+  AccountRemovedMessage,
+  CodeMessage,
+  FactorAddedMessage,
+  FactorRemovedMessage,
+  LinkKind,
+  LinkMessage,
+  Message,
+  MessageCommon,
+  MessageKind,
+  MessageUser,
+  NewSignInMessage,
+  NoticeKind,
+  NoticeMessage,
+  SendMessage
+} from './ports/message.ts'
+export type {
+  CodeGuess,
+  CodeOutcome,
+  MessageTokenPurpose,
+  OneTimeToken,
+  OneTimeTokenPurpose,
+  OneTimeTokenStore
+} from './ports/one-time-token-store.ts'
 export type { Argon2Parameters, PasswordHasher } from './ports/password-hasher.ts'
 export type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from './ports/session-store.ts'
 export type { State } from './ports/state.ts'
-export type { CodeRedemption, EndedSession, NewAuthorizationCode, NewRefreshTokenFamily, RedeemOutcome, RefreshTokenFamily, ReplacedToken, RotateOutcome, RotationUndo, Successor, TokenStore, TokenUse, UseOutcome } from './ports/token-store.ts'
+export type {
+  CodeRedemption,
+  EndedSession,
+  NewAuthorizationCode,
+  NewRefreshTokenFamily,
+  RedeemOutcome,
+  RefreshTokenFamily,
+  ReplacedToken,
+  RotateOutcome,
+  RotationUndo,
+  Successor,
+  TokenStore,
+  TokenUse,
+  UseOutcome
+} from './ports/token-store.ts'
 export type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from './ports/user-store.ts'

@@ -1,5 +1,6 @@
-// The JavaScript of the package's doors on a server: one file each, and one for what they share. Read one by one, three hundred modules
-// were a third of what the plugin adds to the start of an app. The browser client stays in modules, for bundlers to pick from.
+// The JavaScript of the package's doors on a server: one file each, and one for what they share. Read one by one, three
+// hundred modules were a third of what the plugin adds to the start of an app. The browser client stays in modules, for
+// bundlers to pick from.
 //   node scripts/bundle.mjs            into dist/lib
 //   node scripts/bundle.mjs DIRECTORY
 import { createHash } from 'node:crypto'
@@ -12,55 +13,82 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const MOST_PARTS = 12
 
 /**
- * The 250 modules of TypeBox that check our own schemas come with the bundle. Where `import()` asks for TypeBox it stays outside: that
- * is for the schemas of a host, which has registered its formats and types in the package.
+ * The 250 modules of TypeBox that check our own schemas come with the bundle. Where `import()` asks for TypeBox it
+ * stays outside: that is for the schemas of a host, which has registered its formats and types in the package.
  * @type {import('esbuild').Plugin}
  */
 const ownTypeBox = {
   name: 'own-typebox',
-  setup ({ onResolve }) {
-    onResolve({ filter: /^@sinclair\/typebox(?:\/|$)/ }, ({ path, kind }) => kind === 'dynamic-import' ? { path, external: true } : { path: fileURLToPath(import.meta.resolve(path)) })
+  setup({ onResolve }) {
+    onResolve({ filter: /^@sinclair\/typebox(?:\/|$)/ }, ({ path, kind }) =>
+      kind === 'dynamic-import' ? { path, external: true } : { path: fileURLToPath(import.meta.resolve(path)) }
+    )
   }
 }
 
 /**
- * What draws QR codes is a small part of a package that hosts need not install: it is a dependency of the build alone. Its notice is in
- * lib/pages/qr.ts, and stays.
+ * What draws QR codes is a small part of a package that hosts need not install: it is a dependency of the build alone.
+ * Its notice is in lib/pages/qr.ts, and stays.
  * @type {import('esbuild').Plugin}
  */
 const ownQrEncoder = {
   name: 'own-qr-encoder',
-  setup ({ onResolve }) {
-    onResolve({ filter: /^uqr$/ }, ({ path }) => ({ path: fileURLToPath(import.meta.resolve(path)), sideEffects: false }))
+  setup({ onResolve }) {
+    onResolve({ filter: /^uqr$/ }, ({ path }) => ({
+      path: fileURLToPath(import.meta.resolve(path)),
+      sideEffects: false
+    }))
   }
 }
 
 /**
- * What is loaded on first use needs some modules of the door `index`, each others. The bundler would make a part of every mixture, some forty
- * files that are all read at the start. So each takes something from the door itself, which is there by then, and the door is one part.
+ * What is loaded on first use needs some modules of the door `index`, each others. The bundler would make a part of
+ * every mixture, some forty files that are all read at the start. So each takes something from the door itself, which
+ * is there by then, and the door is one part.
  * @type {import('esbuild').Plugin}
  */
 const afterIndex = {
   name: 'after-index',
-  setup ({ onLoad, onResolve }) {
-    onResolve({ filter: /^\.{1,2}\// }, ({ path, kind, resolveDir }) => kind === 'dynamic-import' ? { path: resolve(resolveDir, path), pluginData: afterIndex } : undefined)
-    onLoad({ filter: /\.ts$/ }, ({ path, pluginData }) => pluginData === afterIndex ? { contents: `${readFileSync(path, 'utf8')}\nexport { default as door } from ${JSON.stringify(resolve(root, 'lib/index.ts'))}`, loader: 'ts' } : undefined)
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^\.{1,2}\// }, ({ path, kind, resolveDir }) =>
+      kind === 'dynamic-import' ? { path: resolve(resolveDir, path), pluginData: afterIndex } : undefined
+    )
+    onLoad({ filter: /\.ts$/ }, ({ path, pluginData }) =>
+      pluginData === afterIndex
+        ? {
+            contents:
+              `${readFileSync(path, 'utf8')}\nexport { default as door } from ` +
+              `${JSON.stringify(resolve(root, 'lib/index.ts'))}`,
+            loader: 'ts'
+          }
+        : undefined
+    )
   }
 }
 
 /**
- * The languages other than English as texts inside the bundle, parsed when they are first asked for. A host that bundles its own server would
- * leave files beside the module out.
+ * The languages other than English as texts inside the bundle, parsed when they are first asked for. A host that
+ * bundles its own server would leave files beside the module out.
  * @type {import('esbuild').Plugin}
  */
 const languages = {
   name: 'languages',
-  setup ({ onLoad }) {
+  setup({ onLoad }) {
     onLoad({ filter: /[\\/]lib[\\/]texts[\\/]language\.ts$/ }, () => {
       const folder = resolve(root, 'lib/texts')
-      const texts = readdirSync(folder).filter((name) => name.endsWith('.json')).sort()
-        .map((name) => [name.slice(0, -'.json'.length), JSON.stringify(JSON.parse(readFileSync(resolve(folder, name), 'utf8')))])
-      return { contents: `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))}\nexport const languageOf = (locale) => JSON.parse(TEXTS[locale])`, loader: 'js' }
+      const texts = readdirSync(folder)
+        .filter((name) => name.endsWith('.json'))
+        .sort()
+        .map((name) => [
+          name.slice(0, -'.json'.length),
+          JSON.stringify(JSON.parse(readFileSync(resolve(folder, name), 'utf8')))
+        ])
+      return {
+        contents:
+          `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))}\nexport const languageOf = ` +
+          '(locale) => JSON.parse(TEXTS[locale])',
+        loader: 'js'
+      }
     })
   }
 }
@@ -69,7 +97,14 @@ const outdir = resolve(root, process.argv[2] ?? 'dist/lib')
 const { metafile, outputFiles } = await build({
   absWorkingDir: root,
   // The threads are doors too: a worker is started by its file, which stands beside the one that starts it.
-  entryPoints: { index: 'lib/index.ts', 'connections/index': 'lib/connections/index.ts', 'metrics/index': 'lib/metrics/index.ts', 'testing/index': 'lib/testing/index.ts', 'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts', 'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts' },
+  entryPoints: {
+    index: 'lib/index.ts',
+    'connections/index': 'lib/connections/index.ts',
+    'metrics/index': 'lib/metrics/index.ts',
+    'testing/index': 'lib/testing/index.ts',
+    'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts',
+    'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts'
+  },
   outdir,
   write: false,
   metafile: true,
@@ -90,18 +125,28 @@ const { metafile, outputFiles } = await build({
 
 /** What `index` reads at the start: what only it needs, and what it shares with each mixture of the other doors. */
 const read = new Set([`${relative(root, outdir)}/index.js`])
-for (const part of read) for (const { path, kind } of metafile.outputs[part].imports) if (kind === 'import-statement' && path in metafile.outputs) read.add(path)
-if (read.size > MOST_PARTS) throw new Error(`lib/index.ts was bundled into ${read.size} parts that are all read at the start, and ${MOST_PARTS} are enough`)
+for (const part of read)
+  for (const { path, kind } of metafile.outputs[part].imports)
+    if (kind === 'import-statement' && path in metafile.outputs) read.add(path)
+if (read.size > MOST_PARTS)
+  throw new Error(
+    `lib/index.ts was bundled into ${read.size} parts that are all read at the start, and ${MOST_PARTS} are enough`
+  )
 
-// The bundler's own digest of a part is not always the same where parts need each other, and the same commit is to give the same bytes.
-// So each is called by what it says where the names of parts are left out. A name keeps its length, and the maps stay right.
+// The bundler's own digest of a part is not always the same where parts need each other, and the same commit is to give
+// the same bytes. So each is called by what it says where the names of parts are left out. A name keeps its length, and
+// the maps stay right.
 const PART = /\bshared-([A-Z2-7]{8})\b/g
-const names = new Map(outputFiles.flatMap(({ path, text }) => {
-  const [, name] = /shared-(\w{8})\.js$/.exec(path) ?? []
-  return name === undefined ? [] : [[name, createHash('sha256').update(text.replaceAll(PART, 'shared')).digest('hex').slice(0, 8)]]
-}))
+const names = new Map(
+  outputFiles.flatMap(({ path, text }) => {
+    const [, name] = /shared-(\w{8})\.js$/.exec(path) ?? []
+    return name === undefined
+      ? []
+      : [[name, createHash('sha256').update(text.replaceAll(PART, 'shared')).digest('hex').slice(0, 8)]]
+  })
+)
 if (new Set(names.values()).size < names.size) throw new Error('two parts of the bundle say the same')
-const named = (text) => text.replaceAll(PART, (whole, name) => names.has(name) ? `shared-${names.get(name)}` : whole)
+const named = (text) => text.replaceAll(PART, (whole, name) => (names.has(name) ? `shared-${names.get(name)}` : whole))
 for (const { path, text } of outputFiles) {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(named(path), named(text))

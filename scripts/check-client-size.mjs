@@ -1,4 +1,5 @@
-// What the browser client weighs for those who install it: bundles the entries of the packed package as an app's bundler would.
+// What the browser client weighs for those who install it: bundles the entries of the packed package as an app's
+// bundler would.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -25,18 +26,37 @@ try {
   for (const [name, peers] of Object.entries(ENTRIES)) {
     const entry = `${CORE}/${name}`
     const both = await weigh([CORE, entry], peers)
-    const added = { minified: both.minified - core.minified, gzip: both.gzip - core.gzip, brotli: both.brotli - core.brotli }
+    const added = {
+      minified: both.minified - core.minified,
+      gzip: both.gzip - core.gzip,
+      brotli: both.brotli - core.brotli
+    }
     rows.push({ entry, ...added, limit: ENTRY_LIMIT, over: added.gzip > ENTRY_LIMIT })
   }
   const passkeys = await passkeyScript()
-  rows.push({ entry: 'passkeys.js of the hosted pages', ...passkeys, limit: PASSKEY_SCRIPT_LIMIT, over: passkeys.gzip > PASSKEY_SCRIPT_LIMIT })
-  console.table(Object.fromEntries(rows.map(({ entry, minified, gzip, brotli, limit }) => [entry, { minified, gzip, brotli, 'limit (gzip)': limit }])))
+  rows.push({
+    entry: 'passkeys.js of the hosted pages',
+    ...passkeys,
+    limit: PASSKEY_SCRIPT_LIMIT,
+    over: passkeys.gzip > PASSKEY_SCRIPT_LIMIT
+  })
+  console.table(
+    Object.fromEntries(
+      rows.map(({ entry, minified, gzip, brotli, limit }) => [entry, { minified, gzip, brotli, 'limit (gzip)': limit }])
+    )
+  )
   const over = rows.filter((row) => row.over)
-  if (over.length > 0) throw new Error(`too big: ${over.map(({ entry, gzip, limit }) => `${entry} has ${gzip} bytes, ${limit} are allowed`).join('; ')}`)
+  if (over.length > 0)
+    throw new Error(
+      `too big: ${over.map(({ entry, gzip, limit }) => `${entry} has ${gzip} bytes, ${limit} are allowed`).join('; ')}`
+    )
 
   /** Of all that these entries export together. Throws where anything but our own files and the peers is in it. */
-  async function weigh (entries, peers) {
-    const { metafile, outputFiles: [file] } = await build({
+  async function weigh(entries, peers) {
+    const {
+      metafile,
+      outputFiles: [file]
+    } = await build({
       stdin: { contents: entries.map((entry) => `export * from '${entry}'`).join('\n'), resolveDir: directory },
       bundle: true,
       minify: true,
@@ -48,9 +68,15 @@ try {
       write: false
     })
     const ours = join(home, 'dist', 'lib', 'client')
-    const stray = Object.keys(metafile.inputs).filter((path) => path !== '<stdin>' && relative(ours, join(process.cwd(), path)).startsWith('..'))
-    const imported = Object.values(metafile.outputs).flatMap(({ imports }) => imports).map(({ path }) => path).filter((path) => !peers.includes(path))
-    if (stray.length > 0 || imported.length > 0) throw new Error(`${entries.join(', ')}: not of the client: ${[...stray, ...imported].join(', ')}`)
+    const stray = Object.keys(metafile.inputs).filter(
+      (path) => path !== '<stdin>' && relative(ours, join(process.cwd(), path)).startsWith('..')
+    )
+    const imported = Object.values(metafile.outputs)
+      .flatMap(({ imports }) => imports)
+      .map(({ path }) => path)
+      .filter((path) => !peers.includes(path))
+    if (stray.length > 0 || imported.length > 0)
+      throw new Error(`${entries.join(', ')}: not of the client: ${[...stray, ...imported].join(', ')}`)
     return {
       minified: file.contents.length,
       gzip: gzipSync(file.contents, { level: 9 }).length,
@@ -58,14 +84,22 @@ try {
     }
   }
 
-  async function passkeyScript () {
-    const { outputFiles: [{ text }] } = await build({ entryPoints: ['lib/pages/passkey-script.ts'], bundle: true, format: 'esm', write: false })
+  async function passkeyScript() {
+    const {
+      outputFiles: [{ text }]
+    } = await build({ entryPoints: ['lib/pages/passkey-script.ts'], bundle: true, format: 'esm', write: false })
     const { PASSKEY_SCRIPT: script } = await import(`data:text/javascript,${encodeURIComponent(text)}`)
-    return { minified: script.length, gzip: gzipSync(script, { level: 9 }).length, brotli: brotliCompressSync(script).length }
+    return {
+      minified: script.length,
+      gzip: gzipSync(script, { level: 9 }).length,
+      brotli: brotliCompressSync(script).length
+    }
   }
 
   const { peerDependenciesMeta = {} } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
-  const required = Object.values(ENTRIES).flat().filter((peer) => peerDependenciesMeta[peer]?.optional !== true)
+  const required = Object.values(ENTRIES)
+    .flat()
+    .filter((peer) => peerDependenciesMeta[peer]?.optional !== true)
   if (required.length > 0) throw new Error(`no optional peer dependency: ${required.join(', ')}`)
 } finally {
   remove()

@@ -7,12 +7,37 @@ import { promisify } from 'node:util'
 import { pack, root } from './pack.mjs'
 import { packClient } from './pack-client.mjs'
 
-const REQUIRED = ['LICENSE', 'README.md', 'SECURITY.md', 'SUPPORT.md', 'docs/deployment.md', 'package.json', 'dist/lib/index.js', 'dist/lib/index.d.ts', 'dist/lib/connections/index.js', 'dist/lib/connections/index.d.ts', 'dist/lib/metrics/index.js', 'dist/lib/metrics/index.d.ts', 'dist/lib/testing/index.js', 'dist/lib/testing/index.d.ts']
-const ALLOWED = /^(LICENSE|(README|CHANGELOG|SECURITY|SUPPORT)\.md|package\.json|dist\/lib\/.+\.(js|js\.map|d\.ts)|docs\/(?!screenshots\/).+\.(md|svg)|docs\/screenshots\/pages\.png|examples\/.+\.(ts|tsx|js|mjs|css|svg|json|ya?ml|conf|sh|md)|examples\/compose\/Dockerfile(\.dockerignore)?)$/
+const REQUIRED = [
+  'LICENSE',
+  'README.md',
+  'SECURITY.md',
+  'SUPPORT.md',
+  'docs/deployment.md',
+  'package.json',
+  'dist/lib/index.js',
+  'dist/lib/index.d.ts',
+  'dist/lib/connections/index.js',
+  'dist/lib/connections/index.d.ts',
+  'dist/lib/metrics/index.js',
+  'dist/lib/metrics/index.d.ts',
+  'dist/lib/testing/index.js',
+  'dist/lib/testing/index.d.ts'
+]
+const ALLOWED =
+  /^(LICENSE|(README|CHANGELOG|SECURITY|SUPPORT)\.md|package\.json|dist\/lib\/.+\.(js|js\.map|d\.ts)|docs\/(?!screenshots\/).+\.(md|svg)|docs\/screenshots\/pages\.png|examples\/.+\.(ts|tsx|js|mjs|css|svg|json|ya?ml|conf|sh|md)|examples\/compose\/Dockerfile(\.dockerignore)?)$/
 /** What pages other than the README may lead to though it stays in the repository. */
-const IN_THE_REPOSITORY = /^(\.github|bench|docs\/screenshots|etc|scripts|test)(\/|$)|^(CONTRIBUTING|RELEASING|CODE_OF_CONDUCT)\.md$/
+const IN_THE_REPOSITORY =
+  /^(\.github|bench|docs\/screenshots|etc|scripts|test)(\/|$)|^(CONTRIBUTING|RELEASING|CODE_OF_CONDUCT)\.md$/
 
-const CLIENT_REQUIRED = ['LICENSE', 'README.md', 'package.json', ...['index', 'popup', 'silent', 'step-up', 'react', 'vue', 'svelte'].flatMap((entry) => [`dist/${entry}.js`, `dist/${entry}.d.ts`])]
+const CLIENT_REQUIRED = [
+  'LICENSE',
+  'README.md',
+  'package.json',
+  ...['index', 'popup', 'silent', 'step-up', 'react', 'vue', 'svelte'].flatMap((entry) => [
+    `dist/${entry}.js`,
+    `dist/${entry}.d.ts`
+  ])
+]
 const CLIENT_ALLOWED = /^(LICENSE|README\.md|package\.json|dist\/[\w-]+\.(js|js\.map|d\.ts))$/
 
 const { directory, tarball, remove } = pack()
@@ -20,28 +45,43 @@ try {
   checkLinks(tarball, check(tarball, REQUIRED, ALLOWED))
   const client = packClient(directory)
   check(client, CLIENT_REQUIRED, CLIENT_ALLOWED)
-  const results = await Promise.allSettled([tarball, client].flatMap((file) => [run('publint', ['run', file, '--strict']), run('attw', [file, '--profile', 'esm-only'])]))
+  const results = await Promise.allSettled(
+    [tarball, client].flatMap((file) => [
+      run('publint', ['run', file, '--strict']),
+      run('attw', [file, '--profile', 'esm-only'])
+    ])
+  )
   for (const { value, reason } of results) console.log(value ?? `${reason.stdout}\n${reason.stderr}`)
-  if (results.some(({ status }) => status === 'rejected')) throw new Error('a package is not what it claims to be: see above')
+  if (results.some(({ status }) => status === 'rejected'))
+    throw new Error('a package is not what it claims to be: see above')
   checkReproducible(tarball)
   const manifest = JSON.parse(execFileSync('tar', ['-xzOf', client, 'package/package.json'], { encoding: 'utf8' }))
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  if (manifest.version !== version || manifest.dependencies !== undefined) throw new Error(`${manifest.name}: the same version and no dependency, not ${manifest.version} and ${JSON.stringify(manifest.dependencies)}`)
+  if (manifest.version !== version || manifest.dependencies !== undefined)
+    throw new Error(
+      `${manifest.name}: the same version and no dependency, not ${manifest.version} and ` +
+        `${JSON.stringify(manifest.dependencies)}`
+    )
 } finally {
   remove()
 }
 
 /** Who builds the same commit gets the same bytes, and can so tell that a published package is made of it. */
-function checkReproducible (tarball) {
+function checkReproducible(tarball) {
   const again = pack({ anew: true })
-  const [first, second] = [tarball, again.tarball].map((file) => createHash('sha256').update(readFileSync(file)).digest('hex'))
+  const [first, second] = [tarball, again.tarball].map((file) =>
+    createHash('sha256').update(readFileSync(file)).digest('hex')
+  )
   again.remove()
   if (first !== second) throw new Error(`packing twice gives different bytes: SHA-256 ${first} and ${second}`)
   console.log(`SHA-256 ${first}`)
 }
 
-function check (tarball, required, allowed) {
-  const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).trim().split('\n').map((file) => file.replace(/^package\//, ''))
+function check(tarball, required, allowed) {
+  const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((file) => file.replace(/^package\//, ''))
   const missing = required.filter((file) => !files.includes(file))
   const stray = files.filter((file) => !allowed.test(file))
   if (missing.length > 0) throw new Error(`missing from the package: ${missing.join(', ')}`)
@@ -50,22 +90,34 @@ function check (tarball, required, allowed) {
   return files
 }
 
-/** Whoever reads the pages in node_modules has the package alone: what the README leads to is in it, and of the other pages nearly all. */
-function checkLinks (tarball, files) {
+/**
+ * Whoever reads the pages in node_modules has the package alone: what the README leads to is in it, and of the other
+ * pages nearly all.
+ */
+function checkLinks(tarball, files) {
   const unpacked = join(directory, 'unpacked')
   mkdirSync(unpacked)
   execFileSync('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1'])
-  const there = new Set(files.flatMap((file) => file.split('/').map((_, index, steps) => steps.slice(0, index + 1).join('/'))))
-  const dead = files.filter((file) => file.endsWith('.md')).flatMap((page) => {
-    const text = readFileSync(join(unpacked, page), 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
-    const targets = [...text.matchAll(/\]\(([^)#\s]+)|\b(?:src|srcset|href)="([^"#\s]+)/g)].map(([, link, attribute]) => link ?? attribute).filter((target) => !/^[a-z][a-z+.-]*:/i.test(target))
-    return targets.map((target) => posix.join(posix.dirname(page), target).replace(/\/$/, '')).filter((file) => !there.has(file) && (page === 'README.md' || !IN_THE_REPOSITORY.test(file))).map((file) => `${page} leads to ${file}`)
-  })
+  const there = new Set(
+    files.flatMap((file) => file.split('/').map((_, index, steps) => steps.slice(0, index + 1).join('/')))
+  )
+  const dead = files
+    .filter((file) => file.endsWith('.md'))
+    .flatMap((page) => {
+      const text = readFileSync(join(unpacked, page), 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
+      const targets = [...text.matchAll(/\]\(([^)#\s]+)|\b(?:src|srcset|href)="([^"#\s]+)/g)]
+        .map(([, link, attribute]) => link ?? attribute)
+        .filter((target) => !/^[a-z][a-z+.-]*:/i.test(target))
+      return targets
+        .map((target) => posix.join(posix.dirname(page), target).replace(/\/$/, ''))
+        .filter((file) => !there.has(file) && (page === 'README.md' || !IN_THE_REPOSITORY.test(file)))
+        .map((file) => `${page} leads to ${file}`)
+    })
   if (dead.length > 0) throw new Error(`links that lead to nothing in the package:\n${dead.join('\n')}`)
 }
 
 /** What the tool says. Rejects where it finds fault. */
-async function run (tool, args) {
+async function run(tool, args) {
   const { stdout } = await promisify(execFile)(join(root, 'node_modules', '.bin', tool), args, { cwd: root })
   return stdout
 }

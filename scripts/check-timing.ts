@@ -1,17 +1,18 @@
 /**
- * Whether the time of a failed sign-in tells an unknown or a disabled user from a known one. `npm run check:timing`, on a quiet
- * machine; `-- --pairs 2000 --seed 7` for a longer run or another order.
+ * Whether the time of a failed sign-in tells an unknown or a disabled user from a known one. `npm run check:timing`, on
+ * a quiet machine; `-- --pairs 2000 --seed 7` for a longer run or another order.
  *
- * A server process with production argon2 parameters; one keep-alive connection on loopback, one request at a time. Each pair
- * is one request of either kind, in random order, each with a fresh random password of one length; 50 users take turns; the
- * first 20 pairs are thrown away. Every answer must also be the same status and body.
+ * A server process with production argon2 parameters; one keep-alive connection on loopback, one request at a time.
+ * Each pair is one request of either kind, in random order, each with a fresh random password of one length; 50 users
+ * take turns; the first 20 pairs are thrown away. Every answer must also be the same status and body.
  *
- * A run finds a leak where the Wilcoxon signed-rank |z| of the differences is above 5 (p < 1e-6), where the Mann-Whitney AUC is
- * more than 0.10 from 0.5, or where the 98 % bootstrap interval of the median difference is not within 1 ms. A comparison fails
- * where two of three independent runs find one; a third run is made only where the first two disagree.
+ * A run finds a leak where the Wilcoxon signed-rank |z| of the differences is above 5 (p < 1e-6), where the
+ * Mann-Whitney AUC is more than 0.10 from 0.5, or where the 98 % bootstrap interval of the median difference is not
+ * within 1 ms. A comparison fails where two of three independent runs find one; a third run is made only where the
+ * first two disagree.
  *
- * The job proves itself: known against known must not be told apart, and planted leaks (no hash for an unknown name at 50
- * pairs, 1 ms more at 300) must be found. Else it is void, whatever the rest says.
+ * The job proves itself: known against known must not be told apart, and planted leaks (no hash for an unknown name at
+ * 50 pairs, 1 ms more at 300) must be found. Else it is void, whatever the rest says.
  *
  * Exit code: 0 no leak, 1 a leak, 2 void.
  */
@@ -23,8 +24,20 @@ import { nameOf, type Ports, serve, USERS, type Variant } from './timing/server.
 import { areaUnderCurve, median, medianInterval, seededRandom, signedRankZ } from './timing/statistics.ts'
 
 type Kind = 'known' | 'unknown' | 'disabled'
-interface Comparison { name: string, variant: Variant, kinds: [Kind, Kind], pairs: number, expect: 'alike' | 'leak' }
-interface Run { delta: number, interval: [number, number], z: number, auc: number, leak: boolean }
+interface Comparison {
+  name: string
+  variant: Variant
+  kinds: [Kind, Kind]
+  pairs: number
+  expect: 'alike' | 'leak'
+}
+interface Run {
+  delta: number
+  interval: [number, number]
+  z: number
+  auc: number
+  leak: boolean
+}
 
 const WARM_UP_PAIRS = 20
 const MAX_Z = 5
@@ -34,14 +47,22 @@ const MAX_DELTA_MS = 1
 if (process.send === undefined) process.exitCode = await main()
 else process.send(await serve())
 
-async function main (): Promise<number> {
-  const { values } = parseArgs({ options: { pairs: { type: 'string', default: '300' }, seed: { type: 'string', default: '1' } } })
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { pairs: { type: 'string', default: '300' }, seed: { type: 'string', default: '1' } }
+  })
   const pairs = Number(values.pairs)
   if (!Number.isInteger(pairs) || pairs < 50) throw new RangeError('--pairs takes a whole number from 50 on')
   const random = seededRandom(Number(values.seed))
   const comparisons: Comparison[] = [
     { name: 'null control: known / known', variant: 'honest', kinds: ['known', 'known'], pairs, expect: 'alike' },
-    { name: 'planted: unknown without a hash', variant: 'no-hash', kinds: ['known', 'unknown'], pairs: 50, expect: 'leak' },
+    {
+      name: 'planted: unknown without a hash',
+      variant: 'no-hash',
+      kinds: ['known', 'unknown'],
+      pairs: 50,
+      expect: 'leak'
+    },
     { name: 'planted: unknown 1 ms later', variant: 'late', kinds: ['known', 'unknown'], pairs: 300, expect: 'leak' },
     { name: 'known / unknown', variant: 'honest', kinds: ['known', 'unknown'], pairs, expect: 'alike' },
     { name: 'known / disabled', variant: 'honest', kinds: ['known', 'disabled'], pairs, expect: 'alike' }
@@ -49,10 +70,21 @@ async function main (): Promise<number> {
   const server = fork(fileURLToPath(import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   try {
     const ports = await new Promise<Ports>((resolve, reject) => {
-      server.once('message', (message) => { resolve(message as Ports) }).once('exit', (code) => { reject(new Error(`the server stopped with code ${code}`)) })
+      server
+        .once('message', (message) => {
+          resolve(message as Ports)
+        })
+        .once('exit', (code) => {
+          reject(new Error(`the server stopped with code ${code}`))
+        })
     })
-    console.log(`${process.version}, seed ${values.seed}; z of 5 or less, AUC within 0.40..0.60 and the median difference within 1 ms are alike\n`)
-    console.log(['comparison'.padEnd(34), 'pairs', 'median ms', '     98 % interval', '      z', '  AUC', ' finding'].join('  '))
+    console.log(
+      `${process.version}, seed ${values.seed}; z of 5 or less, AUC within 0.40..0.60 and the ` +
+        `median difference within 1 ms are alike\n`
+    )
+    console.log(
+      ['comparison'.padEnd(34), 'pairs', 'median ms', '     98 % interval', '      z', '  AUC', ' finding'].join('  ')
+    )
     let passed = 0
     let failed = 0
     let isVoid = false
@@ -72,23 +104,24 @@ async function main (): Promise<number> {
 }
 
 /** What two of three runs say. */
-async function decide (comparison: Comparison, ports: Ports, random: () => number): Promise<boolean> {
+async function decide(comparison: Comparison, ports: Ports, random: () => number): Promise<boolean> {
   const findings: boolean[] = []
   for (;;) {
     const run = await measure(comparison, ports[comparison.variant], random)
     report(comparison, run)
     findings.push(run.leak)
-    for (const verdict of [true, false]) if (findings.filter((finding) => finding === verdict).length === 2) return verdict
+    for (const verdict of [true, false])
+      if (findings.filter((finding) => finding === verdict).length === 2) return verdict
   }
 }
 
-async function measure ({ kinds, pairs }: Comparison, port: number, random: () => number): Promise<Run> {
+async function measure({ kinds, pairs }: Comparison, port: number, random: () => number): Promise<Run> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const times: [number[], number[]] = [[], []]
   try {
     for (let pair = -WARM_UP_PAIRS; pair < pairs; pair++) {
       const first = random() < 0.5 ? 0 : 1
-      for (const side of first === 0 ? [0, 1] as const : [1, 0] as const) {
+      for (const side of first === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
         const elapsed = await signIn(port, agent, nameOf(kinds[side], Math.floor(random() * USERS)), random)
         if (pair >= 0) times[side].push(elapsed)
       }
@@ -98,30 +131,67 @@ async function measure ({ kinds, pairs }: Comparison, port: number, random: () =
   }
   const [left, right] = times
   const differences = right.map((time, index) => time - (left[index] ?? 0))
-  const [z, auc, interval] = [signedRankZ(differences), areaUnderCurve(left, right), medianInterval(differences, random)]
-  const leak = Math.abs(z) > MAX_Z || Math.abs(auc - 0.5) > MAX_AUC_OFFSET || interval[0] < -MAX_DELTA_MS || interval[1] > MAX_DELTA_MS
+  const [z, auc, interval] = [
+    signedRankZ(differences),
+    areaUnderCurve(left, right),
+    medianInterval(differences, random)
+  ]
+  const leak =
+    Math.abs(z) > MAX_Z ||
+    Math.abs(auc - 0.5) > MAX_AUC_OFFSET ||
+    interval[0] < -MAX_DELTA_MS ||
+    interval[1] > MAX_DELTA_MS
   return { delta: median(differences), interval, z, auc, leak }
 }
 
 /** A sign-in that fails; resolves to the milliseconds from the request's first byte to the answer's last. */
-async function signIn (port: number, agent: Agent, username: string, random: () => number): Promise<number> {
+async function signIn(port: number, agent: Agent, username: string, random: () => number): Promise<number> {
   const password = Array.from({ length: 16 }, () => String.fromCharCode(97 + Math.floor(random() * 26))).join('')
   const body = JSON.stringify({ grant_type: 'password', username, password })
   const start = performance.now()
-  const { status, text } = await new Promise<{ status: number | undefined, text: string }>((resolve, reject) => {
-    const call = request({ port, host: '127.0.0.1', agent, method: 'POST', path: '/auth/token', headers: { 'content-type': 'application/json', 'content-length': body.length } }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => { text += chunk }).on('end', () => { resolve({ status: response.statusCode, text }) }).on('error', reject)
-    })
+  const { status, text } = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const call = request(
+      {
+        port,
+        host: '127.0.0.1',
+        agent,
+        method: 'POST',
+        path: '/auth/token',
+        headers: { 'content-type': 'application/json', 'content-length': body.length }
+      },
+      (response) => {
+        let text = ''
+        response
+          .setEncoding('utf8')
+          .on('data', (chunk: string) => {
+            text += chunk
+          })
+          .on('end', () => {
+            resolve({ status: response.statusCode, text })
+          })
+          .on('error', reject)
+      }
+    )
     call.on('error', reject)
     call.end(body)
   })
   const elapsed = performance.now() - start
-  if (status !== 400 || text !== '{"error":"invalid_grant","error_description":"The username or password is wrong."}') throw new Error(`an answer differs: ${status} ${text}`)
+  if (status !== 400 || text !== '{"error":"invalid_grant","error_description":"The username or password is wrong."}')
+    throw new Error(`an answer differs: ${status} ${text}`)
   return elapsed
 }
 
-function report ({ name, pairs, expect }: Comparison, { delta, interval, z, auc, leak }: Run): void {
+function report({ name, pairs, expect }: Comparison, { delta, interval, z, auc, leak }: Run): void {
   const finding = `${leak ? 'leak' : 'alike'}${leak === (expect === 'leak') ? '' : ' (!)'}`
-  console.log([name.padEnd(34), String(pairs).padStart(5), delta.toFixed(3).padStart(9), `[${interval.map((end) => end.toFixed(3)).join(', ')}]`.padStart(18), z.toFixed(2).padStart(7), auc.toFixed(3).padStart(5), ` ${finding}`].join('  '))
+  console.log(
+    [
+      name.padEnd(34),
+      String(pairs).padStart(5),
+      delta.toFixed(3).padStart(9),
+      `[${interval.map((end) => end.toFixed(3)).join(', ')}]`.padStart(18),
+      z.toFixed(2).padStart(7),
+      auc.toFixed(3).padStart(5),
+      ` ${finding}`
+    ].join('  ')
+  )
 }

@@ -1,5 +1,5 @@
-// What tests need on the machine besides Node: found, installed where that takes nobody's permission (Debian, as root), or asked for
-// in one line. A test that can't run is a failure, never a skip.
+// What tests need on the machine besides Node: found, installed where that takes nobody's permission (Debian, as root),
+// or asked for in one line. A test that can't run is a failure, never a skip.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join, relative, resolve } from 'node:path'
@@ -13,22 +13,48 @@ const SERVERS = [
   {
     name: 'Chromium',
     neededBy: ['test/browser', 'bench'],
-    isPresent: () => process.env.CHROMIUM_PATH ? existsSync(process.env.CHROMIUM_PATH) : chromiumPaths.some((path) => existsSync(path)),
-    // What somebody named and is not there, no package brings. The one without a window, of Debian 12 and later, takes half the work.
+    isPresent: () =>
+      process.env.CHROMIUM_PATH
+        ? existsSync(process.env.CHROMIUM_PATH)
+        : chromiumPaths.some((path) => existsSync(path)),
+    // What somebody named and is not there, no package brings. The one without a window, of Debian 12 and later, takes
+    // half the work.
     debianPackages: process.env.CHROMIUM_PATH ? [] : ['chromium-headless-shell', 'chromium'],
     otherwise: 'install Chromium or Chrome, or name its executable in CHROMIUM_PATH'
   },
   {
     name: 'Redis or Valkey',
-    neededBy: ['test/contract', 'test/concurrency', 'test/faults', 'test/flow', 'test/http', 'test/properties', 'bench'],
-    isPresent: () => process.env.REDIS_SERVER_BIN ? existsSync(process.env.REDIS_SERVER_BIN) : ['redis-server', 'valkey-server'].some(isOnPath),
+    neededBy: [
+      'test/contract',
+      'test/concurrency',
+      'test/faults',
+      'test/flow',
+      'test/http',
+      'test/properties',
+      'bench'
+    ],
+    isPresent: () =>
+      process.env.REDIS_SERVER_BIN
+        ? existsSync(process.env.REDIS_SERVER_BIN)
+        : ['redis-server', 'valkey-server'].some(isOnPath),
     debianPackages: process.env.REDIS_SERVER_BIN ? [] : ['redis-server'],
     otherwise: 'install redis-server or valkey-server, or name its executable in REDIS_SERVER_BIN'
   },
   {
     name: 'PostgreSQL',
-    neededBy: ['test/contract', 'test/concurrency', 'test/docs', 'test/faults', 'test/flow', 'test/properties', 'bench'],
-    isPresent: () => process.env.POSTGRES_BIN ? isPostgres(process.env.POSTGRES_BIN) : [...pathDirectories(), ...debianPostgres()].some(isPostgres),
+    neededBy: [
+      'test/contract',
+      'test/concurrency',
+      'test/docs',
+      'test/faults',
+      'test/flow',
+      'test/properties',
+      'bench'
+    ],
+    isPresent: () =>
+      process.env.POSTGRES_BIN
+        ? isPostgres(process.env.POSTGRES_BIN)
+        : [...pathDirectories(), ...debianPostgres()].some(isPostgres),
     debianPackages: process.env.POSTGRES_BIN ? [] : ['postgresql'],
     otherwise: 'install PostgreSQL, or name the directory of initdb and postgres in POSTGRES_BIN'
   },
@@ -36,7 +62,8 @@ const SERVERS = [
     name: 'nginx',
     neededBy: ['test/flow'],
     // Off the PATH of whoever is not root.
-    isPresent: () => process.env.NGINX_BIN ? existsSync(process.env.NGINX_BIN) : isOnPath('nginx') || existsSync('/usr/sbin/nginx'),
+    isPresent: () =>
+      process.env.NGINX_BIN ? existsSync(process.env.NGINX_BIN) : isOnPath('nginx') || existsSync('/usr/sbin/nginx'),
     debianPackages: process.env.NGINX_BIN ? [] : ['nginx-light', 'nginx'],
     otherwise: 'install nginx, or name its executable in NGINX_BIN'
   },
@@ -50,8 +77,10 @@ const SERVERS = [
 ]
 
 /** `args`: those of the test runner. True when all that the tests need is there. */
-export function ensureServers (args) {
-  const missing = SERVERS.filter(({ neededBy, isPresent }) => neededBy.some((directory) => mayRun(directory, args)) && !isPresent())
+export function ensureServers(args) {
+  const missing = SERVERS.filter(
+    ({ neededBy, isPresent }) => neededBy.some((directory) => mayRun(directory, args)) && !isPresent()
+  )
   if (missing.some(({ debianPackages }) => debianPackages.length > 0) && isDebian() && process.getuid?.() === 0) {
     apt(['update'])
     for (const { debianPackages, isPresent } of missing) {
@@ -63,47 +92,58 @@ export function ensureServers (args) {
     }
   }
   const absent = missing.filter(({ isPresent }) => !isPresent())
-  for (const { name, neededBy, otherwise } of absent) console.error(`${neededBy.join(', ')}: no ${name} on this machine: ${otherwise}`)
+  for (const { name, neededBy, otherwise } of absent)
+    console.error(`${neededBy.join(', ')}: no ${name} on this machine: ${otherwise}`)
   return absent.length === 0
 }
 
-function pathDirectories () {
+function pathDirectories() {
   return (process.env.PATH ?? '').split(delimiter).filter((directory) => directory !== '')
 }
 
-function isOnPath (name) {
+function isOnPath(name) {
   return pathDirectories().some((directory) => existsSync(join(directory, name)))
 }
 
 /** Where Debian keeps the programs of each version, off the PATH. */
-function debianPostgres () {
+function debianPostgres() {
   const versions = '/usr/lib/postgresql'
   return existsSync(versions) ? readdirSync(versions).map((version) => join(versions, version, 'bin')) : []
 }
 
-function isPostgres (directory) {
+function isPostgres(directory) {
   return ['initdb', 'postgres'].every((name) => existsSync(join(directory, name)))
 }
 
 /** Without a file or directory among the arguments all tests run. */
-function mayRun (directory, args) {
-  const paths = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.replace(/[*?[{].*$/, '')).filter((arg) => arg !== '' && existsSync(arg))
-  return paths.length === 0 || paths.some((path) => isWithin(path, resolve(root, directory)) || isWithin(resolve(root, directory), path))
+function mayRun(directory, args) {
+  const paths = args
+    .filter((arg) => !arg.startsWith('-'))
+    .map((arg) => arg.replace(/[*?[{].*$/, ''))
+    .filter((arg) => arg !== '' && existsSync(arg))
+  return (
+    paths.length === 0 ||
+    paths.some((path) => isWithin(path, resolve(root, directory)) || isWithin(resolve(root, directory), path))
+  )
 }
 
-function isWithin (path, directory) {
+function isWithin(path, directory) {
   const way = relative(resolve(directory), resolve(path))
   return way !== '..' && !/^\.\.[/\\]/.test(way)
 }
 
 /** Debian itself: what Ubuntu calls chromium is a snap, which a container can't run. */
-function isDebian () {
+function isDebian() {
   return existsSync('/etc/os-release') && /^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8'))
 }
 
 /** Whether it worked is seen by what is there afterwards. */
-function apt (args) {
-  spawnSync('apt-get', ['-q', ...args], { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
+function apt(args) {
+  spawnSync('apt-get', ['-q', ...args], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  })
 }
 
-if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) process.exitCode = ensureServers(process.argv.slice(2)) ? 0 : 1
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url))
+  process.exitCode = ensureServers(process.argv.slice(2)) ? 0 : 1

@@ -1,22 +1,33 @@
-/** What the site and the test of the links both need to know of a page. Anchors are spelled as GitHub spells them, where most people read the pages. */
+/**
+ * What the site and the test of the links both need to know of a page. Anchors are spelled as GitHub spells them, where
+ * most people read the pages.
+ */
 
 /** The page without what is code: a link in a listing leads nowhere. Lines stay where they are. */
-export function withoutCode (text: string): string {
-  return text.replace(/^( *)(```+)[^\n]*\n[\s\S]*?^\1\2$/gm, (block) => block.replace(/[^\n]/g, '')).replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]/g, ''))
+export function withoutCode(text: string): string {
+  return text
+    .replace(/^( *)(```+)[^\n]*\n[\s\S]*?^\1\2$/gm, (block) => block.replace(/[^\n]/g, ''))
+    .replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]/g, ''))
 }
 
 /** What a heading says, without its marks. */
-export function headingText (heading: string): string {
-  return heading.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '').trim()
+export function headingText(heading: string): string {
+  return heading
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[`*]/g, '')
+    .trim()
 }
 
 /** The anchor of a heading: lower case, without punctuation, a hyphen for each space. */
-export function slugOf (heading: string): string {
-  return headingText(heading).toLowerCase().replace(/[^\p{L}\p{N}\p{M}\s_-]/gu, '').replace(/\s/g, '-')
+export function slugOf(heading: string): string {
+  return headingText(heading)
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}\s_-]/gu, '')
+    .replace(/\s/g, '-')
 }
 
 /** All anchors of a page. A heading that comes again is numbered. */
-export function anchorsOf (text: string): Set<string> {
+export function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>()
   const page = withoutCode(text)
   for (const [, heading = ''] of page.matchAll(/^ {0,3}#{1,6} +(.+?) *#*$/gm)) {
@@ -29,10 +40,13 @@ export function anchorsOf (text: string): Set<string> {
   return anchors
 }
 
-interface Link { target: string, line: number }
+interface Link {
+  target: string
+  line: number
+}
 
 /** Every link and picture of a page, in Markdown and in HTML. */
-export function linksOf (text: string): Link[] {
+export function linksOf(text: string): Link[] {
   const page = withoutCode(text).replace(/(`+)[^`\n](?:[^\n]*?[^`\n])?\1(?!`)/g, (code) => ' '.repeat(code.length))
   const found = [
     ...page.matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g),
@@ -43,7 +57,7 @@ export function linksOf (text: string): Link[] {
 }
 
 /** The first heading of a page. */
-export function titleOf (text: string): string | null {
+export function titleOf(text: string): string | null {
   const heading = /^# +(.+)$/m.exec(withoutCode(text))?.[1]
   return heading === undefined ? null : headingText(heading)
 }

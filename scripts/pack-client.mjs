@@ -1,5 +1,6 @@
-// Packs the browser client as a package of its own, `fastify-authority-client`: the same files in the same version, and no dependency.
-// `node scripts/pack-client.mjs DIRECTORY` leaves the tarball there, to publish beside the other package.
+// Packs the browser client as a package of its own, `fastify-authority-client`: the same files in the same version, and
+// no dependency. `node scripts/pack-client.mjs DIRECTORY` leaves the tarball there, to publish beside the other
+// package.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,40 +26,69 @@ Entries: \`${CLIENT}/popup\`, \`/silent\`, \`/step-up\`, \`/react\`, \`/vue\` an
 `
 
 /** What is built must be there. The tarball's path. */
-export function packClient (directory) {
-  const { version, license, author, repository, homepage, bugs, publishConfig, exports, peerDependencies, peerDependenciesMeta } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+export function packClient(directory) {
+  const {
+    version,
+    license,
+    author,
+    repository,
+    homepage,
+    bugs,
+    publishConfig,
+    exports,
+    peerDependencies,
+    peerDependenciesMeta
+  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const built = join(root, 'dist', 'lib', 'client')
   const home = mkdtempSync(join(tmpdir(), `${CLIENT}-`))
   try {
     mkdirSync(join(home, 'dist'))
-    for (const file of readdirSync(built).filter((name) => /\.(js|js\.map|d\.ts)$/.test(name))) copyFileSync(join(built, file), join(home, 'dist', file))
+    for (const file of readdirSync(built).filter((name) => /\.(js|js\.map|d\.ts)$/.test(name)))
+      copyFileSync(join(built, file), join(home, 'dist', file))
     const entries = Object.entries(exports).filter(([name]) => /^\.\/client(\/|$)/.test(name))
     const moved = (path) => path.replace('./dist/lib/client/', './dist/')
     const peers = ['react', 'vue']
-    writeFileSync(join(home, 'package.json'), `${JSON.stringify({
-      name: CLIENT,
-      version,
-      description: 'Sign-in for single-page apps by OAuth 2 and OpenID Connect: the browser client of fastify-authority, without a dependency.',
-      keywords: ['oauth2', 'openid-connect', 'oidc', 'pkce', 'spa', 'authentication'],
-      license,
-      author,
-      repository,
-      homepage,
-      bugs,
-      publishConfig,
-      type: 'module',
-      exports: {
-        ...Object.fromEntries(entries.map(([name, { types, default: code }]) => [name.replace('./client', '.'), { types: moved(types), default: moved(code) }])),
-        './package.json': './package.json'
-      },
-      files: ['dist'],
-      sideEffects: false,
-      peerDependencies: Object.fromEntries(peers.map((peer) => [peer, peerDependencies[peer]])),
-      peerDependenciesMeta: Object.fromEntries(peers.map((peer) => [peer, peerDependenciesMeta[peer]]))
-    }, null, 2)}\n`)
+    writeFileSync(
+      join(home, 'package.json'),
+      `${JSON.stringify(
+        {
+          name: CLIENT,
+          version,
+          description:
+            'Sign-in for single-page apps by OAuth 2 and OpenID Connect: the browser client of ' +
+            'fastify-authority, without a dependency.',
+          keywords: ['oauth2', 'openid-connect', 'oidc', 'pkce', 'spa', 'authentication'],
+          license,
+          author,
+          repository,
+          homepage,
+          bugs,
+          publishConfig,
+          type: 'module',
+          exports: {
+            ...Object.fromEntries(
+              entries.map(([name, { types, default: code }]) => [
+                name.replace('./client', '.'),
+                { types: moved(types), default: moved(code) }
+              ])
+            ),
+            './package.json': './package.json'
+          },
+          files: ['dist'],
+          sideEffects: false,
+          peerDependencies: Object.fromEntries(peers.map((peer) => [peer, peerDependencies[peer]])),
+          peerDependenciesMeta: Object.fromEntries(peers.map((peer) => [peer, peerDependenciesMeta[peer]]))
+        },
+        null,
+        2
+      )}\n`
+    )
     copyFileSync(join(root, 'LICENSE'), join(home, 'LICENSE'))
     writeFileSync(join(home, 'README.md'), README)
-    execFileSync('npm', ['pack', '--pack-destination', resolve(directory)], { cwd: home, stdio: ['ignore', 'ignore', 'inherit'] })
+    execFileSync('npm', ['pack', '--pack-destination', resolve(directory)], {
+      cwd: home,
+      stdio: ['ignore', 'ignore', 'inherit']
+    })
     return join(resolve(directory), `${CLIENT}-${version}.tgz`)
   } finally {
     rmSync(home, { recursive: true, force: true })

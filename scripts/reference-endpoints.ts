@@ -13,15 +13,18 @@ export interface Endpoint {
   callers: Callers
   /** In the host's OpenAPI document. */
   operationId: string
-  schema: FastifySchema & { consumes?: string[], security?: unknown[] }
+  schema: FastifySchema & { consumes?: string[]; security?: unknown[] }
   /** The name in the option `paths`; `null`: it follows `prefix` alone. */
   pathName: string | null
 }
 
 /** The routes that the plugin registers where the host offers everything, in the order of the prose. */
-export async function endpoints (): Promise<Endpoint[]> {
+export async function endpoints(): Promise<Endpoint[]> {
   // Moved one and all by the option `paths`, the same routes in the same order tell their names.
-  const [plain, moved] = [await registered({}), await registered(Object.fromEntries(PATH_NAMES.map((name) => [name, `/${name}`])))]
+  const [plain, moved] = [
+    await registered({}),
+    await registered(Object.fromEntries(PATH_NAMES.map((name) => [name, `/${name}`])))
+  ]
   const order = Object.keys(PROSE)
   return plain
     .map((route, index) => ({
@@ -30,24 +33,30 @@ export async function endpoints (): Promise<Endpoint[]> {
       callers: (route.config as CallersConfig).fastifyAuthority.callers,
       operationId: operationIdOf(route),
       schema: (route.schema ?? {}) as Endpoint['schema'],
-      pathName: moved[index]?.url === route.url ? null : moved[index]?.url.split('/')[1] ?? null
+      pathName: moved[index]?.url === route.url ? null : (moved[index]?.url.split('/')[1] ?? null)
     }))
     .sort((a, b) => order.indexOf(`${a.method} ${a.url}`) - order.indexOf(`${b.method} ${b.url}`))
 }
 
-function operationIdOf (route: RouteOptions): string {
-  const { swaggerTransform } = route.config as { swaggerTransform?: false | ((given: object) => { schema: { operationId: string } }) }
-  return typeof swaggerTransform === 'function' ? swaggerTransform({ schema: route.schema, url: route.url, route, openapiObject: {} }).schema.operationId : ''
+function operationIdOf(route: RouteOptions): string {
+  const { swaggerTransform } = route.config as {
+    swaggerTransform?: false | ((given: object) => { schema: { operationId: string } })
+  }
+  return typeof swaggerTransform === 'function'
+    ? swaggerTransform({ schema: route.schema, url: route.url, route, openapiObject: {} }).schema.operationId
+    : ''
 }
 
 /** Of one algorithm, so that none has to be made in the background. */
 const KEY = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), alg: 'ES256' }
 
-async function registered (paths: Record<string, string>): Promise<RouteOptions[]> {
+async function registered(paths: Record<string, string>): Promise<RouteOptions[]> {
   const routes: RouteOptions[] = []
   const app = Fastify({ exposeHeadRoutes: false, logger: false })
   // Preflights are the browser's business, and HEAD is GET without a body.
-  app.addHook('onRoute', (route) => { if (route.method !== 'OPTIONS' && route.method !== 'HEAD') routes.push(route) })
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'OPTIONS' && route.method !== 'HEAD') routes.push(route)
+  })
   try {
     await app.register(authPlugin, {
       issuer: 'http://localhost:3000',
@@ -60,7 +69,11 @@ async function registered (paths: Record<string, string>): Promise<RouteOptions[
       sendMessage: () => {},
       secret: 'a secret that seals nothing which is kept',
       connections: [github({ clientId: 'app', clientSecret: 'secret' })],
-      registration: { fields: Type.Object({ city: Type.Optional(Type.String({ description: 'An example of what `registration.fields` declares.' })) }) },
+      registration: {
+        fields: Type.Object({
+          city: Type.Optional(Type.String({ description: 'An example of what `registration.fields` declares.' }))
+        })
+      },
       paths
     })
     await app.ready()
@@ -71,18 +84,33 @@ async function registered (paths: Record<string, string>): Promise<RouteOptions[
 }
 
 /** The fields of a body or an answer as a table; nothing where there are none. */
-export function fieldTable (schema: unknown, requiredHeading: string): string[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, TSchema>, required?: string[] }
-  const rows = Object.entries(properties).map(([name, field]) => `| \`${name}\` | ${typeOf(field)} | ${required.includes(name) ? 'yes' : 'no'} |`)
+export function fieldTable(schema: unknown, requiredHeading: string): string[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>
+    required?: string[]
+  }
+  const rows = Object.entries(properties).map(
+    ([name, field]) => `| \`${name}\` | ${typeOf(field)} | ${required.includes(name) ? 'yes' : 'no'} |`
+  )
   return rows.length === 0 ? [] : [`| field | type | ${requiredHeading} |`, '| --- | --- | --- |', ...rows]
 }
 
-function typeOf (schema: TSchema): string {
-  const text = (value: unknown): string => typeof value === 'string' ? value : ''
+function typeOf(schema: TSchema): string {
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '')
   const alternatives = (schema['anyOf'] ?? []) as TSchema[]
-  const type = 'const' in schema ? `\`${String(schema['const'])}\`` : alternatives.length > 0 ? alternatives.map(typeOf).join(' or ') : text(schema['type'])
+  const type =
+    'const' in schema
+      ? `\`${String(schema['const'])}\``
+      : alternatives.length > 0
+        ? alternatives.map(typeOf).join(' or ')
+        : text(schema['type'])
   const nested = schema['items'] as { properties?: Record<string, TSchema> } | undefined
-  const inner = nested?.properties === undefined ? '' : ` of { ${Object.entries(nested.properties).map(([name, field]) => `\`${name}\`: ${typeOf(field)}`).join(', ')} }`
+  const inner =
+    nested?.properties === undefined
+      ? ''
+      : ` of { ${Object.entries(nested.properties)
+          .map(([name, field]) => `\`${name}\`: ${typeOf(field)}`)
+          .join(', ')} }`
   const description = text(schema['description'])
   return `${type}${inner}${description === '' ? '' : ` (${description.replace(/\.$/, '')})`}`
 }

@@ -6,386 +6,921 @@ export interface Prose {
 }
 
 /**
- * What the schemas don't say, by method and default path, in the order of the page. A route without an entry, and an entry without a
- * route, fail the test.
+ * What the schemas don't say, by method and default path, in the order of the page. A route without an entry, and an
+ * entry without a route, fail the test.
  */
 export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/token': {
-    what: 'With `grant_type=password`: tokens for a username and password. `scope` narrows what is granted; without it all that may be granted is. The answer has a refresh token and starts a session.\n\nWith `grant_type=authorization_code`: tokens for the `code` that the client got at its redirect URI, with the same `redirect_uri` and the `code_verifier` of its challenge. A code works once: a second use ends what the first one gave. There is an `id_token` where `openid` was granted, and a refresh token where `offline_access` was and the client may use that grant. Exists where redirect sign-in does.\n\nWith `grant_type=refresh_token`: new tokens for the `refresh_token` of this client, or of callers without a client where `passwordGrant` is `first-party`. `scope` narrows the access token; the session keeps its scope. The answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only, with the same successor: after that it is a replay, which ends the session. With `refreshToken.rotate: \'never\'` the answer has no refresh token and the old one works on. Where the session began with a code and `openid`, there is a new `id_token`.\n\nWith `grant_type=client_credentials`: an access token of the client itself, for clients that have a secret and list the grant. `scope` narrows what the client may be granted, without `openid`, `profile`, `email` and `offline_access`, which speak of a user. There is no refresh token and no session: `sub` and `client_id` of the token are both the client\'s id, and it has no `sid`, by which a route that is for people can tell.\n\nWith `grant_type=urn:fastify-authority:grant-type:mfa`: what `grant_type=password` would have given, for whoever has a second factor. That grant answers 400 `mfa_required` after the right password, with an `mfa_token` and in `methods` what is taken; the same client sends it here within ten minutes, with `otp`, `recovery_code`, or as `credential` what a passkey of the person answered to `passkey_options`. Nothing is issued before. A token exchange of somebody with a second factor answers and goes on likewise. Exists where `factors` is set and one of the two grants is on; a client needs the one that it began with.\n\nWith `grant_type=urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693): tokens for an ID token that an app got by the provider\'s own library, of a `connection` whose `audiences` name the app, for first-party clients that list the grant. `subject_token` is the ID token, `subject_token_type` is `urn:ietf:params:oauth:token-type:id_token` and nothing else, `nonce` is what the app had put into it, or what that is the SHA-256 of in hexadecimal. Its signature, `iss`, `aud` (of several all, and `azp`), `exp` and `nonce` are checked, its `iat` is at most 300 seconds ago, and it counts once, whatever comes of it. What becomes of the person is [decided as at the callback](../guides/connections/README.md#who-is-who). The answer has a refresh token, `issued_token_type`, and an `id_token` where `openid` was granted and redirect sign-in is on. There is no `actor_token`. Exists where a connection has `audiences`; [the guide](../guides/connections/apps.md) shows it.\n\nWith `grant_type=urn:fastify-authority:grant-type:passkey`: what `grant_type=password` would give, for whoever has a passkey: `credential` is what it answered to the options of `GET /auth/passkey-challenge`. There is no username, no password and no second step; the tokens have the `acr` `phr`. Whatever is wrong, the error is `invalid_grant` with one text. An answer works once. Exists where the password grant does and passkeys are on; a client needs the grant `password`.\n\nParameters that are unknown are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, `client_secret_post` or, where they have no secret, by `client_id` alone.',
-    failures: '400 `invalid_request`, `mfa_required`, `mfa_enrollment_required`, `invalid_code`, `invalid_grant` (an unknown name, a wrong password and a disabled account look and time alike; or a code or refresh token is unknown, expired, revoked, replayed or another client\'s; or an ID token is none for this connection, too old or used, or the person has to do something on a page first), `invalid_scope`, `unsupported_grant_type`, `unauthorized_client`, `unmet_authentication_requirements` (the client has an `acr` that this sign-in is not worth); 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rules `login` and `account` with a password, `secondFactor` with a second factor, `connect` with an ID token, `refresh` else); 503 `temporarily_unavailable`'
+    what:
+      'With `grant_type=password`: tokens for a username and password. `scope` narrows what is ' +
+      'granted; without it all that may be granted is. The answer has a refresh token and starts ' +
+      'a session.\n\nWith `grant_type=authorization_code`: tokens for the `code` that the client ' +
+      'got at its redirect URI, with the same `redirect_uri` and the `code_verifier` of its ' +
+      'challenge. A code works once: a second use ends what the first one gave. There is an ' +
+      '`id_token` where `openid` was granted, and a refresh token where `offline_access` was and ' +
+      'the client may use that grant. Exists where redirect sign-in does.\n\nWith ' +
+      '`grant_type=refresh_token`: new tokens for the `refresh_token` of this client, or of ' +
+      'callers without a client where `passwordGrant` is `first-party`. `scope` narrows the ' +
+      'access token; the session keeps its scope. The answer has the next refresh token, and the ' +
+      'old one works on for `reuseGraceSeconds` only, with the same successor: after that it is ' +
+      "a replay, which ends the session. With `refreshToken.rotate: 'never'` the answer has no " +
+      'refresh token and the old one works on. Where the session began with a code and `openid`, ' +
+      'there is a new `id_token`.\n\nWith `grant_type=client_credentials`: an access token of ' +
+      'the client itself, for clients that have a secret and list the grant. `scope` narrows ' +
+      'what the client may be granted, without `openid`, `profile`, `email` and ' +
+      '`offline_access`, which speak of a user. There is no refresh token and no session: `sub` ' +
+      "and `client_id` of the token are both the client's id, and it has no `sid`, by which a " +
+      'route that is for people can tell.\n\nWith ' +
+      '`grant_type=urn:fastify-authority:grant-type:mfa`: what `grant_type=password` would have ' +
+      'given, for whoever has a second factor. That grant answers 400 `mfa_required` after the ' +
+      'right password, with an `mfa_token` and in `methods` what is taken; the same client sends ' +
+      'it here within ten minutes, with `otp`, `recovery_code`, or as `credential` what a ' +
+      'passkey of the person answered to `passkey_options`. Nothing is issued before. A token ' +
+      'exchange of somebody with a second factor answers and goes on likewise. Exists where ' +
+      '`factors` is set and one of the two grants is on; a client needs the one that it began ' +
+      'with.\n\nWith `grant_type=urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693): ' +
+      "tokens for an ID token that an app got by the provider's own library, of a `connection` " +
+      'whose `audiences` name the app, for first-party clients that list the grant. ' +
+      '`subject_token` is the ID token, `subject_token_type` is ' +
+      '`urn:ietf:params:oauth:token-type:id_token` and nothing else, `nonce` is what the app had ' +
+      'put into it, or what that is the SHA-256 of in hexadecimal. Its signature, `iss`, `aud` ' +
+      '(of several all, and `azp`), `exp` and `nonce` are checked, its `iat` is at most 300 ' +
+      'seconds ago, and it counts once, whatever comes of it. What becomes of the person is ' +
+      '[decided as at the callback](../guides/connections/README.md#who-is-who). The answer has ' +
+      'a refresh token, `issued_token_type`, and an `id_token` where `openid` was granted and ' +
+      'redirect sign-in is on. There is no `actor_token`. Exists where a connection has ' +
+      '`audiences`; [the guide](../guides/connections/apps.md) shows it.\n\nWith ' +
+      '`grant_type=urn:fastify-authority:grant-type:passkey`: what `grant_type=password` would ' +
+      'give, for whoever has a passkey: `credential` is what it answered to the options of `GET ' +
+      '/auth/passkey-challenge`. There is no username, no password and no second step; the ' +
+      'tokens have the `acr` `phr`. Whatever is wrong, the error is `invalid_grant` with one ' +
+      'text. An answer works once. Exists where the password grant does and passkeys are on; a ' +
+      'client needs the grant `password`.\n\nParameters that are unknown are ignored, repeated ' +
+      'ones refused. Clients authenticate by `client_secret_basic`, `client_secret_post` or, ' +
+      'where they have no secret, by `client_id` alone.',
+    failures:
+      '400 `invalid_request`, `mfa_required`, `mfa_enrollment_required`, `invalid_code`, ' +
+      '`invalid_grant` (an unknown name, a wrong password and a disabled account look and time ' +
+      'alike; or a code or refresh token is unknown, expired, revoked, replayed or another ' +
+      "client's; or an ID token is none for this connection, too old or used, or the person has " +
+      'to do something on a page first), `invalid_scope`, `unsupported_grant_type`, ' +
+      '`unauthorized_client`, `unmet_authentication_requirements` (the client has an `acr` that ' +
+      'this sign-in is not worth); 401 `invalid_client`; 413, 415 `invalid_request`; 429 ' +
+      '`too_many_requests` (rules `login` and `account` with a password, `secondFactor` with a ' +
+      'second factor, `connect` with an ID token, `refresh` else); 503 `temporarily_unavailable`'
   },
   'GET /auth/authorize': {
-    what: 'The authorization endpoint (RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2): code flow, with PKCE by `S256`, which public clients always need. A browser goes here; it comes back to `redirect_uri` with `code`, `state` and `iss` (RFC 9207), in the query or as `response_mode` says. Who is not signed in gets the sign-in page first, and for a client with `firstParty: false` the consent page. Nothing is stored before somebody has signed in: the request is carried in the addresses of the pages, so any number of tabs work, and pages left open.\n\n`redirect_uri` is compared character by character; only the port of a loopback address may be another (RFC 8252 §7.3). What of `scope` can\'t be granted is left out; without `scope` it is `openid`. `max_age`, `prompt`, `id_token_hint` and a `sub` of the `claims` parameter can ask for a new sign-in or another person. `prompt=create` leads to the sign-up page, whoever is signed in, and is an `invalid_request` where nobody can sign up (Initiating User Registration via OpenID Connect 1.0); `screen_hint=signup` leads there in place of the sign-in page. Parameters that are unknown are ignored.',
-    success: '303 to the redirect URI, or to the sign-in or consent page; with `response_mode=form_post` 200, a page whose form posts there',
-    failures: 'to the redirect URI, with `error`: `invalid_request`, `invalid_scope`, `unauthorized_client`, `unsupported_response_type`, `login_required`, `interaction_required`, `consent_required`, `access_denied`, `request_not_supported`, `request_uri_not_supported`, `registration_not_supported`, `unmet_authentication_requirements`, `temporarily_unavailable`. On a page, and never by a redirect: 400 `invalid_client` or `invalid_request` for an unknown client, a redirect URI that is not registered, or a repeated parameter; 503 `temporarily_unavailable`'
+    what:
+      'The authorization endpoint (RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2): code flow, ' +
+      'with PKCE by `S256`, which public clients always need. A browser goes here; it comes back ' +
+      'to `redirect_uri` with `code`, `state` and `iss` (RFC 9207), in the query or as ' +
+      '`response_mode` says. Who is not signed in gets the sign-in page first, and for a client ' +
+      'with `firstParty: false` the consent page. Nothing is stored before somebody has signed ' +
+      'in: the request is carried in the addresses of the pages, so any number of tabs work, and ' +
+      'pages left open.\n\n`redirect_uri` is compared character by character; only the port of a ' +
+      "loopback address may be another (RFC 8252 §7.3). What of `scope` can't be granted is left " +
+      'out; without `scope` it is `openid`. `max_age`, `prompt`, `id_token_hint` and a `sub` of ' +
+      'the `claims` parameter can ask for a new sign-in or another person. `prompt=create` leads ' +
+      'to the sign-up page, whoever is signed in, and is an `invalid_request` where nobody can ' +
+      'sign up (Initiating User Registration via OpenID Connect 1.0); `screen_hint=signup` leads ' +
+      'there in place of the sign-in page. Parameters that are unknown are ignored.',
+    success:
+      '303 to the redirect URI, or to the sign-in or consent page; with ' +
+      '`response_mode=form_post` 200, a page whose form posts there',
+    failures:
+      'to the redirect URI, with `error`: `invalid_request`, `invalid_scope`, ' +
+      '`unauthorized_client`, `unsupported_response_type`, `login_required`, ' +
+      '`interaction_required`, `consent_required`, `access_denied`, `request_not_supported`, ' +
+      '`request_uri_not_supported`, `registration_not_supported`, ' +
+      '`unmet_authentication_requirements`, `temporarily_unavailable`. On a page, and never by a ' +
+      'redirect: 400 `invalid_client` or `invalid_request` for an unknown client, a redirect URI ' +
+      'that is not registered, or a repeated parameter; 503 `temporarily_unavailable`'
   },
   'POST /auth/authorize': {
-    what: 'The same with the parameters in a form. Answered by a redirect to the GET, for a form of another site brings no session cookie.',
+    what:
+      'The same with the parameters in a form. Answered by a redirect to the GET, for a form of ' +
+      'another site brings no session cookie.',
     success: '303 to `GET /auth/authorize`',
     failures: 'on a page: 400, 413, 415 `invalid_request`'
   },
   'POST /auth/refresh': {
-    what: 'A new access token. The refresh token is the Bearer token of the `Authorization` header; there is no body. With `refreshToken.rotate: \'always\'` the answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only: after that it is a replay, which ends the session. Tokens of confidential clients are refused: they use `POST /auth/token`, which asks for the secret.',
-    failures: '401 `invalid_token` with `WWW-Authenticate`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+    what:
+      'A new access token. The refresh token is the Bearer token of the `Authorization` header; ' +
+      "there is no body. With `refreshToken.rotate: 'always'` the answer has the next refresh " +
+      'token, and the old one works on for `reuseGraceSeconds` only: after that it is a replay, ' +
+      'which ends the session. Tokens of confidential clients are refused: they use `POST ' +
+      '/auth/token`, which asks for the secret.',
+    failures:
+      '401 `invalid_token` with `WWW-Authenticate`; 429 `too_many_requests` (rule `refresh`); ' +
+      '503 `temporarily_unavailable`'
   },
   'POST /auth/revoke': {
-    what: 'Ends a session by one of its tokens (RFC 7009). By a refresh token, a replaced one too, or by an access token: all refresh and access tokens of the session end with it, the access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Clients authenticate as at the token endpoint and may revoke their own tokens only; a caller without a client may revoke those that were issued without one. A token that is unknown, expired or revoked gets the same answer, `{}`.',
-    failures: '400 `invalid_request` (also for an access token that belongs to no session, which ends when it expires), `unauthorized_client` (another client\'s token, which stays alive); 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `refresh`; unknown tokens count as failed); 503 `temporarily_unavailable`: the token may be alive, try again'
+    what:
+      'Ends a session by one of its tokens (RFC 7009). By a refresh token, a replaced one too, ' +
+      'or by an access token: all refresh and access tokens of the session end with it, the ' +
+      'access tokens at once in this process and at the endpoints that look at the store, ' +
+      'elsewhere when they expire. Clients authenticate as at the token endpoint and may revoke ' +
+      'their own tokens only; a caller without a client may revoke those that were issued ' +
+      'without one. A token that is unknown, expired or revoked gets the same answer, `{}`.',
+    failures:
+      '400 `invalid_request` (also for an access token that belongs to no session, which ends ' +
+      "when it expires), `unauthorized_client` (another client's token, which stays alive); 401 " +
+      '`invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `refresh`; ' +
+      'unknown tokens count as failed); 503 `temporarily_unavailable`: the token may be alive, ' +
+      'try again'
   },
   'POST /auth/introspect': {
-    what: 'What a token is worth now, by the stores (RFC 7662), for clients with a secret. Whatever is wrong with a token, and one that is not this client\'s business, is `{ "active": false }`. An access token is its client\'s and its audience\'s business; the issuer as audience stands for the host\'s own API, and so for every client but those with `firstParty: false`. A refresh token is its client\'s alone.',
-    failures: '400 `invalid_request`; 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `refresh`: failed client authentication); 503 `temporarily_unavailable`'
+    what:
+      'What a token is worth now, by the stores (RFC 7662), for clients with a secret. Whatever ' +
+      'is wrong with a token, and one that is not this client\'s business, is `{ "active": ' +
+      "false }`. An access token is its client's and its audience's business; the issuer as " +
+      "audience stands for the host's own API, and so for every client but those with " +
+      "`firstParty: false`. A refresh token is its client's alone.",
+    failures:
+      '400 `invalid_request`; 401 `invalid_client`; 413, 415 `invalid_request`; 429 ' +
+      '`too_many_requests` (rule `refresh`: failed client authentication); 503 ' +
+      '`temporarily_unavailable`'
   },
   'GET /auth/userinfo': {
-    what: 'The claims about the user of the access token (OpenID Connect Core 1.0 §5.3): `sub`, and what the granted scopes and the `claims` parameter of the authorization request ask for. The session and the user are looked up. A token in the query is not looked at. Does not exist where `keys` is a shared secret.',
+    what:
+      'The claims about the user of the access token (OpenID Connect Core 1.0 §5.3): `sub`, and ' +
+      'what the granted scopes and the `claims` parameter of the authorization request ask for. ' +
+      'The session and the user are looked up. A token in the query is not looked at. Does not ' +
+      'exist where `keys` is a shared secret.',
     failures: '401 `invalid_token`; 403 `insufficient_scope` (without `openid`); 503 `temporarily_unavailable`'
   },
   'POST /auth/userinfo': {
     what: 'The same. The token may be in the form instead of the header, not in both.',
-    failures: '400 `invalid_request`; 401 `invalid_token`; 403 `insufficient_scope`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    failures:
+      '400 `invalid_request`; 401 `invalid_token`; 403 `insufficient_scope`; 413, 415 ' +
+      '`invalid_request`; 503 `temporarily_unavailable`'
   },
   'GET /auth/logout': {
-    what: 'Signs out (OpenID Connect RP-Initiated Logout 1.0): at once with an `id_token_hint` of this session, else a page asks first. The browser session ends with the tokens that came of it, but for those with `offline_access` of other clients; clients that took part and have a `backchannelLogoutUri` are told. Back to `post_logout_redirect_uri` where it is registered for the client, compared character by character.',
+    what:
+      'Signs out (OpenID Connect RP-Initiated Logout 1.0): at once with an `id_token_hint` of ' +
+      'this session, else a page asks first. The browser session ends with the tokens that came ' +
+      'of it, but for those with `offline_access` of other clients; clients that took part and ' +
+      'have a `backchannelLogoutUri` are told. Back to `post_logout_redirect_uri` where it is ' +
+      'registered for the client, compared character by character.',
     success: '200, a page that asks, or says that nobody is signed in; 303 to the registered URI',
-    failures: 'on a page, and nobody is signed out: 400 `invalid_request` (a hint that is not ours or another client\'s, an unknown client, a URI that is not registered); 503 `temporarily_unavailable`'
+    failures:
+      'on a page, and nobody is signed out: 400 `invalid_request` (a hint that is not ours or ' +
+      "another client's, an unknown client, a URI that is not registered); 503 " +
+      '`temporarily_unavailable`'
   },
   'POST /auth/logout': {
-    what: 'A client\'s own form, or its server\'s request, with the parameters of the GET. With an `id_token_hint` of a session that is alive it signs out at once; any other becomes the GET. With `decision=sign_out`, from our own page, it signs out.',
+    what:
+      "A client's own form, or its server's request, with the parameters of the GET. With an " +
+      '`id_token_hint` of a session that is alive it signs out at once; any other becomes the ' +
+      'GET. With `decision=sign_out`, from our own page, it signs out.',
     success: '303 to the GET or to the registered URI; 200, a page',
     failures: 'as with GET; on a page: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'POST /auth/register': {
-    what: 'Creates an account and signs nobody in. A username is an e-mail address, and with `registration.username: \'any\'` that or 3 to 64 of `a-z 0-9 . _ -`; it is compared in lower case. Exists where the user store has `create` and `registration` is not `false`. The fields of `registration.fields` are taken beside username and password, all others refused. With `registration.verifyEmail` the answer is 202 whether the name was free or not.',
-    failures: '400 `invalid_request` naming the field, `invalid_password` with the reason; 409 `username_taken`; 429 `too_many_requests` (rule `register`); 503 `temporarily_unavailable`'
+    what:
+      'Creates an account and signs nobody in. A username is an e-mail address, and with ' +
+      "`registration.username: 'any'` that or 3 to 64 of `a-z 0-9 . _ -`; it is compared in " +
+      'lower case. Exists where the user store has `create` and `registration` is not `false`. ' +
+      'The fields of `registration.fields` are taken beside username and password, all others ' +
+      'refused. With `registration.verifyEmail` the answer is 202 whether the name was free or ' +
+      'not.',
+    failures:
+      '400 `invalid_request` naming the field, `invalid_password` with the reason; 409 ' +
+      '`username_taken`; 429 `too_many_requests` (rule `register`); 503 `temporarily_unavailable`'
   },
   'POST /auth/password': {
-    what: 'Changes the password of the user who is signed in and ends all their other sessions; the one that asks stays. Exists where the user store has `setPasswordHash`.',
-    failures: '400 `invalid_grant` (the current password is wrong), `invalid_password`, `invalid_request`; 401 `invalid_token`; 403 `insufficient_scope` (the token of a client with `firstParty: false`), `access_denied` (a browser session from another site); 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`'
+    what:
+      'Changes the password of the user who is signed in and ends all their other sessions; the ' +
+      'one that asks stays. Exists where the user store has `setPasswordHash`.',
+    failures:
+      '400 `invalid_grant` (the current password is wrong), `invalid_password`, ' +
+      '`invalid_request`; 401 `invalid_token`; 403 `insufficient_scope` (the token of a client ' +
+      'with `firstParty: false`), `access_denied` (a browser session from another site); 429 ' +
+      '`too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`'
   },
   'POST /auth/password-reset': {
-    what: 'Sends a message with a token to the stored e-mail address of the account, or to its username where that is an address. The answer is the same, and comes as fast, whether there is such an account or not. The token is good for 30 minutes, works once, and ends the one before. Exists where the user store has `setPasswordHash` and `sendMessage` is set.',
+    what:
+      'Sends a message with a token to the stored e-mail address of the account, or to its ' +
+      'username where that is an address. The answer is the same, and comes as fast, whether ' +
+      'there is such an account or not. The token is good for 30 minutes, works once, and ends ' +
+      'the one before. Exists where the user store has `setPasswordHash` and `sendMessage` is ' +
+      'set.',
     failures: '400 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`); 503 `temporarily_unavailable`'
   },
   'POST /auth/password-reset/confirm': {
-    what: 'Sets a new password by the token of a message. Ends all sessions of the user and signs nobody in. Exists together with the endpoint before.',
-    failures: '400 `invalid_token`, `invalid_password`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+    what:
+      'Sets a new password by the token of a message. Ends all sessions of the user and signs ' +
+      'nobody in. Exists together with the endpoint before.',
+    failures:
+      '400 `invalid_token`, `invalid_password`, `invalid_request`; 429 `too_many_requests` (rule ' +
+      '`refresh`); 503 `temporarily_unavailable`'
   },
   'POST /auth/email/verify': {
-    what: 'Marks the e-mail address as the user\'s own by the token of a message, which is good for 24 hours, works once, and ends the one before. The token of a message `email_change` gives the account the address that it was sent to: as confirmed, and the username with it where that was the address; all other links of the user end, whoever is signed in stays so, and the former address gets `email_changed`. Exists where `sendMessage` is set and the user store has `setEmailVerified` or `update`. There is deliberately no GET: mail scanners follow links.',
-    failures: '400 `invalid_token`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+    what:
+      "Marks the e-mail address as the user's own by the token of a message, which is good for " +
+      '24 hours, works once, and ends the one before. The token of a message `email_change` ' +
+      'gives the account the address that it was sent to: as confirmed, and the username with it ' +
+      'where that was the address; all other links of the user end, whoever is signed in stays ' +
+      'so, and the former address gets `email_changed`. Exists where `sendMessage` is set and ' +
+      'the user store has `setEmailVerified` or `update`. There is deliberately no GET: mail ' +
+      'scanners follow links.',
+    failures:
+      '400 `invalid_token`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
   },
   'GET /auth/profile': {
-    what: 'Who is signed in: `sub`, `username`, the address that messages go to and whether it is confirmed, and the fields of `registration.fields` that the person has. Nothing else of what the user store knows.',
-    failures: '401 `invalid_token`; 403 `insufficient_scope` (the token of a client with `firstParty: false`), `access_denied` (a browser session from another site); 503 `temporarily_unavailable`'
+    what:
+      'Who is signed in: `sub`, `username`, the address that messages go to and whether it is ' +
+      'confirmed, and the fields of `registration.fields` that the person has. Nothing else of ' +
+      'what the user store knows.',
+    failures:
+      '401 `invalid_token`; 403 `insufficient_scope` (the token of a client with `firstParty: ' +
+      'false`), `access_denied` (a browser session from another site); 503 ' +
+      '`temporarily_unavailable`'
   },
   'PATCH /auth/profile': {
-    what: 'Changes the fields that the body names, and no others: those of `registration.fields`, each as its schema says. `null` removes a field that need not be there. Any other field is refused, and nothing is changed: names and addresses are not changed here. Exists where the user store has `update` and `registration.fields` has a field of the person\'s own. The table has the fields of an example.',
-    failures: '400 `invalid_request` naming the field; 401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    what:
+      'Changes the fields that the body names, and no others: those of `registration.fields`, ' +
+      'each as its schema says. `null` removes a field that need not be there. Any other field ' +
+      'is refused, and nothing is changed: names and addresses are not changed here. Exists ' +
+      "where the user store has `update` and `registration.fields` has a field of the person's " +
+      'own. The table has the fields of an example.',
+    failures:
+      '400 `invalid_request` naming the field; 401 `invalid_token`; 403 `insufficient_scope`, ' +
+      '`access_denied`, as with GET; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
   },
   'POST /auth/email': {
-    what: 'Asks for another e-mail address. A message `email_change` with a link goes to that address, and a notice `email_change_requested` to the one that the account has. Nothing changes before the link is used: it is good for 24 hours, and ends with a newer one, a new password or another change of the address. An address that is another account\'s username gets the same answer, and its owner the message `already_registered`. Within five minutes no second link goes to one address.\n\nThe sign-in must be fresh: no more than five minutes old, or the request has the `password`. Exists where the user store has `update` and `sendMessage` is set.',
-    failures: '400 `invalid_request` (no address, or the account\'s own), `invalid_grant` (the password is wrong); 401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`; with a password `login` and `account`); 503 `temporarily_unavailable`'
+    what:
+      'Asks for another e-mail address. A message `email_change` with a link goes to that ' +
+      'address, and a notice `email_change_requested` to the one that the account has. Nothing ' +
+      'changes before the link is used: it is good for 24 hours, and ends with a newer one, a ' +
+      "new password or another change of the address. An address that is another account's " +
+      'username gets the same answer, and its owner the message `already_registered`. Within ' +
+      'five minutes no second link goes to one address.\n\nThe sign-in must be fresh: no more ' +
+      'than five minutes old, or the request has the `password`. Exists where the user store has ' +
+      '`update` and `sendMessage` is set.',
+    failures:
+      "400 `invalid_request` (no address, or the account's own), `invalid_grant` (the password " +
+      'is wrong); 401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), ' +
+      '`invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; ' +
+      '413, 415 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`; with a ' +
+      'password `login` and `account`); 503 `temporarily_unavailable`'
   },
   'POST /auth/email/resend': {
-    what: 'Sends the message that confirms the account\'s own address again, where it is not confirmed and none was sent less than five minutes ago; the link before it stops working. There is no body. A link for another address is sent again by asking for the change again. Exists where the user store has `setEmailVerified` and `sendMessage` is set.',
-    failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 429 `too_many_requests` (rule `passwordReset`); 503 `temporarily_unavailable`'
+    what:
+      "Sends the message that confirms the account's own address again, where it is not " +
+      'confirmed and none was sent less than five minutes ago; the link before it stops working. ' +
+      'There is no body. A link for another address is sent again by asking for the change ' +
+      'again. Exists where the user store has `setEmailVerified` and `sendMessage` is set.',
+    failures:
+      '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET ' +
+      '/auth/profile`; 429 `too_many_requests` (rule `passwordReset`); 503 ' +
+      '`temporarily_unavailable`'
   },
   'DELETE /auth/account': {
-    what: 'Removes the account for good. All its sessions and tokens end, what the person allowed other clients, and all links; then the user store removes the user, and there is the event `account_removed` and a message of that kind. The username is free again. Where it fails half-way (503), the same request does the rest: the sign-in that asks ends last.\n\nThe sign-in must be fresh: no more than five minutes old, or the request has the `password`; with a fresh one there need not be a body. Exists where the user store has `remove`.',
-    failures: '400 `invalid_grant` (the password is wrong), `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 `invalid_request`; 429 `too_many_requests` (rules `login` and `account`, with a password); 503 `temporarily_unavailable`'
+    what:
+      'Removes the account for good. All its sessions and tokens end, what the person allowed ' +
+      'other clients, and all links; then the user store removes the user, and there is the ' +
+      'event `account_removed` and a message of that kind. The username is free again. Where it ' +
+      'fails half-way (503), the same request does the rest: the sign-in that asks ends ' +
+      'last.\n\nThe sign-in must be fresh: no more than five minutes old, or the request has the ' +
+      '`password`; with a fresh one there need not be a body. Exists where the user store has ' +
+      '`remove`.',
+    failures:
+      '400 `invalid_grant` (the password is wrong), `invalid_request`; 401 ' +
+      '`insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; ' +
+      '403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 ' +
+      '`invalid_request`; 429 `too_many_requests` (rules `login` and `account`, with a ' +
+      'password); 503 `temporarily_unavailable`'
   },
   'GET /auth/sessions': {
-    what: 'The sessions of the user who is signed in, newest first: of the kind `token`, one for what each device was given, and of the kind `browser`, one for each browser that is signed in at the hosted pages. `current` is the one that this request belongs to, and the browser session that it came from.',
-    failures: '401 `invalid_token`; 403 `insufficient_scope` (the token of a client with `firstParty: false`), `access_denied` (a browser session from another site); 503 `temporarily_unavailable`'
+    what:
+      'The sessions of the user who is signed in, newest first: of the kind `token`, one for ' +
+      'what each device was given, and of the kind `browser`, one for each browser that is ' +
+      'signed in at the hosted pages. `current` is the one that this request belongs to, and the ' +
+      'browser session that it came from.',
+    failures:
+      '401 `invalid_token`; 403 `insufficient_scope` (the token of a client with `firstParty: ' +
+      'false`), `access_denied` (a browser session from another site); 503 ' +
+      '`temporarily_unavailable`'
   },
   'DELETE /auth/sessions/:id': {
-    what: 'Ends one of the user\'s own sessions: its refresh token at once, its access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Of the current session, this is the sign-out.',
-    failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; 503 `temporarily_unavailable`'
-  },  'GET /auth/factors': {
-    what: 'The user\'s own second factors, and how many recovery codes they have left. Never a key. Exists with the option `factors`.',
-    failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 503 `temporarily_unavailable`'
+    what:
+      "Ends one of the user's own sessions: its refresh token at once, its access tokens at once " +
+      'in this process and at the endpoints that look at the store, elsewhere when they expire. ' +
+      'Of the current session, this is the sign-out.',
+    failures:
+      '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 ' +
+      '`not_found`; 503 `temporarily_unavailable`'
+  },
+  'GET /auth/factors': {
+    what:
+      "The user's own second factors, and how many recovery codes they have left. Never a key. " +
+      'Exists with the option `factors`.',
+    failures:
+      '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET ' +
+      '/auth/profile`; 503 `temporarily_unavailable`'
   },
   'GET /auth/connections': {
-    what: 'The accounts at other providers that the person signs in with, the oldest first. The `id` is a digest that shows neither issuer nor subject; `connection` is the one through which it was last used. Exists where there are `connections`.',
-    failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/sessions`; 503 `temporarily_unavailable`'
+    what:
+      'The accounts at other providers that the person signs in with, the oldest first. The `id` ' +
+      'is a digest that shows neither issuer nor subject; `connection` is the one through which ' +
+      'it was last used. Exists where there are `connections`.',
+    failures:
+      '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET ' +
+      '/auth/sessions`; 503 `temporarily_unavailable`'
   },
   'DELETE /auth/connections/:id': {
-    what: 'Disconnects one of them: nobody signs in with it any more. Sessions stay. There is the event `identity_unlinked` and a message of that kind. The sign-in must be no more than five minutes old. The last way to sign in stays: a password, a passkey, another connected account or, with `emailSignIn`, a confirmed address has to be left, and of two requests at once for the last two one is refused. Exists where there are `connections`.',
-    failures: '401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; 409 `last_sign_in_method`; 503 `temporarily_unavailable`'
+    what:
+      'Disconnects one of them: nobody signs in with it any more. Sessions stay. There is the ' +
+      'event `identity_unlinked` and a message of that kind. The sign-in must be no more than ' +
+      'five minutes old. The last way to sign in stays: a password, a passkey, another connected ' +
+      'account or, with `emailSignIn`, a confirmed address has to be left, and of two requests ' +
+      'at once for the last two one is refused. Exists where there are `connections`.',
+    failures:
+      '401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), ' +
+      '`invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; ' +
+      '409 `last_sign_in_method`; 503 `temporarily_unavailable`'
   },
   'POST /auth/factors/totp': {
-    what: 'A new key for an authenticator app: as text, as URI and as QR code. Nothing is stored before a code of it was right.',
-    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    what:
+      'A new key for an authenticator app: as text, as URI and as QR code. Nothing is stored ' +
+      'before a code of it was right.',
+    failures:
+      '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than ' +
+      'five minutes, or lacks the second factor of the account), `invalid_token`; 403 ' +
+      '`insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 ' +
+      '`invalid_request`; 503 `temporarily_unavailable`'
   },
   'POST /auth/factors/totp/confirm': {
-    what: 'Stores the app once a code of it is right. The first one of a user ends all their other sign-ins. `recovery_codes` where they had none.',
-    failures: '400 `invalid_request`, `invalid_code`, `invalid_token` (the enrolment is of another sign-in, or older than ten minutes); 401 `invalid_token`, `login_required` (the sign-in ended in this very moment); 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `factor_limit`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    what:
+      'Stores the app once a code of it is right. The first one of a user ends all their other ' +
+      'sign-ins. `recovery_codes` where they had none.',
+    failures:
+      '400 `invalid_request`, `invalid_code`, `invalid_token` (the enrolment is of another ' +
+      'sign-in, or older than ten minutes); 401 `invalid_token`, `login_required` (the sign-in ' +
+      'ended in this very moment); 403 `insufficient_scope`, `access_denied`, as with `GET ' +
+      '/auth/profile`; 409 `factor_limit`; 413, 415 `invalid_request`; 503 ' +
+      '`temporarily_unavailable`'
   },
   'POST /auth/factors/passkeys/options': {
-    what: 'What `navigator.credentials.create` takes, for a passkey, or with `kind` for a security key that is a second factor alone. Nothing but the handle of the user is stored; the answer counts for ten minutes, for this sign-in. Exists where passkeys are on.',
-    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    what:
+      'What `navigator.credentials.create` takes, for a passkey, or with `kind` for a security ' +
+      'key that is a second factor alone. Nothing but the handle of the user is stored; the ' +
+      'answer counts for ten minutes, for this sign-in. Exists where passkeys are on.',
+    failures:
+      '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than ' +
+      'five minutes, or lacks the second factor of the account), `invalid_token`; 403 ' +
+      '`insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 ' +
+      '`invalid_request`; 503 `temporarily_unavailable`'
   },
   'POST /auth/factors/passkeys': {
-    what: 'Stores the passkey. The first second factor of a user ends all their other sign-ins. `recovery_codes` where they had none. Attestation is never looked at. Exists where passkeys are on.',
-    failures: '400 `invalid_request`, `invalid_credential` (it does not fit, or answers no options of this sign-in and of the last ten minutes); 401 `invalid_token`, `login_required` (the sign-in ended in this very moment); 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `duplicate_factor`, `factor_limit`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    what:
+      'Stores the passkey. The first second factor of a user ends all their other sign-ins. ' +
+      '`recovery_codes` where they had none. Attestation is never looked at. Exists where ' +
+      'passkeys are on.',
+    failures:
+      '400 `invalid_request`, `invalid_credential` (it does not fit, or answers no options of ' +
+      'this sign-in and of the last ten minutes); 401 `invalid_token`, `login_required` (the ' +
+      'sign-in ended in this very moment); 403 `insufficient_scope`, `access_denied`, as with ' +
+      '`GET /auth/profile`; 409 `duplicate_factor`, `factor_limit`; 413, 415 `invalid_request`; ' +
+      '503 `temporarily_unavailable`'
   },
   'GET /auth/passkey-challenge': {
-    what: 'What `navigator.credentials.get` takes for a sign-in by a passkey: alike for everybody, so it names nobody. Nothing is stored for it. The answer counts once, within ten minutes: at `POST /auth/token` or on the sign-in page. Exists where passkeys are on.',
+    what:
+      'What `navigator.credentials.get` takes for a sign-in by a passkey: alike for everybody, ' +
+      'so it names nobody. Nothing is stored for it. The answer counts once, within ten minutes: ' +
+      'at `POST /auth/token` or on the sign-in page. Exists where passkeys are on.',
     failures: '500 `server_error`'
   },
   'GET /.well-known/webauthn': {
-    what: 'The origins of `passkeys.relatedOrigins`, for browsers (W3C WebAuthn Level 3 §5.11). They ask the host that is the `rpId`. Exists with that option.',
+    what:
+      'The origins of `passkeys.relatedOrigins`, for browsers (W3C WebAuthn Level 3 §5.11). They ' +
+      'ask the host that is the `rpId`. Exists with that option.',
     failures: '500 `server_error`'
   },
   'POST /auth/factors/recovery-codes': {
     what: 'Ten new recovery codes in place of all that there are.',
-    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `invalid_request` (there is no second factor); 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    failures:
+      '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than ' +
+      'five minutes, or lacks the second factor of the account), `invalid_token`; 403 ' +
+      '`insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `invalid_request` ' +
+      '(there is no second factor); 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
   },
   'PATCH /auth/factors/:id': {
     what: 'Another name for one of them; an empty one takes it away.',
-    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 404 `not_found`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    failures:
+      '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than ' +
+      'five minutes, or lacks the second factor of the account), `invalid_token`; 403 ' +
+      '`insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 404 `not_found`; 413, ' +
+      '415 `invalid_request`; 503 `temporarily_unavailable`'
   },
   'DELETE /auth/factors/:id': {
-    what: 'Removes one of them. The other sign-ins of the person end, and with the last one the recovery codes go and the sign-in that asks ends too. The last passkey of an account stays that has neither a password nor a connection, and whose owner is sent no codes (`emailSignIn`).',
-    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 404 `not_found`; 409 `last_factor`; 503 `temporarily_unavailable`'
+    what:
+      'Removes one of them. The other sign-ins of the person end, and with the last one the ' +
+      'recovery codes go and the sign-in that asks ends too. The last passkey of an account ' +
+      'stays that has neither a password nor a connection, and whose owner is sent no codes ' +
+      '(`emailSignIn`).',
+    failures:
+      '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than ' +
+      'five minutes, or lacks the second factor of the account), `invalid_token`; 403 ' +
+      '`insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 404 `not_found`; 409 ' +
+      '`last_factor`; 503 `temporarily_unavailable`'
   },
 
   'GET /auth/session': {
-    what: 'Who is signed in in this browser, for scripts of pages on the issuer\'s own origin: no token is in it. The claims are those of the scopes `profile` and `email`. Does not count as a use of the session. Exists where there are pages.',
-    failures: '401 `login_required` (nobody is signed in); 403 `access_denied` (the browser says that another origin\'s page asks); 503 `temporarily_unavailable`'
+    what:
+      "Who is signed in in this browser, for scripts of pages on the issuer's own origin: no " +
+      'token is in it. The claims are those of the scopes `profile` and `email`. Does not count ' +
+      'as a use of the session. Exists where there are pages.',
+    failures:
+      '401 `login_required` (nobody is signed in); 403 `access_denied` (the browser says that ' +
+      "another origin's page asks); 503 `temporarily_unavailable`"
   },
   'POST /auth/session': {
     what: 'The same, and counts as a use of the session. From pages of this origin only; the body is not looked at.',
-    failures: '401 `login_required`; 403 `access_denied` (another site\'s page); 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    failures:
+      "401 `login_required`; 403 `access_denied` (another site's page); 413, 415 " +
+      '`invalid_request`; 503 `temporarily_unavailable`'
   },
   'DELETE /auth/session': {
-    what: 'Signs out of this browser, as `app.authority.signOut` does, whether somebody was signed in or not. From pages of this origin only.',
-    failures: '403 `access_denied` (another site\'s page); 503 `temporarily_unavailable`'
+    what:
+      'Signs out of this browser, as `app.authority.signOut` does, whether somebody was signed ' +
+      'in or not. From pages of this origin only.',
+    failures: "403 `access_denied` (another site's page); 503 `temporarily_unavailable`"
   },
   'GET /auth/connect/:id': {
-    what: 'Begins a sign-in at the provider of this connection. A link of a page of this origin, whose address carries the authorization request or `return_to` as the sign-in page\'s does; what comes from elsewhere is led to the sign-in page. What was begun is in a sealed cookie for ten minutes; a browser has three of them at most.',
+    what:
+      'Begins a sign-in at the provider of this connection. A link of a page of this origin, ' +
+      "whose address carries the authorization request or `return_to` as the sign-in page's " +
+      'does; what comes from elsewhere is led to the sign-in page. What was begun is in a sealed ' +
+      'cookie for ten minutes; a browser has three of them at most.',
     success: '303 to the provider',
-    failures: 'on a page: 400 `invalid_request` (the request is too long to be carried), `invalid_client`; 404 `not_found` (unknown or turned off); 503 `temporarily_unavailable` (the provider can\'t be reached)'
+    failures:
+      'on a page: 400 `invalid_request` (the request is too long to be carried), ' +
+      '`invalid_client`; 404 `not_found` (unknown or turned off); 503 `temporarily_unavailable` ' +
+      "(the provider can't be reached)"
   },
   'GET /auth/connect/:id/callback': {
-    what: 'Where the provider sends the browser back: `<issuer><prefix>/connect/<id>/callback` is the redirect URI to register there. The answer is checked against the cookie of the flow, `state`, `iss`, the connection and the ID token before anybody is looked up. Signs in whom the identity leads to, registers a new person where the connection may, and leads to the confirm page where an account has the address. The cookies are cleared whatever becomes of it.',
-    success: '303 to where the sign-in came from, or to the confirm page; for an authorization request 200, a page that goes on to it',
-    failures: 'on a page with the way back to the sign-in: 400 `invalid_request` (no sign-in has begun in this browser, it took too long, or the answer is to another), `connection_denied`; 403 `access_denied` (a disabled connection or account, closed registration, an address that is not taken, an identity of another user); 404 `not_found`; 429 `too_many_requests`; 502 `connection_failed`; 503 `temporarily_unavailable`'
+    what:
+      'Where the provider sends the browser back: `<issuer><prefix>/connect/<id>/callback` is ' +
+      'the redirect URI to register there. The answer is checked against the cookie of the flow, ' +
+      '`state`, `iss`, the connection and the ID token before anybody is looked up. Signs in ' +
+      'whom the identity leads to, registers a new person where the connection may, and leads to ' +
+      'the confirm page where an account has the address. The cookies are cleared whatever ' +
+      'becomes of it.',
+    success:
+      '303 to where the sign-in came from, or to the confirm page; for an authorization request ' +
+      '200, a page that goes on to it',
+    failures:
+      'on a page with the way back to the sign-in: 400 `invalid_request` (no sign-in has begun ' +
+      'in this browser, it took too long, or the answer is to another), `connection_denied`; 403 ' +
+      '`access_denied` (a disabled connection or account, closed registration, an address that ' +
+      'is not taken, an identity of another user); 404 `not_found`; 429 `too_many_requests`; 502 ' +
+      '`connection_failed`; 503 `temporarily_unavailable`'
   },
   'POST /auth/connect/:id/callback': {
-    what: 'The same by `response_mode=form_post`, as Apple answers. Browsers send no `Lax` cookie with the form of another site, so the answer is sealed into a cookie for a minute and nothing is looked at before the browser asks again.',
+    what:
+      'The same by `response_mode=form_post`, as Apple answers. Browsers send no `Lax` cookie ' +
+      'with the form of another site, so the answer is sealed into a cookie for a minute and ' +
+      'nothing is looked at before the browser asks again.',
     success: '303 to the same path with `state` alone',
     failures: 'on a page: 400 `invalid_request`; 404 `not_found`; 413, 415 `invalid_request`'
   },
   'GET /auth/connect/confirm': {
-    what: 'Somebody has signed in at a provider, and an account has the address: says how to sign in as its owner, or, once that is done, asks whether to link the two. Or a new account must have fields that the provider did not say: asks for them.',
+    what:
+      'Somebody has signed in at a provider, and an account has the address: says how to sign in ' +
+      'as its owner, or, once that is done, asks whether to link the two. Or a new account must ' +
+      'have fields that the provider did not say: asks for them.',
     success: '200, a page; 303 to the sign-in page where nothing is waited for',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/connect/confirm': {
-    what: 'The form of that page. Links only the identity that was proved, to the account whose address it has, in a session of its owner that is no older than five minutes. Whatever else was open of the account ends: somebody else may have signed up with the address.',
+    what:
+      'The form of that page. Links only the identity that was proved, to the account whose ' +
+      'address it has, in a session of its owner that is no older than five minutes. Whatever ' +
+      'else was open of the account ends: somebody else may have signed up with the address.',
     success: '303 to where the sign-in came from; 200, the page, where the owner has not signed in',
-    failures: 'on a page: 400 `invalid_request` (a field); 403 `access_denied` (another site\'s form; as with the callback); 413, 415 `invalid_request`; 429 `too_many_requests`'
+    failures:
+      "on a page: 400 `invalid_request` (a field); 403 `access_denied` (another site's form; as " +
+      'with the callback); 413, 415 `invalid_request`; 429 `too_many_requests`'
   },
   'POST /auth/connect/:id/link': {
-    what: 'Begins a sign-in that is linked to who is signed in, by a session of at most five minutes; it has to come back to the same session. From a form of this origin alone.',
+    what:
+      'Begins a sign-in that is linked to who is signed in, by a session of at most five ' +
+      'minutes; it has to come back to the same session. From a form of this origin alone.',
     success: '200, a page that goes on to the provider; 303 to the sign-in page where the session is older',
-    failures: 'on a page: 403 `access_denied` (another site\'s form); 404 `not_found`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    failures:
+      "on a page: 403 `access_denied` (another site's form); 404 `not_found`; 413, 415 " +
+      '`invalid_request`; 503 `temporarily_unavailable`'
   },
   'GET /auth/login': {
-    what: 'The sign-in page. Its address carries the authorization request, or `return_to`, a path of this origin. With `pages.loginUrl` it leads to the host\'s own page instead, which gets `return_to`, and `login_hint` and `ui_locales` where they were sent; it goes on there after `app.authority.signIn`.',
+    what:
+      'The sign-in page. Its address carries the authorization request, or `return_to`, a path ' +
+      "of this origin. With `pages.loginUrl` it leads to the host's own page instead, which gets " +
+      '`return_to`, and `login_hint` and `ui_locales` where they were sent; it goes on there ' +
+      'after `app.authority.signIn`.',
     success: '200, a page; with `pages.loginUrl` 303',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
   },
   'POST /auth/login': {
-    what: 'Signs in by the form of that page: a session cookie, a new one each time, and on to where the sign-in came from, else to `pages.home`. Exists where there is no `pages.loginUrl`. Shares the limits of the password grant. Where the e-mail address must be confirmed first, the page says so after the right password and has a second form, with `token` and `decision=resend`, that sends the message again. Where passkeys are on, a third form signs in by `credential` alone, what a passkey answered; wrong ones count under the rule `refresh`.',
+    what:
+      'Signs in by the form of that page: a session cookie, a new one each time, and on to where ' +
+      'the sign-in came from, else to `pages.home`. Exists where there is no `pages.loginUrl`. ' +
+      'Shares the limits of the password grant. Where the e-mail address must be confirmed ' +
+      'first, the page says so after the right password and has a second form, with `token` and ' +
+      '`decision=resend`, that sends the message again. Where passkeys are on, a third form ' +
+      'signs in by `credential` alone, what a passkey answered; wrong ones count under the rule ' +
+      '`refresh`.',
     success: '303 onward',
-    failures: 'shown on the page, with the name kept: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page, with the name kept: 400 `invalid_grant`, `invalid_request`; 429 ' +
+      '`too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a ' +
+      'page of their own: 403 `access_denied` (a form of another site); 413, 415 ' +
+      '`invalid_request`'
   },
   'GET /auth/second-factor': {
-    what: 'The page that asks for the second factor, after the right password or a sign-in at another provider: nobody is signed in yet. It asks as well whoever is signed in without it, and adds it to that session, under a new secret. Exists with the option `factors`. Who has given no first factor in the last ten minutes and is not signed in is led to the sign-in page.',
+    what:
+      'The page that asks for the second factor, after the right password or a sign-in at ' +
+      'another provider: nobody is signed in yet. It asks as well whoever is signed in without ' +
+      'it, and adds it to that session, under a new secret. Exists with the option `factors`. ' +
+      'Who has given no first factor in the last ten minutes and is not signed in is led to the ' +
+      'sign-in page.',
     success: '200, a page; 303 to the sign-in page',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
   },
   'POST /auth/second-factor': {
-    what: 'Signs in by the form of that page: `code`, six digits that an authenticator app shows, `recovery_code`, or `credential`, what a passkey of the person answered. Spaces and hyphens don\'t count.',
+    what:
+      'Signs in by the form of that page: `code`, six digits that an authenticator app shows, ' +
+      '`recovery_code`, or `credential`, what a passkey of the person answered. Spaces and ' +
+      "hyphens don't count.",
     success: '303 onward',
-    failures: 'shown on the page: 400 `invalid_code` (it can be no code), `invalid_grant` (it is wrong, or was used), `invalid_request`; 429 `too_many_requests` (rule `secondFactor`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_code` (it can be no code), `invalid_grant` (it is wrong, ' +
+      'or was used), `invalid_request`; 429 `too_many_requests` (rule `secondFactor`); 503 ' +
+      '`temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another ' +
+      'site); 413, 415 `invalid_request`'
   },
   'GET /auth/passkey-prompt': {
-    what: 'The page that proposes a passkey after a sign-in by password, in a browser that can make one, to somebody who has none; once in 30 days and browser. Exists with `passkeys.prompt`. Who is not signed in, signed in more than five minutes ago or has a passkey is led on at once.',
+    what:
+      'The page that proposes a passkey after a sign-in by password, in a browser that can make ' +
+      'one, to somebody who has none; once in 30 days and browser. Exists with ' +
+      '`passkeys.prompt`. Who is not signed in, signed in more than five minutes ago or has a ' +
+      'passkey is led on at once.',
     success: '200, a page; 303 onward',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
   },
   'POST /auth/passkey-prompt': {
-    what: 'Stores the passkey that the browser made with the options of that page: `credential`, with `name` for it. The first second factor of a person ends all their other sign-ins, and the answer shows the recovery codes.',
+    what:
+      'Stores the passkey that the browser made with the options of that page: `credential`, ' +
+      'with `name` for it. The first second factor of a person ends all their other sign-ins, ' +
+      'and the answer shows the recovery codes.',
     success: '303 onward; 200, a page with the recovery codes',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 401 `login_required`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`, `invalid_credential`; 401 `login_required`; 409 ' +
+      '`duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their ' +
+      'own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/reauthenticate': {
-    what: 'The page on which somebody who is signed in proves anew that it is them, for what takes a sign-in of just now, and goes on to `return_to`, a path of this origin. `app.authority.requireSession` and the account pages lead here. The name can\'t be changed. A passkey of the person is asked for, too; whoever signs in through other providers gets their buttons, and whoever has no password, where there is `emailSignIn`, a code to the address of the account. Each is good for this person alone: somebody else who signs in at the provider is refused (403 `access_denied`, on a page with the way back), and so is somebody else\'s passkey. Whoever has none of these is led to the sign-in page with `prompt=login`, as is everybody where there is `pages.loginUrl`, without this page.',
+    what:
+      'The page on which somebody who is signed in proves anew that it is them, for what takes a ' +
+      'sign-in of just now, and goes on to `return_to`, a path of this origin. ' +
+      "`app.authority.requireSession` and the account pages lead here. The name can't be " +
+      'changed. A passkey of the person is asked for, too; whoever signs in through other ' +
+      'providers gets their buttons, and whoever has no password, where there is `emailSignIn`, ' +
+      'a code to the address of the account. Each is good for this person alone: somebody else ' +
+      'who signs in at the provider is refused (403 `access_denied`, on a page with the way ' +
+      "back), and so is somebody else's passkey. Whoever has none of these is led to the sign-in " +
+      'page with `prompt=login`, as is everybody where there is `pages.loginUrl`, without this ' +
+      'page.',
     success: '200, a page; 303 to the sign-in page where nobody is signed in',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
   },
   'POST /auth/reauthenticate': {
-    what: 'Proves it by the form of that page: `current_password`, `credential` (the answer of a passkey, as on the sign-in page), or `decision=email`, which sends the code and leads to `/auth/email-code`. After a password or a code comes the second factor on its own page where the account has one, also in a browser that is remembered. The session goes on under a new secret, and rests on these proofs.',
+    what:
+      'Proves it by the form of that page: `current_password`, `credential` (the answer of a ' +
+      'passkey, as on the sign-in page), or `decision=email`, which sends the code and leads to ' +
+      '`/auth/email-code`. After a password or a code comes the second factor on its own page ' +
+      'where the account has one, also in a browser that is remembered. The session goes on ' +
+      'under a new secret, and rests on these proofs.',
     success: '303 onward',
-    failures: 'shown on the page: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login`, `account` and `emailCode`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules ' +
+      '`login`, `account` and `emailCode`); 503 `temporarily_unavailable`. On a page of their ' +
+      'own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/email-code': {
-    what: 'The page of sign-in codes: it asks for an address, then for the code that was sent there, and where nobody has the address and `emailSignIn.signUp` is set for what an account must have. Exists with the option `emailSignIn`.',
+    what:
+      'The page of sign-in codes: it asks for an address, then for the code that was sent there, ' +
+      'and where nobody has the address and `emailSignIn.signUp` is set for what an account must ' +
+      'have. Exists with the option `emailSignIn`.',
     success: '200, a page',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
   },
   'POST /auth/email-code': {
-    what: 'Sends a code to the account of `username`, or takes the `code`, which is good in the browser alone that asked for it. White space in it does not count. A `decision` of `resend` sends another one, and `other` begins again. The answer tells nothing of whether there is such an account. Whoever has a second factor is asked for it then.',
+    what:
+      'Sends a code to the account of `username`, or takes the `code`, which is good in the ' +
+      'browser alone that asked for it. White space in it does not count. A `decision` of ' +
+      '`resend` sends another one, and `other` begins again. The answer tells nothing of whether ' +
+      'there is such an account. Whoever has a second factor is asked for it then.',
     success: '303 to the same page, or onward',
-    failures: 'shown on the page: 400 `invalid_code` (it is wrong, was used, has expired, or five wrong ones were entered), `invalid_request`; 429 `too_many_requests` (rules `emailCode`, `login` and `register`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_code` (it is wrong, was used, has expired, or five wrong ' +
+      'ones were entered), `invalid_request`; 429 `too_many_requests` (rules `emailCode`, ' +
+      '`login` and `register`); 503 `temporarily_unavailable`. On a page of their own: 403 ' +
+      '`access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/email-link': {
-    what: 'Where the link of a `sign_in_code` message leads: a page with a button in the browser that asked for it, and in any other one that says so. Opening it uses nothing up and signs nobody in; `HEAD` works too. Exists with the option `emailSignIn`.',
+    what:
+      'Where the link of a `sign_in_code` message leads: a page with a button in the browser ' +
+      'that asked for it, and in any other one that says so. Opening it uses nothing up and ' +
+      'signs nobody in; `HEAD` works too. Exists with the option `emailSignIn`.',
     success: '200, a page',
     failures: '400 `invalid_token` (it is none, or has expired)'
   },
   'POST /auth/email-link': {
     what: 'Signs in by the button of that page.',
     success: '303 onward; 200, the page, in another browser',
-    failures: 'shown on the page: 400 `invalid_code`; 429 `too_many_requests` (rule `login`); 503 `temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_code`; 429 `too_many_requests` (rule `login`); 503 ' +
+      '`temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 ' +
+      '`access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/second-factor/link': {
-    what: 'Where a link of `app.authority.startEnrolment` leads: a page with a button. Opening it uses nothing up; `HEAD` works too. Exists with the option `factors`.',
+    what:
+      'Where a link of `app.authority.startEnrolment` leads: a page with a button. Opening it ' +
+      'uses nothing up; `HEAD` works too. Exists with the option `factors`.',
     success: '200, a page',
-    failures: '400 `invalid_token` (it is none, was used, has expired after 24 hours, or the account is not as it was: another password, a second factor, another link, disabled); 503 `temporarily_unavailable`'
+    failures:
+      '400 `invalid_token` (it is none, was used, has expired after 24 hours, or the account is ' +
+      'not as it was: another password, a second factor, another link, disabled); 503 ' +
+      '`temporarily_unavailable`'
   },
   'POST /auth/second-factor/link': {
-    what: 'Uses the link up by the button of that page. Nobody is signed in: for an hour, whoever signs in in this browser as the user of the link is led to `/auth/second-factor/set-up` before there is a session.',
+    what:
+      'Uses the link up by the button of that page. Nobody is signed in: for an hour, whoever ' +
+      'signs in in this browser as the user of the link is led to `/auth/second-factor/set-up` ' +
+      'before there is a session.',
     success: '303 to the sign-in page, with a cookie',
-    failures: 'shown on the page: 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 429 `too_many_requests` (rule `refresh`); 503 ' +
+      '`temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 ' +
+      '`access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/second-factor/set-up': {
-    what: 'The page that a sign-in leads to where `mfa.required`, or a link of `app.authority.startEnrolment`, wants a second factor and the person has none: a new key for an authenticator app, as QR code, as text and as a link, and a form that makes a passkey in its place where `mfa.methods` has `passkey` and passkeys are on. Nobody is signed in yet, and nothing is stored. Where the address of the account is to be confirmed first, it says so, but not to who comes by the link. Whoever has given no first factor in the last ten minutes and has no session of the last five, or has a second factor by now, is led to the sign-in page. Exists with the option `factors`.',
+    what:
+      'The page that a sign-in leads to where `mfa.required`, or a link of ' +
+      '`app.authority.startEnrolment`, wants a second factor and the person has none: a new key ' +
+      'for an authenticator app, as QR code, as text and as a link, and a form that makes a ' +
+      'passkey in its place where `mfa.methods` has `passkey` and passkeys are on. Nobody is ' +
+      'signed in yet, and nothing is stored. Where the address of the account is to be confirmed ' +
+      'first, it says so, but not to who comes by the link. Whoever has given no first factor in ' +
+      'the last ten minutes and has no session of the last five, or has a second factor by now, ' +
+      'is led to the sign-in page. Exists with the option `factors`.',
     success: '200, a page; 303 to the sign-in page',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
   },
   'POST /auth/second-factor/set-up': {
-    what: 'Sets up the app by the form of that page: `code`, six digits that the app shows now, `enrolment` from the page and a `name`; or makes a passkey by `credential`, what the browser answered. Then the person is signed in, with both factors, and all other sign-ins of theirs end. `decision=resend` sends the message that confirms the address again.',
-    success: '200, a page with the recovery codes, which are shown once, and the way on; 303 onward where there are none',
-    failures: 'shown on the page: 400 `invalid_code`, `invalid_credential`, `invalid_token` (the enrolment), `invalid_request`; 401 `login_required`; 403 `access_denied` (the address is not confirmed); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    what:
+      'Sets up the app by the form of that page: `code`, six digits that the app shows now, ' +
+      '`enrolment` from the page and a `name`; or makes a passkey by `credential`, what the ' +
+      'browser answered. Then the person is signed in, with both factors, and all other sign-ins ' +
+      'of theirs end. `decision=resend` sends the message that confirms the address again.',
+    success:
+      '200, a page with the recovery codes, which are shown once, and the way on; 303 onward where there are none',
+    failures:
+      'shown on the page: 400 `invalid_code`, `invalid_credential`, `invalid_token` (the ' +
+      'enrolment), `invalid_request`; 401 `login_required`; 403 `access_denied` (the address is ' +
+      'not confirmed); 503 `temporarily_unavailable`. On a page of their own: 403 ' +
+      '`access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/signup': {
-    what: 'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists where `POST /auth/register` does and there is no `pages.loginUrl`.',
+    what:
+      'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists ' +
+      'where `POST /auth/register` does and there is no `pages.loginUrl`.',
     success: '200, a page',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
   },
   'POST /auth/signup': {
-    what: 'Creates an account as `POST /auth/register` does, and signs the new user in. With `registration.verifyEmail` nobody is signed in, and the page says that a message is on its way, whoever asks.',
+    what:
+      'Creates an account as `POST /auth/register` does, and signs the new user in. With ' +
+      '`registration.verifyEmail` nobody is signed in, and the page says that a message is on ' +
+      'its way, whoever asks.',
     success: '303 onward; with `registration.verifyEmail` 202, the page',
-    failures: 'shown on the page, with what was typed kept but for the password: 400 `invalid_request`, `invalid_password`; 409 `username_taken`; 429 `too_many_requests` (rule `register`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page, with what was typed kept but for the password: 400 `invalid_request`, ' +
+      '`invalid_password`; 409 `username_taken`; 429 `too_many_requests` (rule `register`); 503 ' +
+      '`temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another ' +
+      'site); 413, 415 `invalid_request`'
   },
   'GET /auth/account': {
-    what: 'The page of a person\'s own account: who is signed in, and the ways to the pages below. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here. `return_to`, a path of the issuer\'s origin, is where its way back leads. Exists unless `pages.account` is `false`.',
+    what:
+      "The page of a person's own account: who is signed in, and the ways to the pages below. " +
+      'Who is not signed in in this browser is led to the sign-in page and back; access tokens ' +
+      "don't count here. `return_to`, a path of the issuer's origin, is where its way back " +
+      'leads. Exists unless `pages.account` is `false`.',
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'GET /auth/account/profile': {
-    what: 'The page of the profile fields that people may change by themselves. Exists where `GET /auth/account` and `PATCH /auth/profile` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    what:
+      'The page of the profile fields that people may change by themselves. Exists where `GET ' +
+      '/auth/account` and `PATCH /auth/profile` do. Who is not signed in in this browser is led ' +
+      "to the sign-in page and back; access tokens don't count here.",
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/account/profile': {
-    what: 'Changes the profile as `PATCH /auth/profile` does. A field that comes back as the page showed it is not changed; one that is empty is removed. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    what:
+      'Changes the profile as `PATCH /auth/profile` does. A field that comes back as the page ' +
+      'showed it is not changed; one that is empty is removed. The address of the form names the ' +
+      'sign-in that the page was shown to: posted under any other it does nothing, and says so.',
     success: '303 to the page',
-    failures: 'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of ' +
+      'their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/account/email': {
-    what: 'The page of the person\'s e-mail address. Exists where `GET /auth/account` and one of `POST /auth/email` and `POST /auth/email/resend` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    what:
+      "The page of the person's e-mail address. Exists where `GET /auth/account` and one of " +
+      '`POST /auth/email` and `POST /auth/email/resend` do. Who is not signed in in this browser ' +
+      "is led to the sign-in page and back; access tokens don't count here.",
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/account/email': {
-    what: 'Asks for another address as `POST /auth/email` does; where the sign-in is more than five minutes old, with `current_password`. With `decision=resend`, sends the confirmation again as `POST /auth/email/resend` does. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    what:
+      'Asks for another address as `POST /auth/email` does; where the sign-in is more than five ' +
+      'minutes old, with `current_password`. With `decision=resend`, sends the confirmation ' +
+      'again as `POST /auth/email/resend` does. The address of the form names the sign-in that ' +
+      'the page was shown to: posted under any other it does nothing, and says so.',
     success: '303 to the page',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 `insufficient_user_authentication`; 429 `too_many_requests` (rules `passwordReset`, `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 ' +
+      '`insufficient_user_authentication`; 429 `too_many_requests` (rules `passwordReset`, ' +
+      '`login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 ' +
+      '`access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/account/password': {
-    what: 'The page for a new password. Exists where `GET /auth/account` and `POST /auth/password` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
-    success: '200, a page; 303 to the sign-in page, or to `/auth/account` for an account without a password to which no link can be sent',
+    what:
+      'The page for a new password. Exists where `GET /auth/account` and `POST /auth/password` ' +
+      'do. Who is not signed in in this browser is led to the sign-in page and back; access ' +
+      "tokens don't count here.",
+    success:
+      '200, a page; 303 to the sign-in page, or to `/auth/account` for an account without a ' +
+      'password to which no link can be sent',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/account/password': {
-    what: 'Changes the password as `POST /auth/password` does, under one limit with it. With `decision=first`, for an account without a password, sends the link of a password reset, under the rule `passwordReset`. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    what:
+      'Changes the password as `POST /auth/password` does, under one limit with it. With ' +
+      '`decision=first`, for an account without a password, sends the link of a password reset, ' +
+      'under the rule `passwordReset`. The address of the form names the sign-in that the page ' +
+      'was shown to: posted under any other it does nothing, and says so.',
     success: '303 to the page',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`, `invalid_password`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`, `invalid_grant`, `invalid_password`; 429 ' +
+      '`too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a ' +
+      'page of their own: 403 `access_denied` (a form of another site); 413, 415 ' +
+      '`invalid_request`'
   },
   'GET /auth/account/connections': {
-    what: 'The accounts at other providers that the person signs in with, and the ways to connect another. Exists where `GET /auth/account` does and there are `connections`. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    what:
+      'The accounts at other providers that the person signs in with, and the ways to connect ' +
+      'another. Exists where `GET /auth/account` does and there are `connections`. Who is not ' +
+      "signed in in this browser is led to the sign-in page and back; access tokens don't count " +
+      'here.',
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/account/connections': {
-    what: 'Disconnects the account of the id `link`, as `DELETE /auth/connections/:id` does; with a sign-in that is older than five minutes `current_password` is needed. One that is not there is gone. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    what:
+      'Disconnects the account of the id `link`, as `DELETE /auth/connections/:id` does; with a ' +
+      'sign-in that is older than five minutes `current_password` is needed. One that is not ' +
+      'there is gone. The address of the form names the sign-in that the page was shown to: ' +
+      'posted under any other it does nothing, and says so.',
     success: '303 to the page',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 `insufficient_user_authentication`; 409 `last_sign_in_method`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 ' +
+      '`insufficient_user_authentication`; 409 `last_sign_in_method`; 429 `too_many_requests` ' +
+      '(rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 ' +
+      '`access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/account/sessions': {
-    what: 'The person\'s sign-ins in browsers and apps, with the one of this browser marked. Exists where `GET /auth/account` does. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    what:
+      "The person's sign-ins in browsers and apps, with the one of this browser marked. Exists " +
+      'where `GET /auth/account` does. Who is not signed in in this browser is led to the ' +
+      "sign-in page and back; access tokens don't count here.",
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/account/sessions': {
-    what: 'Ends the sign-in of the id `session`; with `decision=end_others` all but that of this browser, with `decision=end_all` that too. One that is not there has ended; those of other people are not touched. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    what:
+      'Ends the sign-in of the id `session`; with `decision=end_others` all but that of this ' +
+      'browser, with `decision=end_all` that too. One that is not there has ended; those of ' +
+      'other people are not touched. The address of the form names the sign-in that the page was ' +
+      'shown to: posted under any other it does nothing, and says so.',
     success: '303 to the page; where the sign-in of this browser has ended, to the sign-in page',
-    failures: 'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of ' +
+      'their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/account/access': {
-    what: 'The clients of other people that the person has allowed something. Exists where `GET /auth/account` and redirect login do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    what:
+      'The clients of other people that the person has allowed something. Exists where `GET ' +
+      '/auth/account` and redirect login do. Who is not signed in in this browser is led to the ' +
+      "sign-in page and back; access tokens don't count here.",
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/account/access': {
-    what: 'Takes back what `client` was allowed, and ends all that it was given for the person. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    what:
+      'Takes back what `client` was allowed, and ends all that it was given for the person. The ' +
+      'address of the form names the sign-in that the page was shown to: posted under any other ' +
+      'it does nothing, and says so.',
     success: '303 to the page',
-    failures: 'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of ' +
+      'their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/security': {
-    what: 'The person\'s authenticator apps and how many recovery codes are left. Exists where `GET /auth/account` does and `factors` is set. Who is not signed in in this browser is led to the sign-in page.',
+    what:
+      "The person's authenticator apps and how many recovery codes are left. Exists where `GET " +
+      '/auth/account` does and `factors` is set. Who is not signed in in this browser is led to ' +
+      'the sign-in page.',
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/security': {
-    what: 'With `decision=rename`, `factor` and `name`: another name for an app. With `decision=remove` and `factor`: removes it. With `decision=codes`: new recovery codes, which the answer shows, in place of all that there are. Takes a sign-in of the last five minutes, with the second factor where there is one.',
+    what:
+      'With `decision=rename`, `factor` and `name`: another name for an app. With ' +
+      '`decision=remove` and `factor`: removes it. With `decision=codes`: new recovery codes, ' +
+      'which the answer shows, in place of all that there are. Takes a sign-in of the last five ' +
+      'minutes, with the second factor where there is one.',
     success: '303 to the page; 200, a page with the codes',
-    failures: 'shown on the page: 400 `invalid_request`; 401 `insufficient_user_authentication`; 404 `not_found`; 409 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`; 401 `insufficient_user_authentication`; 404 ' +
+      '`not_found`; 409 `invalid_request`; 503 `temporarily_unavailable`. On a page of their ' +
+      'own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/security/passkeys': {
-    what: 'The page to add a passkey. Exists where `GET /auth/security` does and passkeys are on. It claims the handle by which authenticators know the person, and stores nothing else. A sign-in that is older than five minutes, or lacks the second factor of the account, is asked for anew.',
+    what:
+      'The page to add a passkey. Exists where `GET /auth/security` does and passkeys are on. It ' +
+      'claims the handle by which authenticators know the person, and stores nothing else. A ' +
+      'sign-in that is older than five minutes, or lacks the second factor of the account, is ' +
+      'asked for anew.',
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/security/passkeys': {
-    what: 'Stores the passkey that the browser made with the options of that page: `credential`, with `name` for it. The first second factor of a person ends all their other sign-ins, and the answer shows the recovery codes.',
+    what:
+      'Stores the passkey that the browser made with the options of that page: `credential`, ' +
+      'with `name` for it. The first second factor of a person ends all their other sign-ins, ' +
+      'and the answer shows the recovery codes.',
     success: '200, a page with the recovery codes; 303 where there were some',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 401 `insufficient_user_authentication`, `login_required`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`, `invalid_credential`; 401 ' +
+      '`insufficient_user_authentication`, `login_required`; 409 `duplicate_factor`, ' +
+      '`factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 ' +
+      '`access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/security/totp': {
-    what: 'The page to set up an authenticator app, with the key as QR code, as text and as a link. Nothing is stored for it. Exists where `GET /auth/security` does. A sign-in that is older than five minutes, or lacks the second factor of the account, is asked for anew.',
+    what:
+      'The page to set up an authenticator app, with the key as QR code, as text and as a link. ' +
+      'Nothing is stored for it. Exists where `GET /auth/security` does. A sign-in that is older ' +
+      'than five minutes, or lacks the second factor of the account, is asked for anew.',
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/security/totp': {
-    what: 'Stores the app of that page once `code` is right, with `name` for it. The first one of a person ends all their other sign-ins, and the answer shows the recovery codes.',
+    what:
+      'Stores the app of that page once `code` is right, with `name` for it. The first one of a ' +
+      'person ends all their other sign-ins, and the answer shows the recovery codes.',
     success: '200, a page with the recovery codes; 303 where there were some',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_code`, `invalid_token` (the page is older than ten minutes); 409 `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`, `invalid_code`, `invalid_token` (the page is ' +
+      'older than ten minutes); 409 `factor_limit`; 503 `temporarily_unavailable`. On a page of ' +
+      'their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/account/remove': {
-    what: 'The page that asks whether to delete the account. Exists where `GET /auth/account` and `DELETE /auth/account` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    what:
+      'The page that asks whether to delete the account. Exists where `GET /auth/account` and ' +
+      '`DELETE /auth/account` do. Who is not signed in in this browser is led to the sign-in ' +
+      "page and back; access tokens don't count here.",
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/account/remove': {
-    what: 'Removes the account as `DELETE /auth/account` does. It always takes `current_password`; an account without a password, a sign-in of the last five minutes. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    what:
+      'Removes the account as `DELETE /auth/account` does. It always takes `current_password`; ' +
+      'an account without a password, a sign-in of the last five minutes. The address of the ' +
+      'form names the sign-in that the page was shown to: posted under any other it does ' +
+      'nothing, and says so.',
     success: '303 to the page, which says that it is done',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 `insufficient_user_authentication`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 ' +
+      '`insufficient_user_authentication`; 429 `too_many_requests` (rules `login` and ' +
+      '`account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a ' +
+      'form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/forgot-password': {
     what: 'The page for a forgotten password. Exists where `POST /auth/password-reset` does.',
@@ -395,37 +930,64 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/forgot-password': {
     what: 'Sends a message with a link, as `POST /auth/password-reset` does. One answer for all who ask.',
     success: '202, the page',
-    failures: 'shown on the page: 400 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`); ' +
+      '503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of ' +
+      'another site); 413, 415 `invalid_request`'
   },
   'GET /auth/reset-password': {
-    what: 'Where the link of a reset message leads. To open it uses nothing up, for mail programs do that too. HEAD is answered alike.',
+    what:
+      'Where the link of a reset message leads. To open it uses nothing up, for mail programs do ' +
+      'that too. HEAD is answered alike.',
     success: '200, a page',
     failures: 'on a page: 400 `invalid_token`; 503 `temporarily_unavailable`'
   },
   'POST /auth/reset-password': {
     what: 'Sets the new password, as `POST /auth/password-reset/confirm` does. Signs nobody in.',
     success: '200, the page',
-    failures: 'shown on the page: 400 `invalid_password`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'shown on the page: 400 `invalid_password`, `invalid_request`; 429 `too_many_requests` ' +
+      '(rule `refresh`); 503 `temporarily_unavailable`. On a page of their own: 400 ' +
+      '`invalid_token`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/verify-email': {
-    what: 'Where the link of a confirmation message leads: a page with one button. To open it uses nothing up. HEAD is answered alike. Exists where `POST /auth/email/verify` does.',
+    what:
+      'Where the link of a confirmation message leads: a page with one button. To open it uses ' +
+      'nothing up. HEAD is answered alike. Exists where `POST /auth/email/verify` does.',
     success: '200, a page',
     failures: 'on a page: 400 `invalid_token`; 503 `temporarily_unavailable`'
   },
   'POST /auth/verify-email': {
-    what: 'Confirms the e-mail address, as `POST /auth/email/verify` does. With `decision=not_me`, for who did not sign up, it ends the account\'s password and all its sessions; the address stays unconfirmed.',
+    what:
+      'Confirms the e-mail address, as `POST /auth/email/verify` does. With `decision=not_me`, ' +
+      "for who did not sign up, it ends the account's password and all its sessions; the address " +
+      'stays unconfirmed.',
     success: '200, the page',
-    failures: 'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures:
+      'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 ' +
+      '`temporarily_unavailable`; 403 `access_denied` (a form of another site); 413, 415 ' +
+      '`invalid_request`'
   },
   'GET /auth/consent': {
-    what: 'What a client with `firstParty: false` may do: its name, the scopes, and for how long. An app on a device (`applicationType: \'native\'`) that is the host\'s own asks here whether to continue. Its address carries the authorization request, which is decided anew. A consent is remembered for a year, unless the client asks for more, or it is taken back by `app.authority.revokeConsent`.',
+    what:
+      'What a client with `firstParty: false` may do: its name, the scopes, and for how long. An ' +
+      "app on a device (`applicationType: 'native'`) that is the host's own asks here whether to " +
+      'continue. Its address carries the authorization request, which is decided anew. A consent ' +
+      'is remembered for a year, unless the client asks for more, or it is taken back by ' +
+      '`app.authority.revokeConsent`.',
     success: '200, a page; 303 where there is nothing to ask',
     failures: 'as at the authorization endpoint'
   },
   'POST /auth/consent': {
-    what: 'Allows or denies by the form of that page, and answers the client. A decision of somebody who is no longer the one signed in is asked for again.',
-    success: '303 onward, or back to the client with `access_denied`; with `response_mode=form_post` 200, a page whose form posts there',
-    failures: 'as at the authorization endpoint; on a page: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    what:
+      'Allows or denies by the form of that page, and answers the client. A decision of somebody ' +
+      'who is no longer the one signed in is asked for again.',
+    success:
+      '303 onward, or back to the client with `access_denied`; with `response_mode=form_post` ' +
+      '200, a page whose form posts there',
+    failures:
+      'as at the authorization endpoint; on a page: 403 `access_denied` (a form of another ' +
+      'site); 413, 415 `invalid_request`'
   },
   'GET /auth/pages.css': {
     what: 'The stylesheet of the hosted pages. Kept for a year under the version that the pages ask for.',
@@ -438,20 +1000,38 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: 'none of its own'
   },
   'GET /auth/passkeys.js': {
-    what: 'The script of the pages that ask for a passkey, at most 1 kB by gzip. Exists where passkeys are on. The policy of the sign-in page lets it load `GET /auth/passkey-challenge` and nothing else.',
+    what:
+      'The script of the pages that ask for a passkey, at most 1 kB by gzip. Exists where ' +
+      'passkeys are on. The policy of the sign-in page lets it load `GET ' +
+      '/auth/passkey-challenge` and nothing else.',
     success: '200; 304',
     failures: 'none of its own'
   },
   'GET /.well-known/jwks.json': {
-    what: 'The public signing keys (RFC 7517), for services that verify access tokens by themselves, and for clients that check ID tokens. May be cached for five minutes. Any origin may read it. Does not exist where `keys` is a shared secret.',
+    what:
+      'The public signing keys (RFC 7517), for services that verify access tokens by themselves, ' +
+      'and for clients that check ID tokens. May be cached for five minutes. Any origin may read ' +
+      'it. Does not exist where `keys` is a shared secret.',
     failures: '503 `temporarily_unavailable`'
   },
   'GET /.well-known/oauth-authorization-server': {
-    what: 'The metadata of this authorization server (RFC 8414): just what this configuration offers, with the members of OpenID Connect Discovery where redirect sign-in is there. May be cached for five minutes. Any origin may read it. For an issuer with a path, that path follows: `https://example.com/one` has it at `/.well-known/oauth-authorization-server/one`. The URLs in it are the issuer\'s origin and the paths as they are mounted in this app, never anything of the request. So a proxy in front must not change paths, and where the plugin is registered under a prefix, this document is under it too: let the proxy, or a route of the host, serve it from the root as well.',
+    what:
+      'The metadata of this authorization server (RFC 8414): just what this configuration ' +
+      'offers, with the members of OpenID Connect Discovery where redirect sign-in is there. May ' +
+      'be cached for five minutes. Any origin may read it. For an issuer with a path, that path ' +
+      'follows: `https://example.com/one` has it at ' +
+      "`/.well-known/oauth-authorization-server/one`. The URLs in it are the issuer's origin and " +
+      'the paths as they are mounted in this app, never anything of the request. So a proxy in ' +
+      'front must not change paths, and where the plugin is registered under a prefix, this ' +
+      'document is under it too: let the proxy, or a route of the host, serve it from the root ' +
+      'as well.',
     failures: 'none of its own'
   },
   'GET /.well-known/openid-configuration': {
-    what: 'The same document as the metadata above, where OpenID clients look for it (OpenID Connect Discovery 1.0). For an issuer with a path it is below that: `https://example.com/one` has it at `/one/.well-known/openid-configuration`.',
+    what:
+      'The same document as the metadata above, where OpenID clients look for it (OpenID Connect ' +
+      'Discovery 1.0). For an issuer with a path it is below that: `https://example.com/one` has ' +
+      'it at `/one/.well-known/openid-configuration`.',
     failures: 'none of its own'
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The reference pages, made from the code: options from the schema that checks them, endpoints from the routes that a real app
- * registers, errors and events from their closed lists. `UPDATE=1 npx tap run test/docs/reference.test.ts` writes them.
+ * The reference pages, made from the code: options from the schema that checks them, endpoints from the routes that a
+ * real app registers, errors and events from their closed lists. `UPDATE=1 npx tap run test/docs/reference.test.ts`
+ * writes them.
  */
 import { EVENT_NAMES, type AuthorityEventName } from '../lib/events.ts'
 import { OAuthError, type OAuthErrorCode, type StartErrorCode } from '../lib/errors.ts'
@@ -12,126 +13,272 @@ import { clientPage } from './reference-client.ts'
 import { optionRows } from './reference-options.ts'
 import { PROSE } from './reference-prose.ts'
 
-const GENERATED = '<!-- Made by scripts/reference.ts from the code. Change the code, then: UPDATE=1 npx tap run test/docs/reference.test.ts -->'
+const GENERATED =
+  '<!-- Made by scripts/reference.ts from the code. Change the code, then: UPDATE=1 npx tap ' +
+  'run test/docs/reference.test.ts -->'
 
 export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
-  invalid_request: 'The request lacks something, has something twice, or has something that does not fit. The description names the field.',
+  invalid_request:
+    'The request lacks something, has something twice, or has something that does not fit. The ' +
+    'description names the field.',
   invalid_client: 'Client authentication failed, or there is no such client.',
-  invalid_grant: 'The username or password is wrong, or may not be used; with `error_reason: "email_not_verified"` the password is right and the e-mail address must be confirmed first; or the authorization code or refresh token is invalid, expired, revoked or another client\'s.',
+  invalid_grant:
+    'The username or password is wrong, or may not be used; with `error_reason: ' +
+    '"email_not_verified"` the password is right and the e-mail address must be confirmed ' +
+    'first; or the authorization code or refresh token is invalid, expired, revoked or another ' +
+    "client's.",
   unauthorized_client: 'This client may not use this grant.',
   unsupported_grant_type: 'The grant type is unknown here or turned off.',
   invalid_scope: 'The scope is malformed or more than may be granted.',
-  invalid_token: 'The access or refresh token is missing, malformed, expired or revoked (401, with `WWW-Authenticate`); or the token of a message is (400).',
+  invalid_token:
+    'The access or refresh token is missing, malformed, expired or revoked (401, with ' +
+    '`WWW-Authenticate`); or the token of a message is (400).',
   insufficient_scope: 'The access token does not grant the scope that the route requires; the challenge names it.',
-  insufficient_user_authentication: 'The sign-in is too long ago for this, or worth too little (RFC 9470): sign in again, or send the password where the endpoint takes one. `max_age` of the challenge says how many seconds old it may be, `acr_values` what it must be worth.',
-  access_denied: 'The user did not allow it; or a page of another origin, which no client has registered, made the browser send this. With `error_reason: "email_not_verified"`: a second factor can\'t be set up before the e-mail address of the account is confirmed; the message for that is on its way.',
+  insufficient_user_authentication:
+    'The sign-in is too long ago for this, or worth too little (RFC 9470): sign in again, or ' +
+    'send the password where the endpoint takes one. `max_age` of the challenge says how many ' +
+    'seconds old it may be, `acr_values` what it must be worth.',
+  access_denied:
+    'The user did not allow it; or a page of another origin, which no client has registered, ' +
+    'made the browser send this. With `error_reason: "email_not_verified"`: a second factor ' +
+    "can't be set up before the e-mail address of the account is confirmed; the message for " +
+    'that is on its way.',
   unsupported_response_type: 'The authorization endpoint gives codes only.',
-  login_required: '`prompt=none`, and nobody is signed in, or not recently enough, or somebody else than was asked for.',
-  interaction_required: 'Only in the answer of an authorization request: `prompt=none`, and the client is an app on the person\'s device, whose redirect URI any other app could take. It never gets a code without a page. Or `mfa.required` wants a second factor, and the person has to set one up.',
+  login_required:
+    '`prompt=none`, and nobody is signed in, or not recently enough, or somebody else than was asked for.',
+  interaction_required:
+    'Only in the answer of an authorization request: `prompt=none`, and the client is an app ' +
+    "on the person's device, whose redirect URI any other app could take. It never gets a code " +
+    'without a page. Or `mfa.required` wants a second factor, and the person has to set one up.',
   consent_required: '`prompt=none`, and the user has not allowed this client yet.',
   request_not_supported: 'The authorization request has the parameter `request`.',
   request_uri_not_supported: 'The authorization request has the parameter `request_uri`.',
   registration_not_supported: 'The authorization request has the parameter `registration`.',
-  unmet_authentication_requirements: 'An `acr` was asked for, by `acr_values`, as an essential claim or by the registration of the client, that can not be had.',
+  unmet_authentication_requirements:
+    'An `acr` was asked for, by `acr_values`, as an essential claim or by the registration of ' +
+    'the client, that can not be had.',
   invalid_password: 'The new password is refused; the description says why.',
   connection_denied: 'On a page only: a sign-in through a connection was not completed at the provider.',
-  connection_failed: 'On a page only: the provider of a connection answered with an error, or with what does not fit. The log and the event `connection_failed` say where.',
-  last_sign_in_method: 'The person could not sign in any more without it. Connecting another account or setting a password comes first.',
-  mfa_required: 'The password is right, and the account has a second factor. Nothing was issued. `mfa_token` goes back to the token endpoint with a code, by `grant_type=urn:fastify-authority:grant-type:mfa`, within ten minutes and from the same client; `methods` says what is taken.',
-  mfa_enrollment_required: 'The password is right, `mfa.required` wants a second factor, and the account has none. Nothing was issued, and nothing can be done at the token endpoint: the person sets one up on the pages, by signing in through the redirect flow.',
-  invalid_code: 'What was sent as a code of an authenticator app or as a recovery code can be none, or it is not the one that the app shows.',
-  invalid_credential: 'What was sent as a new passkey is none: it does not fit, answers no challenge of this sign-in and this purpose, or is older than ten minutes. Begin again.',
+  connection_failed:
+    'On a page only: the provider of a connection answered with an error, or with what does ' +
+    'not fit. The log and the event `connection_failed` say where.',
+  last_sign_in_method:
+    'The person could not sign in any more without it. Connecting another account or setting a password comes first.',
+  mfa_required:
+    'The password is right, and the account has a second factor. Nothing was issued. ' +
+    '`mfa_token` goes back to the token endpoint with a code, by ' +
+    '`grant_type=urn:fastify-authority:grant-type:mfa`, within ten minutes and from the same ' +
+    'client; `methods` says what is taken.',
+  mfa_enrollment_required:
+    'The password is right, `mfa.required` wants a second factor, and the account has none. ' +
+    'Nothing was issued, and nothing can be done at the token endpoint: the person sets one up ' +
+    'on the pages, by signing in through the redirect flow.',
+  invalid_code:
+    'What was sent as a code of an authenticator app or as a recovery code can be none, or it ' +
+    'is not the one that the app shows.',
+  invalid_credential:
+    'What was sent as a new passkey is none: it does not fit, answers no challenge of this ' +
+    'sign-in and this purpose, or is older than ten minutes. Begin again.',
   duplicate_factor: 'The account has this passkey already.',
   factor_limit: 'The account has as many factors of this kind as it may.',
   last_factor: 'The factor is the last one, and `mfa.required` wants the account to have one. Add another first.',
   username_taken: 'There is an account of this name. Never said where `registration.verifyEmail` is on.',
-  too_many_requests: 'A rate limit is reached. `Retry-After` and the field `retryAfter` say, in seconds, when to try again.',
-  not_found: 'There is no such thing of this user\'s.',
+  too_many_requests:
+    'A rate limit is reached. `Retry-After` and the field `retryAfter` say, in seconds, when to try again.',
+  not_found: "There is no such thing of this user's.",
   server_error: 'The host and the plugin disagree: the log has the detail.',
-  temporarily_unavailable: 'A store is down, the hashing queue is full or there is no signing key yet. `Retry-After` says when to try again.'
+  temporarily_unavailable:
+    'A store is down, the hashing queue is full or there is no signing key yet. `Retry-After` says when to try again.'
 }
 
 export const START_ERRORS: Readonly<Record<StartErrorCode, string>> = {
-  FST_AUTHORITY_INVALID_OPTIONS: 'An option is missing, unknown or out of range. The message names its path, what it got and what it takes; secrets are not shown.',
-  FST_AUTHORITY_NAME_TAKEN: 'The host has a decorator of that name. The message says which of the option `decorators` to set.',
-  FST_AUTHORITY_ROUTE_TAKEN: 'The app has a route of its own where one of ours is. The message names the path and the option that moves ours.',
-  FST_AUTHORITY_FOREIGN_STATE: 'The state belongs to a service with another issuer. The message says how to give this one a state of its own.'
+  FST_AUTHORITY_INVALID_OPTIONS:
+    'An option is missing, unknown or out of range. The message names its path, what it got ' +
+    'and what it takes; secrets are not shown.',
+  FST_AUTHORITY_NAME_TAKEN:
+    'The host has a decorator of that name. The message says which of the option `decorators` to set.',
+  FST_AUTHORITY_ROUTE_TAKEN:
+    'The app has a route of its own where one of ours is. The message names the path and the option that moves ours.',
+  FST_AUTHORITY_FOREIGN_STATE:
+    'The state belongs to a service with another issuer. The message says how to give this one a state of its own.'
 }
 
 const OTHER_ERRORS: Readonly<Record<string, string>> = {
   FST_AUTHORITY_OAUTH: 'The `code` of every `OAuthError`; its `error` is one of the codes above.',
   FST_AUTHORITY_IDENTITY_TAKEN: 'The `code` of `IdentityTakenError`, which `UserStore.createWithIdentity` throws.',
-  FST_AUTHORITY_USERNAME_TAKEN: 'The `code` of `UsernameTakenError`, which `UserStore.create`, `createWithIdentity` and `update` throw.',
-  FST_AUTHORITY_STORE_MISFIT: 'The `code` of a `MisfitError`, in the log and from `app.authority`: a store of the host\'s answered what its port does not allow. The message names the method and the field. The request is answered 500 `server_error`, and counts as an attempt.',
-  FST_AUTHORITY_HOOK_MISFIT: 'The same of a hook of the host\'s, such as `claims`.'
+  FST_AUTHORITY_USERNAME_TAKEN:
+    'The `code` of `UsernameTakenError`, which `UserStore.create`, `createWithIdentity` and `update` throw.',
+  FST_AUTHORITY_STORE_MISFIT:
+    "The `code` of a `MisfitError`, in the log and from `app.authority`: a store of the host's " +
+    'answered what its port does not allow. The message names the method and the field. The ' +
+    'request is answered 500 `server_error`, and counts as an attempt.',
+  FST_AUTHORITY_HOOK_MISFIT: "The same of a hook of the host's, such as `claims`."
 }
 
 export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
-  authenticated: 'Somebody proved who they are, with all that is asked of them. `method` is the first factor: `password`, `passkey`, `email` (a code), or `connection`; then `connection` names it. `methods` has all that were proved: `password`, `passkey`, `email`, `connection`, and of second factors `otp` (an app), `recovery_code`, `security_key` (or a passkey).',
-  connection_failed: 'A sign-in through a connection came to nothing. `reason`: `denied` (the person or the provider said no), `mismatch` (the answer is not one to this sign-in), `expired`, `exchange`, `id_token`, `userinfo` (what the provider answered there), `email` (no address that the connection takes), `disabled` (the connection or the account), `closed` (it registers nobody), `taken` (the identity is linked to another user), `other_way` (an account has the address, and `linking` is `never`), `outage`. Nothing of what was sent is in it.',
-  link_required: 'Somebody signed in through the connection with an address that the account `userId` has. They have to sign in as that user before the two are linked.',
-  second_factor_required: 'Somebody gave the right password, or came from another provider, and has a second factor: nobody is signed in yet.',
-  enrolment_required: 'Somebody gave the right password, or came from another provider, has no second factor, and must have one by `mfa.required` or is to set one up by a link of `startEnrolment`: nobody is signed in yet. They are led to set one up.',
+  authenticated:
+    'Somebody proved who they are, with all that is asked of them. `method` is the first ' +
+    'factor: `password`, `passkey`, `email` (a code), or `connection`; then `connection` names ' +
+    'it. `methods` has all that were proved: `password`, `passkey`, `email`, `connection`, and ' +
+    'of second factors `otp` (an app), `recovery_code`, `security_key` (or a passkey).',
+  connection_failed:
+    'A sign-in through a connection came to nothing. `reason`: `denied` (the person or the ' +
+    'provider said no), `mismatch` (the answer is not one to this sign-in), `expired`, ' +
+    '`exchange`, `id_token`, `userinfo` (what the provider answered there), `email` (no ' +
+    'address that the connection takes), `disabled` (the connection or the account), `closed` ' +
+    '(it registers nobody), `taken` (the identity is linked to another user), `other_way` (an ' +
+    'account has the address, and `linking` is `never`), `outage`. Nothing of what was sent is ' +
+    'in it.',
+  link_required:
+    'Somebody signed in through the connection with an address that the account `userId` has. ' +
+    'They have to sign in as that user before the two are linked.',
+  second_factor_required:
+    'Somebody gave the right password, or came from another provider, and has a second factor: ' +
+    'nobody is signed in yet.',
+  enrolment_required:
+    'Somebody gave the right password, or came from another provider, has no second factor, ' +
+    'and must have one by `mfa.required` or is to set one up by a link of `startEnrolment`: ' +
+    'nobody is signed in yet. They are led to set one up.',
   enrolment_link_made: 'A link was made by `app.authority.startEnrolment`, by which the user sets a second factor up.',
-  enrolment_link_used: 'Somebody pressed the button of the page that such a link leads to. They sign in next, and nobody is signed in by it.',
-  second_factor_failed: 'A second factor was no good, after a right first one, or a passkey by which somebody who is signed in was to prove that it is them. `kind`: `totp`, `recovery_code`, `passkey`. `reason`: `wrong`; `replayed`, the code was right but used before; `disabled`, no app of the user works any more. How many tries are left is nowhere told: `rate_limited` is the event of the last.',
+  enrolment_link_used:
+    'Somebody pressed the button of the page that such a link leads to. They sign in next, and ' +
+    'nobody is signed in by it.',
+  second_factor_failed:
+    'A second factor was no good, after a right first one, or a passkey by which somebody who ' +
+    'is signed in was to prove that it is them. `kind`: `totp`, `recovery_code`, `passkey`. ' +
+    '`reason`: `wrong`; `replayed`, the code was right but used before; `disabled`, no app of ' +
+    'the user works any more. How many tries are left is nowhere told: `rate_limited` is the ' +
+    'event of the last.',
   factor_added: 'Somebody set up an authenticator app (`totp`) or a passkey (`passkey`).',
-  factor_removed: 'An authenticator app (`kind` `totp`) or a passkey (`passkey`) was removed, by the `user`, by the `host`, or by an `email_sign_in` to an account whose address nobody had confirmed; `factorId` and `kind` are `null` where all were removed at once, and `admin` is who of the host\'s did, where `resetFactors` was told.',
+  factor_removed:
+    'An authenticator app (`kind` `totp`) or a passkey (`passkey`) was removed, by the `user`, ' +
+    'by the `host`, or by an `email_sign_in` to an account whose address nobody had confirmed; ' +
+    '`factorId` and `kind` are `null` where all were removed at once, and `admin` is who of ' +
+    "the host's did, where `resetFactors` was told.",
   factor_disabled: 'The authenticator apps of a user no longer count, after a hundred wrong codes in a row.',
   factor_replayed: 'A code that was used before came again. Somebody may have seen it.',
-  passkey_counter_regressed: 'The counter of a passkey did not grow, which may be the sign of a copy. `refused`: the sign-in was. One that is kept in several places may count apart in each, and its sign-in goes on.',
+  passkey_counter_regressed:
+    'The counter of a passkey did not grow, which may be the sign of a copy. `refused`: the ' +
+    'sign-in was. One that is kept in several places may count apart in each, and its sign-in ' +
+    'goes on.',
   recovery_code_used: 'A recovery code stood in for the second factor; `left` says how many there are.',
   recovery_codes_replaced: 'Somebody made new recovery codes. Those of before no longer work.',
-  device_remembered: 'Somebody gave the second factor and ticked the box "do not ask again in this browser" (`mfa.rememberDevice`).',
-  step_up: 'Somebody who was signed in proved anew that it is them, on the page `/auth/reauthenticate` or the sign-in page, or gave the second factor that the session did without. `methods`: what their session rests on from now on, as of `authenticated`; `host` is what your own code vouched for.',
-  new_sign_in: 'A session began in a browser in which the account never had one. `reasons`: `unknown_browser`. With `sendMessage`, the person is told once an hour at the most.',
-  devices_forgotten: 'Every browser of the user is asked for the second factor again: they said so on the security page, or the host called `forgetDevices`.',
-  login_failed: 'A sign-in by password or passkey failed. `username` only where such a user exists: people type their password into the wrong field.',
-  client_authentication_failed: 'A client did not prove itself at the token, revocation or introspection endpoint. `clientId` only where there is such a client. `reason`: `unknown_client`, `no_secret`, `wrong_secret` (also a secret from a client that has none), `malformed_credentials`.',
+  device_remembered:
+    'Somebody gave the second factor and ticked the box "do not ask again in this browser" (`mfa.rememberDevice`).',
+  step_up:
+    'Somebody who was signed in proved anew that it is them, on the page ' +
+    '`/auth/reauthenticate` or the sign-in page, or gave the second factor that the session ' +
+    'did without. `methods`: what their session rests on from now on, as of `authenticated`; ' +
+    '`host` is what your own code vouched for.',
+  new_sign_in:
+    'A session began in a browser in which the account never had one. `reasons`: ' +
+    '`unknown_browser`. With `sendMessage`, the person is told once an hour at the most.',
+  devices_forgotten:
+    'Every browser of the user is asked for the second factor again: they said so on the ' +
+    'security page, or the host called `forgetDevices`.',
+  login_failed:
+    'A sign-in by password or passkey failed. `username` only where such a user exists: people ' +
+    'type their password into the wrong field.',
+  client_authentication_failed:
+    'A client did not prove itself at the token, revocation or introspection endpoint. ' +
+    '`clientId` only where there is such a client. `reason`: `unknown_client`, `no_secret`, ' +
+    '`wrong_secret` (also a secret from a client that has none), `malformed_credentials`.',
   registered: 'An account was created.',
-  token_issued: 'A device or an app got its first tokens: `grantType` says by what: `authorization_code`, `password`, `passkey`, `token_exchange`, `mfa` (a second factor finished one of these), or `host` (`app.authority.issueTokens`). Or a client got a token of its own (`grantType` is `client_credentials`): `userId` and `sid` are `null`.',
+  token_issued:
+    'A device or an app got its first tokens: `grantType` says by what: `authorization_code`, ' +
+    '`password`, `passkey`, `token_exchange`, `mfa` (a second factor finished one of these), ' +
+    'or `host` (`app.authority.issueTokens`). Or a client got a token of its own (`grantType` ' +
+    'is `client_credentials`): `userId` and `sid` are `null`.',
   token_refreshed: 'A refresh token brought a new access token; `rotated` where it was replaced.',
-  refresh_token_reused: 'A refresh token that was replaced longer ago than the grace time came back: its session was ended. Somebody may have stolen it.',
-  password_reset_requested: 'A reset message was asked for, for a user who exists. `message_sent` tells that it went out.',
+  refresh_token_reused:
+    'A refresh token that was replaced longer ago than the grace time came back: its session ' +
+    'was ended. Somebody may have stolen it.',
+  password_reset_requested:
+    'A reset message was asked for, for a user who exists. `message_sent` tells that it went out.',
   password_changed: 'A new password is stored.',
   email_change_requested: 'Somebody who is signed in asked for another e-mail address. Nothing has changed yet.',
-  email_changed: 'The account has another e-mail address, and that is confirmed; where the username was the address, it is the new one.',
+  email_changed:
+    'The account has another e-mail address, and that is confirmed; where the username was the ' +
+    'address, it is the new one.',
   profile_changed: 'Somebody changed their own profile: `fields` has the names, no values.',
-  identity_linked: 'An account at another provider was connected to the user, by the `user` or by the `host` (`app.authority.linkIdentity`): whoever signs in there is signed in as this user.',
-  identity_unlinked: 'It was disconnected: by the `user`, by the `host` (`app.authority.unlinkIdentity`), or by a `password_reset`, or when the account was `disowned`, where it was connected before anybody had confirmed the address of the account.',
-  account_removed: 'Somebody removed their account, or the host did (`sid` is `null`, and `admin` who of the host\'s, where `deleteUser` was told). All their sign-ins have ended, and the user store has no such user any more.',
+  identity_linked:
+    'An account at another provider was connected to the user, by the `user` or by the `host` ' +
+    '(`app.authority.linkIdentity`): whoever signs in there is signed in as this user.',
+  identity_unlinked:
+    'It was disconnected: by the `user`, by the `host` (`app.authority.unlinkIdentity`), or by ' +
+    'a `password_reset`, or when the account was `disowned`, where it was connected before ' +
+    'anybody had confirmed the address of the account.',
+  account_removed:
+    'Somebody removed their account, or the host did (`sid` is `null`, and `admin` who of the ' +
+    "host's, where `deleteUser` was told). All their sign-ins have ended, and the user store " +
+    'has no such user any more.',
   email_verified: 'An e-mail address was confirmed.',
-  logged_out: 'Sessions were ended before their time; `by` says by what. `user`: the person, or a client for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the account disabled or gone. `code_reused`: an authorization code came a second time, and somebody may have stolen it. `account_removed`. `identity_linked`: somebody proved by a connection that the address of the account is theirs, and what was opened before ended. `factors_changed`: the first second factor was added, or the host reset them. `undone`: a sign-in could not be completed, and what it had begun was taken back; nobody got its tokens.',
+  logged_out:
+    'Sessions were ended before their time; `by` says by what. `user`: the person, or a client ' +
+    'for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the ' +
+    'account disabled or gone. `code_reused`: an authorization code came a second time, and ' +
+    'somebody may have stolen it. `account_removed`. `identity_linked`: somebody proved by a ' +
+    'connection that the address of the account is theirs, and what was opened before ended. ' +
+    '`factors_changed`: the first second factor was added, or the host reset them. `undone`: a ' +
+    'sign-in could not be completed, and what it had begun was taken back; nobody got its ' +
+    'tokens.',
   consent_granted: 'Somebody allowed a client what it asked for. `scope` is all of it; `sid` the browser session.',
-  consent_revoked: 'A consent was taken back: by the `user`, by the `host` (`app.authority.revokeConsent`), or because the password changed (`password_changed`) or the account was removed (`account_removed`).',
+  consent_revoked:
+    'A consent was taken back: by the `user`, by the `host` (`app.authority.revokeConsent`), ' +
+    'or because the password changed (`password_changed`) or the account was removed ' +
+    '(`account_removed`).',
   message_sent: '`sendMessage` took a message, at this attempt. `requestId` is that of the request that caused it.',
   message_failed: 'A message was given up after this many attempts; 0: there was no room for it. The log says why.',
-  key_created: 'This instance made a signing key. It is published now and signs from `signsFrom` on. One that is made at the start comes before `app.authority` is there: listen on the diagnostics channel.',
-  key_retired: 'A signing key was removed: no token that it signed is alive. Instances that notice at once are each told.',
+  key_created:
+    'This instance made a signing key. It is published now and signs from `signsFrom` on. One ' +
+    'that is made at the start comes before `app.authority` is there: listen on the ' +
+    'diagnostics channel.',
+  key_retired:
+    'A signing key was removed: no token that it signed is alive. Instances that notice at once are each told.',
   rate_limited: 'A request was refused by a limit. `retryAfter` is in seconds.',
   hash_queue_full: 'The hashing queue is full and turns requests away. Once an overload, not once a request.',
-  store_degraded: 'A store fails or hangs; `store` says which. `rate limits`: `rateLimit.onStoreError` applies; `state`: requests that need it get 503. Once an outage.'
+  store_degraded:
+    'A store fails or hangs; `store` says which. `rate limits`: `rateLimit.onStoreError` ' +
+    'applies; `state`: requests that need it get 503. Once an outage.'
 }
 
-async function optionsPage (): Promise<string> {
-  const places = new Map((await endpoints()).map(({ url, pathName }) => [`paths.${pathName}`, `\`${url.replace(/\/:id(?:\/.*)?$/, '')}\``]))
+async function optionsPage(): Promise<string> {
+  const places = new Map(
+    (await endpoints()).map(({ url, pathName }) => [`paths.${pathName}`, `\`${url.replace(/\/:id(?:\/.*)?$/, '')}\``])
+  )
   return page('Options', [
-    'What `app.register(authPlugin, options)` takes. Checked at start: a bad or unknown option stops it with one error, `FST_AUTHORITY_INVALID_OPTIONS`, that names the path. Times are whole seconds, but for names that end in `Ms`.',
-    table(['option', 'takes', 'default', 'meaning'], optionRows().map((row) => [`\`${row.path}\``, row.takes, places.get(row.path) ?? row.default, row.description]))
+    'What `app.register(authPlugin, options)` takes. Checked at start: a bad or unknown option ' +
+      'stops it with one error, `FST_AUTHORITY_INVALID_OPTIONS`, that names the path. Times are ' +
+      'whole seconds, but for names that end in `Ms`.',
+    table(
+      ['option', 'takes', 'default', 'meaning'],
+      optionRows().map((row) => [`\`${row.path}\``, row.takes, places.get(row.path) ?? row.default, row.description])
+    )
   ])
 }
 
-function textsPage (): string {
+function textsPage(): string {
   const { lang: _lang, ...texts } = messagesOf('en')
   return page('Texts of the hosted pages', [
-    `What \`pages.texts\` can say in other words, in each of the languages ${LOCALES.map((locale) => `\`${locale}\``).join(', ')}. This is the English; where \`registration.username\` is \`"email"\`, the last table applies. A name in braces is filled in, and has to stay in a text of yours.`,
-    table(['key', 'text'], Object.entries(texts).map(([key, text]) => [`\`${key}\``, text])),
+    `What \`pages.texts\` can say in other words, in each of the languages ` +
+      `${LOCALES.map((locale) => `\`${locale}\``).join(', ')}. This is the English; where ` +
+      `\`registration.username\` is \`"email"\`, the last table applies. A name in braces is ` +
+      'filled in, and has to stay in a text of yours.',
+    table(
+      ['key', 'text'],
+      Object.entries(texts).map(([key, text]) => [`\`${key}\``, text])
+    ),
     '## Where usernames are e-mail addresses',
-    table(['key', 'text'], Object.entries(messagesOf('en', 'email')).filter(([key, text]) => key !== 'lang' && texts[key as keyof typeof texts] !== text).map(([key, text]) => [`\`${key}\``, text]))
+    table(
+      ['key', 'text'],
+      Object.entries(messagesOf('en', 'email'))
+        .filter(([key, text]) => key !== 'lang' && texts[key as keyof typeof texts] !== text)
+        .map(([key, text]) => [`\`${key}\``, text])
+    )
   ])
 }
 
-async function endpointsPage (): Promise<string> {
+async function endpointsPage(): Promise<string> {
   const shown = new Map<string, string>()
   /** Tables as long as that of an authorization request stand where they come first. */
   const tableOnce = (rows: string[], title: string): string => {
@@ -154,42 +301,82 @@ async function endpointsPage (): Promise<string> {
         pathName === null ? '' : `Path option: \`paths.${pathName}\`.`,
         operationId === '' ? '' : `Operation id: \`${operationId}\`.`,
         callersSentence(callers)
-      ].filter((sentence) => sentence !== '').join(' '),
-      ...query.length === 0 ? [] : ['Query:', tableOnce(query, title)],
-      ...body.length === 0 ? [] : [`Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`, tableOnce(body, title)],
-      ...successes.length === 0 || prose?.success !== undefined ? [`Success: ${prose?.success ?? '200'}.`] : successes.flatMap((status) => {
-        const fields = fieldTable(responses[status], 'always there')
-        return [`Success: ${status}${status === '204' ? ', no content.' : '.'}`, ...fields.length === 0 ? [] : [fields.join('\n')]]
-      }),
+      ]
+        .filter((sentence) => sentence !== '')
+        .join(' '),
+      ...(query.length === 0 ? [] : ['Query:', tableOnce(query, title)]),
+      ...(body.length === 0
+        ? []
+        : [
+            `Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`,
+            tableOnce(body, title)
+          ]),
+      ...(successes.length === 0 || prose?.success !== undefined
+        ? [`Success: ${prose?.success ?? '200'}.`]
+        : successes.flatMap((status) => {
+            const fields = fieldTable(responses[status], 'always there')
+            return [
+              `Success: ${status}${status === '204' ? ', no content.' : '.'}`,
+              ...(fields.length === 0 ? [] : [fields.join('\n')])
+            ]
+          })),
       `Failures: ${prose?.failures ?? ''}.`
     ].filter((block) => block !== '')
   }
   return page('Endpoints', [
-    'Paths as they are by default: `prefix` and `paths` change them. A failure is `{ "error": code, "error_description": sentence }`, or at the endpoints for browsers a page; see [errors](errors.md). Every answer but the key set, the metadata and what the pages load has `Cache-Control: no-store`.',
-    'Redirect sign-in (the authorization endpoint, the consent page, `authorization_code` and the OpenID configuration) exists where some client can use codes, `keys` is not `{ secret }` and `pages` is not `false`. With `pages: false` there are no pages. The forms of the pages are posted from the pages alone: what another site posts is refused by `Sec-Fetch-Site` and `Origin`. So is every other request of a browser that may count or change something, where a page of another origin sent it and no client has registered that origin: 403 `access_denied`, before anything is counted. Only `POST` to the authorization, logout and userinfo endpoints is taken from anywhere. They work without JavaScript.',
+    'Paths as they are by default: `prefix` and `paths` change them. A failure is `{ "error": ' +
+      'code, "error_description": sentence }`, or at the endpoints for browsers a page; see ' +
+      '[errors](errors.md). Every answer but the key set, the metadata and what the pages load ' +
+      'has `Cache-Control: no-store`.',
+    'Redirect sign-in (the authorization endpoint, the consent page, `authorization_code` and ' +
+      'the OpenID configuration) exists where some client can use codes, `keys` is not `{ secret ' +
+      '}` and `pages` is not `false`. With `pages: false` there are no pages. The forms of the ' +
+      'pages are posted from the pages alone: what another site posts is refused by ' +
+      '`Sec-Fetch-Site` and `Origin`. So is every other request of a browser that may count or ' +
+      'change something, where a page of another origin sent it and no client has registered ' +
+      'that origin: 403 `access_denied`, before anything is counted. Only `POST` to the ' +
+      'authorization, logout and userinfo endpoints is taken from anywhere. They work without ' +
+      'JavaScript.',
     ...(await endpoints()).flatMap(section)
   ])
 }
 
-function errorsPage (): string {
-  const wire = Object.entries(ERROR_MEANINGS).map(([code, meaning]) => [`\`${code}\``, String(new OAuthError(code as OAuthErrorCode, '').statusCode), meaning])
+function errorsPage(): string {
+  const wire = Object.entries(ERROR_MEANINGS).map(([code, meaning]) => [
+    `\`${code}\``,
+    String(new OAuthError(code as OAuthErrorCode, '').statusCode),
+    meaning
+  ])
   return page('Errors', [
     '## On the wire',
-    'One shape for all: `{ "error": code, "error_description": sentence }`. Act on `error`; the sentence is for developers and may change. An answer of 413 or 415 has `invalid_request`.',
+    'One shape for all: `{ "error": code, "error_description": sentence }`. Act on `error`; ' +
+      'the sentence is for developers and may change. An answer of 413 or 415 has ' +
+      '`invalid_request`.',
     table(['error', 'status', 'meaning'], wire),
     '## At start',
     'A `StartError` with one of these as its `code`. The message says what to set.',
-    table(['code', 'meaning'], Object.entries(START_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning])),
+    table(
+      ['code', 'meaning'],
+      Object.entries(START_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning])
+    ),
     '## In code',
-    table(['code', 'meaning'], Object.entries(OTHER_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning])),
+    table(
+      ['code', 'meaning'],
+      Object.entries(OTHER_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning])
+    ),
     '## In the log',
-    'Every line of the plugin begins with `fastify-authority: `, and every line that somebody could act on has one of these as its `code`. What it refuses strangers (4xx) is a line at `debug`, `request refused`, with `error` and `detail` of the refusal.',
-    table(['code', 'level and meaning'], Object.entries(LOG_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]))
+    'Every line of the plugin begins with `fastify-authority: `, and every line that somebody ' +
+      'could act on has one of these as its `code`. What it refuses strangers (4xx) is a line at ' +
+      '`debug`, `request refused`, with `error` and `detail` of the refusal.',
+    table(
+      ['code', 'level and meaning'],
+      Object.entries(LOG_CODES).map(([code, meaning]) => [`\`${code}\``, meaning])
+    )
   ])
 }
 
 /** `source` is the text of lib/events.ts: payload types are not there at run time. */
-function eventsPage (source: string): string {
+function eventsPage(source: string): string {
   const rows = EVENT_NAMES.map((name) => {
     const type = new RegExp(`^ {2}${name}: \\{ (.*) \\}$`, 'm').exec(source)
     if (type === null) throw new Error(`no payload type of ${name}`)
@@ -197,14 +384,29 @@ function eventsPage (source: string): string {
     return [`\`${name}\``, fields.map((field) => `\`${field}\``).join(', '), EVENT_MEANINGS[name]]
   })
   return page('Events', [
-    '`app.authority.on(name, handler)` and `off`; each is also published on `node:diagnostics_channel` as `fastify-authority.<name>`. Payloads are frozen and carry no password, token or code. A handler that throws or rejects is logged and breaks no request.',
-    'Every payload also has `time` (when it happened, in UTC as RFC 3339 writes it, by the clock that all instances share) and `requestId` (Fastify\'s `request.id`; `requestIdHeader` lets callers choose it, so it is cut after 128 characters, and what is not visible ASCII becomes `_`). Where a request led to it, there are `ip` and `userAgent` too, cut after 64 and 256 characters; where none did, because `app.authority` was called or it happened by itself, `requestId` is `null`. A `sid` names a sign-in: a token family or a browser session, as `app.authority.sessions` lists them.',
+    '`app.authority.on(name, handler)` and `off`; each is also published on ' +
+      '`node:diagnostics_channel` as `fastify-authority.<name>`. Payloads are frozen and carry ' +
+      'no password, token or code. A handler that throws or rejects is logged and breaks no ' +
+      'request.',
+    'Every payload also has `time` (when it happened, in UTC as RFC 3339 writes it, by the ' +
+      "clock that all instances share) and `requestId` (Fastify's `request.id`; " +
+      '`requestIdHeader` lets callers choose it, so it is cut after 128 characters, and what is ' +
+      'not visible ASCII becomes `_`). Where a request led to it, there are `ip` and `userAgent` ' +
+      'too, cut after 64 and 256 characters; where none did, because `app.authority` was called ' +
+      'or it happened by itself, `requestId` is `null`. A `sid` names a sign-in: a token family ' +
+      'or a browser session, as `app.authority.sessions` lists them.',
     table(['event', 'payload', 'when'], rows)
   ])
 }
 
-/** Path from the project's root, to content. `clientSource`: the text of each file of lib/client, by its name without `.ts`. */
-export async function references (eventsSource: string, clientSource: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+/**
+ * Path from the project's root, to content. `clientSource`: the text of each file of lib/client, by its name without
+ * `.ts`.
+ */
+export async function references(
+  eventsSource: string,
+  clientSource: Readonly<Record<string, string>>
+): Promise<Record<string, string>> {
   return {
     'docs/reference/options.md': await optionsPage(),
     'docs/reference/texts.md': textsPage(),
@@ -215,22 +417,32 @@ export async function references (eventsSource: string, clientSource: Readonly<R
   }
 }
 
-function page (title: string, blocks: string[]): string {
+function page(title: string, blocks: string[]): string {
   return [`# ${title}`, GENERATED, ...blocks].join('\n\n') + '\n'
 }
 
-function table (head: string[], rows: string[][]): string {
-  const line = (cells: string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 /** What a route declares, in words. */
-function callersSentence (callers: Callers): string {
+function callersSentence(callers: Callers): string {
   switch (callers) {
-    case 'anyone': return ''
-    case 'own_page': return 'Callers: pages of the issuer\'s own origin.'
-    case 'account': return 'Callers: the person, by an access token of no client or of a first-party one (`Authorization: Bearer`), or by the browser session from a page of the issuer\'s own origin.'
-    case 'client': return 'Callers: clients with a secret.'
-    default: return `Callers: whoever has an access token with the scope \`${callers.scope}\`.`
+    case 'anyone':
+      return ''
+    case 'own_page':
+      return "Callers: pages of the issuer's own origin."
+    case 'account':
+      return (
+        'Callers: the person, by an access token of no client or of a first-party one ' +
+        "(`Authorization: Bearer`), or by the browser session from a page of the issuer's own " +
+        'origin.'
+      )
+    case 'client':
+      return 'Callers: clients with a secret.'
+    default:
+      return `Callers: whoever has an access token with the scope \`${callers.scope}\`.`
   }
 }

@@ -1,5 +1,5 @@
-// Test files one after another in one process: most spend more on loading what they test than on testing it. Each is a subtest with its
-// own end, teardowns and time, and what one leaves in the process is its fault.
+// Test files one after another in one process: most spend more on loading what they test than on testing it. Each is a
+// subtest with its own end, teardowns and time, and what one leaves in the process is its fault.
 //   node --import ./scripts/typescript-loader.mjs scripts/run-together.mjs FILE…
 import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
@@ -32,7 +32,7 @@ for (const file of files) {
 }
 
 /** What a test may change for its time and has to put back. */
-function stateOf () {
+function stateOf() {
   const { fetch, setTimeout, setInterval, setImmediate, queueMicrotask, console } = globalThis
   return {
     env: JSON.stringify(process.env),
@@ -56,8 +56,12 @@ function stateOf () {
 }
 
 /** Of this process and, on Linux, of its children that have ended. */
-function processorSeconds () {
+function processorSeconds() {
   const { user, system } = process.cpuUsage()
-  const [, , , , , , , , , , , , , childUser = 0, childSystem = 0] = existsSync('/proc/self/stat') ? readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ') : []
+  const [, , , , , , , , , , , , , childUser = 0, childSystem = 0] = existsSync('/proc/self/stat')
+    ? readFileSync('/proc/self/stat', 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+    : []
   return (user + system) / 1e6 + (Number(childUser) + Number(childSystem)) / 100
 }

@@ -1,6 +1,7 @@
 /**
- * Pictures of the hosted pages and the mails for docs/screenshots, by the machine's own Chromium: `npm run screenshots`. They show what the code
- * shows now, so run it after a change to lib/pages or lib/mail and look at what git says has changed.
+ * Pictures of the hosted pages and the mails for docs/screenshots, by the machine's own Chromium: `npm run
+ * screenshots`. They show what the code shows now, so run it after a change to lib/pages or lib/mail and look at what
+ * git says has changed.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -75,21 +76,37 @@ const closers: Array<() => unknown> = []
 try {
   const clients = [
     { clientId: 'spa', name: 'Example Shop', redirectUris: [CALLBACK] },
-    { clientId: 'third', name: 'Parcel Tracker', clientSecret: 'a secret for pictures, 32 bytes long', firstParty: false, redirectUris: [CALLBACK] }
+    {
+      clientId: 'third',
+      name: 'Parcel Tracker',
+      clientSecret: 'a secret for pictures, 32 bytes long',
+      firstParty: false,
+      redirectUris: [CALLBACK]
+    }
   ]
   const started = await startProvider({ teardown: (close) => closers.push(close) }, { ...ALL_PAGES, clients })
-  const provider: Provider = { ...started, authorizeUrl: (params) => started.authorizeUrl({ redirect_uri: CALLBACK, ...params }) }
+  const provider: Provider = {
+    ...started,
+    authorizeUrl: (params) => started.authorizeUrl({ redirect_uri: CALLBACK, ...params })
+  }
   const { CHROMIUM_PATH: named = '' } = process.env
-  const executablePath = named === '' ? (JSON.parse(readFileSync('scripts/chromium-paths.json', 'utf8')) as string[]).find((path) => existsSync(path)) : named
-  if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
+  const executablePath =
+    named === ''
+      ? (JSON.parse(readFileSync('scripts/chromium-paths.json', 'utf8')) as string[]).find((path) => existsSync(path))
+      : named
+  if (executablePath === undefined)
+    throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
   const browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
-  closers.push(async () => { await browser.close() })
+  closers.push(async () => {
+    await browser.close()
+  })
   mkdirSync(DIRECTORY, { recursive: true })
   for (const file of readdirSync(DIRECTORY)) rmSync(join(DIRECTORY, file))
   for (const [page, , views] of PICTURES) {
     for (const view of views) await picture(browser, provider, page, view)
   }
-  for (const [page, locale, , views] of LANGUAGES) for (const view of views) await picture(browser, provider, page, view, locale)
+  for (const [page, locale, , views] of LANGUAGES)
+    for (const view of views) await picture(browser, provider, page, view, locale)
   await demoPictures(browser)
   for (const [kind, locale, , views] of MAILS) for (const view of views) await mailPicture(browser, kind, locale, view)
   await poster(browser)
@@ -99,7 +116,7 @@ try {
   for (const close of closers.toReversed()) await close()
 }
 
-async function picture (browser: Browser, provider: Provider, name: string, view: View, locale = 'en'): Promise<void> {
+async function picture(browser: Browser, provider: Provider, name: string, view: View, locale = 'en'): Promise<void> {
   const state = PAGE_STATES.find((state) => state.name === name)
   if (state === undefined) throw new Error(`there is no page state "${name}"`)
   const context = await browser.newContext({ ...VIEWS[view], deviceScaleFactor: 1, locale, reducedMotion: 'reduce' })
@@ -107,17 +124,29 @@ async function picture (browser: Browser, provider: Provider, name: string, view
   await state.open(page, provider)
   // The button that allows can be pressed after a moment only.
   if (name === 'consent') await page.locator('button:disabled').waitFor({ state: 'detached' })
-  writeFileSync(join(DIRECTORY, `${name}${locale === 'en' ? '' : `-${locale}`}-${view}.png`), smallPng(await page.screenshot({ caret: 'hide', fullPage: true })))
+  writeFileSync(
+    join(DIRECTORY, `${name}${locale === 'en' ? '' : `-${locale}`}-${view}.png`),
+    smallPng(await page.screenshot({ caret: 'hide', fullPage: true }))
+  )
   await context.close()
 }
 
 /** Signed in, and with the port that the README says. */
-async function demoPictures (browser: Browser): Promise<void> {
+async function demoPictures(browser: Browser): Promise<void> {
   const port = await freePort()
   execFileSync('npm', ['run', '--silent', 'build:examples'], { stdio: 'inherit' })
   const home = mkdtempSync(join(tmpdir(), 'screenshots-'))
-  const server = spawn(process.execPath, [join(process.cwd(), 'dist/examples/server/main.js')], { cwd: home, env: { ...process.env, PORT: String(port) }, stdio: ['ignore', 'pipe', 'inherit'] })
-  closers.push(() => { rmSync(home, { recursive: true }) }, () => server.kill())
+  const server = spawn(process.execPath, [join(process.cwd(), 'dist/examples/server/main.js')], {
+    cwd: home,
+    env: { ...process.env, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  closers.push(
+    () => {
+      rmSync(home, { recursive: true })
+    },
+    () => server.kill()
+  )
   for await (const text of server.stdout.setEncoding('utf8')) if (String(text).includes(`localhost:${port}`)) break
   const origin = `http://localhost:${port}`
   const context = await browser.newContext({ deviceScaleFactor: 1, locale: 'en', reducedMotion: 'reduce' })
@@ -133,28 +162,42 @@ async function demoPictures (browser: Browser): Promise<void> {
       await page.emulateMedia({ colorScheme })
       await page.goto(`${origin}${path}`)
       if (path === '/app') await page.locator('#signed-in, #signed-out').locator('visible=true').first().waitFor()
-      await page.evaluate(`for (const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); walker.nextNode();) walker.currentNode.data = walker.currentNode.data.replaceAll('localhost:${port}', 'localhost:3000').replace(/\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d/, '2026-01-01 09:30')`)
-      writeFileSync(join(DIRECTORY, `${name}-${view}.png`), smallPng(await page.screenshot({ caret: 'hide', fullPage: true })))
+      await page.evaluate(
+        'for (const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); ' +
+          'walker.nextNode();) walker.currentNode.data = ' +
+          `walker.currentNode.data.replaceAll('localhost:${port}', ` +
+          `'localhost:3000').replace(/\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d/, '2026-01-01 09:30')`
+      )
+      writeFileSync(
+        join(DIRECTORY, `${name}-${view}.png`),
+        smallPng(await page.screenshot({ caret: 'hide', fullPage: true }))
+      )
     }
   }
   await context.close()
 }
 
-async function mailPicture (browser: Browser, kind: MessageKind, locale: string, view: View): Promise<void> {
+async function mailPicture(browser: Browser, kind: MessageKind, locale: string, view: View): Promise<void> {
   const message = everyMessage(locale).find((message) => message.kind === kind)
   if (message === undefined) throw new Error(`there is no message "${kind}"`)
   const context = await browser.newContext({ ...VIEWS[view], deviceScaleFactor: 1 })
   const page = await context.newPage()
   await page.setContent(renderMessage(message, { title: 'Example Shop' }).html)
-  writeFileSync(join(DIRECTORY, `mail-${kind.replaceAll('_', '-')}-${view}.png`), smallPng(await page.screenshot({ fullPage: true })))
+  writeFileSync(
+    join(DIRECTORY, `mail-${kind.replaceAll('_', '-')}-${view}.png`),
+    smallPng(await page.screenshot({ fullPage: true }))
+  )
   await context.close()
 }
 
 /** One picture of three pages, light, dark and on a phone, for the top of the README. */
-async function poster (browser: Browser): Promise<void> {
+async function poster(browser: Browser): Promise<void> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 520 }, deviceScaleFactor: 1 })
   const page = await context.newPage()
-  const cut = (file: string, width: number, at: string): string => `<i style="width: ${width}px; background: url(data:image/png;base64,${readFileSync(join(DIRECTORY, `${file}.png`)).toString('base64')}) ${at}"></i>`
+  const cut = (file: string, width: number, at: string): string =>
+    `<i style="width: ${width}px; background: ` +
+    `url(data:image/png;base64,${readFileSync(join(DIRECTORY, `${file}.png`)).toString('base64')}) ` +
+    `${at}"></i>`
   await page.setContent(`<style>
     body { margin: 0; height: 520px; display: flex; gap: 24px; align-items: center; justify-content: center; background: #d5dbe3 }
     i { height: 472px; border-radius: 12px; outline: 1px solid #9aa5b4 }
@@ -164,8 +207,21 @@ async function poster (browser: Browser): Promise<void> {
 }
 
 /** A page of them all, for reading on the web. */
-function gallery (): string {
-  const pictures = [...PICTURES, ...LANGUAGES.map(([name, locale, title, views]) => [`${name}-${locale}`, title, views] as const), ...DEMOS.map(([name, , title, views]) => [name, title, views] as const), ...MAILS.map(([kind, , title, views]) => [`mail-${kind.replaceAll('_', '-')}`, title, views] as const)]
-  const sections = pictures.map(([name, title, views]) => `## ${title}\n\n${views.map((view) => `<img src="./${name}-${view}.png" alt="${title}: ${view.replace('-', ', ')}" width="${view.startsWith('phone') ? 240 : 480}">`).join('\n')}\n`)
-  return `# The hosted pages, and the mails\n\nMade by \`npm run screenshots\` from the code as it is; don't edit by hand. Title, logo, accent colour, texts and whole pages are the host's to change: see the option \`pages\`.\n\n${sections.join('\n')}`
+function gallery(): string {
+  const pictures = [
+    ...PICTURES,
+    ...LANGUAGES.map(([name, locale, title, views]) => [`${name}-${locale}`, title, views] as const),
+    ...DEMOS.map(([name, , title, views]) => [name, title, views] as const),
+    ...MAILS.map(([kind, , title, views]) => [`mail-${kind.replaceAll('_', '-')}`, title, views] as const)
+  ]
+  const sections = pictures.map(
+    ([name, title, views]) =>
+      '## ' +
+      `${title}\n\n${views.map((view) => `<img src="./${name}-${view}.png" alt="${title}: ${view.replace('-', ', ')}" width="${view.startsWith('phone') ? 240 : 480}">`).join('\n')}\n`
+  )
+  return (
+    `# The hosted pages, and the mails\n\nMade by \`npm run screenshots\` from the code as it ` +
+    `is; don't edit by hand. Title, logo, accent colour, texts and whole pages are the host's ` +
+    `to change: see the option \`pages\`.\n\n${sections.join('\n')}`
+  )
 }

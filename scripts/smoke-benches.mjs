@@ -12,7 +12,7 @@ run(npm, ['run', '--silent', 'bench', '--', '--quick'])
 run(process.execPath, ['dist/tools/bench/client/run.js', '--only', 'ours,CC,DD'])
 console.log('bench: every benchmark ran')
 
-function run (command, args) {
+function run(command, args) {
   const { status } = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
 }

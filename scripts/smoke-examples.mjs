@@ -1,4 +1,5 @@
-// The examples as a reader runs them: built, then started. The server must answer; the others must do what they are there for.
+// The examples as a reader runs them: built, then started. The server must answer; the others must do what they are
+// there for.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -16,22 +17,33 @@ run(process.execPath, ['dist/examples/own-user-store/contract.js'])
 console.log('own-user-store: the contract suite passed')
 
 await serve('own-user-store', async (origin) => {
-  const credentials = new URLSearchParams({ grant_type: 'password', username: 'Ann@example.com', password: 'seven green boats at dawn' })
+  const credentials = new URLSearchParams({
+    grant_type: 'password',
+    username: 'Ann@example.com',
+    password: 'seven green boats at dawn'
+  })
   const signedIn = await fetch(`${origin}/auth/token`, { method: 'POST', body: credentials })
   if (signedIn.status !== 200) throw new Error(`token answered ${signedIn.status}`)
   const headers = { authorization: `Bearer ${(await signedIn.json()).access_token}` }
   // Her old hash is replaced behind the answer.
   for (const end = Date.now() + DEADLINE_MS; ;) {
     const me = await (await fetch(`${origin}/me`, { headers })).json()
-    if (me.person_no === 1 && me.has_old_hash === 0) return 'a person of the existing table signed in, and her bcrypt hash was replaced'
+    if (me.person_no === 1 && me.has_old_hash === 0)
+      return 'a person of the existing table signed in, and her bcrypt hash was replaced'
     if (Date.now() > end) throw new Error(`/me answered ${JSON.stringify(me)}`)
-    await new Promise((resolve) => { setTimeout(resolve, 50) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50)
+    })
   }
 })
 
 await serve('server', async (origin) => {
   await get(`${origin}/`)
-  const registered = await fetch(`${origin}/auth/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ username: 'ann@example.com', password: 'seven green boats at dawn' }) })
+  const registered = await fetch(`${origin}/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'ann@example.com', password: 'seven green boats at dawn' })
+  })
   if (registered.status !== 201) throw new Error(`register answered ${registered.status}`)
   return 'GET / 200, register 201'
 })
@@ -44,48 +56,60 @@ await serve('spa-react', async (origin) => {
 })
 
 /** Starts an example on a free port, in a directory of its own, and ends it after `check`. */
-async function serve (name, check) {
+async function serve(name, check) {
   const port = await freePort()
   const directory = mkdtempSync(join(tmpdir(), 'fastify-authority-example-'))
-  const server = spawn(process.execPath, [join(root, `dist/examples/${name}/main.js`)], { cwd: directory, env: { ...process.env, PORT: String(port), HOST: '127.0.0.1', ISSUER: `http://127.0.0.1:${port}` }, stdio: ['ignore', 'ignore', 'inherit'] })
+  const server = spawn(process.execPath, [join(root, `dist/examples/${name}/main.js`)], {
+    cwd: directory,
+    env: { ...process.env, PORT: String(port), HOST: '127.0.0.1', ISSUER: `http://127.0.0.1:${port}` },
+    stdio: ['ignore', 'ignore', 'inherit']
+  })
   try {
     const origin = `http://localhost:${port}`
     await answer(server, `${origin}/`)
     console.log(`${name}: ${await check(origin)}`)
   } finally {
     server.kill('SIGTERM')
-    await new Promise((resolve) => { server.once('exit', resolve) })
+    await new Promise((resolve) => {
+      server.once('exit', resolve)
+    })
     rmSync(directory, { recursive: true, force: true })
   }
 }
 
-async function get (url) {
+async function get(url) {
   const response = await fetch(url)
   if (response.status !== 200) throw new Error(`GET ${url} answered ${response.status}`)
   return await response.text()
 }
 
-function run (command, args) {
+function run(command, args) {
   const { status } = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
 }
 
-async function freePort () {
+async function freePort() {
   const probe = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => { probe.once('listening', resolve) })
+  await new Promise((resolve) => {
+    probe.once('listening', resolve)
+  })
   const { port } = probe.address()
-  await new Promise((resolve) => { probe.close(resolve) })
+  await new Promise((resolve) => {
+    probe.close(resolve)
+  })
   return port
 }
 
 /** The first answer of a server that is starting. */
-async function answer (server, url) {
+async function answer(server, url) {
   for (const end = Date.now() + DEADLINE_MS; ;) {
     try {
       return await fetch(url)
     } catch (error) {
       if (Date.now() > end || server.exitCode !== null) throw error
-      await new Promise((resolve) => { setTimeout(resolve, 50) })
+      await new Promise((resolve) => {
+        setTimeout(resolve, 50)
+      })
     }
   }
 }

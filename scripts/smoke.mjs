@@ -1,6 +1,7 @@
-// Does the quick start of the README do what it says, from the packed tarball, in an empty project? Run as a stranger would:
-// as an ES module and through require(), over a real socket. `node scripts/smoke.mjs 22 24` runs what it has installed on these versions
-// of Node.js instead: the package is JavaScript, and the binaries of its dependencies are for all versions.
+// Does the quick start of the README do what it says, from the packed tarball, in an empty project? Run as a stranger
+// would: as an ES module and through require(), over a real socket. `node scripts/smoke.mjs 22 24` runs what it has
+// installed on these versions of Node.js instead: the package is JavaScript, and the binaries of its dependencies are
+// for all versions.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,8 +20,23 @@ const project = mkdtempSync(join(tmpdir(), 'fastify-authority-smoke-'))
 const packed = pack()
 try {
   const { version } = JSON.parse(readFileSync(join(root, 'node_modules/fastify/package.json'), 'utf8'))
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'smoke', private: true, allowScripts: { argon2: true } }))
-  execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', packed.tarball, `fastify@${version}`], { cwd: project, stdio: 'inherit' })
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'smoke', private: true, allowScripts: { argon2: true } })
+  )
+  execFileSync(
+    'npm',
+    [
+      'install',
+      '--prefer-offline',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+      packed.tarball,
+      `fastify@${version}`
+    ],
+    { cwd: project, stdio: 'inherit' }
+  )
   const versions = process.argv.slice(2)
   for (const version of versions.length === 0 ? [null] : versions) {
     const node = version === null ? process.execPath : nodeOf(version)
@@ -34,9 +50,10 @@ try {
 }
 
 /**
- * The bundle has a TypeBox of its own. Formats and types that a host has registered in the package must hold for its profile fields.
+ * The bundle has a TypeBox of its own. Formats and types that a host has registered in the package must hold for its
+ * profile fields.
  */
-function checkHostTypes (node) {
+function checkHostTypes(node) {
   const program = `
     import Fastify from 'fastify'
     import { FormatRegistry, Kind, Type, TypeRegistry } from '@sinclair/typebox'
@@ -53,12 +70,13 @@ function checkHostTypes (node) {
     await app.close()`
   writeFileSync(join(project, 'host-types.mjs'), program)
   const found = execFileSync(node, ['host-types.mjs'], { cwd: project, encoding: 'utf8' }).trim()
-  if (found !== '201, 400 pet, 400 lucky, 400 born') throw new Error(`profile fields with a host's own format and type: ${found}`)
+  if (found !== '201, 400 pet, 400 lucky, 400 born')
+    throw new Error(`profile fields with a host's own format and type: ${found}`)
   console.log('host-types.mjs: profile fields know the formats and types of the host')
 }
 
 /** The first `ts` or `js` block below a heading that says "Quick start". */
-function quickStart (readme) {
+function quickStart(readme) {
   const section = readme.split(/^#{1,6} +(?=.*quick start)/im)[1]
   const block = section === undefined ? null : /^```(?:ts|js|typescript|javascript)\b.*\n([\s\S]*?)^```/m.exec(section)
   if (block === null) throw new Error('README.md has no code block below a heading "Quick start"')
@@ -66,18 +84,28 @@ function quickStart (readme) {
 }
 
 /** The same program for a host that still is CommonJS: imports become require(), the rest runs in an async function. */
-function toCommonJs (esm) {
+function toCommonJs(esm) {
   const imports = []
-  const body = esm.replace(/^import (?:(\w+))?(?:, )?(?:\{([^}]*)\})? from '([^']+)'.*$/gm, (_line, whole, named, from) => {
-    const names = [whole === undefined ? [] : [`default: ${whole}`], named === undefined ? [] : [named.replaceAll(' as ', ': ')]].flat()
-    imports.push(`const { ${names.join(', ')} } = require('${from}')`)
-    return ''
-  })
-  if (imports.length === 0 || /^import /m.test(body)) throw new Error('the quick start has an import that this script can not turn into require()')
-  return `${imports.join('\n')}\n;(async () => {\n${body}\n})().catch((error) => { console.error(error); process.exitCode = 1 })\n`
+  const body = esm.replace(
+    /^import (?:(\w+))?(?:, )?(?:\{([^}]*)\})? from '([^']+)'.*$/gm,
+    (_line, whole, named, from) => {
+      const names = [
+        whole === undefined ? [] : [`default: ${whole}`],
+        named === undefined ? [] : [named.replaceAll(' as ', ': ')]
+      ].flat()
+      imports.push(`const { ${names.join(', ')} } = require('${from}')`)
+      return ''
+    }
+  )
+  if (imports.length === 0 || /^import /m.test(body))
+    throw new Error('the quick start has an import that this script can not turn into require()')
+  return (
+    `${imports.join('\n')}\n;(async () => {\n${body}\n})().catch((error) => { ` +
+    `console.error(error); process.exitCode = 1 })\n`
+  )
 }
 
-async function tryOut (node, file, program) {
+async function tryOut(node, file, program) {
   const port = await freePort()
   if (!program.includes('3000')) throw new Error('the quick start does not listen on port 3000')
   mkdirSync(join(project, 'src'), { recursive: true })
@@ -94,11 +122,14 @@ async function tryOut (node, file, program) {
   }
 }
 
-async function journey (origin, exitCode) {
+async function journey(origin, exitCode) {
   await untilUp(origin, exitCode)
   expectStatus('GET /me without a token', await fetch(`${origin}/me`), 401)
   expectStatus('POST /auth/register', await postJson(`${origin}/auth/register`, USER), 201)
-  const token = await fetch(`${origin}/auth/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'password', ...USER }) })
+  const token = await fetch(`${origin}/auth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'password', ...USER })
+  })
   expectStatus('POST /auth/token', token, 200)
   const { access_token: accessToken } = await token.json()
   const me = await fetch(`${origin}/me`, { headers: { authorization: `Bearer ${accessToken}` } })
@@ -107,7 +138,7 @@ async function journey (origin, exitCode) {
   if (typeof sub !== 'string' || sub === '') throw new Error('GET /me names no subject')
 }
 
-async function untilUp (origin, exitCode) {
+async function untilUp(origin, exitCode) {
   const deadline = Date.now() + START_WITHIN_MS
   while (Date.now() < deadline) {
     if (exitCode() !== null) throw new Error(`the quick start ended with exit code ${exitCode()}`)
@@ -121,15 +152,15 @@ async function untilUp (origin, exitCode) {
   throw new Error(`the quick start did not listen within ${START_WITHIN_MS} ms`)
 }
 
-function postJson (url, body) {
+function postJson(url, body) {
   return fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 }
 
-function expectStatus (what, response, status) {
+function expectStatus(what, response, status) {
   if (response.status !== status) throw new Error(`${what}: ${response.status} where ${status} was expected`)
 }
 
-async function freePort () {
+async function freePort() {
   const server = createServer().listen(0, 'localhost')
   await once(server, 'listening')
   const { port } = server.address()

@@ -1,5 +1,5 @@
-// `npm run test:firefox`: the browser's part of the connections and of the sign-in pages in Firefox, in place of Chromium. It is no part of
-// `npm test`. Further words are files to run in place of those.
+// `npm run test:firefox`: the browser's part of the connections and of the sign-in pages in Firefox, in place of
+// Chromium. It is no part of `npm test`. Further words are files to run in place of those.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +13,13 @@ if (path === undefined) {
 }
 const words = process.argv.slice(2)
 const files = words.length > 0 ? words : ['test/browser/connections.test.ts', 'test/browser/pages-sign-in.test.ts']
-const failed = files.filter((file) => spawnSync(process.execPath, ['--import', './scripts/typescript-loader.mjs', file], { cwd: root, stdio: 'inherit', env: { TAP_TIMEOUT: '600', ...process.env, TEST_BROWSER: 'firefox', FIREFOX_PATH: path } }).status !== 0)
+const failed = files.filter(
+  (file) =>
+    spawnSync(process.execPath, ['--import', './scripts/typescript-loader.mjs', file], {
+      cwd: root,
+      stdio: 'inherit',
+      env: { TAP_TIMEOUT: '600', ...process.env, TEST_BROWSER: 'firefox', FIREFOX_PATH: path }
+    }).status !== 0
+)
 console.log(failed.length === 0 ? `${files.length} files passed in Firefox` : `failed in Firefox: ${failed.join(' ')}`)
 process.exitCode = failed.length === 0 ? 0 : 1

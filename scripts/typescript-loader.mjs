@@ -1,5 +1,6 @@
-// Lets node run the TypeScript of this repository: `node --import ./scripts/typescript-loader.mjs FILE`. A file's translation is
-// kept under node_modules/.cache by a digest of its place and its text, so the hundreds of processes of a test run share it.
+// Lets node run the TypeScript of this repository: `node --import ./scripts/typescript-loader.mjs FILE`. A file's
+// translation is kept under node_modules/.cache by a digest of its place and its text, so the hundreds of processes of
+// a test run share it.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
@@ -16,18 +17,27 @@ else if (!import.meta.url.includes('?hooks')) module.register('./typescript-load
 
 if (process.env.HOLD_UP_MS !== undefined) await import('./hold-up.mjs')
 
-export function load (url, context, next) {
+export function load(url, context, next) {
   if (!url.startsWith('file:') || !/\.tsx?$/.test(new URL(url).pathname)) return next(url, context)
   return { format: 'module', shortCircuit: true, source: translated(fileURLToPath(url)) }
 }
 
-function translated (file) {
+function translated(file) {
   const text = readFileSync(file, 'utf8')
-  const entry = new URL(`${createHash('sha256').update(JSON.stringify([SETTINGS, file, text])).digest('hex')}.mjs`, CACHE)
+  const entry = new URL(
+    `${createHash('sha256')
+      .update(JSON.stringify([SETTINGS, file, text]))
+      .digest('hex')}.mjs`,
+    CACHE
+  )
   try {
     return readFileSync(entry, 'utf8')
   } catch {
-    const { code } = require('esbuild').transformSync(text, { ...SETTINGS, sourcefile: file, loader: file.endsWith('x') ? 'tsx' : 'ts' })
+    const { code } = require('esbuild').transformSync(text, {
+      ...SETTINGS,
+      sourcefile: file,
+      loader: file.endsWith('x') ? 'tsx' : 'ts'
+    })
     mkdirSync(CACHE, { recursive: true })
     // Renamed into place, so that no process reads half of what another one writes.
     const draft = fileURLToPath(entry) + `.${process.pid}`

@@ -1,5 +1,6 @@
-// Runs a program that few need: `node scripts/with.mjs FOLDER PROGRAM ARGUMENTS…`. The folder has a lockfile of its own, so that `npm ci`
-// brings nothing of it to the others; what the lockfile names is installed before the first run, and again where it has changed.
+// Runs a program that few need: `node scripts/with.mjs FOLDER PROGRAM ARGUMENTS…`. The folder has a lockfile of its
+// own, so that `npm ci` brings nothing of it to the others; what the lockfile names is installed before the first run,
+// and again where it has changed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +18,7 @@ if (!existsSync(installed) || readFileSync(installed, 'utf8') !== lock) {
 }
 run(root, join(modules, '.bin', program), args)
 
-function run (cwd, command, words) {
+function run(cwd, command, words) {
   const { status } = spawnSync(command, words, { cwd, stdio: 'inherit', shell: process.platform === 'win32' })
   if (status !== 0) process.exit(status ?? 1)
 }

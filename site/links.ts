@@ -1,7 +1,9 @@
 import { posix } from 'node:path'
 
 /** Of the Markdown that the site is made with, what is used here: who needs no site need not install it. */
-export interface Markdown { core: { ruler: { push (name: string, rule: (state: { tokens: Token[], env?: unknown }) => void): void } } }
+export interface Markdown {
+  core: { ruler: { push(name: string, rule: (state: { tokens: Token[]; env?: unknown }) => void): void } }
+}
 
 interface Token {
   type: string
@@ -10,15 +12,15 @@ interface Token {
   nesting: 1 | 0 | -1
   content: string
   children: Token[] | null
-  attrGet (name: string): string | null
-  attrSet (name: string, value: string): void
+  attrGet(name: string): string | null
+  attrSet(name: string, value: string): void
 }
 
 /**
  * The pages are written for GitHub and for the files of the package, where a link names a file. On the site a README is the page of its
  * folder, and what lies outside `docs` is in the repository: without the address of one the words stay and the link goes.
  */
-export function linksOfTheSite (md: Markdown, repository: string | null): void {
+export function linksOfTheSite(md: Markdown, repository: string | null): void {
   md.core.ruler.push('links_of_the_site', ({ tokens, env }) => {
     const folder = posix.join('docs', posix.dirname((env as { relativePath: string }).relativePath))
     for (const { children } of tokens) {
@@ -35,7 +37,7 @@ export function linksOfTheSite (md: Markdown, repository: string | null): void {
   })
 }
 
-function unlink (tokens: Token[], open: number): void {
+function unlink(tokens: Token[], open: number): void {
   const close = tokens.findIndex(({ type }, index) => index > open && type === 'link_close')
   for (const index of [open, close]) {
     const token = tokens[index]

@@ -1,6 +1,6 @@
 /**
- * The house rules of docs/architecture.md as one function over a map of files: who may import whom, and what no file may do.
- * It reads the syntax tree, so comments and strings don't count.
+ * The house rules of docs/architecture.md as one function over a map of files: who may import whom, and what no file
+ * may do. It reads the syntax tree, so comments and strings don't count.
  */
 import ts from 'typescript-tap'
 
@@ -17,14 +17,23 @@ interface Room {
 }
 
 const BASE = ['errors', 'protocol', 'ports'] as const
-const FASTIFY = { fastify: true, '@fastify/*': true, 'fastify-plugin': true, '@sinclair/typebox': true, '@sinclair/typebox/*': true } as const
+const FASTIFY = {
+  fastify: true,
+  '@fastify/*': true,
+  'fastify-plugin': true,
+  '@sinclair/typebox': true,
+  '@sinclair/typebox/*': true
+} as const
 const PURE_HASHES = ['hash', 'createHash', 'createHmac', 'timingSafeEqual'] as const
 
 /** In the order of the floors: a room imports of rooms above its line alone. */
 export const ROOMS: Readonly<Record<string, Room>> = {
   errors: { rooms: [] },
   events: { rooms: [], types: ['errors'], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
-  protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'createHmac', 'timingSafeEqual', 'createPublicKey', 'verify', 'JsonWebKey'] } },
+  protocol: {
+    rooms: ['errors'],
+    modules: { 'node:crypto': ['hash', 'createHmac', 'timingSafeEqual', 'createPublicKey', 'verify', 'JsonWebKey'] }
+  },
   ports: { rooms: ['protocol'], modules: { 'node:diagnostics_channel': true } },
   boundary: { rooms: BASE },
   delivery: { rooms: BASE },
@@ -33,23 +42,48 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   clients: { rooms: BASE },
   sessions: { rooms: [...BASE, 'events'] },
   tokens: { rooms: [...BASE, 'keys', 'clients', 'sessions'] },
-  accounts: { rooms: [...BASE, 'delivery', 'events', 'limits', 'sessions'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
+  accounts: {
+    rooms: [...BASE, 'delivery', 'events', 'limits', 'sessions'],
+    modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] }
+  },
   oauth: { rooms: [...BASE, 'events', 'clients', 'sessions', 'tokens', 'accounts'] },
   authorize: { rooms: [...BASE, 'delivery', 'events', 'clients', 'sessions', 'tokens', 'accounts', 'oauth'] },
   texts: { rooms: [], modules: { 'node:fs': ['readFileSync'] } },
   pages: { rooms: ['errors', 'texts'], modules: { uqr: ['encode'] } },
   mail: { rooms: [...BASE, 'pages', 'texts'] },
-  'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth', 'pages'], modules: { ...FASTIFY } },
-  'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
-  'http/pages': { rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
+  'http/edge': {
+    rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth', 'pages'],
+    modules: { ...FASTIFY }
+  },
+  'http/api': {
+    rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages', 'http/edge'],
+    modules: { ...FASTIFY }
+  },
+  'http/pages': {
+    rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'],
+    modules: { ...FASTIFY }
+  },
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
   // What the host gives, and what becomes of it. It describes the whole, so it knows the types of all.
-  settings: { rooms: [...BASE, 'limits', 'clients'], types: ['accounts', 'oauth', 'pages', 'adapters/redis'], modules: { ...FASTIFY, 'node:os': ['availableParallelism'], 'node:crypto': ['createPrivateKey', 'KeyObject'], 'node:url': ['domainToASCII'] } },
+  settings: {
+    rooms: [...BASE, 'limits', 'clients'],
+    types: ['accounts', 'oauth', 'pages', 'adapters/redis'],
+    modules: {
+      ...FASTIFY,
+      'node:os': ['availableParallelism'],
+      'node:crypto': ['createPrivateKey', 'KeyObject'],
+      'node:url': ['domainToASCII']
+    }
+  },
   // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
   client: { rooms: [], modules: { react: true, vue: true } },
   // What a provider is like, without any I/O.
   connections: { rooms: BASE, modules: { 'node:crypto': PURE_HASHES } },
-  metrics: { rooms: ['events', 'limits', 'ports'], types: ['errors'], modules: { 'node:diagnostics_channel': ['tracingChannel'] } },
+  metrics: {
+    rooms: ['events', 'limits', 'ports'],
+    types: ['errors'],
+    modules: { 'node:diagnostics_channel': ['tracingChannel'] }
+  },
   testing: { rooms: [...BASE, 'boundary'], modules: { fastify: true, 'node:*': true } },
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }
@@ -79,15 +113,49 @@ const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
   'settings/given.ts': ['settings/check.ts']
 }
 /** Rules and use cases: all time and chance come through ports. */
-const PURE = ['protocol', 'ports', 'errors', 'boundary', 'delivery', 'keys', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'texts', 'pages', 'mail', 'connections']
-const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
-const RANDOM_BINDINGS = ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues', 'webcrypto']
+const PURE = [
+  'protocol',
+  'ports',
+  'errors',
+  'boundary',
+  'delivery',
+  'keys',
+  'limits',
+  'clients',
+  'sessions',
+  'tokens',
+  'accounts',
+  'oauth',
+  'authorize',
+  'texts',
+  'pages',
+  'mail',
+  'connections'
+]
+const TIME_AND_CHANCE = [
+  'Date.now',
+  'Math.random',
+  'performance.now',
+  'process.hrtime',
+  'crypto.randomUUID',
+  'crypto.getRandomValues',
+  'new Date()'
+]
+const RANDOM_BINDINGS = [
+  'randomBytes',
+  'randomUUID',
+  'randomInt',
+  'randomFillSync',
+  'randomFill',
+  'getRandomValues',
+  'webcrypto'
+]
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */
 const TIMERS = ['setTimeout', 'setInterval']
 const MAX_LINES = 300
 const LONG_FILES = ['accounts/common-passwords.ts']
 
-export function roomOf (path: string): string {
+export function roomOf(path: string): string {
   const [first = '', second = '', third] = path.split('/')
   if (COMPOSITION.test(path)) return 'composition'
   if (first === 'adapters') return third === undefined ? 'adapters' : `adapters/${second}`
@@ -95,16 +163,26 @@ export function roomOf (path: string): string {
   return second === '' ? first.replace(/\.ts$/, '') : first
 }
 
-interface Import { from: string, typeOnly: boolean, names: string[] }
+interface Import {
+  from: string
+  typeOnly: boolean
+  names: string[]
+}
 
-interface Facts { imports: Import[], uses: string[], topLevelAwait: boolean }
+interface Facts {
+  imports: Import[]
+  uses: string[]
+  topLevelAwait: boolean
+}
 
 /** Every way in which the `lib/` in `files` breaks the house rules; empty is good. */
-export function violations (files: FileMap): string[] {
+export function violations(files: FileMap): string[] {
   const found: string[] = []
   const edges = new Map<string, string[]>()
   for (const [path, source] of Object.entries(files)) {
-    const report = (problem: string): void => { found.push(`${path}: ${problem}`) }
+    const report = (problem: string): void => {
+      found.push(`${path}: ${problem}`)
+    }
     const facts = read(path, source)
     const room = roomOf(path)
     const rule = ruleOf(room)
@@ -125,18 +203,35 @@ export function violations (files: FileMap): string[] {
   return [...found, ...circles(edges)]
 }
 
-function ruleOf (room: string): Room | undefined {
-  if (room.startsWith('adapters/')) return { rooms: ['ports', 'protocol', 'errors', ...Object.keys(SHARED).filter((shared) => SHARED[shared]?.includes(room))], modules: { 'node:*': true, ...VENDORS[room] } }
+function ruleOf(room: string): Room | undefined {
+  if (room.startsWith('adapters/'))
+    return {
+      rooms: ['ports', 'protocol', 'errors', ...Object.keys(SHARED).filter((shared) => SHARED[shared]?.includes(room))],
+      modules: { 'node:*': true, ...VENDORS[room] }
+    }
   return Object.hasOwn(ROOMS, room) ? ROOMS[room] : undefined
 }
 
-function mayNotUse (room: string, use: string): boolean {
-  if (room.startsWith('adapters/') || room === 'testing' || room === 'client' || (room === 'metrics' && use === 'performance.now')) return false
+function mayNotUse(room: string, use: string): boolean {
+  if (
+    room.startsWith('adapters/') ||
+    room === 'testing' ||
+    room === 'client' ||
+    (room === 'metrics' && use === 'performance.now')
+  )
+    return false
   return TIME_AND_CHANCE.includes(use) || (PURE.includes(room) && TIMERS.includes(use))
 }
 
 /** Reports wrong arrows and returns the files this one depends on. */
-function checkImports (path: string, room: string, rule: Room, imports: Import[], files: FileMap, report: (problem: string) => void): string[] {
+function checkImports(
+  path: string,
+  room: string,
+  rule: Room,
+  imports: Import[],
+  files: FileMap,
+  report: (problem: string) => void
+): string[] {
   const targets: string[] = []
   for (const { from, typeOnly, names } of imports) {
     if (!from.startsWith('.')) {
@@ -145,7 +240,8 @@ function checkImports (path: string, room: string, rule: Room, imports: Import[]
       const extra = Array.isArray(allowed) ? names.filter((name) => !allowed.includes(name)) : []
       if (extra.length > 0) report(`imports ${extra.join(', ')} of ${from}`)
       const random = names.filter((name) => RANDOM_BINDINGS.includes(name))
-      if (random.length > 0 && !room.startsWith('adapters/') && room !== 'testing') report(`imports ${random.join(', ')}; chance comes through the port Random`)
+      if (random.length > 0 && !room.startsWith('adapters/') && room !== 'testing')
+        report(`imports ${random.join(', ')}; chance comes through the port Random`)
       continue
     }
     const target = resolve(path, from)
@@ -153,25 +249,36 @@ function checkImports (path: string, room: string, rule: Room, imports: Import[]
       report(`imports ${from}, which is no file of lib`)
       continue
     }
-    if (KNOWN_TO[target]?.includes(path) === false) report(`imports ${target}, which only ${KNOWN_TO[target].join(' and ')} may know`)
+    if (KNOWN_TO[target]?.includes(path) === false)
+      report(`imports ${target}, which only ${KNOWN_TO[target].join(' and ')} may know`)
     const to = roomOf(target)
     const contract = typeOnly && (to === 'ports' || OPTIONS.includes(target))
     const injected = room === 'http/edge' && to === 'adapters/rate-limit' && typeOnly
-    if (!(to === room || rule.rooms.includes('*') || rule.rooms.includes(to) || contract || injected || (typeOnly && rule.types?.includes(to) === true))) report(`imports ${target}: no arrow from ${room} to ${to}`)
+    if (
+      !(
+        to === room ||
+        rule.rooms.includes('*') ||
+        rule.rooms.includes(to) ||
+        contract ||
+        injected ||
+        (typeOnly && rule.types?.includes(to) === true)
+      )
+    )
+      report(`imports ${target}: no arrow from ${room} to ${to}`)
     // A type of the options is a description of the whole; it can't make two files wait for each other.
     if (!(typeOnly && OPTIONS.includes(target))) targets.push(target)
   }
   return targets
 }
 
-function moduleRule (modules: NonNullable<Room['modules']>, name: string): readonly string[] | true | undefined {
+function moduleRule(modules: NonNullable<Room['modules']>, name: string): readonly string[] | true | undefined {
   const exact = modules[name]
   if (exact !== undefined) return exact
   const pattern = Object.keys(modules).find((key) => key.endsWith('*') && name.startsWith(key.slice(0, -1)))
   return pattern === undefined ? undefined : modules[pattern]
 }
 
-function resolve (path: string, specifier: string): string | undefined {
+function resolve(path: string, specifier: string): string | undefined {
   const parts = path.split('/').slice(0, -1)
   for (const part of specifier.split('/')) {
     if (part === '.') continue
@@ -182,7 +289,7 @@ function resolve (path: string, specifier: string): string | undefined {
 }
 
 /** Each circle once, from the file where it was met. */
-export function circles (edges: ReadonlyMap<string, readonly string[]>): string[] {
+export function circles(edges: ReadonlyMap<string, readonly string[]>): string[] {
   const found: string[] = []
   const done = new Set<string>()
   const visit = (node: string, trail: string[]): void => {
@@ -198,40 +305,64 @@ export function circles (edges: ReadonlyMap<string, readonly string[]>): string[
   return found
 }
 
-function read (path: string, source: string): Facts {
+function read(path: string, source: string): Facts {
   const facts: Facts = { imports: [], uses: [], topLevelAwait: false }
   const visit = (node: ts.Node, inFunction: boolean): void => {
-    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) facts.imports.push(importOf(node, node.moduleSpecifier.text))
-    if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined && ts.isStringLiteral(node.moduleSpecifier)) {
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier))
+      facts.imports.push(importOf(node, node.moduleSpecifier.text))
+    if (
+      ts.isExportDeclaration(node) &&
+      node.moduleSpecifier !== undefined &&
+      ts.isStringLiteral(node.moduleSpecifier)
+    ) {
       facts.imports.push({ from: node.moduleSpecifier.text, typeOnly: node.isTypeOnly, names: exportedNames(node) })
     }
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       const [specifier] = node.arguments
-      facts.imports.push({ from: specifier !== undefined && ts.isStringLiteralLike(specifier) ? specifier.text : '<computed>', typeOnly: false, names: [] })
+      facts.imports.push({
+        from: specifier !== undefined && ts.isStringLiteralLike(specifier) ? specifier.text : '<computed>',
+        typeOnly: false,
+        names: []
+      })
     }
     if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal)) {
       facts.imports.push({ from: node.argument.literal.text, typeOnly: true, names: [] })
     }
-    if (ts.isPropertyAccessExpression(node)) facts.uses.push(`${node.expression.getText()}.${node.name.text}`.replace(/^globalThis\./, ''))
+    if (ts.isPropertyAccessExpression(node))
+      facts.uses.push(`${node.expression.getText()}.${node.name.text}`.replace(/^globalThis\./, ''))
     if (ts.isCallExpression(node) && ts.isIdentifier(node.expression)) facts.uses.push(node.expression.text)
-    if (ts.isNewExpression(node) && node.expression.getText() === 'Date' && (node.arguments ?? []).length === 0) facts.uses.push('new Date()')
-    if (!inFunction && (ts.isAwaitExpression(node) || (ts.isForOfStatement(node) && node.awaitModifier !== undefined))) facts.topLevelAwait = true
-    ts.forEachChild(node, (child) => { visit(child, inFunction || ts.isFunctionLike(node)) })
+    if (ts.isNewExpression(node) && node.expression.getText() === 'Date' && (node.arguments ?? []).length === 0)
+      facts.uses.push('new Date()')
+    if (!inFunction && (ts.isAwaitExpression(node) || (ts.isForOfStatement(node) && node.awaitModifier !== undefined)))
+      facts.topLevelAwait = true
+    ts.forEachChild(node, (child) => {
+      visit(child, inFunction || ts.isFunctionLike(node))
+    })
   }
   visit(ts.createSourceFile(path, source, ts.ScriptTarget.ES2023, true), false)
   return facts
 }
 
-function importOf (node: ts.ImportDeclaration, from: string): Import {
+function importOf(node: ts.ImportDeclaration, from: string): Import {
   const clause = node.importClause
   const bindings = clause?.namedBindings
   const elements = bindings !== undefined && ts.isNamedImports(bindings) ? [...bindings.elements] : []
-  const whole = [clause?.name === undefined ? [] : ['default'], bindings !== undefined && ts.isNamespaceImport(bindings) ? ['*'] : []].flat()
-  const typeOnly = clause !== undefined && (clause.phaseModifier === ts.SyntaxKind.TypeKeyword || (whole.length === 0 && elements.length > 0 && elements.every((element) => element.isTypeOnly)))
-  return { from, typeOnly, names: [...whole, ...elements.map((element) => (element.propertyName ?? element.name).text)] }
+  const whole = [
+    clause?.name === undefined ? [] : ['default'],
+    bindings !== undefined && ts.isNamespaceImport(bindings) ? ['*'] : []
+  ].flat()
+  const typeOnly =
+    clause !== undefined &&
+    (clause.phaseModifier === ts.SyntaxKind.TypeKeyword ||
+      (whole.length === 0 && elements.length > 0 && elements.every((element) => element.isTypeOnly)))
+  return {
+    from,
+    typeOnly,
+    names: [...whole, ...elements.map((element) => (element.propertyName ?? element.name).text)]
+  }
 }
 
-function exportedNames (node: ts.ExportDeclaration): string[] {
+function exportedNames(node: ts.ExportDeclaration): string[] {
   if (node.exportClause === undefined || !ts.isNamedExports(node.exportClause)) return ['*']
   return node.exportClause.elements.map((element) => (element.propertyName ?? element.name).text)
 }

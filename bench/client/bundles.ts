@@ -8,33 +8,43 @@ import type { ClientKind } from './clients.ts'
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 const COMMON = { bundle: true, minify: true, target: 'es2022', write: false, logLevel: 'error' } as const
 
-async function bundle (contents: string, options: BuildOptions): Promise<string> {
+async function bundle(contents: string, options: BuildOptions): Promise<string> {
   const { outputFiles } = await build({ ...COMMON, ...options, stdin: { contents, resolveDir: ROOT, loader: 'js' } })
   return outputFiles?.[0]?.text ?? ''
 }
 
 /** The script of the client's pages. */
-export async function pageScript ({ page, variant }: ClientKind): Promise<string> {
-  return await bundle(`
+export async function pageScript({ page, variant }: ClientKind): Promise<string> {
+  return await bundle(
+    `
     import { start } from './bench/client/pages/main.mjs'
     import { make } from './bench/client/pages/${page}.mjs'
     start(make, ${JSON.stringify(variant ?? {})})
-  `, { format: 'iife' })
+  `,
+    { format: 'iife' }
+  )
 }
 
-export interface Size { version: string, minified: number, gzip: number }
+export interface Size {
+  version: string
+  minified: number
+  gzip: number
+}
 
-export async function sizeOf ({ entry, package: name }: ClientKind): Promise<Size> {
+export async function sizeOf({ entry, package: name }: ClientKind): Promise<Size> {
   const code = await bundle(entry, { format: 'esm' })
   return { version: versionOf(name), minified: Buffer.byteLength(code), gzip: gzipSync(code, { level: 9 }).length }
 }
 
-export function versionOf (name?: string): string {
+export function versionOf(name?: string): string {
   const path = name === undefined ? 'package.json' : `node_modules/${name}/package.json`
   return (JSON.parse(readFileSync(`${ROOT}${path}`, 'utf8')) as { version: string }).version
 }
 
 /** Where browsers may be. The one without a window has no page cache, so that it is none for the report. */
-export const chromiumPaths = (isForReport: boolean): string[] => (JSON.parse(readFileSync(`${ROOT}scripts/chromium-paths.json`, 'utf8')) as string[]).filter((path) => !isForReport || !path.endsWith('headless-shell'))
+export const chromiumPaths = (isForReport: boolean): string[] =>
+  (JSON.parse(readFileSync(`${ROOT}scripts/chromium-paths.json`, 'utf8')) as string[]).filter(
+    (path) => !isForReport || !path.endsWith('headless-shell')
+  )
 
 export const reportPath = `${ROOT}docs/client-bench.md`

@@ -17,12 +17,54 @@ export interface ClientKind {
   provider?: 'auth0' | 'keycloak'
 }
 
-const AUTH0 = { package: '@auth0/auth0-spa-js', page: 'auth0', entry: "export { Auth0Client } from '@auth0/auth0-spa-js'", listeners: 'none', provider: 'auth0' } as const
+const AUTH0 = {
+  package: '@auth0/auth0-spa-js',
+  page: 'auth0',
+  entry: "export { Auth0Client } from '@auth0/auth0-spa-js'",
+  listeners: 'none',
+  provider: 'auth0'
+} as const
 
 export const CLIENTS: readonly ClientKind[] = [
-  { name: 'ours', title: 'fastify-authority/client', page: 'ours', entry: "export { createAuthClient } from './lib/client/index.ts'", shared: true, listeners: 'many' },
-  { ...AUTH0, name: 'auth0-local', title: 'auth0-spa-js (localStorage)', variant: { cacheLocation: 'localstorage' }, shared: true },
-  { ...AUTH0, name: 'auth0-memory', title: 'auth0-spa-js (memory)', variant: { cacheLocation: 'memory' }, shared: false },
-  { name: 'oidc-client-ts', title: 'oidc-client-ts', package: 'oidc-client-ts', page: 'oidc-client-ts', entry: "export { UserManager, WebStorageStateStore } from 'oidc-client-ts'", shared: true, listeners: 'many' },
-  { name: 'keycloak-js', title: 'keycloak-js', package: 'keycloak-js', page: 'keycloak-js', entry: "export { default } from 'keycloak-js'", shared: false, listeners: 'one', provider: 'keycloak' }
+  {
+    name: 'ours',
+    title: 'fastify-authority/client',
+    page: 'ours',
+    entry: "export { createAuthClient } from './lib/client/index.ts'",
+    shared: true,
+    listeners: 'many'
+  },
+  {
+    ...AUTH0,
+    name: 'auth0-local',
+    title: 'auth0-spa-js (localStorage)',
+    variant: { cacheLocation: 'localstorage' },
+    shared: true
+  },
+  {
+    ...AUTH0,
+    name: 'auth0-memory',
+    title: 'auth0-spa-js (memory)',
+    variant: { cacheLocation: 'memory' },
+    shared: false
+  },
+  {
+    name: 'oidc-client-ts',
+    title: 'oidc-client-ts',
+    package: 'oidc-client-ts',
+    page: 'oidc-client-ts',
+    entry: "export { UserManager, WebStorageStateStore } from 'oidc-client-ts'",
+    shared: true,
+    listeners: 'many'
+  },
+  {
+    name: 'keycloak-js',
+    title: 'keycloak-js',
+    package: 'keycloak-js',
+    page: 'keycloak-js',
+    entry: "export { default } from 'keycloak-js'",
+    shared: false,
+    listeners: 'one',
+    provider: 'keycloak'
+  }
 ]

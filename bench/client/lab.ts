@@ -14,13 +14,17 @@ export class Failed extends Error {
   /** What the client said. */
   readonly detail: string
 
-  constructor (word: string, detail = '') {
+  constructor(word: string, detail = '') {
     super(word)
     this.detail = detail
   }
 }
 
-export interface Outcome { value?: unknown, error?: string, message?: string }
+export interface Outcome {
+  value?: unknown
+  error?: string
+  message?: string
+}
 
 /** What a person does on the pages of the provider, from the one that asks who they are. */
 export type Answer = (page: Page) => Promise<void>
@@ -34,7 +38,10 @@ export interface Tab {
   call(method: string, argument?: unknown): Promise<Outcome>
   /** The same of what `expression` resolves to; `HANGS` where that takes too long. */
   run<T = Outcome>(expression: string): Promise<T>
-  /** To the provider and back, up to the page with the code, which is not yet looked at. `lead`: the call that leads there, `login` where none is given. @throws Failed */
+  /**
+   * To the provider and back, up to the page with the code, which is not yet looked at. `lead`: the call that leads
+   * there, `login` where none is given. @throws Failed
+   */
   login(answer?: Answer, lead?: () => Promise<Outcome>): Promise<void>
   /** All of it. @throws Failed */
   signIn(answer?: Answer, lead?: () => Promise<Outcome>): Promise<void>
@@ -46,83 +53,113 @@ export interface Lab {
   client: ClientKind
   provider: Provider
   site: Site
-  /** A new browser. `script` runs before those of every page; `base` is `/`, `/csp/` or `/tt/`; `stranger`: nobody has signed in there before. */
-  open(options?: { script?: string, base?: string, stranger?: boolean }): Promise<Tab>
+  /**
+   * A new browser. `script` runs before those of every page; `base` is `/`, `/csp/` or `/tt/`; `stranger`: nobody has
+   * signed in there before.
+   */
+  open(options?: { script?: string; base?: string; stranger?: boolean }): Promise<Tab>
   expire(): Promise<void>
   close(): Promise<void>
 }
 
-export const sleep = async (ms: number): Promise<void> => { await new Promise((resolve) => { setTimeout(resolve, ms) }) }
+export const sleep = async (ms: number): Promise<void> => {
+  await new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+}
 
 /** The value of an outcome. @throws Failed with its error */
-export function good (outcome: Outcome): unknown {
+export function good(outcome: Outcome): unknown {
   if (outcome.error !== undefined) throw new Failed(outcome.error, outcome.message)
   return outcome.value
 }
 
 /** Whether there is a token in it. */
-export function hasToken ({ error, value }: Outcome): boolean {
+export function hasToken({ error, value }: Outcome): boolean {
   return error === undefined && typeof value === 'string'
 }
 
-export function expect (holds: boolean, word: string): void {
+export function expect(holds: boolean, word: string): void {
   if (!holds) throw new Failed(word)
 }
 
 /** The password, and where they have an authenticator app its code. */
-export const byPassword = ({ username, password, code }: Person): Answer => async (page) => {
-  const name = page.getByLabel('E-mail address', { exact: true })
-  // Whoever is signed in can't be somebody else.
-  if (await name.isEditable()) await name.fill(username)
-  await page.getByLabel('Password', { exact: true }).fill(password)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  if (code === undefined) return
-  await page.getByLabel('Code from the app', { exact: true }).fill(code())
-  await page.getByRole('button', { name: 'Continue', exact: true }).click()
-}
+export const byPassword =
+  ({ username, password, code }: Person): Answer =>
+  async (page) => {
+    const name = page.getByLabel('E-mail address', { exact: true })
+    // Whoever is signed in can't be somebody else.
+    if (await name.isEditable()) await name.fill(username)
+    await page.getByLabel('Password', { exact: true }).fill(password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    if (code === undefined) return
+    await page.getByLabel('Code from the app', { exact: true }).fill(code())
+    await page.getByRole('button', { name: 'Continue', exact: true }).click()
+  }
 
-/** `contexts` are closed when a situation ends; the cookies of the provider stay, so that only the first sign-in shows a page. */
-export function createLab (browser: Browser, client: ClientKind, provider: Provider, site: Site): Lab {
+/**
+ * `contexts` are closed when a situation ends; the cookies of the provider stay, so that only the first sign-in shows a
+ * page.
+ */
+export function createLab(browser: Browser, client: ClientKind, provider: Provider, site: Site): Lab {
   const contexts: BrowserContext[] = []
   let cookies: Cookie[] = []
   return {
     client,
     provider,
     site,
-    async open ({ script, base = '/', stranger = false } = {}) {
+    async open({ script, base = '/', stranger = false } = {}) {
       const context = await browser.newContext({ locale: 'en' })
       contexts.push(context)
       if (!stranger) await context.addCookies(cookies)
       if (script !== undefined) await context.addInitScript({ content: script })
-      const tab = await tabOf(context, { site, provider, signedIn: async () => { if (!stranger) cookies = await context.cookies() } })
+      const tab = await tabOf(context, {
+        site,
+        provider,
+        signedIn: async () => {
+          if (!stranger) cookies = await context.cookies()
+        }
+      })
       await tab.goto(base)
       return tab
     },
-    expire: async () => { await sleep(EXPIRED_MS) },
-    async close () {
+    expire: async () => {
+      await sleep(EXPIRED_MS)
+    },
+    async close() {
       provider.fault = 'none'
       provider.ahead = 0
-      await Promise.all(contexts.splice(0).map(async (context) => { await context.close() }))
+      await Promise.all(
+        contexts.splice(0).map(async (context) => {
+          await context.close()
+        })
+      )
     }
   }
 }
 
-async function tabOf (context: BrowserContext, where: { site: Site, provider: Provider, signedIn: () => Promise<void> }): Promise<Tab> {
+async function tabOf(
+  context: BrowserContext,
+  where: { site: Site; provider: Provider; signedIn: () => Promise<void> }
+): Promise<Tab> {
   const { site, provider, signedIn } = where
   const page = await context.newPage()
   const tab: Tab = {
     page,
-    goto: async (path) => { await page.goto(`${site.origin}${path}`) },
-    async another (path = '/') {
+    goto: async (path) => {
+      await page.goto(`${site.origin}${path}`)
+    },
+    async another(path = '/') {
       const other = await tabOf(context, where)
       await other.goto(path)
       return other
     },
-    call: async (method, argument) => await tab.run(`bench.call(${JSON.stringify(method)}, ${JSON.stringify(argument)})`),
-    async run<T> (expression: string) {
+    call: async (method, argument) =>
+      await tab.run(`bench.call(${JSON.stringify(method)}, ${JSON.stringify(argument)})`),
+    async run<T>(expression: string) {
       return await Promise.race([page.evaluate<T>(expression), sleep(HANGS_MS).then(() => ({ error: HANGS }) as T)])
     },
-    async login (answer = byPassword(USER), lead = async () => await tab.call('login')) {
+    async login(answer = byPassword(USER), lead = async () => await tab.call('login')) {
       const back = page.waitForURL((url) => url.origin === site.origin && url.pathname.endsWith('/callback'))
       const asked = page.waitForURL((url) => ['/auth/login', '/auth/reauthenticate'].includes(url.pathname))
       for (const wait of [back, asked]) wait.catch(() => {})
@@ -135,12 +172,12 @@ async function tabOf (context: BrowserContext, where: { site: Site, provider: Pr
         await signedIn()
       }
     },
-    async signIn (answer, lead) {
+    async signIn(answer, lead) {
       await tab.login(answer, lead)
       good(await tab.call('callback'))
       expect(good(await tab.call('user')) !== null, 'nobody')
     },
-    async works () {
+    async works() {
       expect(good(await tab.call('user')) !== null, 'signed_out')
       expect(await provider.takes(good(await tab.call('token'))), 'refused_token')
     }

@@ -50,46 +50,62 @@ export interface Provider {
 }
 
 const KEYS = [
-  { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'es' },
-  { ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }), alg: 'RS256', kid: 'rs' }
+  {
+    ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+    alg: 'ES256',
+    kid: 'es'
+  },
+  {
+    ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }),
+    alg: 'RS256',
+    kid: 'rs'
+  }
 ]
 
 /**
- * This plugin at its strictest: access tokens of five seconds, every refresh token works once, and one that comes twice ends its
- * session. In front of it, in the same process, what a network does to requests, and what `manners` a client needs.
+ * This plugin at its strictest: access tokens of five seconds, every refresh token works once, and one that comes twice
+ * ends its session. In front of it, in the same process, what a network does to requests, and what `manners` a client
+ * needs.
  */
-export async function startProvider (clientOrigin: string, manners?: 'auth0' | 'keycloak'): Promise<Provider> {
+export async function startProvider(clientOrigin: string, manners?: 'auth0' | 'keycloak'): Promise<Provider> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`
   const app: FastifyInstance = Fastify({
-    serverFactory: (handler) => server.on('request', (request, response) => {
-      if (manners === 'keycloak') allowCredentials(response)
-      front(provider, request, response, handler)
-    })
+    serverFactory: (handler) =>
+      server.on('request', (request, response) => {
+        if (manners === 'keycloak') allowCredentials(response)
+        front(provider, request, response, handler)
+      })
   })
   const provider: Provider = {
     origin,
     fault: 'none',
     ahead: 0,
     counts: { requests: 0, codes: 0, reuses: 0 },
-    async takes (accessToken) {
-      const { statusCode } = await app.inject({ url: '/auth/userinfo', headers: { authorization: `Bearer ${String(accessToken)}` } })
+    async takes(accessToken) {
+      const { statusCode } = await app.inject({
+        url: '/auth/userinfo',
+        headers: { authorization: `Bearer ${String(accessToken)}` }
+      })
       return statusCode === 200
     },
-    async api (path, authorization) {
-      const { statusCode, headers } = await app.inject({ url: path, headers: authorization === undefined ? {} : { authorization } })
+    async api(path, authorization) {
+      const { statusCode, headers } = await app.inject({
+        url: path,
+        headers: authorization === undefined ? {} : { authorization }
+      })
       return { status: statusCode, challenge: headers['www-authenticate']?.toString() }
     },
-    async addPerson ({ app: hasApp = false } = {}) {
+    async addPerson({ app: hasApp = false } = {}) {
       const username = `person-${people++}`
       const { id } = await addUser(username)
       if (!hasApp) return { username, password: USER.password }
       await app.authority.importTotp(id, { secret: APP_KEY })
       return { username, password: USER.password, code: () => totpCode(APP_KEY, systemClock.now() + provider.ahead) }
     },
-    async close () {
+    async close() {
       // Not Fastify's to close: it was listening before.
       server.close()
       server.closeAllConnections()
@@ -102,7 +118,13 @@ export async function startProvider (clientOrigin: string, manners?: 'auth0' | '
   const users = memoryUserStore()
   const hasher = fastHasher()
   let people = 0
-  const addUser = async (username: string): Promise<User> => await users.create({ username, passwordHash: await app.authority.hashPassword(USER.password), email: `${username}@example.com`, emailVerified: true })
+  const addUser = async (username: string): Promise<User> =>
+    await users.create({
+      username,
+      passwordHash: await app.authority.hashPassword(USER.password),
+      email: `${username}@example.com`,
+      emailVerified: true
+    })
   await app.register(authPlugin, {
     issuer: origin,
     users,
@@ -114,24 +136,40 @@ export async function startProvider (clientOrigin: string, manners?: 'auth0' | '
     password: { hasher },
     accessToken: { expiresIn: 5 },
     refreshToken: { rotate: 'oauth', reuseGraceSeconds: 0 },
-    clients: [{
-      clientId: 'app',
-      redirectUris: ['', '/csp', '/tt'].map((base) => `${clientOrigin}${base}/callback`),
-      postLogoutRedirectUris: [`${clientOrigin}/signed-out`]
-    }]
+    clients: [
+      {
+        clientId: 'app',
+        redirectUris: ['', '/csp', '/tt'].map((base) => `${clientOrigin}${base}/callback`),
+        postLogoutRedirectUris: [`${clientOrigin}/signed-out`]
+      }
+    ]
   })
   app.get('/api', { onRequest: app.authenticate }, async () => ({}))
-  app.get('/api/strict', { onRequest: [app.authenticate, app.requireAuth({ acr: 'mfa', maxAge: 300 })] }, async () => ({}))
+  app.get(
+    '/api/strict',
+    { onRequest: [app.authenticate, app.requireAuth({ acr: 'mfa', maxAge: 300 })] },
+    async () => ({})
+  )
   await app.ready()
   await addUser(USER.username)
   return provider
 }
 
-function front (provider: Provider, request: IncomingMessage, response: ServerResponse, handler: RequestListener): void {
+function front(provider: Provider, request: IncomingMessage, response: ServerResponse, handler: RequestListener): void {
   const { pathname, search } = new URL(request.url ?? '/', provider.origin)
   request.url = `${TRANSLATED[pathname] ?? pathname}${search}`
-  const pass = (): void => { handler(request, response) }
-  const unavailable = (type: string, body: string): void => { response.writeHead(503, { 'access-control-allow-origin': request.headers.origin, 'access-control-allow-credentials': 'true', 'content-type': type }).end(body) }
+  const pass = (): void => {
+    handler(request, response)
+  }
+  const unavailable = (type: string, body: string): void => {
+    response
+      .writeHead(503, {
+        'access-control-allow-origin': request.headers.origin,
+        'access-control-allow-credentials': 'true',
+        'content-type': type
+      })
+      .end(body)
+  }
   if (!request.url.startsWith('/auth/token') || request.method !== 'POST') {
     pass()
     return
@@ -145,7 +183,7 @@ function front (provider: Provider, request: IncomingMessage, response: ServerRe
   else if (fault !== 'hang') setTimeout(pass, fault.delay)
 }
 
-function countReuses (app: FastifyInstance, provider: Provider): void {
+function countReuses(app: FastifyInstance, provider: Provider): void {
   const seen = new Set<string>()
   app.addHook('preHandler', async ({ url, method, body }) => {
     if (!url.startsWith('/auth/token') || method !== 'POST') return

@@ -25,41 +25,70 @@ const cellOf = (result: Result | undefined): string => {
   return `${result.passed ? 'pass' : `FAIL ${result.word ?? ''}`} ${result.requests}/${result.reuses}`
 }
 
-function rowsOf ({ clients, situations, results }: Report): string[][] {
-  return situations.map(({ id, title }) => [id, title, ...clients.map(({ name }) => cellOf(results.get(name)?.get(id)))])
+function rowsOf({ clients, situations, results }: Report): string[][] {
+  return situations.map(({ id, title }) => [
+    id,
+    title,
+    ...clients.map(({ name }) => cellOf(results.get(name)?.get(id)))
+  ])
 }
 
-function totalsOf ({ clients, results }: Report): string[] {
+function totalsOf({ clients, results }: Report): string[] {
   return clients.map(({ name }) => {
-    const asked = [...results.get(name)?.values() ?? []].filter(({ passed }) => passed !== null)
+    const asked = [...(results.get(name)?.values() ?? [])].filter(({ passed }) => passed !== null)
     return `${asked.filter(({ passed }) => passed).length}/${asked.length}`
   })
 }
 
-export function terminal (report: Report): string {
-  const rows = [['', '', ...report.clients.map(({ name }) => name)], ...rowsOf(report), ['', 'passed', ...totalsOf(report)]]
+export function terminal(report: Report): string {
+  const rows = [
+    ['', '', ...report.clients.map(({ name }) => name)],
+    ...rowsOf(report),
+    ['', 'passed', ...totalsOf(report)]
+  ]
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const sizes = report.clients.map(({ name, title }) => `${title}: ${report.sizes.get(name)?.gzip ?? '?'} B gzip`)
-  return [...rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()), '', ...sizes, report.machine].join('\n')
+  return [
+    ...rows.map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd()
+    ),
+    '',
+    ...sizes,
+    report.machine
+  ].join('\n')
 }
 
 const table = (head: string[], rows: string[][]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
-export function markdown (report: Report): string {
+export function markdown(report: Report): string {
   const { clients, sizes } = report
-  const cells = rowsOf(report).map((row) => row.map((cell) => cell.replace(/^FAIL (\S*)/, '**$1**').replace(/^pass /, 'ok ')))
+  const cells = rowsOf(report).map((row) =>
+    row.map((cell) => cell.replace(/^FAIL (\S*)/, '**$1**').replace(/^pass /, 'ok '))
+  )
   return `# Browser clients compared
 
 <!-- Made by npm run bench:client. Run it again rather than change it. -->
 
 What browser clients do in everyday situations, in Chromium, all in the same run. The provider is this plugin at its strictest: access tokens live 5 seconds, each refresh token works once, and one that comes twice ends its session. Where many ask at once, the way to the provider takes 300 ms, as it does from a phone.
 
-${table(['client', 'version', 'minified, B', 'gzip, B', 'times ours'], clients.map(({ name, title }) => {
-  const size = sizes.get(name)
-  const ours = sizes.get('ours')?.gzip
-  return [title, size?.version ?? '', `${size?.minified ?? ''}`, `${size?.gzip ?? ''}`, size && ours ? (size.gzip / ours).toFixed(1) : '']
-}))}
+${table(
+  ['client', 'version', 'minified, B', 'gzip, B', 'times ours'],
+  clients.map(({ name, title }) => {
+    const size = sizes.get(name)
+    const ours = sizes.get('ours')?.gzip
+    return [
+      title,
+      size?.version ?? '',
+      `${size?.minified ?? ''}`,
+      `${size?.gzip ?? ''}`,
+      size && ours ? (size.gzip / ours).toFixed(1) : ''
+    ]
+  })
+)}
 
 Sizes: sign-in, callback, user and access token, bundled by the same esbuild (minified, ES modules, es2022), gzip level 9.
 

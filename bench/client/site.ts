@@ -19,7 +19,7 @@ export interface ApiAnswer {
 type Api = (path: string, authorization: string | undefined) => Promise<ApiAnswer>
 
 /** The pages of an app with one client, the same under `/csp/` and `/tt/` with a policy; and its API. */
-export async function startSite (): Promise<Site> {
+export async function startSite(): Promise<Site> {
   let script = ''
   let provider = ''
   let api: Api = async () => ({ status: 503 })
@@ -34,25 +34,37 @@ export async function startSite (): Promise<Site> {
     } else if (pathname === '/client.js') {
       response.writeHead(200, { 'content-type': 'text/javascript; charset=utf-8' }).end(script)
     } else if (pathname.startsWith('/api')) {
-      api(pathname, request.headers.authorization).then(({ status, challenge }) => {
-        response.writeHead(status, challenge === undefined ? {} : { 'www-authenticate': challenge }).end()
-      }, (error: unknown) => { response.destroy(error as Error) })
+      api(pathname, request.headers.authorization).then(
+        ({ status, challenge }) => {
+          response.writeHead(status, challenge === undefined ? {} : { 'www-authenticate': challenge }).end()
+        },
+        (error: unknown) => {
+          response.destroy(error as Error)
+        }
+      )
     } else {
       const policy = policies[pathname.split('/')[1] ?? '']
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...policy && { 'content-security-policy': policy() } })
-        .end(`<!doctype html><html lang="en" data-provider="${provider}"><meta charset="utf-8"><title>App</title><h1>App</h1><script src="/client.js"></script>`)
+      response
+        .writeHead(200, {
+          'content-type': 'text/html; charset=utf-8',
+          ...(policy && { 'content-security-policy': policy() })
+        })
+        .end(
+          `<!doctype html><html lang="en" data-provider="${provider}"><meta ` +
+            'charset="utf-8"><title>App</title><h1>App</h1><script src="/client.js"></script>'
+        )
     }
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     origin: `http://localhost:${(server.address() as AddressInfo).port}`,
-    serve (newScript, newProvider, newApi) {
+    serve(newScript, newProvider, newApi) {
       script = newScript
       provider = newProvider
       api = newApi
     },
-    close () {
+    close() {
       server.close()
       server.closeAllConnections()
     }

@@ -10,16 +10,28 @@ export type Library = '@node-rs/argon2' | 'argon2'
 export type Kind = 'without admission' | 'ours'
 
 /** To the probe or the clients: how long to work against which port. */
-export interface Task { port: number, durationMs: number }
+export interface Task {
+  port: number
+  durationMs: number
+}
 
 /** To the clients: whether they sign in or ask for the host's page. */
-export interface ClientTask extends Task { what: 'sign-in' | 'page' }
+export interface ClientTask extends Task {
+  what: 'sign-in' | 'page'
+}
 
 /** Of a server since it was last asked. */
-export interface Measured extends Footprint { loopDelayP99: number }
+export interface Measured extends Footprint {
+  loopDelayP99: number
+}
 
 /** Of the clients. The times, in milliseconds, are those of requests that succeeded. */
-export interface Spoils { succeeded: number, refused: number, p50: number, p99: number }
+export interface Spoils {
+  succeeded: number
+  refused: number
+  p50: number
+  p99: number
+}
 
 /** Of the probe: when each question was sent, from its start, and how long its answer took, in milliseconds. */
 export type Seen = Array<[at: number, took: number]>

@@ -29,7 +29,10 @@ export interface Engine {
   /** Empties it, where what was there before would count towards what comes. */
   clear?(): Promise<void>
   spent?(): Promise<Spent>
-  /** Where the server itself ends what has expired: has all expire within the next seconds but what is kept, by the last part of its key. */
+  /**
+   * Where the server itself ends what has expired: has all expire within the next seconds but what is kept, by the last
+   * part of its key.
+   */
   hasten?(isKept: (name: string) => boolean): Promise<void>
   /** Resolves when it has. */
   whenExpired?(): Promise<void>
@@ -37,8 +40,15 @@ export interface Engine {
 }
 
 /** `width` calls at once, for the numbers from `from` up to `to`. */
-export async function each (from: number, to: number, width: number, work: (number: number) => Promise<unknown>): Promise<void> {
+export async function each(
+  from: number,
+  to: number,
+  width: number,
+  work: (number: number) => Promise<unknown>
+): Promise<void> {
   for (let start = from; start < to; start += width) {
-    await Promise.all(Array.from({ length: Math.min(width, to - start) }, async (_, index) => await work(start + index)))
+    await Promise.all(
+      Array.from({ length: Math.min(width, to - start) }, async (_, index) => await work(start + index))
+    )
   }
 }

@@ -8,8 +8,8 @@ import { familyOf, useOf } from './records.ts'
 export interface Expiry {
   sweepMs: number[]
   /** Of `useToken`, from the moment it was due, alone and beside a sweep; of each round. */
-  alone: Array<{ p50: number, p99: number, max: number }>
-  beside: Array<{ p50: number, p99: number, max: number }>
+  alone: Array<{ p50: number; p99: number; max: number }>
+  beside: Array<{ p50: number; p99: number; max: number }>
   bytes: Record<string, number>
 }
 
@@ -18,10 +18,11 @@ const ALIVE = some(1000)
 const EVERY_MS = 4
 const DAY_MS = 86_400_000
 
-const at = (values: readonly number[], share: number): number => values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN
+const at = (values: readonly number[], share: number): number =>
+  values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN
 
 /** One use every 4 ms, whether the one before is answered or not, until `isOver`. */
-async function load (engine: Engine, isOver: () => boolean): Promise<Expiry['alone'][number]> {
+async function load(engine: Engine, isOver: () => boolean): Promise<Expiry['alone'][number]> {
   const { tokens } = engine.state
   const took: number[] = []
   const underWay: Array<Promise<void>> = []
@@ -32,19 +33,23 @@ async function load (engine: Engine, isOver: () => boolean): Promise<Expiry['alo
     // A timer may come a moment early.
     const from = Math.min(due, performance.now())
     const use = { ...useOf(turn % ALIVE, 0), idleExpiresAt: Date.now() + 20 * DAY_MS }
-    underWay.push(tokens.useToken(use).then(({ outcome }) => {
-      if (outcome !== 'used') throw new Error(`a use was ${outcome}`)
-      took.push(performance.now() - from)
-    }))
+    underWay.push(
+      tokens.useToken(use).then(({ outcome }) => {
+        if (outcome !== 'used') throw new Error(`a use was ${outcome}`)
+        took.push(performance.now() - from)
+      })
+    )
   }
   await Promise.all(underWay)
   took.sort((left, right) => left - right)
   return { p50: at(took, 0.5), p99: at(took, 0.99), max: at(took, 1) }
 }
 
-export async function expire (engine: Engine, count: number): Promise<Expiry> {
+export async function expire(engine: Engine, count: number): Promise<Expiry> {
   const { state } = engine
-  const kept = new Set(Array.from({ length: ALIVE }, (_, number) => familyOf(number)).flatMap(({ sid, userId }) => [sid, ownerOf(userId)]))
+  const kept = new Set(
+    Array.from({ length: ALIVE }, (_, number) => familyOf(number)).flatMap(({ sid, userId }) => [sid, ownerOf(userId)])
+  )
   const bytes: Record<string, number> = { empty: await engine.bytes() }
   const expiry: Expiry = { sweepMs: [], alone: [], beside: [], bytes }
   const end = familyOf(0).idleExpiresAt
@@ -52,7 +57,8 @@ export async function expire (engine: Engine, count: number): Promise<Expiry> {
     await engine.loadFamilies(0, count + ALIVE)
     bytes[`full, round ${round + 1}`] = await engine.bytes()
     // The first go on for longer than those that will be swept.
-    for (let number = 0; number < ALIVE; number++) await state.tokens.useToken({ ...useOf(number, 0), idleExpiresAt: end + 5 * DAY_MS })
+    for (let number = 0; number < ALIVE; number++)
+      await state.tokens.useToken({ ...useOf(number, 0), idleExpiresAt: end + 5 * DAY_MS })
     const until = performance.now() + (isQuick() ? 100 : 3000)
     expiry.alone.push(await load(engine, () => performance.now() > until))
     await engine.hasten?.((name) => kept.has(name))

@@ -13,7 +13,7 @@ import { isQuick } from '../quick.ts'
 import type { Engine } from './engine.ts'
 import { familyOf, sessionDigest, sessionOf } from './records.ts'
 
-export async function memoryEngine (): Promise<Engine> {
+export async function memoryEngine(): Promise<Engine> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const state = memoryState()
@@ -22,28 +22,38 @@ export async function memoryEngine (): Promise<Engine> {
     attempts: memoryAttemptStore({ clock: systemClock }),
     concurrency: 1,
     perRound: 20_000,
-    async loadFamilies (from, to) { for (let number = from; number < to; number++) await state.tokens.createFamily(familyOf(number)) },
-    async loadSessions (from, to) { for (let number = from; number < to; number++) await state.browserSessions.createSession(sessionOf(number), sessionDigest(number)) },
-    async bytes () {
+    async loadFamilies(from, to) {
+      for (let number = from; number < to; number++) await state.tokens.createFamily(familyOf(number))
+    },
+    async loadSessions(from, to) {
+      for (let number = from; number < to; number++)
+        await state.browserSessions.createSession(sessionOf(number), sessionDigest(number))
+    },
+    async bytes() {
       collect()
       if (!isQuick()) collect()
       return process.memoryUsage().heapUsed
     },
-    async close () {}
+    async close() {}
   }
 }
 
 /** A file in WAL mode, synced as `NORMAL`: what a write costs beside the disk's own time. */
-export async function sqliteEngine (): Promise<Engine> {
+export async function sqliteEngine(): Promise<Engine> {
   const directory = mkdtempSync(join(tmpdir(), 'authority-growth-'))
   const file = join(directory, 'state.db')
   const db = new Database(file)
-  process.once('exit', () => { rmSync(directory, { recursive: true, force: true }) })
+  process.once('exit', () => {
+    rmSync(directory, { recursive: true, force: true })
+  })
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -262144')
-  // While it loads, the transactions of the store's own are left out, so that one of thousands of records takes their place.
+  // While it loads, the transactions of the store's own are left out, so that one of thousands of records takes their
+  // place.
   let isLoading = false
   const state = sqliteState({
-    exec (sql) { if (!isLoading || !/\b(BEGIN|COMMIT|ROLLBACK)\b/.test(sql)) db.exec(sql) },
+    exec(sql) {
+      if (!isLoading || !/\b(BEGIN|COMMIT|ROLLBACK)\b/.test(sql)) db.exec(sql)
+    },
     prepare: (sql) => db.prepare(sql)
   })
   const load = async (from: number, to: number, put: (number: number) => Promise<void>): Promise<void> => {
@@ -59,17 +69,26 @@ export async function sqliteEngine (): Promise<Engine> {
     state,
     concurrency: 1,
     perRound: 2000,
-    loadFamilies: async (from, to) => { await load(from, to, async (number) => { await state.tokens.createFamily(familyOf(number)) }) },
-    loadSessions: async (from, to) => { await load(from, to, async (number) => { await state.browserSessions.createSession(sessionOf(number), sessionDigest(number)) }) },
-    async bytes () {
+    loadFamilies: async (from, to) => {
+      await load(from, to, async (number) => {
+        await state.tokens.createFamily(familyOf(number))
+      })
+    },
+    loadSessions: async (from, to) => {
+      await load(from, to, async (number) => {
+        await state.browserSessions.createSession(sessionOf(number), sessionDigest(number))
+      })
+    },
+    async bytes() {
       db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
       return statSync(file).size
     },
-    async clear () {
-      for (const table of ['families', 'browser_sessions', 'one_time_tokens', 'consents']) db.exec(`DELETE FROM authority_${table}`)
+    async clear() {
+      for (const table of ['families', 'browser_sessions', 'one_time_tokens', 'consents'])
+        db.exec(`DELETE FROM authority_${table}`)
       db.exec('VACUUM')
     },
-    async close () {
+    async close() {
       db.close()
       rmSync(directory, { recursive: true, force: true })
     }

@@ -3,7 +3,18 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import authPlugin from '../../lib/index.ts'
 import { type Engine, each } from './engine.ts'
-import { NOW, codeOf, limitsOf, redemptionOf, sessionDigest, sessionOf, successorOf, tokenOf, useOf, userId } from './records.ts'
+import {
+  NOW,
+  codeOf,
+  limitsOf,
+  redemptionOf,
+  sessionDigest,
+  sessionOf,
+  successorOf,
+  tokenOf,
+  useOf,
+  userId
+} from './records.ts'
 
 export interface Operation {
   /** Everything that the calls need, and that is not theirs to pay. `turns` number the calls of the whole run. */
@@ -12,73 +23,125 @@ export interface Operation {
   restore?(numbers: readonly number[], turns: readonly number[]): Promise<void>
 }
 
-const requireThat = (holds: boolean, what: string): void => { if (!holds) throw new Error(`${what}: not what it should be`) }
+const requireThat = (holds: boolean, what: string): void => {
+  if (!holds) throw new Error(`${what}: not what it should be`)
+}
 
-async function refreshApp ({ state }: Engine): Promise<FastifyInstance> {
+async function refreshApp({ state }: Engine): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
   const user = { username: 'ann', passwordHash: null }
-  const users = { async findById (id: string) { return { id, ...user } }, async findByUsername () { return null } }
-  await app.register(authPlugin, { issuer: 'http://localhost', secret: 'of-the-growth-benchmark-and-no-secret-0123456789', users, state, rateLimit: false })
+  const users = {
+    async findById(id: string) {
+      return { id, ...user }
+    },
+    async findByUsername() {
+      return null
+    }
+  }
+  await app.register(authPlugin, {
+    issuer: 'http://localhost',
+    secret: 'of-the-growth-benchmark-and-no-secret-0123456789',
+    users,
+    state,
+    rateLimit: false
+  })
   await app.ready()
   return app
 }
 
-export async function operationsOf (engine: Engine, size: number): Promise<{ operations: Record<string, Operation>, close(): Promise<void> }> {
-  const { state: { tokens, browserSessions }, attempts } = engine
+export async function operationsOf(
+  engine: Engine,
+  size: number
+): Promise<{ operations: Record<string, Operation>; close(): Promise<void> }> {
+  const {
+    state: { tokens, browserSessions },
+    attempts
+  } = engine
   const generations = new Uint16Array(size)
   const app = await refreshApp(engine)
   const operations: Record<string, Operation> = {
     useToken: {
-      prepare: async (numbers) => numbers.map((number) => {
-        const use = useOf(number, generations[number] ?? 0)
-        return async () => { requireThat((await tokens.useToken(use)).outcome === 'used', 'useToken') }
-      })
+      prepare: async (numbers) =>
+        numbers.map((number) => {
+          const use = useOf(number, generations[number] ?? 0)
+          return async () => {
+            requireThat((await tokens.useToken(use)).outcome === 'used', 'useToken')
+          }
+        })
     },
     rotateToken: {
-      prepare: async (numbers) => numbers.map((number) => {
-        const generation = generations[number] ?? 0
-        const [use, next] = [useOf(number, generation), successorOf(number, generation)]
-        generations[number] = generation + 1
-        return async () => { requireThat((await tokens.rotateToken(use, next)).outcome === 'rotated', 'rotateToken') }
-      })
+      prepare: async (numbers) =>
+        numbers.map((number) => {
+          const generation = generations[number] ?? 0
+          const [use, next] = [useOf(number, generation), successorOf(number, generation)]
+          generations[number] = generation + 1
+          return async () => {
+            requireThat((await tokens.rotateToken(use, next)).outcome === 'rotated', 'rotateToken')
+          }
+        })
     },
     findSession: {
-      prepare: async (numbers) => numbers.map((number) => {
-        const { sid } = sessionOf(number)
-        const digest = sessionDigest(number)
-        return async () => { requireThat(await browserSessions.findSession(sid, digest, NOW + 1000) !== null, 'findSession') }
-      })
+      prepare: async (numbers) =>
+        numbers.map((number) => {
+          const { sid } = sessionOf(number)
+          const digest = sessionDigest(number)
+          return async () => {
+            requireThat((await browserSessions.findSession(sid, digest, NOW + 1000)) !== null, 'findSession')
+          }
+        })
     },
     redeemCode: {
-      async prepare (numbers, turns) {
+      async prepare(numbers, turns) {
         const owners = numbers.map((number) => userId(Math.floor(number / 2)))
-        await each(0, turns.length, engine.concurrency, async (index) => { await tokens.createCode(codeOf(turns[index] ?? 0, owners[index] ?? '')) })
+        await each(0, turns.length, engine.concurrency, async (index) => {
+          await tokens.createCode(codeOf(turns[index] ?? 0, owners[index] ?? ''))
+        })
         return turns.map((turn, index) => {
           const redemption = redemptionOf(turn, owners[index] ?? '')
-          return async () => { requireThat((await tokens.redeemCode(redemption)).outcome === 'redeemed', 'redeemCode') }
+          return async () => {
+            requireThat((await tokens.redeemCode(redemption)).outcome === 'redeemed', 'redeemCode')
+          }
         })
       },
-      async restore (numbers, turns) {
-        await each(0, turns.length, engine.concurrency, async (index) => { await tokens.revokeFamily(codeOf(turns[index] ?? 0, userId(Math.floor((numbers[index] ?? 0) / 2))).sid) })
+      async restore(numbers, turns) {
+        await each(0, turns.length, engine.concurrency, async (index) => {
+          await tokens.revokeFamily(codeOf(turns[index] ?? 0, userId(Math.floor((numbers[index] ?? 0) / 2))).sid)
+        })
       }
     },
     'POST /auth/refresh': {
-      prepare: async (numbers) => numbers.map((number) => {
-        const headers = { authorization: `Bearer ${tokenOf(number, generations[number] ?? 0)}` }
-        return async () => { requireThat((await app.inject({ method: 'POST', url: '/auth/refresh', headers })).statusCode === 200, '/auth/refresh') }
-      })
+      prepare: async (numbers) =>
+        numbers.map((number) => {
+          const headers = { authorization: `Bearer ${tokenOf(number, generations[number] ?? 0)}` }
+          return async () => {
+            requireThat(
+              (await app.inject({ method: 'POST', url: '/auth/refresh', headers })).statusCode === 200,
+              '/auth/refresh'
+            )
+          }
+        })
     }
   }
   if (attempts !== undefined) {
     operations['limit check'] = {
-      prepare: async (numbers, turns) => numbers.map((number, index) => {
-        const [limits, id] = [limitsOf(number), `attempt:${turns[index]}`]
-        return async () => { requireThat((await attempts.reserve(id, limits)).allowed, 'reserve') }
-      }),
-      async restore (numbers, turns) {
-        await each(0, numbers.length, engine.concurrency, async (index) => { await attempts.refund(`attempt:${turns[index]}`, limitsOf(numbers[index] ?? 0)) })
+      prepare: async (numbers, turns) =>
+        numbers.map((number, index) => {
+          const [limits, id] = [limitsOf(number), `attempt:${turns[index]}`]
+          return async () => {
+            requireThat((await attempts.reserve(id, limits)).allowed, 'reserve')
+          }
+        }),
+      async restore(numbers, turns) {
+        await each(0, numbers.length, engine.concurrency, async (index) => {
+          await attempts.refund(`attempt:${turns[index]}`, limitsOf(numbers[index] ?? 0))
+        })
       }
     }
   }
-  return { operations, close: async () => { await app.close() } }
+  return {
+    operations,
+    close: async () => {
+      await app.close()
+    }
+  }
 }

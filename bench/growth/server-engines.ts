@@ -30,7 +30,7 @@ const cpuOf = (pid: number): number => {
 
 const fieldOf = (info: string, name: RegExp): number => Number(name.exec(info)?.[1] ?? 0)
 
-export async function redisEngine (): Promise<Engine> {
+export async function redisEngine(): Promise<Engine> {
   const server = await startRedis()
   const client = server.client()
   // As redisState puts them together, but for the time limit: a benchmark that shares its machine waits.
@@ -44,7 +44,7 @@ export async function redisEngine (): Promise<Engine> {
     oneTimeTokens: redisOneTimeTokenStore(connection, names),
     consents: redisConsentStore(connection, names),
     keys: redisKeyStore(connection, names),
-    sweep () {}
+    sweep() {}
   }
   let left = 0
   return {
@@ -52,26 +52,43 @@ export async function redisEngine (): Promise<Engine> {
     attempts: redisAttemptStore(connection),
     concurrency: CONCURRENCY,
     perRound: 4000,
-    loadFamilies: async (from, to) => { await each(from, to, 200, async (number) => { await state.tokens.createFamily(familyOf(number)) }) },
-    loadSessions: async (from, to) => { await each(from, to, 200, async (number) => { await state.browserSessions.createSession(sessionOf(number), sessionDigest(number)) }) },
+    loadFamilies: async (from, to) => {
+      await each(from, to, 200, async (number) => {
+        await state.tokens.createFamily(familyOf(number))
+      })
+    },
+    loadSessions: async (from, to) => {
+      await each(from, to, 200, async (number) => {
+        await state.browserSessions.createSession(sessionOf(number), sessionDigest(number))
+      })
+    },
     // Without the buffers of the benchmark's own connection.
-    bytes: async () => fieldOf(await client.info('memory'), /used_memory:(\d+)/) - fieldOf(await client.info('memory'), /mem_clients_normal:(\d+)/),
-    async bytesOfKeys () {
+    bytes: async () =>
+      fieldOf(await client.info('memory'), /used_memory:(\d+)/) -
+      fieldOf(await client.info('memory'), /mem_clients_normal:(\d+)/),
+    async bytesOfKeys() {
       const size = await client.dbsize()
-      const keys = (await client.call('SCAN', '0', 'COUNT', '2000') as [string, string[]])[1]
-      const usages = await Promise.all(keys.map(async (key) => Number(await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'))))
-      return usages.reduce((sum, bytes) => sum + bytes, 0) / keys.length * size
+      const keys = ((await client.call('SCAN', '0', 'COUNT', '2000')) as [string, string[]])[1]
+      const usages = await Promise.all(
+        keys.map(async (key) => Number(await client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0')))
+      )
+      return (usages.reduce((sum, bytes) => sum + bytes, 0) / keys.length) * size
     },
-    async clear () { await client.flushall() },
-    async spent () {
-      return { cpuNs: cpuOf(server.pid), scriptNs: 1000 * fieldOf(await client.info('commandstats'), /cmdstat_evalsha:calls=\d+,usec=(\d+)/) }
+    async clear() {
+      await client.flushall()
     },
-    async hasten (isKept) {
+    async spent() {
+      return {
+        cpuNs: cpuOf(server.pid),
+        scriptNs: 1000 * fieldOf(await client.info('commandstats'), /cmdstat_evalsha:calls=\d+,usec=(\d+)/)
+      }
+    },
+    async hasten(isKept) {
       left = 0
       const hastened: string[] = []
       let cursor = '0'
       do {
-        const [next, keys] = await client.call('SCAN', cursor, 'COUNT', '1000') as [string, string[]]
+        const [next, keys] = (await client.call('SCAN', cursor, 'COUNT', '1000')) as [string, string[]]
         for (const key of keys) {
           if (isKept(key.slice(key.lastIndexOf(':') + 1)) || key.endsWith('{keys}')) left += 1
           else hastened.push(key)
@@ -80,21 +97,30 @@ export async function redisEngine (): Promise<Engine> {
       } while (cursor !== '0')
       // All fall due within a second, once all have their time.
       const due = Date.now() + 5000
-      await each(0, hastened.length, 1000, async (number) => await client.pexpireat(hastened[number] ?? '', due + number % 1000))
+      await each(
+        0,
+        hastened.length,
+        1000,
+        async (number) => await client.pexpireat(hastened[number] ?? '', due + (number % 1000))
+      )
       await wait(Math.max(0, due - Date.now()))
     },
-    async whenExpired () { while (await client.dbsize() > left) await wait(20) },
-    close: async () => { await server.stop() }
+    async whenExpired() {
+      while ((await client.dbsize()) > left) await wait(20)
+    },
+    close: async () => {
+      await server.stop()
+    }
   }
 }
 
 /** Without fsync: what an operation costs beside the disk's own time, which many that commit together share. */
-export async function postgresEngine (): Promise<Engine> {
+export async function postgresEngine(): Promise<Engine> {
   const server = await startPostgres()
   const database = await server.database()
   const setter = database.pool({ max: 1 })
-  await setter.query('ALTER SYSTEM SET shared_buffers = \'1GB\'')
-  await setter.query('ALTER SYSTEM SET max_wal_size = \'4GB\'')
+  await setter.query("ALTER SYSTEM SET shared_buffers = '1GB'")
+  await setter.query("ALTER SYSTEM SET max_wal_size = '4GB'")
   await setter.end()
   await server.restart()
   const pool = database.pool({ max: CONCURRENCY })
@@ -102,7 +128,12 @@ export async function postgresEngine (): Promise<Engine> {
   await state.prepare()
 
   /** The first is put in by the store, and is the pattern of all others. */
-  const load = async (table: string, from: number, to: number, rowOf: (number: number) => Record<string, unknown>): Promise<void> => {
+  const load = async (
+    table: string,
+    from: number,
+    to: number,
+    rowOf: (number: number) => Record<string, unknown>
+  ): Promise<void> => {
     for (let start = from; start < to; start += 5000) {
       const rows = Array.from({ length: Math.min(5000, to - start) }, (_, index) => rowOf(start + index))
       await pool.query(
@@ -116,7 +147,7 @@ export async function postgresEngine (): Promise<Engine> {
     state,
     concurrency: CONCURRENCY,
     perRound: 2000,
-    async loadFamilies (from, to) {
+    async loadFamilies(from, to) {
       for (let start = from; start < to; start += 5000) await state.tokens.createFamily(familyOf(start))
       await load('authority_families', from, to, (number) => {
         const { sid, userId, tokenDigest } = familyOf(number)
@@ -124,23 +155,36 @@ export async function postgresEngine (): Promise<Engine> {
       })
       await pool.query('VACUUM ANALYZE')
     },
-    async loadSessions (from, to) {
-      for (let start = from; start < to; start += 5000) await state.browserSessions.createSession(sessionOf(start), sessionDigest(start))
-      await load('authority_browser_sessions', from, to, (number) => ({ sid: sessionOf(number).sid, user_id: userId(Math.floor(number / 2)), digests: [sessionDigest(number)] }))
+    async loadSessions(from, to) {
+      for (let start = from; start < to; start += 5000)
+        await state.browserSessions.createSession(sessionOf(start), sessionDigest(start))
+      await load('authority_browser_sessions', from, to, (number) => ({
+        sid: sessionOf(number).sid,
+        user_id: userId(Math.floor(number / 2)),
+        digests: [sessionDigest(number)]
+      }))
       await pool.query('VACUUM ANALYZE')
       await pool.query('CHECKPOINT')
     },
-    async bytes () {
+    async bytes() {
       await pool.query('VACUUM')
-      const { rows } = await pool.query<{ bytes: string }>('SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = \'r\' AND relname ~ \'^authority_\'')
+      const { rows } = await pool.query<{ bytes: string }>(
+        "SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relname ~ '^authority_'"
+      )
       return Number(rows[0]?.bytes)
     },
-    async clear () { await pool.query('TRUNCATE authority_families, authority_browser_sessions, authority_one_time_tokens, authority_consents') },
-    async spent () {
-      const { rows } = await pool.query<{ bytes: string }>('SELECT pg_current_wal_insert_lsn() - \'0/0\' AS bytes')
+    async clear() {
+      await pool.query(
+        'TRUNCATE authority_families, authority_browser_sessions, authority_one_time_tokens, authority_consents'
+      )
+    },
+    async spent() {
+      const { rows } = await pool.query<{ bytes: string }>("SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes")
       const children = await childrenOf(server.pid)
       return { cpuNs: children.reduce((sum, pid) => sum + cpuOf(pid), 0), logBytes: Number(rows[0]?.bytes) }
     },
-    close: async () => { await server.stop() }
+    close: async () => {
+      await server.stop()
+    }
   }
 }

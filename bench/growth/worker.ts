@@ -1,4 +1,7 @@
-/** The process of one store. It does the jobs that the benchmark asks for by messages, each in an empty store, and ends with its parent. */
+/**
+ * The process of one store. It does the jobs that the benchmark asks for by messages, each in an empty store, and ends
+ * with its parent.
+ */
 import { setFlagsFromString } from 'node:v8'
 import { some } from '../quick.ts'
 import { sizeOfKinds } from './bytes.ts'
@@ -15,7 +18,13 @@ const ENGINES: Record<string, () => Promise<Engine>> = {
 }
 
 /** Microseconds an operation, and bytes. */
-export interface Round { wall: number, own: number, cpu: number, script: number, log: number }
+export interface Round {
+  wall: number
+  own: number
+  cpu: number
+  script: number
+  log: number
+}
 
 /** Calls in one batch: no more than there are records, so that none is met twice. */
 const BATCH = some(1000)
@@ -24,19 +33,21 @@ setFlagsFromString('--max-old-space-size=8192')
 const open = ENGINES[process.argv[2] ?? '']
 if (open === undefined) throw new Error(`no store is called ${process.argv[2]}`)
 let opened: Engine | undefined
-process.once('disconnect', () => { process.exit(1) })
+process.once('disconnect', () => {
+  process.exit(1)
+})
 
 /** What the parent asks for: a job of so many records, or a round of one operation of the job `grow`. */
-export type Asked = { job: 'grow' | 'bytes' | 'expire', count: number } | { operation: string } | 'stop'
+export type Asked = { job: 'grow' | 'bytes' | 'expire'; count: number } | { operation: string } | 'stop'
 
 /** With nothing in it: the one that is open, where it can be emptied. */
-async function emptyEngine (make: () => Promise<Engine>): Promise<Engine> {
+async function emptyEngine(make: () => Promise<Engine>): Promise<Engine> {
   if (opened?.clear === undefined) opened = await make()
   else await opened.clear()
   return opened
 }
 
-async function timeOf (calls: ReadonlyArray<() => unknown>, concurrency: number): Promise<number> {
+async function timeOf(calls: ReadonlyArray<() => unknown>, concurrency: number): Promise<number> {
   let next = 0
   const lane = async (): Promise<void> => {
     for (let call = calls[next++]; call !== undefined; call = calls[next++]) await call()
@@ -49,7 +60,10 @@ async function timeOf (calls: ReadonlyArray<() => unknown>, concurrency: number)
 let round: ((name: string) => Promise<Round>) | undefined
 
 /** Loads the store, answers with bytes a record, and then times what it is asked to. */
-async function grow (engine: Engine, size: number): Promise<{ perRecord: Record<string, number>, operations: string[] }> {
+async function grow(
+  engine: Engine,
+  size: number
+): Promise<{ perRecord: Record<string, number>; operations: string[] }> {
   const perRecord: Record<string, number> = {}
   const { attempts } = engine
   // What the first record brings with it (scripts, the first pages of a table) is no record's.
@@ -67,7 +81,12 @@ async function grow (engine: Engine, size: number): Promise<{ perRecord: Record<
   await engine.loadSessions(0, size)
   await weigh('session')
   if (attempts !== undefined) {
-    await each(0, size, engine.concurrency === 1 ? 1 : 200, async (number) => await attempts.reserve(`load:${number}`, limitsOf(number)))
+    await each(
+      0,
+      size,
+      engine.concurrency === 1 ? 1 : 200,
+      async (number) => await attempts.reserve(`load:${number}`, limitsOf(number))
+    )
     await weigh('three counters')
   }
   const { operationsOf } = await import('./operations.ts')
@@ -94,18 +113,27 @@ async function grow (engine: Engine, size: number): Promise<{ perRecord: Record<
       sum.scriptNs += (spent?.scriptNs ?? 0) - (spentBefore?.scriptNs ?? 0)
       sum.logBytes += (spent?.logBytes ?? 0) - (spentBefore?.logBytes ?? 0)
     }
-    return { wall: sum.wall * 1000 / total, own: sum.own / total, cpu: sum.cpuNs / 1000 / total, script: sum.scriptNs / 1000 / total, log: sum.logBytes / total }
+    return {
+      wall: (sum.wall * 1000) / total,
+      own: sum.own / total,
+      cpu: sum.cpuNs / 1000 / total,
+      script: sum.scriptNs / 1000 / total,
+      log: sum.logBytes / total
+    }
   }
   return { perRecord, operations: Object.keys(operations) }
 }
 
-async function answerTo (asked: Exclude<Asked, 'stop'>): Promise<unknown> {
+async function answerTo(asked: Exclude<Asked, 'stop'>): Promise<unknown> {
   if ('operation' in asked) return await round?.(asked.operation)
   const engine = await emptyEngine(open as () => Promise<Engine>)
   return await { grow, bytes: sizeOfKinds, expire }[asked.job](engine, asked.count)
 }
 
 process.on('message', (asked: Asked) => {
-  if (asked === 'stop') void (opened?.close() ?? Promise.resolve()).finally(() => { process.exit(0) })
+  if (asked === 'stop')
+    void (opened?.close() ?? Promise.resolve()).finally(() => {
+      process.exit(0)
+    })
   else void answerTo(asked).then((answer) => process.send?.(answer))
 })

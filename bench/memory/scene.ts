@@ -2,7 +2,12 @@
 export type Engine = 'none' | 'argon2' | '@node-rs/argon2'
 
 /** `env`: what the process is started with. `concurrency`: of `password`, its default being the number of cores. */
-export interface Setting { name: string, engine: Engine, env?: Record<string, string>, concurrency?: number }
+export interface Setting {
+  name: string
+  engine: Engine
+  env?: Record<string, string>
+  concurrency?: number
+}
 
 /** Nothing is set in these. */
 export const AS_THEY_COME: readonly Setting[] = [
@@ -19,10 +24,17 @@ const SET: ReadonlyArray<Omit<Setting, 'engine'>> = [
   { name: 'password.concurrency: 1', concurrency: 1 }
 ]
 
-export const SETTINGS: readonly Setting[] = AS_THEY_COME.flatMap((plain) => plain.engine === 'none' ? [plain] : [plain, ...SET.map((set) => ({ ...set, engine: plain.engine, name: `${plain.name}, ${set.name}` }))])
+export const SETTINGS: readonly Setting[] = AS_THEY_COME.flatMap((plain) =>
+  plain.engine === 'none'
+    ? [plain]
+    : [plain, ...SET.map((set) => ({ ...set, engine: plain.engine, name: `${plain.name}, ${set.name}` }))]
+)
 
 export const PASSWORD = 'correct horse battery'
 export const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 /** The arguments of the process. */
-export interface Start { setting: Setting, passwordHash: string }
+export interface Start {
+  setting: Setting
+  passwordHash: string
+}

@@ -9,11 +9,13 @@ const SAMPLE_EVERY_MS = 5
 /** About as long as a sign-in takes here with seven others. */
 const BARE_ANSWER_MS = 60
 
-async function app ({ setting: { engine, concurrency }, passwordHash }: Start): Promise<FastifyInstance> {
+async function app({ setting: { engine, concurrency }, passwordHash }: Start): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
   if (engine === 'none') {
     app.post('/auth/token', async () => {
-      await new Promise((resolve) => { setTimeout(resolve, BARE_ANSWER_MS) })
+      await new Promise((resolve) => {
+        setTimeout(resolve, BARE_ANSWER_MS)
+      })
       return { hello: 'world' }
     })
     return app
@@ -22,7 +24,12 @@ async function app ({ setting: { engine, concurrency }, passwordHash }: Start): 
   const { default: authPlugin, argon2Hasher, memoryUserStore, nodeRsHasher } = await import('fastify-authority')
   const users = memoryUserStore([{ id: 'u1', username: 'ann', passwordHash }])
   const hasher = engine === 'argon2' ? argon2Hasher() : nodeRsHasher()
-  await app.register(authPlugin, { issuer: 'http://localhost', users, rateLimit: false, password: { hasher, ...(concurrency === undefined ? {} : { concurrency }) } })
+  await app.register(authPlugin, {
+    issuer: 'http://localhost',
+    users,
+    rateLimit: false,
+    password: { hasher, ...(concurrency === undefined ? {} : { concurrency }) }
+  })
   return app
 }
 

@@ -4,4 +4,6 @@ import { HOSTS } from './hosts.ts'
 await HOSTS[process.argv[2] ?? '']?.({ routes: Number(process.argv[3]) })
 const { user, system } = process.cpuUsage()
 const started = { ms: performance.now(), cpuMs: (user + system) / 1000, rssMb: process.memoryUsage.rss() / 1e6 }
-process.send?.(started, () => { process.exit() })
+process.send?.(started, () => {
+  process.exit()
+})

@@ -7,7 +7,11 @@ import { BARE, HOSTS, routesOf, SAME_ROUTES } from './hosts.ts'
 const ROUNDS = 15
 const GOAL = '≤ 1.50'
 
-interface Started { ms: number, cpuMs: number, rssMb: number }
+interface Started {
+  ms: number
+  cpuMs: number
+  rssMb: number
+}
 
 /** From the start of the process to `ready()`, each in a process of its own. */
 export const start: Bench = async ({ quick }) => {
@@ -24,24 +28,41 @@ export const start: Bench = async ({ quick }) => {
     }
   }
   const of = (name: string, what: keyof Started): number[] => (found.get(name) ?? []).map((started) => started[what])
-  const ratio = (name: string, base: string | undefined, what: keyof Started): string => base === undefined ? '' : median(of(name, what).map((value, round) => value / (of(base, what)[round] ?? Number.NaN))).toFixed(2)
+  const ratio = (name: string, base: string | undefined, what: keyof Started): string =>
+    base === undefined
+      ? ''
+      : median(of(name, what).map((value, round) => value / (of(base, what)[round] ?? Number.NaN))).toFixed(2)
   return {
     title: 'from the start of a process to ready()',
     method: `${rounds} rounds, a new process each time; ratios inside a round, medians. CPU of all threads.`,
-    tables: [{
-      columns: ['', 'ms', `÷ ${BARE}`, '÷ same routes', 'CPU ms', `÷ ${BARE}`, '÷ same routes', 'goal', 'RSS MB'],
-      rows: names.map((name) => [
-        name.replace('as many routes', `${routes.get(name) ?? 0} routes, as many`), Math.round(median(of(name, 'ms'))), ratio(name, BARE, 'ms'), ratio(name, SAME_ROUTES[name], 'ms'),
-        Math.round(median(of(name, 'cpuMs'))), ratio(name, BARE, 'cpuMs'), ratio(name, SAME_ROUTES[name], 'cpuMs'),
-        name === 'fastify-authority' ? GOAL : '', Math.round(median(of(name, 'rssMb')))
-      ])
-    }]
+    tables: [
+      {
+        columns: ['', 'ms', `÷ ${BARE}`, '÷ same routes', 'CPU ms', `÷ ${BARE}`, '÷ same routes', 'goal', 'RSS MB'],
+        rows: names.map((name) => [
+          name.replace('as many routes', `${routes.get(name) ?? 0} routes, as many`),
+          Math.round(median(of(name, 'ms'))),
+          ratio(name, BARE, 'ms'),
+          ratio(name, SAME_ROUTES[name], 'ms'),
+          Math.round(median(of(name, 'cpuMs'))),
+          ratio(name, BARE, 'cpuMs'),
+          ratio(name, SAME_ROUTES[name], 'cpuMs'),
+          name === 'fastify-authority' ? GOAL : '',
+          Math.round(median(of(name, 'rssMb')))
+        ])
+      }
+    ]
   }
 }
 
-async function startOnce (name: string, routes: number): Promise<Started> {
-  const child = fork(fileURLToPath(new URL(`./child${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)), [name, String(routes)], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
-  const failed = once(child, 'exit').then(([code]) => { throw new Error(`${name} stopped with code ${String(code)}`) })
+async function startOnce(name: string, routes: number): Promise<Started> {
+  const child = fork(
+    fileURLToPath(new URL(`./child${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)),
+    [name, String(routes)],
+    { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] }
+  )
+  const failed = once(child, 'exit').then(([code]) => {
+    throw new Error(`${name} stopped with code ${String(code)}`)
+  })
   const [started] = await Promise.race([once(child, 'message') as Promise<[Started]>, failed])
   await failed.catch(() => {})
   return started

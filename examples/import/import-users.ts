@@ -1,4 +1,7 @@
-/** Puts the users of an export into a user store, row by row: docs/guides/importing-users.md#a-large-export says how it is used. */
+/**
+ * Puts the users of an export into a user store, row by row: docs/guides/importing-users.md#a-large-export says how it
+ * is used.
+ */
 import { UsernameTakenError, type User, type UserStore } from '../../lib/index.ts'
 
 /** A store of the host's that takes a user with the id and the hash that they have. */
@@ -19,7 +22,13 @@ export interface RefusedRow {
   source: string
 }
 
-export interface ImportReport { rows: number, imported: number, thereAlready: number, skipped: number, refused: Record<Refusal, number> }
+export interface ImportReport {
+  rows: number
+  imported: number
+  thereAlready: number
+  skipped: number
+  refused: Record<Refusal, number>
+}
 
 export interface ImportOptions {
   /** A user of a row; `null` for a row that has none, such as a heading. What it throws refuses the row. */
@@ -35,23 +44,35 @@ export interface ImportOptions {
 }
 
 /** The formats that the plugin verifies, by how they begin. */
-const HASHES = /^(?:\$argon2(?:id|i|d)\$|argon2\$|\$2[aby]\$\d\d\$|bcrypt(?:_sha256)?\$|\$wp\$2y\$|\$scrypt\$|scrypt[:$]|\$fbscrypt\$|\$pbkdf2(?:-sha(?:256|512))?\$|pbkdf2[_:]sha|\$[PH]\$|A[A-Za-f][A-Za-z0-9+/]{48})/
+const HASHES =
+  /^(?:\$argon2(?:id|i|d)\$|argon2\$|\$2[aby]\$\d\d\$|bcrypt(?:_sha256)?\$|\$wp\$2y\$|\$scrypt\$|scrypt[:$]|\$fbscrypt\$|\$pbkdf2(?:-sha(?:256|512))?\$|pbkdf2[_:]sha|\$[PH]\$|A[A-Za-f][A-Za-z0-9+/]{48})/
 
 /**
- * Every row ends as imported, as there already, as a row without a user, or at `onRefused`. It can run as often as you like: a user whose
- * id is in the store is left as they are. Where the store fails, it rejects; the next run goes on where this one ended.
+ * Every row ends as imported, as there already, as a row without a user, or at `onRefused`. It can run as often as you
+ * like: a user whose id is in the store is left as they are. Where the store fails, it rejects; the next run goes on
+ * where this one ended.
  */
-export async function importUsers (rows: AsyncIterable<string> | Iterable<string>, target: ImportTarget, { read, onRefused, onProgress, batchSize = 50, fromRow = 1 }: ImportOptions): Promise<ImportReport> {
-  const report: ImportReport = { rows: 0, imported: 0, thereAlready: 0, skipped: 0, refused: { invalid: 0, unknown_hash: 0, duplicate_id: 0, duplicate_username: 0 } }
-  let batch: Array<{ row: number, source: string }> = []
+export async function importUsers(
+  rows: AsyncIterable<string> | Iterable<string>,
+  target: ImportTarget,
+  { read, onRefused, onProgress, batchSize = 50, fromRow = 1 }: ImportOptions
+): Promise<ImportReport> {
+  const report: ImportReport = {
+    rows: 0,
+    imported: 0,
+    thereAlready: 0,
+    skipped: 0,
+    refused: { invalid: 0, unknown_hash: 0, duplicate_id: 0, duplicate_username: 0 }
+  }
+  let batch: Array<{ row: number; source: string }> = []
 
-  async function refuse (row: number, source: string, reason: Refusal, detail: string): Promise<void> {
+  async function refuse(row: number, source: string, reason: Refusal, detail: string): Promise<void> {
     report.refused[reason]++
     await onRefused({ row, reason, detail, source })
   }
 
-  async function write (row: number, source: string, user: User): Promise<void> {
-    if ((await target.findById(user.id) ?? null) !== null) {
+  async function write(row: number, source: string, user: User): Promise<void> {
+    if (((await target.findById(user.id)) ?? null) !== null) {
       report.thereAlready++
       return
     }
@@ -64,7 +85,7 @@ export async function importUsers (rows: AsyncIterable<string> | Iterable<string
     }
   }
 
-  async function flush (): Promise<void> {
+  async function flush(): Promise<void> {
     const last = batch.at(-1)?.row
     const ids = new Set<string>()
     const writes: Array<Promise<void>> = []
@@ -72,7 +93,8 @@ export async function importUsers (rows: AsyncIterable<string> | Iterable<string
       const user = userOf(source, read)
       if (user === null) report.skipped++
       else if (typeof user === 'string') await refuse(row, source, 'invalid', user)
-      else if (user.passwordHash !== null && !HASHES.test(user.passwordHash)) await refuse(row, source, 'unknown_hash', 'no format that can be verified')
+      else if (user.passwordHash !== null && !HASHES.test(user.passwordHash))
+        await refuse(row, source, 'unknown_hash', 'no format that can be verified')
       else if (ids.has(user.id)) await refuse(row, source, 'duplicate_id', `the id ${user.id} is in the export twice`)
       else {
         ids.add(user.id)
@@ -96,14 +118,15 @@ export async function importUsers (rows: AsyncIterable<string> | Iterable<string
 }
 
 /** The user with the name as the plugin looks for it; a sentence where the row has none that could sign in. */
-function userOf (source: string, read: ImportOptions['read']): User | string | null {
+function userOf(source: string, read: ImportOptions['read']): User | string | null {
   try {
     const user = read(source)
     if (user === null) return null
     if (typeof user.id !== 'string' || user.id === '') return 'it has no id'
     if (typeof user.username !== 'string') return 'it has no username'
     const username = user.username.trim().normalize('NFC').toLowerCase()
-    if (!/^[^\s,;"<>]{1,254}$/.test(username)) return 'its username is empty, too long, or has a character that no username has'
+    if (!/^[^\s,;"<>]{1,254}$/.test(username))
+      return 'its username is empty, too long, or has a character that no username has'
     if (user.passwordHash !== null && typeof user.passwordHash !== 'string') return 'its password hash is no text'
     return { ...user, username }
   } catch (error) {

@@ -3,7 +3,10 @@ import type Database from 'libsql'
 
 export type PeopleDatabase = InstanceType<typeof Database>
 
-/** What the application has had for years: numbers for ids, the login as it was typed, bcrypt in a column of 60 characters. */
+/**
+ * What the application has had for years: numbers for ids, the login as it was typed, bcrypt in a column of 60
+ * characters.
+ */
 export const EXISTING_TABLE = `
   CREATE TABLE crm_person (
     person_no INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -15,16 +18,20 @@ export const EXISTING_TABLE = `
   )`
 
 /**
- * The migration. `login_key` is the login in the form that the plugin asks for (NFC, lower case; for e-mail addresses of other
- * scripts see the guide on importing users), under a unique index: two people whose logins differ in case only make it fail, and
- * have to be told apart first. `pwd` is for new hashes, which are longer than `crypt_pw`; SQLite would not mind, others would.
+ * The migration. `login_key` is the login in the form that the plugin asks for (NFC, lower case; for e-mail addresses
+ * of other scripts see the guide on importing users), under a unique index: two people whose logins differ in case only
+ * make it fail, and have to be told apart first. `pwd` is for new hashes, which are longer than `crypt_pw`; SQLite
+ * would not mind, others would.
  */
-export function addColumns (db: PeopleDatabase): void {
+export function addColumns(db: PeopleDatabase): void {
   db.transaction(() => {
     db.exec('ALTER TABLE crm_person ADD COLUMN login_key TEXT')
     db.exec('ALTER TABLE crm_person ADD COLUMN pwd TEXT')
     const setKey = db.prepare('UPDATE crm_person SET login_key = ? WHERE person_no = ?')
-    const people = db.prepare('SELECT person_no, login FROM crm_person').all() as Array<{ person_no: number, login: string }>
+    const people = db.prepare('SELECT person_no, login FROM crm_person').all() as Array<{
+      person_no: number
+      login: string
+    }>
     for (const { person_no: no, login } of people) setKey.run(login.normalize('NFC').toLowerCase(), no)
     db.exec('CREATE UNIQUE INDEX crm_person_login_key ON crm_person (login_key)')
   })()

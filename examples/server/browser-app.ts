@@ -4,14 +4,24 @@ import { document } from './document.ts'
 import { html, type Html } from './html.ts'
 
 /** The page of the browser app. What its script needs to know is on it; the rest the script learns by discovery. */
-export async function browserApp (app: FastifyInstance, { issuer, client }: { issuer: string, client: Client }): Promise<void> {
-  const page = document({ title: 'Demo app – fastify-authority example', person: BAR, body: bodyOf(issuer, client), script: '/app.js' })
-  app.get('/app', async (_request, reply): Promise<FastifyReply> => reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache').send(page))
+export async function browserApp(
+  app: FastifyInstance,
+  { issuer, client }: { issuer: string; client: Client }
+): Promise<void> {
+  const page = document({
+    title: 'Demo app – fastify-authority example',
+    person: BAR,
+    body: bodyOf(issuer, client),
+    script: '/app.js'
+  })
+  app.get('/app', async (_request, reply): Promise<FastifyReply> =>
+    reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache').send(page)
+  )
 }
 
 const BAR = html`<nav aria-label="Demo app"><a class="spare" href="/">Start page</a><span id="person" class="person spare" hidden><span class="avatar" aria-hidden="true"></span></span><button type="button" id="sign-out" class="quiet small" hidden>Sign out</button></nav>`
 
-function bodyOf (issuer: string, { clientId, redirectUris: [redirectUri = ''] = [] }: Client): Html {
+function bodyOf(issuer: string, { clientId, redirectUris: [redirectUri = ''] = [] }: Client): Html {
   return html`<main class="app" data-issuer="${issuer}" data-client-id="${clientId}" data-redirect-uri="${redirectUri}">
 <noscript><p class="note">This app needs JavaScript. The <a href="/">start page</a> and the <a href="/third-party">third-party demo</a> don't.</p></noscript>
 <p id="status" role="status"></p>

@@ -8,8 +8,10 @@ export interface DemoClients {
   thirdParty: Client & { clientSecret: string }
 }
 
-/** The demo clients of a server at this origin. Their secret is made of the server's own, so that all instances know it. */
-export function demoClients (origin: string, secret: string): DemoClients {
+/**
+ * The demo clients of a server at this origin. Their secret is made of the server's own, so that all instances know it.
+ */
+export function demoClients(origin: string, secret: string): DemoClients {
   return {
     spa: {
       clientId: 'example-spa',

@@ -36,7 +36,10 @@ export interface Config {
   smtpUrl: string | undefined
   /** The sender of mails. */
   mailFrom: string
-  /** For how long after SIGTERM requests are still taken, while `/ready` says no: as long as the balancer needs to notice. */
+  /**
+   * For how long after SIGTERM requests are still taken, while `/ready` says no: as long as the balancer needs to
+   * notice.
+   */
   drainSeconds: number
   /** A level of pino. At `info` every request is two lines. */
   logLevel: string
@@ -49,27 +52,39 @@ const MAX_DRAIN_SECONDS = 300
 const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** @throws ConfigError */
-export function readConfig (env: NodeJS.ProcessEnv): Config {
+export function readConfig(env: NodeJS.ProcessEnv): Config {
   const port = portOf('PORT', set(env['PORT']) ?? '3000')
-  const otherPort = set(env['OTHER_PORT']) === undefined ? undefined : portOf('OTHER_PORT', set(env['OTHER_PORT']) ?? '')
+  const otherPort =
+    set(env['OTHER_PORT']) === undefined ? undefined : portOf('OTHER_PORT', set(env['OTHER_PORT']) ?? '')
   const dataDirectory = 'data'
   const secret = secretOf(env, dataDirectory)
   const issuer = set(env['ISSUER']) ?? `http://localhost:${port}`
-  if (!URL.canParse(issuer)) throw new ConfigError(`ISSUER is ${JSON.stringify(issuer)}; it takes an absolute URL, such as https://auth.example.com`)
+  if (!URL.canParse(issuer))
+    throw new ConfigError(
+      `ISSUER is ${JSON.stringify(issuer)}; it takes an absolute URL, such as https://auth.example.com`
+    )
   return {
     host: set(env['HOST']) ?? 'localhost',
     port,
     issuer,
     dataDirectory,
     secret,
-    bypass: env['RATE_LIMIT_BYPASS'] === undefined && env['NODE_ENV'] !== 'production' ? LOOPBACK : listOf(env['RATE_LIMIT_BYPASS']),
+    bypass:
+      env['RATE_LIMIT_BYPASS'] === undefined && env['NODE_ENV'] !== 'production'
+        ? LOOPBACK
+        : listOf(env['RATE_LIMIT_BYPASS']),
     allowInsecureIssuer: flagOf(env, 'ALLOW_INSECURE_ISSUER'),
     trustProxy: listOf(env['TRUST_PROXY']),
     clients: demoClients(new URL(issuer).origin, secret),
     moreClients: clientsIn(set(env['CLIENTS_FILE'])),
-    connections: [...connectionsIn(env), ...otherPort === undefined ? [] : [otherConnection(otherPort, { secret })]],
+    connections: [...connectionsIn(env), ...(otherPort === undefined ? [] : [otherConnection(otherPort, { secret })])],
     otherPort,
-    databaseUrl: serverUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/auth'),
+    databaseUrl: serverUrl(
+      env,
+      'DATABASE_URL',
+      ['postgres:', 'postgresql:'],
+      'postgres://user:password@localhost:5432/auth'
+    ),
     redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379'),
     smtpUrl: serverUrl(env, 'SMTP_URL', ['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com'),
     mailFrom: set(env['MAIL_FROM']) ?? `no-reply@${new URL(issuer).hostname}`,
@@ -78,69 +93,94 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
   }
 }
 
-function logLevelOf (given: string): string {
-  if (!LOG_LEVELS.includes(given)) throw new ConfigError(`LOG_LEVEL is ${JSON.stringify(given)}; it takes one of ${LOG_LEVELS.join(', ')}.`)
+function logLevelOf(given: string): string {
+  if (!LOG_LEVELS.includes(given))
+    throw new ConfigError(`LOG_LEVEL is ${JSON.stringify(given)}; it takes one of ${LOG_LEVELS.join(', ')}.`)
   return given
 }
 
 /** The address of a server. The message does not show it: it has a password in it. */
-function serverUrl (env: NodeJS.ProcessEnv, name: string, protocols: readonly string[], example: string): string | undefined {
+function serverUrl(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  protocols: readonly string[],
+  example: string
+): string | undefined {
   const given = set(env[name])
-  if (given !== undefined && !(URL.canParse(given) && protocols.includes(new URL(given).protocol))) throw new ConfigError(`${name} takes a URL such as ${example}`)
+  if (given !== undefined && !(URL.canParse(given) && protocols.includes(new URL(given).protocol)))
+    throw new ConfigError(`${name} takes a URL such as ${example}`)
   return given
 }
 
 /** A JSON array of clients, as the option `clients` takes them: the plugin checks each. */
-function clientsIn (file: string | undefined): Client[] {
+function clientsIn(file: string | undefined): Client[] {
   if (file === undefined) return []
   let clients: unknown
   try {
     clients = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new ConfigError(`CLIENTS_FILE is ${JSON.stringify(file)}, which can not be read as JSON: ${error instanceof Error ? error.message : 'unknown'}`)
+    throw new ConfigError(
+      `CLIENTS_FILE is ${JSON.stringify(file)}, which can not be read as JSON: ` +
+        `${error instanceof Error ? error.message : 'unknown'}`
+    )
   }
   if (!Array.isArray(clients)) throw new ConfigError('CLIENTS_FILE must hold a JSON array of clients.')
   return clients as Client[]
 }
 
-function set (value: string | undefined): string | undefined {
+function set(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === '' ? undefined : value.trim()
 }
 
-function listOf (value: string | undefined): string[] {
-  return (value ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== '')
+function listOf(value: string | undefined): string[] {
+  return (value ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
 }
 
-function portOf (name: string, value: string): number {
+function portOf(name: string, value: string): number {
   const port = Number(value)
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new ConfigError(`${name} is ${JSON.stringify(value)}; it takes a whole number from 1 to 65535.`)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new ConfigError(`${name} is ${JSON.stringify(value)}; it takes a whole number from 1 to 65535.`)
   return port
 }
 
-function flagOf (env: NodeJS.ProcessEnv, name: string): boolean {
+function flagOf(env: NodeJS.ProcessEnv, name: string): boolean {
   const value = set(env[name]) ?? 'false'
-  if (value !== 'true' && value !== 'false') throw new ConfigError(`${name} is ${JSON.stringify(value)}; it takes true or false.`)
+  if (value !== 'true' && value !== 'false')
+    throw new ConfigError(`${name} is ${JSON.stringify(value)}; it takes true or false.`)
   return value === 'true'
 }
 
-function secondsOf (value: string): number {
+function secondsOf(value: string): number {
   const seconds = Number(value)
-  if (!Number.isInteger(seconds) || seconds < 0 || seconds > MAX_DRAIN_SECONDS) throw new ConfigError(`DRAIN_SECONDS is ${JSON.stringify(value)}; it takes a whole number from 0 to ${MAX_DRAIN_SECONDS}.`)
+  if (!Number.isInteger(seconds) || seconds < 0 || seconds > MAX_DRAIN_SECONDS)
+    throw new ConfigError(
+      `DRAIN_SECONDS is ${JSON.stringify(value)}; it takes a whole number from 0 to ${MAX_DRAIN_SECONDS}.`
+    )
   return seconds
 }
 
-function secretOf (env: NodeJS.ProcessEnv, dataDirectory: string): string {
+function secretOf(env: NodeJS.ProcessEnv, dataDirectory: string): string {
   const given = set(env['AUTH_SECRET'])
   if (given !== undefined) {
-    if (Buffer.byteLength(given) < MIN_SECRET_BYTES) throw new ConfigError(`AUTH_SECRET is shorter than ${MIN_SECRET_BYTES} bytes. Make one with: openssl rand -base64 48`)
+    if (Buffer.byteLength(given) < MIN_SECRET_BYTES)
+      throw new ConfigError(
+        `AUTH_SECRET is shorter than ${MIN_SECRET_BYTES} bytes. Make one with: openssl rand -base64 48`
+      )
     return given
   }
-  if (env['NODE_ENV'] === 'production') throw new ConfigError('AUTH_SECRET is not set. It seals the signing keys in the database; in production it must come from the environment. Make one with: openssl rand -base64 48')
+  if (env['NODE_ENV'] === 'production')
+    throw new ConfigError(
+      'AUTH_SECRET is not set. It seals the signing keys in the database; in production it must ' +
+        'come from the environment. Make one with: openssl rand -base64 48'
+    )
   return generatedSecret(dataDirectory)
 }
 
 /** The secret of a development machine: made once, in a file that only its owner reads. */
-function generatedSecret (directory: string): string {
+function generatedSecret(directory: string): string {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const file = join(directory, 'secret')
   try {
@@ -157,6 +197,10 @@ function generatedSecret (directory: string): string {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
   const secret = readFileSync(file, 'utf8').trim()
-  if (Buffer.byteLength(secret) < MIN_SECRET_BYTES) throw new ConfigError(`${file} holds less than ${MIN_SECRET_BYTES} bytes. Restore it; or remove it, and then everybody has to sign in again.`)
+  if (Buffer.byteLength(secret) < MIN_SECRET_BYTES)
+    throw new ConfigError(
+      `${file} holds less than ${MIN_SECRET_BYTES} bytes. Restore it; or remove it, and then ` +
+        'everybody has to sign in again.'
+    )
   return secret
 }

@@ -6,7 +6,7 @@ import Database from 'libsql'
  * The one SQLite file, for users and state alike. WAL lets readers go on while one writes; with `synchronous = FULL` a
  * transaction that was answered is on the disk, so neither `kill -9` nor a power cut takes it back.
  */
-export function openDatabase (directory: string): Database.Database {
+export function openDatabase(directory: string): Database.Database {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const db = new Database(join(directory, 'authority.sqlite'))
   db.exec('PRAGMA busy_timeout = 5000')
@@ -15,8 +15,11 @@ export function openDatabase (directory: string): Database.Database {
   return db
 }
 
-/** Servers that start at once on a new file all change its mode, and for that SQLite does not keep `busy_timeout`: one is told to come again. */
-function useWal (db: Database.Database): void {
+/**
+ * Servers that start at once on a new file all change its mode, and for that SQLite does not keep `busy_timeout`: one
+ * is told to come again.
+ */
+function useWal(db: Database.Database): void {
   const end = Date.now() + 5000
   for (;;) {
     try {

@@ -17,8 +17,11 @@ const MARK = html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><rect
 const PARCEL = html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="16"/><path d="M16 7l8 4.2v9.6L16 25l-8-4.2v-9.6zm0 2.6l-4.9 2.5L16 14.7l4.9-2.6z"/></svg>`
 
 /** A whole document. */
-export function document ({ title, body, script, person, site = 'host' }: Page): string {
-  const name = site === 'host' ? html`<a class="brand" href="/">${MARK}<span>fastify-authority</span></a>` : html`<a class="brand" href="/third-party">${PARCEL}<span>Third-party demo</span></a>`
+export function document({ title, body, script, person, site = 'host' }: Page): string {
+  const name =
+    site === 'host'
+      ? html`<a class="brand" href="/">${MARK}<span>fastify-authority</span></a>`
+      : html`<a class="brand" href="/third-party">${PARCEL}<span>Third-party demo</span></a>`
   return html`<!doctype html>
 <html lang="en" class="${site}">
 <head>

@@ -10,7 +10,9 @@ try {
   const app = await buildApp(config)
   if (config.otherPort !== undefined) {
     const other = await otherInstance(config.otherPort, config)
-    app.addHook('onClose', async () => { await other.close() })
+    app.addHook('onClose', async () => {
+      await other.close()
+    })
     await other.listen({ host: '127.0.0.1', port: config.otherPort })
   }
 
@@ -22,12 +24,19 @@ try {
     const drainMs = config.drainSeconds * 1000
     app.log.info({ signal, drainSeconds: config.drainSeconds }, 'stopping')
     app.leave()
-    setTimeout(() => { process.exit(1) }, drainMs + STOP_WITHIN_MS).unref()
     setTimeout(() => {
-      app.close().then(() => { process.exit(0) }, (error: unknown) => {
-        app.log.error({ err: error }, 'could not stop cleanly')
-        process.exit(1)
-      })
+      process.exit(1)
+    }, drainMs + STOP_WITHIN_MS).unref()
+    setTimeout(() => {
+      app.close().then(
+        () => {
+          process.exit(0)
+        },
+        (error: unknown) => {
+          app.log.error({ err: error }, 'could not stop cleanly')
+          process.exit(1)
+        }
+      )
     }, drainMs)
   }
   process.on('SIGTERM', stop)
@@ -37,14 +46,20 @@ try {
   console.log(instructions(config, `http://localhost:${config.port}`))
 } catch (error) {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const mendable = error instanceof ConfigError || (error instanceof Error && ['FST_AUTHORITY_INVALID_OPTIONS', 'FST_AUTHORITY_FOREIGN_STATE', 'EADDRINUSE'].includes(code))
+  const mendable =
+    error instanceof ConfigError ||
+    (error instanceof Error &&
+      ['FST_AUTHORITY_INVALID_OPTIONS', 'FST_AUTHORITY_FOREIGN_STATE', 'EADDRINUSE'].includes(code))
   // Another PORT is another issuer, unless ISSUER is set.
-  const hint = code === 'FST_AUTHORITY_FOREIGN_STATE' ? ' Here: start with the PORT and ISSUER of before, or begin anew without the folder data.' : ''
+  const hint =
+    code === 'FST_AUTHORITY_FOREIGN_STATE'
+      ? ' Here: start with the PORT and ISSUER of before, or begin anew without the folder data.'
+      : ''
   console.error(mendable ? `The server can't start: ${error.message}${hint}` : error)
   process.exit(1)
 }
 
-function instructions ({ bypass, issuer, otherPort, smtpUrl }: Config, local: string): string {
+function instructions({ bypass, issuer, otherPort, smtpUrl }: Config, local: string): string {
   return `
 Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two demo clients. Or try:
 
@@ -55,6 +70,6 @@ Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two d
   curl -s ${local}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"
   curl -s ${local}/auth/password-reset -H 'content-type: application/json' -d '{"username":"ann@example.com"}'
 
-${otherPort === undefined ? 'OTHER_PORT=3001 starts a second instance beside it, to sign in with at this one.' : `The sign-in page has "the other instance", on http://127.0.0.1:${otherPort}: sign up there with any address.`} ${smtpUrl === undefined ? 'Messages are written to this log: open the link in them.' : 'Messages are sent by SMTP_URL.'} ${bypass.includes('127.0.0.0/8') ? 'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); those per account hold. ' : ''}Stop with Ctrl-C.
+${otherPort === undefined ? 'OTHER_PORT=3001 starts a second instance beside it, to sign in with at this one.' : `The sign-in page has "the other instance", on http://127.0.0.1:${otherPort}: sign up ` + 'there with any address.'} ${smtpUrl === undefined ? 'Messages are written to this log: open the link in them.' : 'Messages are sent by SMTP_URL.'} ${bypass.includes('127.0.0.0/8') ? 'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); ' + 'those per account hold. ' : ''}Stop with Ctrl-C.
 `
 }

@@ -9,26 +9,37 @@ const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' }
 const TITLE = 'fastify-authority example'
 
 /** `sendMessage`: by the SMTP server of `SMTP_URL`, or else into the log. */
-export async function messageSender ({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'mailFrom'>, log: () => FastifyBaseLogger): Promise<SendMessage> {
+export async function messageSender(
+  { smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'mailFrom'>,
+  log: () => FastifyBaseLogger
+): Promise<SendMessage> {
   return smtpUrl === undefined ? logMessages(log) : await smtpMessages(smtpUrl, mailFrom, log)
 }
 
 /** What is thrown here the plugin tries again: after 1, 10 and 60 seconds. */
-async function smtpMessages (url: string, from: string, log: () => FastifyBaseLogger): Promise<SendMessage> {
+async function smtpMessages(url: string, from: string, log: () => FastifyBaseLogger): Promise<SendMessage> {
   const { createTransport } = await import('nodemailer')
   const transport = createTransport({ url, ...TIMEOUTS })
   return async (message) => {
-    const { kind, user: { id, email } } = message
+    const {
+      kind,
+      user: { id, email }
+    } = message
     if (email === undefined) {
       log().warn({ kind, userId: id }, 'a message was not sent: its user has no e-mail address')
       return
     }
     try {
       // An address in an object is one address, whatever is in it; in a string a comma would begin another.
-      await transport.sendMail({ from, to: { name: '', address: email }, ...renderMessage(message, { title: TITLE }), headers: AUTOMATIC })
+      await transport.sendMail({
+        from,
+        to: { name: '', address: email },
+        ...renderMessage(message, { title: TITLE }),
+        headers: AUTOMATIC
+      })
     } catch (error) {
       // No more than its codes: a server that refuses a mail may quote it, with its link.
-      const { code, responseCode } = error as { code?: unknown, responseCode?: unknown }
+      const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
       log().warn({ kind, userId: id, code, responseCode }, 'a message could not be sent by SMTP_URL')
       throw error
     }
@@ -36,12 +47,15 @@ async function smtpMessages (url: string, from: string, log: () => FastifyBaseLo
 }
 
 /**
- * For a demo: the message, with its link and token, goes to the log. Do NOT do this in production: whoever reads the log could set
- * everybody's password. Set SMTP_URL there.
+ * For a demo: the message, with its link and token, goes to the log. Do NOT do this in production: whoever reads the
+ * log could set everybody's password. Set SMTP_URL there.
  */
-function logMessages (log: () => FastifyBaseLogger): (message: Message) => void {
+function logMessages(log: () => FastifyBaseLogger): (message: Message) => void {
   return ({ kind, user, url, token, locale }) => {
     const carried = url === undefined ? {} : { link: url, token }
-    log().info({ message: { kind, to: user.email ?? user.username, locale, ...carried } }, 'DEMO: a message is logged, with its token, in place of being sent')
+    log().info(
+      { message: { kind, to: user.email ?? user.username, locale, ...carried } },
+      'DEMO: a message is logged, with its token, in place of being sent'
+    )
   }
 }

@@ -16,16 +16,20 @@ export interface Facts {
 }
 
 /** A page of the host's own that knows who is signed in in this browser. It needs no JavaScript. */
-export async function startPage (app: FastifyInstance, { users, facts, docs, demos }: { users: UserStore, facts: Facts, docs: readonly Doc[], demos: boolean }): Promise<void> {
+export async function startPage(
+  app: FastifyInstance,
+  { users, facts, docs, demos }: { users: UserStore; facts: Facts; docs: readonly Doc[]; demos: boolean }
+): Promise<void> {
   app.get('/', { onRequest: [app.authority.readSession] }, async (request, reply): Promise<FastifyReply> => {
     const session = request.authSession
     const user = session === null ? null : await users.findById(session.sub)
     // Who is signed in is for this browser alone.
     reply.header('cache-control', 'no-store')
-    return reply.type('text/html; charset=utf-8').send(document({
-      title: 'fastify-authority example',
-      person: user === null ? WAYS_IN : wayOut(user),
-      body: html`<main class="start">
+    return reply.type('text/html; charset=utf-8').send(
+      document({
+        title: 'fastify-authority example',
+        person: user === null ? WAYS_IN : wayOut(user),
+        body: html`<main class="start">
 <div class="front">
 ${user === null ? nobody(facts) : somebody(user, { since: session?.authenticatedAt, demos })}
 ${LEAST}
@@ -37,17 +41,18 @@ ${byHand(facts)}
 </div>
 ${docs.length === 0 ? '' : reading(docs)}
 </main>`
-    }))
+      })
+    )
   })
 }
 
 const WAYS_IN = html`<nav aria-label="Sign in or up"><a href="/auth/login?return_to=/">Sign in</a><a class="button small" href="/auth/signup?return_to=/">Sign up</a></nav>`
 
-function wayOut ({ username }: User): Html {
+function wayOut({ username }: User): Html {
   return html`<nav aria-label="Your account"><a class="person" href="/auth/account" aria-label="Your account, ${username}"><span class="avatar" aria-hidden="true">${username.slice(0, 1).toUpperCase()}</span></a><a href="/auth/logout">Sign out</a></nav>`
 }
 
-function nobody ({ messages }: Facts): Html {
+function nobody({ messages }: Facts): Html {
   return html`<section class="hero">
 <p class="state"><span class="dot"></span><span>Running. Nobody is signed in in this browser.</span></p>
 <h1>Your auth server is up</h1>
@@ -57,7 +62,7 @@ function nobody ({ messages }: Facts): Html {
 </section>`
 }
 
-function somebody ({ username }: User, { since, demos }: { since: Date | undefined, demos: boolean }): Html {
+function somebody({ username }: User, { since, demos }: { since: Date | undefined; demos: boolean }): Html {
   return html`<section class="hero">
 <p class="state"><span class="dot"></span><span>Running. This page reads the browser session, by <code>app.authority.readSession</code>.</span></p>
 <h1>Hello again</h1>
@@ -91,7 +96,7 @@ const DEMOS = html`<section aria-labelledby="demos">
 </ul>
 </section>`
 
-function running ({ issuer, storage, messages, limits }: Facts): Html {
+function running({ issuer, storage, messages, limits }: Facts): Html {
   return html`<section class="card" aria-labelledby="running">
 <h2 id="running">What is running</h2>
 <dl class="facts">
@@ -104,7 +109,7 @@ function running ({ issuer, storage, messages, limits }: Facts): Html {
 </section>`
 }
 
-function byHand ({ issuer }: Facts): Html {
+function byHand({ issuer }: Facts): Html {
   return html`<section class="card" aria-labelledby="by-hand">
 <h2 id="by-hand">By hand</h2>
 <p class="fine">An account and its tokens, without a browser.</p>
@@ -122,7 +127,7 @@ curl -s ${issuer}/me \\
 </section>`
 }
 
-function reading (docs: readonly Doc[]): Html {
+function reading(docs: readonly Doc[]): Html {
   return html`<section aria-labelledby="docs">
 <h2 id="docs">Read on</h2>
 <p class="fine">As plain text, from the folder <code>docs</code> of this copy.</p>

@@ -1,6 +1,15 @@
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { postgresState, postgresUserStore, type RedisClient, redisState, sqliteState, sqliteUserStore, type State, type UserStore } from 'fastify-authority'
+import {
+  postgresState,
+  postgresUserStore,
+  type RedisClient,
+  redisState,
+  sqliteState,
+  sqliteUserStore,
+  type State,
+  type UserStore
+} from 'fastify-authority'
 import type { Config } from './config.ts'
 import { openDatabase } from './database.ts'
 
@@ -15,35 +24,64 @@ export interface Stores {
 type Onlooker = (error: Error, server: string) => void
 
 /**
- * Where users and state are kept: in a SQLite file; with `DATABASE_URL` in PostgreSQL; and with `REDIS_URL` the counters, and the
- * state too where there is no PostgreSQL, in Redis.
+ * Where users and state are kept: in a SQLite file; with `DATABASE_URL` in PostgreSQL; and with `REDIS_URL` the
+ * counters, and the state too where there is no PostgreSQL, in Redis.
  */
-export function openStores ({ databaseUrl, redisUrl, dataDirectory }: Pick<Config, 'databaseUrl' | 'redisUrl' | 'dataDirectory'>, onError: Onlooker): Stores {
+export function openStores(
+  { databaseUrl, redisUrl, dataDirectory }: Pick<Config, 'databaseUrl' | 'redisUrl' | 'dataDirectory'>,
+  onError: Onlooker
+): Stores {
   const redis = redisUrl === undefined ? undefined : connectRedis(redisUrl, onError)
   const shared = redis === undefined ? {} : { redis }
   if (databaseUrl !== undefined) {
     const pool = connectPostgres(databaseUrl, onError)
-    return { users: postgresUserStore(pool), state: postgresState(pool), ...shared, async close () { redis?.disconnect(); await pool.end() } }
+    return {
+      users: postgresUserStore(pool),
+      state: postgresState(pool),
+      ...shared,
+      async close() {
+        redis?.disconnect()
+        await pool.end()
+      }
+    }
   }
   const db = openDatabase(dataDirectory)
   return {
     users: sqliteUserStore(db),
     state: redis === undefined ? sqliteState(db) : redisState(redis),
     ...shared,
-    async close () { redis?.disconnect(); db.close() }
+    async close() {
+      redis?.disconnect()
+      db.close()
+    }
   }
 }
 
 /** A client without an `error` listener ends the process with the first connection that breaks. */
-function connectRedis (url: string, onError: Onlooker): Redis {
-  // A network that drops packets in silence is noticed after 10 s without an answer; and a server that comes back is found soon.
-  const redis = new Redis(url, { socketTimeout: 10_000, connectTimeout: 2000, retryStrategy: (times) => Math.min(times * 100, 1000) })
-  redis.on('error', (error: Error) => { onError(error, 'Redis') })
+function connectRedis(url: string, onError: Onlooker): Redis {
+  // A network that drops packets in silence is noticed after 10 s without an answer; and a server that comes back is
+  // found soon.
+  const redis = new Redis(url, {
+    socketTimeout: 10_000,
+    connectTimeout: 2000,
+    retryStrategy: (times) => Math.min(times * 100, 1000)
+  })
+  redis.on('error', (error: Error) => {
+    onError(error, 'Redis')
+  })
   return redis
 }
 
-function connectPostgres (url: string, onError: Onlooker): Pool {
-  const pool = new Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 1500, query_timeout: 5000, keepAlive: true })
-  pool.on('error', (error: Error) => { onError(error, 'PostgreSQL') })
+function connectPostgres(url: string, onError: Onlooker): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 1500,
+    query_timeout: 5000,
+    keepAlive: true
+  })
+  pool.on('error', (error: Error) => {
+    onError(error, 'PostgreSQL')
+  })
   return pool
 }

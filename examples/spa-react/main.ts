@@ -1,4 +1,7 @@
-/** The server of the React example: it signs people in, answers `/api/me`, and serves the app, bundled once at the start. */
+/**
+ * The server of the React example: it signs people in, answers `/api/me`, and serves the app, bundled once at the
+ * start.
+ */
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import Fastify from 'fastify'
@@ -12,7 +15,14 @@ const app = Fastify({ logger: true })
 await app.register(authPlugin, {
   issuer,
   users,
-  clients: [{ clientId: 'spa-react', name: 'React example', redirectUris: [`${issuer}/me`], postLogoutRedirectUris: [`${issuer}/`] }]
+  clients: [
+    {
+      clientId: 'spa-react',
+      name: 'React example',
+      redirectUris: [`${issuer}/me`],
+      postLogoutRedirectUris: [`${issuer}/`]
+    }
+  ]
 })
 
 app.get('/api/me', { onRequest: [app.authenticate, app.requireScope('profile')] }, async (request) => {
@@ -20,7 +30,9 @@ app.get('/api/me', { onRequest: [app.authenticate, app.requireScope('profile')] 
   return { username: user?.username ?? null, scope: request.auth?.scope }
 })
 
-const { outputFiles: [bundle] } = await build({
+const {
+  outputFiles: [bundle]
+} = await build({
   entryPoints: [fileURLToPath(new URL('./src/app.tsx', import.meta.url))],
   bundle: true,
   minify: true,
@@ -29,8 +41,21 @@ const { outputFiles: [bundle] } = await build({
   write: false,
   define: { 'process.env.NODE_ENV': '"production"' }
 })
-const page = '<!doctype html><html lang="en"><meta charset="utf-8"><title>React example</title><link rel="icon" href="data:,"><div id="root"></div><script type="module" src="/app.js"></script></html>'
-for (const path of ['/', '/me']) app.get(path, async (_request, reply) => reply.type('text/html; charset=utf-8').header('content-security-policy', "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'").send(page))
+const page =
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>React example</title><link ' +
+  'rel="icon" href="data:,"><div id="root"></div><script type="module" ' +
+  'src="/app.js"></script></html>'
+for (const path of ['/', '/me'])
+  app.get(path, async (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header(
+        'content-security-policy',
+        "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; base-uri " +
+          "'none'; frame-ancestors 'none'"
+      )
+      .send(page)
+  )
 app.get('/app.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(bundle?.text))
 
 await app.listen({ port })

@@ -21,32 +21,48 @@ interface PasswordSignIn {
 const STAND_IN = 'a password that does not fit'
 
 /**
- * The user whom this name and password prove. Whatever is wrong (unknown name, wrong password, disabled account, no password, a
- * password that nobody can have), the error is the same and comes after the same one run of the hash; so does that of a right password
- * for an unverified e-mail, which alone says what is wrong.
- * Tokens may be committed upon it, but handed out only once `confirmAuthentic` says so.
+ * The user whom this name and password prove. Whatever is wrong (unknown name, wrong password, disabled account, no
+ * password, a password that nobody can have), the error is the same and comes after the same one run of the hash; so
+ * does that of a right password for an unverified e-mail, which alone says what is wrong. Tokens may be committed upon
+ * it, but handed out only once `confirmAuthentic` says so.
  *
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
  */
-export async function authenticatePassword (signIn: PasswordSignIn, deps: AccountsDeps): Promise<User> {
+export async function authenticatePassword(signIn: PasswordSignIn, deps: AccountsDeps): Promise<User> {
   const { user } = await proveByPassword(signIn, { ...deps, factors: null })
   return user
 }
 
 /**
- * The same, with what the user has beside the password. It is looked up while the hash runs, whoever the user is, so that neither the time nor
- * an outage of the store tells who has what.
+ * The same, with what the user has beside the password. It is looked up while the hash runs, whoever the user is, so
+ * that neither the time nor an outage of the store tells who has what.
  */
-export async function proveByPassword ({ username, password, clientId, origin, known = null }: PasswordSignIn, deps: AccountsDeps): Promise<{ user: User, factors: UserFactors | null }> {
+export async function proveByPassword(
+  { username, password, clientId, origin, known = null }: PasswordSignIn,
+  deps: AccountsDeps
+): Promise<{ user: User; factors: UserFactors | null }> {
   const name = normalizeUsername(username)
-  const user = name === null ? null : known ?? await deps.users.findByUsername(name)
-  const [verdict, factors] = await Promise.all([verifyOnce(user, password, deps), deps.factors?.store.findFactors(user?.id ?? deps.random.id()) ?? null])
+  const user = name === null ? null : (known ?? (await deps.users.findByUsername(name)))
+  const [verdict, factors] = await Promise.all([
+    verifyOnce(user, password, deps),
+    deps.factors?.store.findFactors(user?.id ?? deps.random.id()) ?? null
+  ])
   const reason = failureOf(user, verdict, deps)
   if (user === null || reason !== null) {
     // Of an unknown user no name is told: people type their password into the wrong field.
-    deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', sid: null, clientId, ...(user === null ? {} : { userId: user.id, username: user.username }) }, origin)
+    deps.events.emit(
+      'login_failed',
+      {
+        reason: reason ?? 'unknown_user',
+        sid: null,
+        clientId,
+        ...(user === null ? {} : { userId: user.id, username: user.username })
+      },
+      origin
+    )
     // Only whoever knows the password hears of it.
-    if (reason === 'email_not_verified') throw new OAuthError('invalid_grant', 'The e-mail address is not confirmed yet.', { reason })
+    if (reason === 'email_not_verified')
+      throw new OAuthError('invalid_grant', 'The e-mail address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
   replaceOldHash(user, password, deps)
@@ -54,21 +70,30 @@ export async function proveByPassword ({ username, password, clientId, origin, k
 }
 
 /**
- * The user as they are now, if their sign-in still holds; to be asked after its session or tokens were committed. `null` (and `login_failed`) means
- * that they must be revoked and not handed out, and so does a rejection.
+ * The user as they are now, if their sign-in still holds; to be asked after its session or tokens were committed.
+ * `null` (and `login_failed`) means that they must be revoked and not handed out, and so does a rejection.
  *
- * A password change writes the new hash first and then revokes the user's families. A login whose family is committed before
- * that revocation loses it there. One whose family is committed later must have the hash written before it looks here, sees
- * another one than it verified, and fails. So no order of the two leaves a family that the old password opened. The same
- * holds for an account that is disabled and then revoked. A hash that is new only because a parallel login replaced an old
- * format still matches the password, which is why a changed hash alone is no failure.
+ * A password change writes the new hash first and then revokes the user's families. A login whose family is committed
+ * before that revocation loses it there. One whose family is committed later must have the hash written before it looks
+ * here, sees another one than it verified, and fails. So no order of the two leaves a family that the old password
+ * opened. The same holds for an account that is disabled and then revoked. A hash that is new only because a parallel
+ * login replaced an old format still matches the password, which is why a changed hash alone is no failure.
  */
-export async function confirmAuthentic (user: User, password: string, deps: AccountsDeps, { clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'>): Promise<User | null> {
+export async function confirmAuthentic(
+  user: User,
+  password: string,
+  deps: AccountsDeps,
+  { clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'>
+): Promise<User | null> {
   const now = await deps.users.findById(user.id)
   const unchanged = now !== null && (now.passwordHash ?? null) === user.passwordHash
   const verdict = unchanged ? 'match' : await verifyOnce(now, password, deps)
   if (now === null || failureOf(now, verdict, deps) !== null) {
-    deps.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)
+    deps.events.emit(
+      'login_failed',
+      { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
+      origin
+    )
     return null
   }
   return now
@@ -77,14 +102,22 @@ export async function confirmAuthentic (user: User, password: string, deps: Acco
 type Verdict = 'match' | 'no_match' | 'unusable'
 
 /** One run of the hash whoever the user is: a decoy where there is nothing to verify, or nothing fit to be verified. */
-export async function verifyOnce (user: User | null, password: string, { hashing, policy }: Pick<AccountsDeps, 'hashing' | 'policy'>): Promise<Verdict> {
+export async function verifyOnce(
+  user: User | null,
+  password: string,
+  { hashing, policy }: Pick<AccountsDeps, 'hashing' | 'policy'>
+): Promise<Verdict> {
   if (policy.fits(password)) return await hashing.verify(user?.passwordHash ?? null, password)
   await hashing.verify(null, STAND_IN)
   return 'no_match'
 }
 
 /** Why this user can't sign in with a password of this verdict, for the log; `null`: they can. */
-export function failureOf (user: User | null, verdict: Verdict, { verifyEmail, enforcedDomains }: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): LoginFailure | null {
+export function failureOf(
+  user: User | null,
+  verdict: Verdict,
+  { verifyEmail, enforcedDomains }: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>
+): LoginFailure | null {
   if (user === null) return 'unknown_user'
   if (user.disabled) return 'disabled'
   if (isEnforced(user, enforcedDomains)) return 'connection_only'
@@ -97,25 +130,36 @@ export function failureOf (user: User | null, verdict: Verdict, { verifyEmail, e
 const rehashOf = (userId: string): string => `rehash ${userId}`
 
 /**
- * The user with the hash that is there once a sign-in of theirs has replaced an old one, for what is bound to it. Waits where that is
- * under way.
+ * The user with the hash that is there once a sign-in of theirs has replaced an old one, for what is bound to it. Waits
+ * where that is under way.
  */
-export async function onceRehashed (user: User | null, { users, hashing, background }: Pick<AccountsDeps, 'users' | 'hashing' | 'background'>): Promise<User | null> {
+export async function onceRehashed(
+  user: User | null,
+  { users, hashing, background }: Pick<AccountsDeps, 'users' | 'hashing' | 'background'>
+): Promise<User | null> {
   const { passwordHash = null } = user ?? {}
-  if (user === null || passwordHash === null || users.setPasswordHash === undefined || !hashing.needsRehash(passwordHash)) return user
+  if (
+    user === null ||
+    passwordHash === null ||
+    users.setPasswordHash === undefined ||
+    !hashing.needsRehash(passwordHash)
+  )
+    return user
   await background.done(rehashOf(user.id))
   return await users.findById(user.id)
 }
 
 /**
- * Brings a hash of another format, cost or pepper up to date, off the reply's path: a login must not take longer because its
- * hash is old. Compare-and-set, or a login that began before a password change would put the old password back.
+ * Brings a hash of another format, cost or pepper up to date, off the reply's path: a login must not take longer
+ * because its hash is old. Compare-and-set, or a login that began before a password change would put the old password
+ * back.
  */
-function replaceOldHash (user: User, password: string, deps: AccountsDeps): void {
+function replaceOldHash(user: User, password: string, deps: AccountsDeps): void {
   const { users, hashing } = deps
   const { id, passwordHash } = user
   if (passwordHash === null || users.setPasswordHash === undefined || !hashing.needsRehash(passwordHash)) return
-  // WordPress leaves white space at the ends out, so what was typed may not be what the person takes for their password.
+  // WordPress leaves white space at the ends out, so what was typed may not be what the person takes for their
+  // password.
   if (passwordHash.startsWith('$wp') && password !== password.trim()) return
   deps.background.run(rehashOf(id), 'a password hash could not be replaced', async () => {
     try {

@@ -4,9 +4,10 @@ import type { Clock } from '../ports/clock.ts'
 /** Work that no reply waits for. */
 export interface Background {
   /**
-   * Begins `work` in a later turn of the event loop; its failure goes to `onError`. Work with one `key` runs one at a time: while
-   * it does, another is dropped, for it would do the same. Returns at once and never throws. With `retries`, for what must not be left undone,
-   * work that failed is tried again after 1, 10 and 60 seconds, and `onError` hears of it when it is given up.
+   * Begins `work` in a later turn of the event loop; its failure goes to `onError`. Work with one `key` runs one at a
+   * time: while it does, another is dropped, for it would do the same. Returns at once and never throws. With
+   * `retries`, for what must not be left undone, work that failed is tried again after 1, 10 and 60 seconds, and
+   * `onError` hears of it when it is given up.
    */
   run(key: string, what: string, work: () => Promise<void>, options?: { retries: boolean }): void
   /** Resolves when no work with this key waits or runs: at once where none does. */
@@ -17,13 +18,26 @@ export interface Background {
   close(): Promise<void>
 }
 
-interface Work { key: string, what: string, work(): Promise<void> }
+interface Work {
+  key: string
+  what: string
+  work(): Promise<void>
+}
 
-/** At most this many works run at once. None waits for its turn, and what comes on top is dropped: a flood must not become a queue. */
+/**
+ * At most this many works run at once. None waits for its turn, and what comes on top is dropped: a flood must not
+ * become a queue.
+ */
 const MAX_WORKS = 256
 const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
 
-export function createBackground ({ clock, onError }: { clock: Clock, onError(error: unknown, what: string): void }): Background {
+export function createBackground({
+  clock,
+  onError
+}: {
+  clock: Clock
+  onError(error: unknown, what: string): void
+}): Background {
   /** Of each key, who waits for the end of its work. */
   const keys = new Map<string, Array<() => void>>()
   const ended = ({ key }: Work): void => {
@@ -31,34 +45,44 @@ export function createBackground ({ clock, onError }: { clock: Clock, onError(er
     keys.delete(key)
     for (const resolve of waiting) resolve()
   }
-  const queueOf = (tasks: string, retryDelaysMs: readonly number[]): BoundedQueue<Work> => boundedQueue<Work>({
-    tasks,
-    capacity: MAX_WORKS,
-    maxInFlight: MAX_WORKS,
-    retryDelaysMs,
-    clock,
-    attempt: async ({ work }) => { await work() },
-    onDone: ended,
-    onGivenUp (work, error, attempts) {
-      // What was dropped never had the key.
-      if (attempts > 0) ended(work)
-      onError(error, work.what)
-    },
-    onError
-  })
+  const queueOf = (tasks: string, retryDelaysMs: readonly number[]): BoundedQueue<Work> =>
+    boundedQueue<Work>({
+      tasks,
+      capacity: MAX_WORKS,
+      maxInFlight: MAX_WORKS,
+      retryDelaysMs,
+      clock,
+      attempt: async ({ work }) => {
+        await work()
+      },
+      onDone: ended,
+      onGivenUp(work, error, attempts) {
+        // What was dropped never had the key.
+        if (attempts > 0) ended(work)
+        onError(error, work.what)
+      },
+      onError
+    })
   const once = queueOf('works in the background', [])
   // With places of its own: what waits out an outage leaves no room for anything else in them.
   const insistent = queueOf('works in the background that are tried again', RETRY_DELAYS_MS)
   return {
-    run (key, what, work, { retries } = { retries: false }) {
+    run(key, what, work, { retries } = { retries: false }) {
       const { add } = retries ? insistent : once
       if (!keys.has(key) && add({ key, what, work })) keys.set(key, [])
     },
-    async done (key) {
+    async done(key) {
       const waiting = keys.get(key)
-      if (waiting !== undefined) await new Promise<void>((resolve) => { waiting.push(resolve) })
+      if (waiting !== undefined)
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve)
+        })
     },
-    async idle () { await Promise.all([once.idle(), insistent.idle()]) },
-    async close () { await Promise.all([once.close(), insistent.close()]) }
+    async idle() {
+      await Promise.all([once.idle(), insistent.idle()])
+    },
+    async close() {
+      await Promise.all([once.close(), insistent.close()])
+    }
   }
 }

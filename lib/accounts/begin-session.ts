@@ -9,16 +9,21 @@ export type { StepNeeded } from './factors/second-step.ts'
 export const withFactors = lazily(async () => await import('./factors/begin-with-factors.ts'))
 
 /**
- * Begins the browser session of somebody who has given a first factor, or has the second one asked for. Every sign-in of a person goes
- * through here, whatever the factor was, so that what has to be asked after it can't be forgotten by one of them. A session that the browser
- * had goes on until this succeeds.
+ * Begins the browser session of somebody who has given a first factor, or has the second one asked for. Every sign-in
+ * of a person goes through here, whatever the factor was, so that what has to be asked after it can't be forgotten by
+ * one of them. A session that the browser had goes on until this succeeds.
  * @returns `null` where the sign-in does not hold any more
  */
-export async function beginSession (first: SignIn, browser: Browser, deps: SessionDeps): Promise<SessionBegun | StepNeeded | null> {
+export async function beginSession(
+  first: SignIn,
+  browser: Browser,
+  deps: SessionDeps
+): Promise<SessionBegun | StepNeeded | null> {
   const { accounts } = deps
   const { factors } = accounts
   // A passkey that has verified who holds it is both factors.
-  if (factors === null || first.methods.some(({ method }) => method === 'passkey')) return await commitSession(first, browser, deps)
+  if (factors === null || first.methods.some(({ method }) => method === 'passkey'))
+    return await commitSession(first, browser, deps)
   const { beginWithFactors } = await withFactors()
   return await beginWithFactors(first, browser, { ...deps, accounts: { ...accounts, factors } })
 }

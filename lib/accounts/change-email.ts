@@ -14,63 +14,106 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000
 const MOST_TRIES = 4
 
 /**
- * Sends a link to an address that the account is to have, and a notice to the one that it has. Nothing changes before the link is used,
- * within 24 hours; another request, a new password or any other change of the address ends it. Where the address is another account's
- * name, its owner is told in place of the link, and the answer is the same. To one address one link in five minutes.
+ * Sends a link to an address that the account is to have, and a notice to the one that it has. Nothing changes before
+ * the link is used, within 24 hours; another request, a new password or any other change of the address ends it. Where
+ * the address is another account's name, its owner is told in place of the link, and the answer is the same. To one
+ * address one link in five minutes.
  *
  * Whoever asks must have proved who they are just now (`requireFreshSignIn`): who has the address can have the account.
  *
- * @throws OAuthError `invalid_request` where it is no address, the account's own, or in a domain that would take away every other way to sign in
+ * @throws OAuthError `invalid_request` where it is no address, the account's own, or in a domain that would take away
+ * every other way to sign in
  */
-export async function requestEmailChange ({ user, sid, email, ...cause }: MessageCause & { user: User, sid: string, email: string }, deps: AccountsDeps): Promise<void> {
-  if (deps.users.update === undefined || deps.outbox === null) throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', { detail: 'the user store has no update, or there is no sendMessage' })
-  const address = newAddress(email)
-  if (address === addressOf(user)) throw new OAuthError('invalid_request', 'email: it is the address of the account already.', { field: 'email', reason: 'email_form' })
-  if (locksOut(user, address, deps)) throw new OAuthError('invalid_request', 'email: People of this domain sign in through a connection.', { field: 'email', reason: 'connection_only' })
-  deps.events.emit('email_change_requested', { userId: user.id, sid }, cause.origin)
-  deps.background.run(`change ${user.id} ${address}`, 'the messages of a change of address could not be prepared', async () => {
-    const former = addressOf(user)
-    // The former mailbox gets its notice in any case, before anybody looks whose the new address is: who asks may read that mailbox, and would
-    // learn by a missing notice that the new address is taken.
-    await deps.messageBound.send(['email_change_requested', user.id, former], async () => {
-      deps.outbox?.post({ kind: 'email_change_requested', user: addressed(user), ...cause })
+export async function requestEmailChange(
+  { user, sid, email, ...cause }: MessageCause & { user: User; sid: string; email: string },
+  deps: AccountsDeps
+): Promise<void> {
+  if (deps.users.update === undefined || deps.outbox === null)
+    throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', {
+      detail: 'the user store has no update, or there is no sendMessage'
     })
-    if (isRenamed(user) && await deps.users.findByUsername(address) !== null) sendAlreadyRegistered(address, cause, deps)
-    else await deps.messageBound.send(['email_change', user.id, former, user.passwordHash ?? '', address], async () => { await sendLink(user, address, cause, deps) })
-  })
+  const address = newAddress(email)
+  if (address === addressOf(user))
+    throw new OAuthError('invalid_request', 'email: it is the address of the account already.', {
+      field: 'email',
+      reason: 'email_form'
+    })
+  if (locksOut(user, address, deps))
+    throw new OAuthError('invalid_request', 'email: People of this domain sign in through a connection.', {
+      field: 'email',
+      reason: 'connection_only'
+    })
+  deps.events.emit('email_change_requested', { userId: user.id, sid }, cause.origin)
+  deps.background.run(
+    `change ${user.id} ${address}`,
+    'the messages of a change of address could not be prepared',
+    async () => {
+      const former = addressOf(user)
+      // The former mailbox gets its notice in any case, before anybody looks whose the new address is: who asks may
+      // read that mailbox, and would learn by a missing notice that the new address is taken.
+      await deps.messageBound.send(['email_change_requested', user.id, former], async () => {
+        deps.outbox?.post({ kind: 'email_change_requested', user: addressed(user), ...cause })
+      })
+      if (isRenamed(user) && (await deps.users.findByUsername(address)) !== null)
+        sendAlreadyRegistered(address, cause, deps)
+      else
+        await deps.messageBound.send(['email_change', user.id, former, user.passwordHash ?? '', address], async () => {
+          await sendLink(user, address, cause, deps)
+        })
+    }
+  )
 }
 
 /** The one form that usernames and addresses have. */
-function newAddress (email: string): string {
+function newAddress(email: string): string {
   const normalised = normalizeUsername(email)
   const address = normalised === null ? null : emailOf(normalised)
-  if (address === null) throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', { field: 'email', reason: 'email_form' })
+  if (address === null)
+    throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', {
+      field: 'email',
+      reason: 'email_form'
+    })
   return address
 }
 
 /**
- * Whether the address would leave the account no way to sign in but a connection, where it may be nobody. Who signs in through one alone already
- * loses nothing by it.
+ * Whether the address would leave the account no way to sign in but a connection, where it may be nobody. Who signs in
+ * through one alone already loses nothing by it.
  */
-function locksOut (user: User, address: string, { enforcedDomains }: Pick<AccountsDeps, 'enforcedDomains'>): boolean {
+function locksOut(user: User, address: string, { enforcedDomains }: Pick<AccountsDeps, 'enforcedDomains'>): boolean {
   return isEnforced({ username: address }, enforcedDomains) && !isEnforced(user, enforcedDomains)
 }
 
-/** Where the username is an e-mail address, it is that of the account, and changes with it. A name of another kind stays. */
-function isRenamed (user: User): boolean {
+/**
+ * Where the username is an e-mail address, it is that of the account, and changes with it. A name of another kind
+ * stays.
+ */
+function isRenamed(user: User): boolean {
   return emailOf(user.username) !== null
 }
 
 /** The token carries the new address, so that nothing is stored with the user until the link is used. */
-async function sendLink (user: User, address: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
-  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), user.passwordHash ?? ''], address)
+async function sendLink(user: User, address: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+  const { token, digest } = oneTimeToken(
+    user.id,
+    deps.random.secret(),
+    [addressOf(user), user.passwordHash ?? ''],
+    address
+  )
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'email_change', digest, userId: user.id, expiresAt })
-  deps.outbox?.post({ kind: 'email_change', user: { ...user, email: address, emailVerified: false }, ...cause, url: deps.messageUrl('email_change', token), token, expiresAt: new Date(expiresAt) })
+  deps.outbox?.post({
+    kind: 'email_change',
+    user: { ...user, email: address, emailVerified: false },
+    ...cause,
+    url: deps.messageUrl('email_change', token),
+    token,
+    expiresAt: new Date(expiresAt)
+  })
 }
 
 /** Whether a token is for a change of address, and not for the address that an account has. */
-export function isEmailChange (token: string): boolean {
+export function isEmailChange(token: string): boolean {
   return carriedIn(token) !== null
 }
 
@@ -80,8 +123,8 @@ interface EmailChange {
   /** Milliseconds since the epoch. */
   sentAt: number
   /**
-   * Whether the account has the address already. Then a former attempt failed before it had ended all that ends with the former address, and this
-   * one goes on.
+   * Whether the account has the address already. Then a former attempt failed before it had ended all that ends with
+   * the former address, and this one goes on.
    */
   isMade: boolean
 }
@@ -91,7 +134,7 @@ interface EmailChange {
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function checkEmailChange (token: string, deps: AccountsDeps): Promise<EmailChange> {
+export async function checkEmailChange(token: string, deps: AccountsDeps): Promise<EmailChange> {
   const { oneTimeTokens, users, clock } = deps
   const digest = digestOfOneTimeToken(token)
   const address = carriedIn(token)
@@ -100,21 +143,25 @@ export async function checkEmailChange (token: string, deps: AccountsDeps): Prom
   if (record === null || address === null || !isActive(user)) throw invalidLink()
   const isMade = addressOf(user) === address
   // The link is good only while the account has the address and the password that it had when the link was sent.
-  if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user)))) throw invalidLink()
+  if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user))))
+    throw invalidLink()
   // The domain may be enforced only since the link was sent.
   if (!isMade && locksOut(user, address, deps)) throw invalidLink()
   return { user, address, sentAt: record.expiresAt - LIFETIME_MS, isMade }
 }
 
 /**
- * Gives the account the address that the token is for, as confirmed, and the username with it where that is an address. All open links of
- * the user end; who is signed in stays so. The former address gets a notice. The link is used up last, so that it works again where a
- * store fails half-way.
+ * Gives the account the address that the token is for, as confirmed, and the username with it where that is an address.
+ * All open links of the user end; who is signed in stays so. The former address gets a notice. The link is used up
+ * last, so that it works again where a store fails half-way.
  *
- * @throws OAuthError `invalid_token` with status 400, also where the address has become another account's meanwhile, whose owner is told;
- *   `temporarily_unavailable`
+ * @throws OAuthError `invalid_token` with status 400, also where the address has become another account's meanwhile,
+ * whose owner is told; `temporarily_unavailable`
  */
-export async function confirmEmailChange ({ token, ...cause }: MessageCause & { token: string }, deps: AccountsDeps): Promise<void> {
+export async function confirmEmailChange(
+  { token, ...cause }: MessageCause & { token: string },
+  deps: AccountsDeps
+): Promise<void> {
   const change = await checkEmailChange(token, deps)
   if (!change.isMade) {
     const former = await makeChange(change, token, cause, deps)
@@ -124,19 +171,35 @@ export async function confirmEmailChange ({ token, ...cause }: MessageCause & { 
     }
   }
   await endOpenTokens(change.user.id, deps, 'email_change')
-  if (await deps.oneTimeTokens.consume('email_change', digestOfOneTimeToken(token) ?? '', deps.clock.now()) === null) throw invalidLink()
+  if ((await deps.oneTimeTokens.consume('email_change', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
+    throw invalidLink()
 }
 
 /** The user as they were just before; `null`: somebody else has made this change meanwhile. */
-async function makeChange (change: EmailChange, token: string, cause: MessageCause, deps: AccountsDeps): Promise<User | null> {
+async function makeChange(
+  change: EmailChange,
+  token: string,
+  cause: MessageCause,
+  deps: AccountsDeps
+): Promise<User | null> {
   const { users } = deps
-  if (users.update === undefined) throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', { detail: 'the user store has no update' })
+  if (users.update === undefined)
+    throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', {
+      detail: 'the user store has no update'
+    })
   let { user } = change
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const patch: UserPatch = { email: change.address, emailVerified: true, ...(isRenamed(user) ? { username: change.address } : {}) }
+    const patch: UserPatch = {
+      email: change.address,
+      emailVerified: true,
+      ...(isRenamed(user) ? { username: change.address } : {})
+    }
     try {
       const { version } = user
-      const changed = version === undefined || version === null ? await users.update(user.id, patch) : await users.update(user.id, patch, version)
+      const changed =
+        version === undefined || version === null
+          ? await users.update(user.id, patch)
+          : await users.update(user.id, patch, version)
       if (changed !== null) return user
     } catch (error) {
       if (!isUsernameTaken(error)) throw error

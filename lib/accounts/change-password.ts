@@ -19,18 +19,18 @@ interface PasswordChange {
 }
 
 /**
- * Gives a signed-in user a new password for the current one, ends all their other sessions, what they allowed other clients, and the
- * reset links under way. Of parallel changes with one current password, one succeeds. Where it fails half-way (503), the same request
- * finishes it: the hash may be the new one already.
+ * Gives a signed-in user a new password for the current one, ends all their other sessions, what they allowed other
+ * clients, and the reset links under way. Of parallel changes with one current password, one succeeds. Where it fails
+ * half-way (503), the same request finishes it: the hash may be the new one already.
  *
- * @throws OAuthError `invalid_grant` (current password wrong, or changed meanwhile, or there is none: a reset sets the first); `invalid_password` with the reason;
- *   `temporarily_unavailable`
+ * @throws OAuthError `invalid_grant` (current password wrong, or changed meanwhile, or there is none: a reset sets the
+ * first); `invalid_password` with the reason; `temporarily_unavailable`
  */
-export async function changePassword (change: PasswordChange, deps: AccountsDeps): Promise<void> {
+export async function changePassword(change: PasswordChange, deps: AccountsDeps): Promise<void> {
   const { userId, sid, newPassword, locale, origin } = change
   const given: NewPassword = { by: 'change', exceptSid: sid, locale, origin }
   const user = await deps.users.findById(userId)
-  if (user !== null && await wasBegunBefore(user, newPassword, deps)) {
+  if (user !== null && (await wasBegunBefore(user, newPassword, deps))) {
     await finishNewPassword(user, given, deps)
     return
   }
@@ -38,17 +38,19 @@ export async function changePassword (change: PasswordChange, deps: AccountsDeps
   await requireGoodPassword(deps.policy, newPassword, { username: verified.username, email: verified.email })
   const next = await deps.hashing.hash(newPassword)
   if (await setNewPassword(verified, next, given, deps)) return
-  // The stored hash changed since it was read. If a login rehashed the same password, the current password still matches; if somebody changed the password, `verifyCurrent` throws.
+  // The stored hash changed since it was read. If a login rehashed the same password, the current password still
+  // matches; if somebody changed the password, `verifyCurrent` throws.
   const again = await verifyCurrent(await deps.users.findById(userId), change, deps)
-  if (!await setNewPassword(again, next, given, deps)) throw wrongPassword()
+  if (!(await setNewPassword(again, next, given, deps))) throw wrongPassword()
 }
 
 /**
- * Gives a user a new password that the host vouches for: no current one is asked for, and all sessions end. The rules for new passwords
- * hold.
- * @throws OAuthError `invalid_grant` where there is no such user; `invalid_password` with the reason; `temporarily_unavailable`
+ * Gives a user a new password that the host vouches for: no current one is asked for, and all sessions end. The rules
+ * for new passwords hold.
+ * @throws OAuthError `invalid_grant` where there is no such user; `invalid_password` with the reason;
+ * `temporarily_unavailable`
  */
-export async function replacePassword (userId: string, newPassword: string, deps: AccountsDeps): Promise<void> {
+export async function replacePassword(userId: string, newPassword: string, deps: AccountsDeps): Promise<void> {
   const find = async (): Promise<User> => {
     const user = await deps.users.findById(userId)
     if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
@@ -58,28 +60,48 @@ export async function replacePassword (userId: string, newPassword: string, deps
   await requireGoodPassword(deps.policy, newPassword, { username: user.username, email: user.email })
   const next = await deps.hashing.hash(newPassword)
   const given: NewPassword = { by: 'change', origin: NO_REQUEST }
-  // The first call fails where the hash changed since it was read: a login rehashed it, or somebody else set a password. Either way the second call replaces the hash that is there now.
-  if (await setNewPassword(user, next, given, deps) || await setNewPassword(await find(), next, given, deps)) return
+  // The first call fails where the hash changed since it was read: a login rehashed it, or somebody else set a
+  // password. Either way the second call replaces the hash that is there now.
+  if ((await setNewPassword(user, next, given, deps)) || (await setNewPassword(await find(), next, given, deps))) return
   throw new OAuthError('invalid_grant', 'The password was changed by somebody else meanwhile.')
 }
 
 /**
  * Whether this very change stored its hash and failed after that. Then the new password is the current one, and proves
- * as much as the former did. It is accepted only while the note of a failed change names the stored hash, so it helps nobody to guess.
+ * as much as the former did. It is accepted only while the note of a failed change names the stored hash, so it helps
+ * nobody to guess.
  */
-async function wasBegunBefore (user: User, newPassword: string, deps: AccountsDeps): Promise<boolean> {
-  return isActive(user) && await isUnfinished(user, deps) && await verifyOnce(user, newPassword, deps) === 'match'
+async function wasBegunBefore(user: User, newPassword: string, deps: AccountsDeps): Promise<boolean> {
+  return isActive(user) && (await isUnfinished(user, deps)) && (await verifyOnce(user, newPassword, deps)) === 'match'
 }
 
-async function verifyCurrent (user: User | null, { userId, sid, currentPassword, origin }: PasswordChange, deps: AccountsDeps): Promise<User> {
+async function verifyCurrent(
+  user: User | null,
+  { userId, sid, currentPassword, origin }: PasswordChange,
+  deps: AccountsDeps
+): Promise<User> {
   // Whoever is signed in may change the password, e-mail verified or not.
   const reason = failureOf(user, await verifyOnce(user, currentPassword, deps), { ...deps, verifyEmail: false })
   if (user !== null && reason === null) return user
-  deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', userId, sid: sid ?? null, clientId: null, ...(user === null ? {} : { username: user.username }) }, origin)
-  if (reason === 'no_password') throw new OAuthError('invalid_grant', 'The account has no password. A password reset sets a first one.')
+  deps.events.emit(
+    'login_failed',
+    {
+      reason: reason ?? 'unknown_user',
+      userId,
+      sid: sid ?? null,
+      clientId: null,
+      ...(user === null ? {} : { username: user.username })
+    },
+    origin
+  )
+  if (reason === 'no_password')
+    throw new OAuthError('invalid_grant', 'The account has no password. A password reset sets a first one.')
   throw wrongPassword()
 }
 
-export function wrongPassword (): OAuthError {
-  return new OAuthError('invalid_grant', 'The current password is wrong.', { field: 'current_password', reason: 'wrong_password' })
+export function wrongPassword(): OAuthError {
+  return new OAuthError('invalid_grant', 'The current password is wrong.', {
+    field: 'current_password',
+    reason: 'wrong_password'
+  })
 }

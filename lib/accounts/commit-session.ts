@@ -13,19 +13,30 @@ export interface SignIn extends FirstFactor {
   /** Whether they have just signed up, and need not be told of it. */
   isNew?: boolean
   /**
-   * The user as they are now, if what was proved still holds; `null`: the session must end. Asked after the session was committed, so that what
-   * was changed between the check of the factor and the commit is seen, and could not have ended this session by itself. Where it does not
-   * hold, tells why by an event.
+   * The user as they are now, if what was proved still holds; `null`: the session must end. Asked after the session was
+   * committed, so that what was changed between the check of the factor and the commit is seen, and could not have
+   * ended this session by itself. Where it does not hold, tells why by an event.
    */
   confirm(): Promise<User | null>
 }
 
-export interface SessionBegun { cookie: string, session: BrowserSession, user: User }
+export interface SessionBegun {
+  cookie: string
+  session: BrowserSession
+  user: User
+}
 
-export interface SessionDeps { accounts: AccountsDeps, browserSessions: BrowserSessions }
+export interface SessionDeps {
+  accounts: AccountsDeps
+  browserSessions: BrowserSessions
+}
 
 /** Commits a session of somebody who has proved all that they have to, and looks again. */
-export async function commitSession ({ user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity'>, browser: Browser, { accounts, browserSessions }: SessionDeps): Promise<SessionBegun | null> {
+export async function commitSession(
+  { user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity'>,
+  browser: Browser,
+  { accounts, browserSessions }: SessionDeps
+): Promise<SessionBegun | null> {
   const { events, sessions } = accounts
   const { origin } = browser
   const { session, cookie } = await browserSessions.start(user.id, methods, browser)
@@ -36,8 +47,20 @@ export async function commitSession ({ user, by, connection, methods, clientId, 
     if (confirmed === null) await sessions.revokeBrowserSession(session.userId, session.sid, 'undone', { origin })
   }
   if (confirmed === null) return null
-  events.emit('authenticated', { userId: user.id, sid: session.sid, clientId, method: by, methods: methods.map(({ method }) => method), ...(connection === undefined ? {} : { connection }) }, origin)
-  if (browser.session?.userId === user.id) events.emit('step_up', { userId: user.id, sid: session.sid, methods: methods.map(({ method }) => method) }, origin)
+  events.emit(
+    'authenticated',
+    {
+      userId: user.id,
+      sid: session.sid,
+      clientId,
+      method: by,
+      methods: methods.map(({ method }) => method),
+      ...(connection === undefined ? {} : { connection })
+    },
+    origin
+  )
+  if (browser.session?.userId === user.id)
+    events.emit('step_up', { userId: user.id, sid: session.sid, methods: methods.map(({ method }) => method) }, origin)
   if (isNew !== true) tellOfNewSignIn({ user, session }, browser, accounts)
   return { cookie, session, user: confirmed }
 }

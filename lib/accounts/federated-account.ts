@@ -8,7 +8,10 @@ import { ownProfileFields } from './profile.ts'
 import { holdsUnstorable, OWN_FIELDS } from './register.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 
-/** Who somebody is at another provider, as far as it matters here. It is kept sealed in the browser where they have to do something first. */
+/**
+ * Who somebody is at another provider, as far as it matters here. It is kept sealed in the browser where they have to
+ * do something first.
+ */
 export interface FederatedPerson extends Identity {
   /** In the one form that usernames have, and only where the provider verified it. */
   email?: string
@@ -19,12 +22,26 @@ export interface FederatedPerson extends Identity {
   sealed?: string
 }
 
-/** What a checked sign-in at another provider means here. An address that the provider did not verify, or that nobody can have here, is none. */
-export function personOf ({ assertion, claims, tokens }: Pick<UpstreamResult, 'assertion' | 'claims'> & Partial<Pick<UpstreamResult, 'tokens'>>, connection: Pick<Connection, 'profile' | 'assurance' | 'keep'>, now: number): FederatedPerson {
+/**
+ * What a checked sign-in at another provider means here. An address that the provider did not verify, or that nobody
+ * can have here, is none.
+ */
+export function personOf(
+  { assertion, claims, tokens }: Pick<UpstreamResult, 'assertion' | 'claims'> & Partial<Pick<UpstreamResult, 'tokens'>>,
+  connection: Pick<Connection, 'profile' | 'assurance' | 'keep'>,
+  now: number
+): FederatedPerson {
   const { issuer, subject, authenticatedAt } = assertion
   const email = usable(assertion.email)
   const sealed = tokens === undefined ? undefined : connection.keep(tokens)
-  return { issuer, subject, ...(email === undefined ? {} : { email }), ...(sealed === undefined ? {} : { sealed }), profile: withoutOddValues(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), { at: Math.min(now, authenticatedAt ?? now), here: now }) }
+  return {
+    issuer,
+    subject,
+    ...(email === undefined ? {} : { email }),
+    ...(sealed === undefined ? {} : { sealed }),
+    profile: withoutOddValues(profileFields(connection.profile(claims))),
+    proof: proofOf(connection.assurance(claims), { at: Math.min(now, authenticatedAt ?? now), here: now })
+  }
 }
 
 /** Of these, apps make links and pictures. @see OpenID Connect Core 1.0 §5.1 */
@@ -34,50 +51,76 @@ const LINKS = ['picture', 'profile', 'website']
 const MAX_TEXT = 2048
 
 /**
- * Without addresses that would run something where they are clicked or shown, such as `javascript:` ones, and without what no database would
- * take: people fill in these elsewhere, and a sign-in must not fail by a name.
+ * Without addresses that would run something where they are clicked or shown, such as `javascript:` ones, and without
+ * what no database would take: people fill in these elsewhere, and a sign-in must not fail by a name.
  */
-function withoutOddValues (profile: Record<string, unknown>): Record<string, unknown> {
-  const isOddLink = (value: unknown): boolean => typeof value === 'string' && URL.canParse(value) && !['https:', 'http:'].includes(new URL(value).protocol)
-  return Object.fromEntries(Object.entries(profile).filter(([name, value]) => !(LINKS.includes(name) && isOddLink(value)) && !holdsUnstorable(value) && !(typeof value === 'string' && value.length > MAX_TEXT)))
+function withoutOddValues(profile: Record<string, unknown>): Record<string, unknown> {
+  const isOddLink = (value: unknown): boolean =>
+    typeof value === 'string' && URL.canParse(value) && !['https:', 'http:'].includes(new URL(value).protocol)
+  return Object.fromEntries(
+    Object.entries(profile).filter(
+      ([name, value]) =>
+        !(LINKS.includes(name) && isOddLink(value)) &&
+        !holdsUnstorable(value) &&
+        !(typeof value === 'string' && value.length > MAX_TEXT)
+    )
+  )
 }
 
-function usable (email: unknown): string | undefined {
+function usable(email: unknown): string | undefined {
   const name = typeof email === 'string' ? normalizeUsername(email) : null
-  return name === null || checkNewUsername(name) !== null ? undefined : emailOf(name) ?? undefined
+  return name === null || checkNewUsername(name) !== null ? undefined : (emailOf(name) ?? undefined)
 }
 
-function proofOf ({ amr = [], acr }: ReturnType<Connection['assurance']>, times: { at: number, here: number }): AuthenticationProof {
+function proofOf(
+  { amr = [], acr }: ReturnType<Connection['assurance']>,
+  times: { at: number; here: number }
+): AuthenticationProof {
   return { method: 'connection', ...times, ...(amr.length === 0 ? {} : { amr }), ...(acr === undefined ? {} : { acr }) }
 }
 
 /** Whether the connection takes people with this address; a connection without `domains` takes everybody. */
-export function acceptsEmail ({ domains }: Pick<Connection, 'domains'>, email: string | undefined): boolean {
+export function acceptsEmail({ domains }: Pick<Connection, 'domains'>, email: string | undefined): boolean {
   return domains.length === 0 || (email !== undefined && domains.includes(domainOf(email)))
 }
 
 /** Whether the user has confirmed that this is their address. */
-export function hasConfirmed (user: User, email: string | undefined): boolean {
+export function hasConfirmed(user: User, email: string | undefined): boolean {
   return user.emailVerified === true && email !== undefined && normalizeUsername(addressOf(user)) === email
 }
 
-/** The fields of a new account, if the provider said all that the host requires; `null`: the person fills in the rest. What does not fit its schema was left out before. */
-export function completeProfile (profile: Readonly<Record<string, unknown>>, required: readonly string[]): Record<string, unknown> | null {
+/**
+ * The fields of a new account, if the provider said all that the host requires; `null`: the person fills in the rest.
+ * What does not fit its schema was left out before.
+ */
+export function completeProfile(
+  profile: Readonly<Record<string, unknown>>,
+  required: readonly string[]
+): Record<string, unknown> | null {
   return ownProfileFields(required).every((name) => profile[name] !== undefined) ? { ...profile } : null
 }
 
 /** Of a profile, what may become of an account: nothing that says who somebody is or what they may. */
-export function profileFields (profile: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(profile).filter(([name, value]) => !OWN_FIELDS.has(name) && value !== undefined && value !== null))
+export function profileFields(profile: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(profile).filter(([name, value]) => !OWN_FIELDS.has(name) && value !== undefined && value !== null)
+  )
 }
 
 /**
- * A new account of somebody who has no password. Without an address it gets a name of its own, and never the one that the person has at the
- * provider, by which others may know somebody else here. `attempt`: how many times a name was taken.
+ * A new account of somebody who has no password. Without an address it gets a name of its own, and never the one that
+ * the person has at the provider, by which others may know somebody else here. `attempt`: how many times a name was
+ * taken.
  */
-export function newAccount ({ issuer, subject, email }: Identity & { email?: string }, { connection, fields, attempt }: { connection: string, fields: Readonly<Record<string, unknown>>, attempt: number }): NewUser {
+export function newAccount(
+  { issuer, subject, email }: Identity & { email?: string },
+  { connection, fields, attempt }: { connection: string; fields: Readonly<Record<string, unknown>>; attempt: number }
+): NewUser {
   const given = profileFields(fields)
   if (email !== undefined) return { ...given, username: email, passwordHash: null, email, emailVerified: true }
-  const name = digest(`username ${JSON.stringify([issuer, subject])}`).toLowerCase().replaceAll(/[^a-z0-9]/g, '').slice(0, 8 * (attempt + 1))
+  const name = digest(`username ${JSON.stringify([issuer, subject])}`)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+    .slice(0, 8 * (attempt + 1))
   return { ...given, username: `${connection}-${name}`, passwordHash: null }
 }

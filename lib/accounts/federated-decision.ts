@@ -26,9 +26,18 @@ interface FederatedFacts {
   complete: boolean
 }
 
-/** What is done. `ask`: the person fills in what a new account needs. `confirm`: they sign in the way they did before, and link then. */
+/**
+ * What is done. `ask`: the person fills in what a new account needs. `confirm`: they sign in the way they did before,
+ * and link then.
+ */
 export type FederatedDecision =
-  | 'signed_in' | 'already_linked' | 'link' | 'register' | 'ask' | 'confirm' | 'link_by_email'
+  | 'signed_in'
+  | 'already_linked'
+  | 'link'
+  | 'register'
+  | 'ask'
+  | 'confirm'
+  | 'link_by_email'
   | { refused: UpstreamFailure }
 
 interface Row {
@@ -37,8 +46,8 @@ interface Row {
 }
 
 /**
- * What becomes of a sign-in at another provider: the first row that fits. An e-mail address alone never links two accounts by itself, but
- * where the host says so, the provider decides on the mailbox, and both sides have verified it.
+ * What becomes of a sign-in at another provider: the first row that fits. An e-mail address alone never links two
+ * accounts by itself, but where the host says so, the provider decides on the mailbox, and both sides have verified it.
  */
 const ROWS: readonly Row[] = [
   { when: { enabled: false }, outcome: { refused: 'disabled' } },
@@ -61,14 +70,16 @@ const ROWS: readonly Row[] = [
   { when: {}, outcome: 'confirm' }
 ]
 
-export function decideFederated (facts: FederatedFacts): FederatedDecision {
-  const fits = ({ when }: Row): boolean => (Object.keys(when) as Array<keyof FederatedFacts>).every((fact) => facts[fact] === when[fact])
+export function decideFederated(facts: FederatedFacts): FederatedDecision {
+  const fits = ({ when }: Row): boolean =>
+    (Object.keys(when) as Array<keyof FederatedFacts>).every((fact) => facts[fact] === when[fact])
   return (ROWS.find(fits) as Row).outcome
 }
 
 /** @throws UpstreamError where the decision is to refuse */
-export function allowed (decision: FederatedDecision): Exclude<FederatedDecision, object> {
-  if (typeof decision === 'object') throw new UpstreamError(decision.refused, REFUSALS[decision.refused] ?? 'It was refused.')
+export function allowed(decision: FederatedDecision): Exclude<FederatedDecision, object> {
+  if (typeof decision === 'object')
+    throw new UpstreamError(decision.refused, REFUSALS[decision.refused] ?? 'It was refused.')
   return decision
 }
 

@@ -10,35 +10,49 @@ interface FederatedSignIn extends Omit<FederatedArrival, 'origin'> {
   clientId: string | null
 }
 
-/** What became of it. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account lacks. */
+/**
+ * What became of it. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account
+ * lacks.
+ */
 type FederatedOutcome =
-  | { to: 'session', begun: SessionBegun | StepNeeded, isNew: boolean }
-  | { to: 'confirm', userId: string }
+  | { to: 'session'; begun: SessionBegun | StepNeeded; isNew: boolean }
+  | { to: 'confirm'; userId: string }
   | { to: 'ask' }
 
-interface FederatedDeps { accounts: AccountsDeps, browserSessions: BrowserSessions }
+interface FederatedDeps {
+  accounts: AccountsDeps
+  browserSessions: BrowserSessions
+}
 
 /**
- * Signs in who has signed in at another provider, registers them, or says what they have to do first. Begins the session, and looks again after
- * the commit at whom the identity leads to.
+ * Signs in who has signed in at another provider, registers them, or says what they have to do first. Begins the
+ * session, and looks again after the commit at whom the identity leads to.
  * @throws UpstreamError with the reason
  */
-export async function federatedSignIn ({ browser, clientId, ...arrival }: FederatedSignIn, deps: FederatedDeps): Promise<FederatedOutcome> {
+export async function federatedSignIn(
+  { browser, clientId, ...arrival }: FederatedSignIn,
+  deps: FederatedDeps
+): Promise<FederatedOutcome> {
   const { connection, person } = arrival
   const found = await federatedUser({ ...arrival, origin: browser.origin }, deps.accounts)
   if (found.to !== 'user') return found
   const { user, isNew } = found
-  const begun = await beginSession({
-    user,
-    by: 'connection',
-    connection: connection.id,
-    identity: { issuer: person.issuer, subject: person.subject },
-    methods: [person.proof],
-    clientId,
-    isNew,
-    confirm: async () => await stillFederated(person, user, deps.accounts)
-  }, browser, deps)
-  if (begun === null) throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
+  const begun = await beginSession(
+    {
+      user,
+      by: 'connection',
+      connection: connection.id,
+      identity: { issuer: person.issuer, subject: person.subject },
+      methods: [person.proof],
+      clientId,
+      isNew,
+      confirm: async () => await stillFederated(person, user, deps.accounts)
+    },
+    browser,
+    deps
+  )
+  if (begun === null)
+    throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
   if (!isNew) noteFederatedUse(person, user, deps.accounts)
   return { to: 'session', begun, isNew }
 }

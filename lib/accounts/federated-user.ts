@@ -21,21 +21,21 @@ export interface FederatedArrival {
   /** The language of what the person is sent. */
   locale: string | undefined
   /**
-   * The fields of a new account, made of the person's profile. What does not fit the host's schema is left out. `null`: the person has to
-   * fill in what is missing.
+   * The fields of a new account, made of the person's profile. What does not fit the host's schema is left out. `null`:
+   * the person has to fill in what is missing.
    */
   complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
 }
 
-/** Who they are here. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account lacks. */
-type FederatedUser =
-  | { to: 'user', user: User, isNew: boolean }
-  | { to: 'confirm', userId: string }
-  | { to: 'ask' }
+/**
+ * Who they are here. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account
+ * lacks.
+ */
+type FederatedUser = { to: 'user'; user: User; isNew: boolean } | { to: 'confirm'; userId: string } | { to: 'ask' }
 
 /** Somebody else has signed in there than who is to prove that it is them, or nobody whom this service knows. */
 export class OtherPersonError extends UpstreamError {
-  constructor () {
+  constructor() {
     super('mismatch', 'Somebody else has signed in at the provider than who was asked to.')
   }
 }
@@ -44,12 +44,12 @@ export class OtherPersonError extends UpstreamError {
 const ATTEMPTS = 4
 
 /**
- * The user who has signed in at another provider, who is registered or linked where the decision is to do so; or what they have to do first. Of
- * any number of parallel calls with one identity one makes a user, and all of them get that user. Whoever signs the user in then looks once
- * more by `stillFederated`, and notes it by `noteFederatedUse`.
+ * The user who has signed in at another provider, who is registered or linked where the decision is to do so; or what
+ * they have to do first. Of any number of parallel calls with one identity one makes a user, and all of them get that
+ * user. Whoever signs the user in then looks once more by `stillFederated`, and notes it by `noteFederatedUse`.
  * @throws UpstreamError with the reason
  */
-export async function federatedUser (arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {
+export async function federatedUser(arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {
   const { connection, person, origin, locale, complete } = arrival
   const { users, clock, events } = deps
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -62,7 +62,8 @@ export async function federatedUser (arrival: FederatedArrival, deps: AccountsDe
       events.emit('link_required', { connection: connection.id, userId: account.id }, origin)
       return { to: 'confirm', userId: account.id }
     }
-    if (decision === 'signed_in' && owner !== null) return { to: 'user', user: await withProfile(owner, arrival, deps), isNew: false }
+    if (decision === 'signed_in' && owner !== null)
+      return { to: 'user', user: await withProfile(owner, arrival, deps), isNew: false }
     if (decision === 'link_by_email' && account !== null) {
       const link = linkOf(person, { connection: connection.id, now: clock.now(), user: account })
       const stored = await storeLink({ user: account, link, contested: true, origin, locale }, deps)
@@ -76,21 +77,37 @@ export async function federatedUser (arrival: FederatedArrival, deps: AccountsDe
   throw new UpstreamError('taken', 'Each time somebody else was faster.')
 }
 
-/** The user as they are now, if the identity still leads to them: who was disabled or removed, or whose link was taken away meanwhile, has lost it. */
-export async function stillFederated (person: FederatedPerson, user: User, { users }: Pick<AccountsDeps, 'users'>): Promise<User | null> {
-  const now = await users.findByIdentity?.(person) ?? null
+/**
+ * The user as they are now, if the identity still leads to them: who was disabled or removed, or whose link was taken
+ * away meanwhile, has lost it.
+ */
+export async function stillFederated(
+  person: FederatedPerson,
+  user: User,
+  { users }: Pick<AccountsDeps, 'users'>
+): Promise<User | null> {
+  const now = (await users.findByIdentity?.(person)) ?? null
   return isActive(now) && now.id === user.id ? now : null
 }
 
 /** Of a sign-in that stands. None fails because this note could not be made. */
-export function noteFederatedUse (person: FederatedPerson, user: User, { users, clock, background }: Pick<AccountsDeps, 'users' | 'clock' | 'background'>): void {
+export function noteFederatedUse(
+  person: FederatedPerson,
+  user: User,
+  { users, clock, background }: Pick<AccountsDeps, 'users' | 'clock' | 'background'>
+): void {
   const at = clock.now()
-  background.run(`identity ${user.id}`, 'the use of a link could not be noted', async () => { await users.useIdentity?.(person, at, person.email) })
+  background.run(`identity ${user.id}`, 'the use of a link could not be noted', async () => {
+    await users.useIdentity?.(person, at, person.email)
+  })
 }
 
 /** Whose the identity is, and where nobody's, which account has the address. */
-async function lookUp (person: FederatedPerson, users: UserStore): Promise<{ owner: User | null, account: User | null }> {
-  const ownerOf = async (): Promise<User | null> => await users.findByIdentity?.(person) ?? null
+async function lookUp(
+  person: FederatedPerson,
+  users: UserStore
+): Promise<{ owner: User | null; account: User | null }> {
+  const ownerOf = async (): Promise<User | null> => (await users.findByIdentity?.(person)) ?? null
   const owner = await ownerOf()
   if (owner !== null || person.email === undefined) return { owner, account: null }
   const account = await users.findByUsername(person.email)
@@ -99,28 +116,43 @@ async function lookUp (person: FederatedPerson, users: UserStore): Promise<{ own
   return nowOf === null ? { owner: null, account } : { owner: nowOf, account: null }
 }
 
-async function decide ({ connection, person: { email }, authoritative }: FederatedArrival, { owner, account, isComplete }: { owner: User | null, account: User | null, isComplete: boolean }, { users, verifyEmail }: AccountsDeps): Promise<Exclude<FederatedDecision, object>> {
+async function decide(
+  { connection, person: { email }, authoritative }: FederatedArrival,
+  { owner, account, isComplete }: { owner: User | null; account: User | null; isComplete: boolean },
+  { users, verifyEmail }: AccountsDeps
+): Promise<Exclude<FederatedDecision, object>> {
   const user = owner ?? account
-  return allowed(decideFederated({
-    mode: 'signin',
-    enabled: await connection.enabled(),
-    // Where an account must have a confirmed address, a new one without an address could not be told of anything.
-    emailAccepted: acceptsEmail(connection, email) && (owner !== null || email !== undefined || !verifyEmail),
-    identity: owner === null ? 'unknown' : 'theirs',
-    disabled: user !== null && !isActive(user),
-    account: account !== null,
-    accountVerified: account !== null && hasConfirmed(account, email),
-    authoritative,
-    linking: connection.linking,
-    registers: connection.registration && users.createWithIdentity !== undefined,
-    complete: isComplete
-  }))
+  return allowed(
+    decideFederated({
+      mode: 'signin',
+      enabled: await connection.enabled(),
+      // Where an account must have a confirmed address, a new one without an address could not be told of anything.
+      emailAccepted: acceptsEmail(connection, email) && (owner !== null || email !== undefined || !verifyEmail),
+      identity: owner === null ? 'unknown' : 'theirs',
+      disabled: user !== null && !isActive(user),
+      account: account !== null,
+      accountVerified: account !== null && hasConfirmed(account, email),
+      authoritative,
+      linking: connection.linking,
+      registers: connection.registration && users.createWithIdentity !== undefined,
+      complete: isComplete
+    })
+  )
 }
 
 /** `null`: the name or the identity was taken meanwhile. */
-async function registered ({ connection, person, origin }: FederatedArrival, fields: Record<string, unknown>, attempt: number, { users, clock, events }: AccountsDeps): Promise<User | null> {
+async function registered(
+  { connection, person, origin }: FederatedArrival,
+  fields: Record<string, unknown>,
+  attempt: number,
+  { users, clock, events }: AccountsDeps
+): Promise<User | null> {
   try {
-    const user = await users.createWithIdentity?.(newAccount(person, { connection: connection.id, fields, attempt }), linkOf(person, { connection: connection.id, now: clock.now(), user: null })) ?? null
+    const user =
+      (await users.createWithIdentity?.(
+        newAccount(person, { connection: connection.id, fields, attempt }),
+        linkOf(person, { connection: connection.id, now: clock.now(), user: null })
+      )) ?? null
     if (user !== null) events.emit('registered', { userId: user.id, username: user.username }, origin)
     return user
   } catch (error) {
@@ -130,8 +162,14 @@ async function registered ({ connection, person, origin }: FederatedArrival, fie
 }
 
 /** The user with the profile that the provider has now, where the host wants it followed. */
-async function withProfile (user: User, { connection, person }: FederatedArrival, { users }: AccountsDeps): Promise<User> {
+async function withProfile(
+  user: User,
+  { connection, person }: FederatedArrival,
+  { users }: AccountsDeps
+): Promise<User> {
   if (connection.sync === 'create' || users.update === undefined) return user
-  const changed = Object.entries(profileFields(person.profile)).filter(([name, value]) => JSON.stringify(user[name]) !== JSON.stringify(value))
-  return changed.length === 0 ? user : await users.update(user.id, Object.fromEntries(changed)) ?? user
+  const changed = Object.entries(profileFields(person.profile)).filter(
+    ([name, value]) => JSON.stringify(user[name]) !== JSON.stringify(value)
+  )
+  return changed.length === 0 ? user : ((await users.update(user.id, Object.fromEntries(changed))) ?? user)
 }

@@ -14,7 +14,10 @@ export interface FirstFactor {
   by: FirstFactorKind
   /** The `id` of the connection, where it was one. */
   connection?: string | undefined
-  /** Who they are at that provider. The link of this identity must still lead to the user when the second factor is given. */
+  /**
+   * Who they are at that provider. The link of this identity must still lead to the user when the second factor is
+   * given.
+   */
   identity?: Identity | undefined
   /** How they proved it, and when. */
   methods: AuthenticationProof[]
@@ -22,29 +25,45 @@ export interface FirstFactor {
 }
 
 /**
- * Binds what was proved to the password: the value is another one once the password has changed, and after a code by e-mail also once the address has,
- * since a code in the former mailbox proves nothing of the new one. It is a digest, so that the ticket does not carry the password hash.
+ * Binds what was proved to the password: the value is another one once the password has changed, and after a code by
+ * e-mail also once the address has, since a code in the former mailbox proves nothing of the new one. It is a digest,
+ * so that the ticket does not carry the password hash.
  */
-export function markOf (user: User, by: FirstFactor['by']): string {
+export function markOf(user: User, by: FirstFactor['by']): string {
   return digest(`second step ${user.id} ${user.passwordHash ?? ''}${by === 'email' ? ` ${addressOf(user)}` : ''}`)
 }
 
 type Deps = Pick<AccountsDeps, 'users' | 'verifyEmail' | 'enforcedDomains'>
 
-/** The user as they are now; `null` where their first factor does not count any more (another password, disabled, unlinked). */
-export async function firstFactorHolds ({ user, by, identity }: Pick<FirstFactor, 'user' | 'by' | 'identity'>, deps: Deps): Promise<User | null> {
+/**
+ * The user as they are now; `null` where their first factor does not count any more (another password, disabled,
+ * unlinked).
+ */
+export async function firstFactorHolds(
+  { user, by, identity }: Pick<FirstFactor, 'user' | 'by' | 'identity'>,
+  deps: Deps
+): Promise<User | null> {
   return await holderOf({ userId: user.id, by, identity, mark: markOf(user, by) }, deps)
 }
 
 /** The same by the id and the mark of then. */
-export async function holderOf ({ userId, by, identity, mark }: { userId: string, by: FirstFactor['by'], identity: Identity | undefined, mark: string }, deps: Deps): Promise<User | null> {
+export async function holderOf(
+  {
+    userId,
+    by,
+    identity,
+    mark
+  }: { userId: string; by: FirstFactor['by']; identity: Identity | undefined; mark: string },
+  deps: Deps
+): Promise<User | null> {
   const { users } = deps
   // The identity that they came by must still lead to them.
-  const user = identity === undefined ? await users.findById(userId) : await users.findByIdentity?.(identity) ?? null
+  const user =
+    identity === undefined ? await users.findById(userId) : ((await users.findByIdentity?.(identity)) ?? null)
   return user?.id === userId && counts(user, by, deps) && equalSecrets(markOf(user, by), mark) ? user : null
 }
 
-function counts (user: User, by: FirstFactor['by'], deps: Deps): boolean {
+function counts(user: User, by: FirstFactor['by'], deps: Deps): boolean {
   if (by === 'password') return failureOf(user, 'match', deps) === null
   return user.disabled !== true && !(by === 'email' && isEnforced(user, deps.enforcedDomains))
 }

@@ -2,7 +2,14 @@ import { OAuthError } from '../errors.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
-import { type AuthenticationContext, contextOf, covers, EMAIL_ACR, MFA_ACR, provedSince } from '../protocol/authentication.ts'
+import {
+  type AuthenticationContext,
+  contextOf,
+  covers,
+  EMAIL_ACR,
+  MFA_ACR,
+  provedSince
+} from '../protocol/authentication.ts'
 import { staleSignIn } from '../protocol/bearer.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { Origin } from '../sessions/sessions.ts'
@@ -22,26 +29,33 @@ interface FreshSignIn {
   sid: string
   /** What it was worth, and since when. */
   authentication: AuthenticationContext
-  /** Proves it here and now where there is no second factor, however long ago that was. Counts as a sign-in does, and is to be limited like one. */
+  /**
+   * Proves it here and now where there is no second factor, however long ago that was. Counts as a sign-in does, and is
+   * to be limited like one.
+   */
   password?: string | undefined
   origin: Origin
 }
 
 /**
- * Resolves where the person has proved who they are in the last five minutes, or does so now: for what a stolen session must not be
- * enough for. A password that is given is looked at in any case. Whoever has a second factor must have signed in with it: a password alone
- * is not enough for them.
+ * Resolves where the person has proved who they are in the last five minutes, or does so now: for what a stolen session
+ * must not be enough for. A password that is given is looked at in any case. Whoever has a second factor must have
+ * signed in with it: a password alone is not enough for them.
  *
- * @throws OAuthError `insufficient_user_authentication` where the sign-in is older; `invalid_grant` where the password is wrong;
- *   `temporarily_unavailable`
+ * @throws OAuthError `insufficient_user_authentication` where the sign-in is older; `invalid_grant` where the password
+ * is wrong; `temporarily_unavailable`
  * @see RFC 9470 §3
  */
-export async function requireFreshSignIn ({ user, sid, authentication, password, origin }: FreshSignIn, deps: AccountsDeps): Promise<void> {
+export async function requireFreshSignIn(
+  { user, sid, authentication, password, origin }: FreshSignIn,
+  deps: AccountsDeps
+): Promise<void> {
   const isRecent = isFresh(authentication.authenticatedAt, deps.clock.now())
   const factors = deps.factors === null ? null : await deps.factors.store.findFactors(user.id)
   if (factors !== null && hasSecondFactor(factors)) {
     // A password is less than what this account takes to sign in.
-    if (!isRecent || !(covers(authentication.acr, MFA_ACR) || isAllByEmail(user, factors, authentication))) throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
+    if (!isRecent || !(covers(authentication.acr, MFA_ACR) || isAllByEmail(user, factors, authentication)))
+      throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
     return
   }
   if (password === undefined) {
@@ -55,7 +69,10 @@ export async function requireFreshSignIn ({ user, sid, authentication, password,
  * Looks at the password of somebody who is signed in, and tells of a wrong one. To be limited as a sign-in.
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
  */
-export async function provePassword ({ user, sid, password, origin }: Pick<FreshSignIn, 'user' | 'sid' | 'origin'> & { password: string }, deps: AccountsDeps): Promise<void> {
+export async function provePassword(
+  { user, sid, password, origin }: Pick<FreshSignIn, 'user' | 'sid' | 'origin'> & { password: string },
+  deps: AccountsDeps
+): Promise<void> {
   // Whoever is signed in may do this, e-mail verified or not.
   const reason = failureOf(user, await verifyOnce(user, password, deps), { ...deps, verifyEmail: false })
   if (reason === null) return
@@ -64,15 +81,19 @@ export async function provePassword ({ user, sid, password, origin }: Pick<Fresh
 }
 
 /**
- * Who has no password can't show more than a code that was sent to them and their second factor. Whoever has a passkey shows that, or the
- * recovery code that stands in for it when it is lost.
+ * Who has no password can't show more than a code that was sent to them and their second factor. Whoever has a passkey
+ * shows that, or the recovery code that stands in for it when it is lost.
  */
-function isAllByEmail ({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
-  return passwordHash === null && acr === EMAIL_ACR && (amr.includes('recovery') || (passkeys.length === 0 && amr.includes('otp')))
+function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
+  return (
+    passwordHash === null &&
+    acr === EMAIL_ACR &&
+    (amr.includes('recovery') || (passkeys.length === 0 && amr.includes('otp')))
+  )
 }
 
 /** Whether it does without a password. What can't be looked up rejects: an outage is no stale sign-in. */
-export async function isFreshSignIn (signIn: Omit<FreshSignIn, 'password'>, deps: AccountsDeps): Promise<boolean> {
+export async function isFreshSignIn(signIn: Omit<FreshSignIn, 'password'>, deps: AccountsDeps): Promise<boolean> {
   try {
     await requireFreshSignIn(signIn, deps)
     return true
@@ -83,13 +104,19 @@ export async function isFreshSignIn (signIn: Omit<FreshSignIn, 'password'>, deps
 }
 
 /** Whether the session is recent enough to set up the first second factor. */
-export function isRecentEnough (session: BrowserSession, now: number): boolean {
+export function isRecentEnough(session: BrowserSession, now: number): boolean {
   return isFresh(provedSince(session), now)
 }
 
 /**
- * What a browser session has to show. It counts from when the sign-in was made here, whatever another provider says of when it last asked.
+ * What a browser session has to show. It counts from when the sign-in was made here, whatever another provider says of
+ * when it last asked.
  */
-export function freshnessIn ({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
-  return { user, sid: session.sid, authentication: { ...contextOf(session), authenticatedAt: provedSince(session) }, origin }
+export function freshnessIn({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
+  return {
+    user,
+    sid: session.sid,
+    authentication: { ...contextOf(session), authenticatedAt: provedSince(session) },
+    origin
+  }
 }

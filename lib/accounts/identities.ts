@@ -12,45 +12,86 @@ import { addressed, addressOf, type MessageCause } from './outbox.ts'
 export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]))
 
 /**
- * Whether a link that is made now is `provisional`: nobody has confirmed the user's own address, so the account may have been made by
- * somebody who named the address of another person. Without an address there is nobody else to whom a reset could go.
+ * Whether a link that is made now is `provisional`: nobody has confirmed the user's own address, so the account may
+ * have been made by somebody who named the address of another person. Without an address there is nobody else to whom a
+ * reset could go.
  */
 const isProvisional = (user: User): boolean => user.emailVerified !== true && addressOf(user) !== ''
 
 /** The link as it is stored; `user`: whom it is for, where they are there already. */
-export function linkOf ({ issuer, subject, email, sealed }: Identity & { email?: string | undefined, sealed?: string | undefined }, { connection, now, user }: { connection: string, now: number, user: User | null }): LinkedIdentity {
-  return { issuer, subject, connection, ...(email === undefined ? {} : { email }), linkedAt: now, lastUsedAt: now, ...(sealed === undefined ? {} : { sealed }), ...(user !== null && isProvisional(user) ? { provisional: true } : {}) }
+export function linkOf(
+  { issuer, subject, email, sealed }: Identity & { email?: string | undefined; sealed?: string | undefined },
+  { connection, now, user }: { connection: string; now: number; user: User | null }
+): LinkedIdentity {
+  return {
+    issuer,
+    subject,
+    connection,
+    ...(email === undefined ? {} : { email }),
+    linkedAt: now,
+    lastUsedAt: now,
+    ...(sealed === undefined ? {} : { sealed }),
+    ...(user !== null && isProvisional(user) ? { provisional: true } : {})
+  }
 }
 
 type LinkOutcome = Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>
 type UnlinkOutcome = Awaited<ReturnType<NonNullable<UserStore['unlinkIdentity']>>>
 
-interface LinkedCause extends MessageCause { by: EventFacts['identity_linked']['by'] }
-interface UnlinkedCause extends MessageCause { by: EventFacts['identity_unlinked']['by'] }
+interface LinkedCause extends MessageCause {
+  by: EventFacts['identity_linked']['by']
+}
+interface UnlinkedCause extends MessageCause {
+  by: EventFacts['identity_unlinked']['by']
+}
 
 /** Tells of a link that was made: an event, and a message to the stored address. */
-export function identityLinked (user: User, { connection }: Pick<LinkedIdentity, 'connection'>, { by, locale, origin }: LinkedCause, { events, outbox }: Pick<AccountsDeps, 'events' | 'outbox'>): void {
+export function identityLinked(
+  user: User,
+  { connection }: Pick<LinkedIdentity, 'connection'>,
+  { by, locale, origin }: LinkedCause,
+  { events, outbox }: Pick<AccountsDeps, 'events' | 'outbox'>
+): void {
   events.emit('identity_linked', { userId: user.id, connection, by }, origin)
   outbox?.post({ kind: 'identity_linked', user: addressed(user), locale, origin })
 }
 
-/** Revokes at the provider what the person allowed there, once a link is gone. It runs behind the reply, which it can't make fail. */
-export function withdrawGrant (link: LinkedIdentity, { background, withdraw }: Pick<AccountsDeps, 'background' | 'withdraw'>): void {
-  if (link.sealed !== undefined) background.run(`withdraw ${linkIdOf(link)}`, 'what a person allowed at another provider could not be ended there', async () => { await withdraw(link) })
+/**
+ * Revokes at the provider what the person allowed there, once a link is gone. It runs behind the reply, which it can't
+ * make fail.
+ */
+export function withdrawGrant(
+  link: LinkedIdentity,
+  { background, withdraw }: Pick<AccountsDeps, 'background' | 'withdraw'>
+): void {
+  if (link.sealed !== undefined)
+    background.run(
+      `withdraw ${linkIdOf(link)}`,
+      'what a person allowed at another provider could not be ended there',
+      async () => {
+        await withdraw(link)
+      }
+    )
 }
 
-function identityUnlinked (user: User, link: LinkedIdentity, { by, locale, origin }: UnlinkedCause, deps: AccountsDeps): void {
+function identityUnlinked(
+  user: User,
+  link: LinkedIdentity,
+  { by, locale, origin }: UnlinkedCause,
+  deps: AccountsDeps
+): void {
   const { events, outbox } = deps
   const { connection } = link
   withdrawGrant(link, deps)
   events.emit('identity_unlinked', { userId: user.id, connection, by }, origin)
-  // An account is disowned by the owner of its address, who never made this link: a message that it is gone would only puzzle them.
+  // An account is disowned by the owner of its address, who never made this link: a message that it is gone would only
+  // puzzle them.
   if (by !== 'disowned') outbox?.post({ kind: 'identity_unlinked', user: addressed(user), locale, origin })
 }
 
 /** The links of a user, the oldest first. Empty where the user store keeps no links. */
-export async function listLinks (userId: string, { users }: Pick<AccountsDeps, 'users'>): Promise<LinkedIdentity[]> {
-  return await users.listIdentities?.(userId) ?? []
+export async function listLinks(userId: string, { users }: Pick<AccountsDeps, 'users'>): Promise<LinkedIdentity[]> {
+  return (await users.listIdentities?.(userId)) ?? []
 }
 
 /** What the host links to a user: the connection, and who they are there. */
@@ -64,10 +105,17 @@ export interface HostLink extends Identity {
  * @throws OAuthError `invalid_request` where the user store keeps no links
  * @throws TypeError where a part of the link is no string, or empty
  */
-export async function linkByHost (userId: string, { issuer, subject, connection, email }: HostLink, deps: AccountsDeps): Promise<LinkOutcome> {
+export async function linkByHost(
+  userId: string,
+  { issuer, subject, connection, email }: HostLink,
+  deps: AccountsDeps
+): Promise<LinkOutcome> {
   const { users, clock } = deps
-  for (const [name, value] of Object.entries({ issuer, subject, connection })) if (typeof value !== 'string' || value === '') throw new TypeError(`linkIdentity: ${name} must be a string that is not empty.`)
-  if (users.linkIdentity === undefined) throw new OAuthError('invalid_request', 'The user store keeps no links to other providers.')
+  for (const [name, value] of Object.entries({ issuer, subject, connection }))
+    if (typeof value !== 'string' || value === '')
+      throw new TypeError(`linkIdentity: ${name} must be a string that is not empty.`)
+  if (users.linkIdentity === undefined)
+    throw new OAuthError('invalid_request', 'The user store keeps no links to other providers.')
   const user = await users.findById(userId)
   if (user === null) return 'unknown_user'
   const link = linkOf({ issuer, subject, email }, { connection, now: clock.now(), user })
@@ -77,48 +125,72 @@ export async function linkByHost (userId: string, { issuer, subject, connection,
 }
 
 /** Those of them that somebody can sign in by: a link that a connection has made which is no more leads nowhere. */
-export function waysIn (links: readonly LinkedIdentity[], { connectionIds }: Pick<AccountsDeps, 'connectionIds'>): LinkedIdentity[] {
+export function waysIn(
+  links: readonly LinkedIdentity[],
+  { connectionIds }: Pick<AccountsDeps, 'connectionIds'>
+): LinkedIdentity[] {
   return links.filter(({ connection }) => connectionIds.has(connection))
 }
 
 /**
- * Takes away the link of this id, unless the user could not sign in without it. Of any number of parallel calls for the last two links one
- * is `last_sign_in_method`. One whose connection is no more goes in any case.
+ * Takes away the link of this id, unless the user could not sign in without it. Of any number of parallel calls for the
+ * last two links one is `last_sign_in_method`. One whose connection is no more goes in any case.
  */
-export async function unlinkIdentity (user: User, linkId: string, cause: UnlinkedCause, deps: AccountsDeps): Promise<UnlinkOutcome> {
+export async function unlinkIdentity(
+  user: User,
+  linkId: string,
+  cause: UnlinkedCause,
+  deps: AccountsDeps
+): Promise<UnlinkOutcome> {
   const { factors, onError, users } = deps
-  const hasPasskey = async (): Promise<boolean> => factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
+  const hasPasskey = async (): Promise<boolean> =>
+    factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
   const links = await listLinks(user.id, deps)
   const link = links.find((one) => linkIdOf(one) === linkId)
   if (link === undefined || users.unlinkIdentity === undefined) return 'unknown'
   // What needs no link: a link that is no way in either goes in any case.
   const isFree = waysIn([link], deps).length === 0 || user.passwordHash !== null || signsInByMail(user, deps)
-  const isLastOf = async (among: readonly LinkedIdentity[]): Promise<boolean> => waysIn(among, deps).every((one) => linkIdOf(one) === linkId) && !await hasPasskey()
-  if (!isFree && await isLastOf(links)) return 'last_sign_in_method'
-  const outcome = await users.unlinkIdentity(user.id, link, isFree || await hasPasskey())
-  // The store can't know that what is left leads nowhere, or that a passkey goes meanwhile. Then the link is put back, unless somebody else has the identity by now.
-  const putBack = async (): Promise<boolean> => await isLastOf(await listLinks(user.id, deps)) && await users.linkIdentity?.(user.id, link) === 'linked'
+  const isLastOf = async (among: readonly LinkedIdentity[]): Promise<boolean> =>
+    waysIn(among, deps).every((one) => linkIdOf(one) === linkId) && !(await hasPasskey())
+  if (!isFree && (await isLastOf(links))) return 'last_sign_in_method'
+  const outcome = await users.unlinkIdentity(user.id, link, isFree || (await hasPasskey()))
+  // The store can't know that what is left leads nowhere, or that a passkey goes meanwhile. Then the link is put back,
+  // unless somebody else has the identity by now.
+  const putBack = async (): Promise<boolean> =>
+    (await isLastOf(await listLinks(user.id, deps))) && (await users.linkIdentity?.(user.id, link)) === 'linked'
   // What can't be looked at says nothing: the link is gone, and that is told.
-  const isBack = outcome === 'unlinked' && !isFree && await putBack().catch((error: unknown) => {
-    onError(error, 'what is left to sign in with could not be looked at')
-    return false
-  })
+  const isBack =
+    outcome === 'unlinked' &&
+    !isFree &&
+    (await putBack().catch((error: unknown) => {
+      onError(error, 'what is left to sign in with could not be looked at')
+      return false
+    }))
   if (isBack) return 'last_sign_in_method'
   if (outcome === 'unlinked') identityUnlinked(user, link, cause, deps)
   return outcome
 }
 
-export function lastSignInMethod (): OAuthError {
-  return new OAuthError('last_sign_in_method', 'Nothing else is left to sign in with: link another account or set a password before.', { withoutStack: true })
+export function lastSignInMethod(): OAuthError {
+  return new OAuthError(
+    'last_sign_in_method',
+    'Nothing else is left to sign in with: link another account or set a password before.',
+    { withoutStack: true }
+  )
 }
 
 /**
- * Takes away the links that were made while nobody had confirmed the user's address, since they may be somebody else's. For whoever is
- * about to get a new password, or has just got one. Idempotent.
+ * Takes away the links that were made while nobody had confirmed the user's address, since they may be somebody else's.
+ * For whoever is about to get a new password, or has just got one. Idempotent.
  */
-export async function endProvisionalLinks (user: User, cause: { by: 'password_reset' | 'disowned', locale: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
+export async function endProvisionalLinks(
+  user: User,
+  cause: { by: 'password_reset' | 'disowned'; locale: string | undefined; origin: Origin },
+  deps: AccountsDeps
+): Promise<void> {
   if (deps.users.unlinkIdentity === undefined) return
   for (const link of await listLinks(user.id, deps)) {
-    if (link.provisional && await deps.users.unlinkIdentity(user.id, link, true) === 'unlinked') identityUnlinked(user, link, cause, deps)
+    if (link.provisional && (await deps.users.unlinkIdentity(user.id, link, true)) === 'unlinked')
+      identityUnlinked(user, link, cause, deps)
   }
 }

@@ -15,32 +15,40 @@ interface Link {
   /** Who is signed in, and has just signed in. */
   user: User
   sid: string
-  /** The account has the address of the identity. So its owner may not have been the first to sign up with it: whatever others opened ends. */
+  /**
+   * The account has the address of the identity. So its owner may not have been the first to sign up with it: whatever
+   * others opened ends.
+   */
   contested: boolean
   origin: Origin
   locale: string | undefined
 }
 
 /**
- * Links the identity to who is signed in. Whether they may do so, by a sign-in of the last minutes and a form of ours, is for the caller to
- * know.
+ * Links the identity to who is signed in. Whether they may do so, by a sign-in of the last minutes and a form of ours,
+ * is for the caller to know.
  * @throws UpstreamError `taken`, `disabled`, `email`
  */
-export async function linkToAccount ({ connection, person, user, sid, contested, origin, locale }: Link, deps: AccountsDeps): Promise<void> {
-  const owner = await deps.users.findByIdentity?.(person) ?? null
-  const decision = allowed(decideFederated({
-    mode: 'link',
-    enabled: await connection.enabled(),
-    emailAccepted: acceptsEmail(connection, person.email),
-    identity: owner === null ? 'unknown' : owner.id === user.id ? 'theirs' : 'anothers',
-    disabled: !isActive(user),
-    account: false,
-    accountVerified: false,
-    authoritative: false,
-    linking: connection.linking,
-    registers: false,
-    complete: true
-  }))
+export async function linkToAccount(
+  { connection, person, user, sid, contested, origin, locale }: Link,
+  deps: AccountsDeps
+): Promise<void> {
+  const owner = (await deps.users.findByIdentity?.(person)) ?? null
+  const decision = allowed(
+    decideFederated({
+      mode: 'link',
+      enabled: await connection.enabled(),
+      emailAccepted: acceptsEmail(connection, person.email),
+      identity: owner === null ? 'unknown' : owner.id === user.id ? 'theirs' : 'anothers',
+      disabled: !isActive(user),
+      account: false,
+      accountVerified: false,
+      authoritative: false,
+      linking: connection.linking,
+      registers: false,
+      complete: true
+    })
+  )
   if (decision === 'already_linked') return
   const link = linkOf(person, { connection: connection.id, now: deps.clock.now(), user })
   const stored = await storeLink({ user, link, contested, exceptSid: sid, origin, locale }, deps)

@@ -6,24 +6,49 @@ import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 
-/** Unknown, used, expired, made for something else, sent to a former address, of a user who is gone or disabled: one answer. */
-export function invalidLink (): OAuthError {
+/**
+ * Unknown, used, expired, made for something else, sent to a former address, of a user who is gone or disabled: one
+ * answer.
+ */
+export function invalidLink(): OAuthError {
   return new OAuthError('invalid_token', 'The link is invalid or has expired.', { statusCode: 400 })
 }
 
 /** All that can be in a mailbox, in a hand or on a page and opens something of the account. */
-const OPEN: readonly OneTimeTokenPurpose[] = ['password_reset', 'verify_email', 'email_change', 'resend_verification', 'contested_sign_up', 'enrolment']
+const OPEN: readonly OneTimeTokenPurpose[] = [
+  'password_reset',
+  'verify_email',
+  'email_change',
+  'resend_verification',
+  'contested_sign_up',
+  'enrolment'
+]
 
 /** Ends the user's links but those of `except`. Idempotent. */
-export async function endOpenTokens (userId: string, { oneTimeTokens }: Pick<AccountsDeps, 'oneTimeTokens'>, except?: OneTimeTokenPurpose): Promise<void> {
-  await Promise.all(OPEN.filter((purpose) => purpose !== except).map(async (purpose) => { await oneTimeTokens.discard(purpose, userId) }))
+export async function endOpenTokens(
+  userId: string,
+  { oneTimeTokens }: Pick<AccountsDeps, 'oneTimeTokens'>,
+  except?: OneTimeTokenPurpose
+): Promise<void> {
+  await Promise.all(
+    OPEN.filter((purpose) => purpose !== except).map(async (purpose) => {
+      await oneTimeTokens.discard(purpose, userId)
+    })
+  )
 }
 
 /**
- * The token of a message with its user, as they are now; `null` where the link is not good. Uses nothing up. A link proves the mailbox
- * that it went to, and is worth nothing once the account has another address.
+ * The token of a message with its user, as they are now; `null` where the link is not good. Uses nothing up. A link
+ * proves the mailbox that it went to, and is worth nothing once the account has another address.
  */
-export async function findMessageToken (purpose: Exclude<OneTimeTokenPurpose, 'password_change' | 'kept_session' | 'contested_sign_up' | 'email_change' | 'enrolment'>, token: string, { oneTimeTokens, users, clock }: AccountsDeps): Promise<{ record: OneTimeToken, user: User } | null> {
+export async function findMessageToken(
+  purpose: Exclude<
+    OneTimeTokenPurpose,
+    'password_change' | 'kept_session' | 'contested_sign_up' | 'email_change' | 'enrolment'
+  >,
+  token: string,
+  { oneTimeTokens, users, clock }: AccountsDeps
+): Promise<{ record: OneTimeToken; user: User } | null> {
   const tokenDigest = digestOfOneTimeToken(token)
   const record = tokenDigest === null ? null : await oneTimeTokens.find(purpose, tokenDigest, clock.now())
   const user = record === null ? null : await users.findById(record.userId)

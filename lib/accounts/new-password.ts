@@ -10,7 +10,10 @@ import { addressed } from './outbox.ts'
 
 /** Who a new password comes from, and what of the user's stays. */
 export interface NewPassword {
-  /** `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`: somebody signed up with another person's address, and no password opens the account any more. */
+  /**
+   * `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`: somebody signed up with
+   * another person's address, and no password opens the account any more.
+   */
   by: 'change' | 'reset' | 'disowned' | 'email_sign_in'
   /** The sign-in that stays. */
   exceptSid?: string | undefined
@@ -23,65 +26,96 @@ export interface NewPassword {
 const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
- * Gives the user a new password hash and ends all that the former one opened: sessions and tokens, what they allowed other clients, reset
- * links. `false`, and the hash is as it was, where it is no longer the one of `user`.
+ * Gives the user a new password hash and ends all that the former one opened: sessions and tokens, what they allowed
+ * other clients, reset links. `false`, and the hash is as it was, where it is no longer the one of `user`.
  *
- * All of it ends twice. Before the hash is stored, so that whatever fails or crashes after that leaves nobody signed in by the former
- * password; and after, for a sign-in that began in between. Until the second has succeeded the change is unfinished: this rejects, and
- * `finishNewPassword` does the rest when the caller tries again.
+ * All of it ends twice. Before the hash is stored, so that whatever fails or crashes after that leaves nobody signed in
+ * by the former password; and after, for a sign-in that began in between. Until the second has succeeded the change is
+ * unfinished: this rejects, and `finishNewPassword` does the rest when the caller tries again.
  */
-export async function setNewPassword (user: User, next: string, given: NewPassword, deps: AccountsDeps): Promise<boolean> {
+export async function setNewPassword(
+  user: User,
+  next: string,
+  given: NewPassword,
+  deps: AccountsDeps
+): Promise<boolean> {
   const { users, clock, events, oneTimeTokens } = deps
-  if (users.setPasswordHash === undefined) throw new OAuthError('server_error', 'Passwords can not be changed here.', { detail: 'the user store has no setPasswordHash' })
+  if (users.setPasswordHash === undefined)
+    throw new OAuthError('server_error', 'Passwords can not be changed here.', {
+      detail: 'the user store has no setPasswordHash'
+    })
   await endAll(user, given, deps)
-  await oneTimeTokens.put({ purpose: 'password_change', digest: nameOf(user.id, next), userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
-  if (!await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())) return false
+  await oneTimeTokens.put({
+    purpose: 'password_change',
+    digest: nameOf(user.id, next),
+    userId: user.id,
+    expiresAt: clock.now() + UNFINISHED_FOR_MS
+  })
+  if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now()))) return false
   events.emit('password_changed', { userId: user.id, sid: given.exceptSid ?? null, by: given.by }, given.origin)
-  if (given.by !== 'disowned') deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale, origin: given.origin })
+  if (given.by !== 'disowned')
+    deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale, origin: given.origin })
   await finishNewPassword(user, given, deps)
   return true
 }
 
 /** What is left to do once the hash is stored. Can be done any number of times. */
-export async function finishNewPassword (user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
+export async function finishNewPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   await endAll(user, given, deps)
   for (const purpose of ['password_reset', 'email_change', 'password_change'] as const) {
     try {
       await deps.oneTimeTokens.discard(purpose, user.id)
     } catch (error) {
-      // Links are bound to the password hash that they were sent for, so the former ones are refused already. What could not be removed is only
-      // left over until it expires.
+      // Links are bound to the password hash that they were sent for, so the former ones are refused already. What
+      // could not be removed is only left over until it expires.
       deps.onError(error, 'what a password change leaves behind could not be removed')
     }
   }
 }
 
 /** Whether the user's present hash was set by a change that has not ended everything yet. */
-export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens, clock }: AccountsDeps): Promise<boolean> {
+export async function isUnfinished(
+  { id, passwordHash }: User,
+  { oneTimeTokens, clock }: AccountsDeps
+): Promise<boolean> {
   if (passwordHash === null) return false
   const found = await oneTimeTokens.find('password_change', nameOf(id, passwordHash), clock.now())
   return found?.userId === id
 }
 
 /**
- * Sessions end before consents, since a new consent takes a session. Each step is tried even where another has failed: one store out of reach
- * must not keep a thief signed in by what another store has. Rejects with the first failure.
+ * Sessions end before consents, since a new consent takes a session. Each step is tried even where another has failed:
+ * one store out of reach must not keep a thief signed in by what another store has. Rejects with the first failure.
  */
-export async function endAll (user: User, { by, exceptSid, locale, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
+export async function endAll(
+  user: User,
+  { by, exceptSid, locale, origin }: NewPassword,
+  deps: AccountsDeps
+): Promise<void> {
   const { id } = user
   // The links end first, or somebody could sign in by one of them after the sessions have ended.
-  const [links] = await Promise.allSettled([by === 'change' ? undefined : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)])
+  const [links] = await Promise.allSettled([
+    by === 'change'
+      ? undefined
+      : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)
+  ])
   const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { exceptSid, origin })])
   const [consents] = await Promise.allSettled([endConsents(id, { by: 'password_changed', origin }, deps)])
   for (const step of [links, sessions, consents]) if (step.status === 'rejected') throw step.reason
 }
 
 /** Idempotent. */
-export async function endConsents (userId: string, { by, origin }: { by: 'password_changed' | 'account_removed', origin: Origin }, { consents, events, clock }: Pick<AccountsDeps, 'consents' | 'events' | 'clock'>): Promise<void> {
+export async function endConsents(
+  userId: string,
+  { by, origin }: { by: 'password_changed' | 'account_removed'; origin: Origin },
+  { consents, events, clock }: Pick<AccountsDeps, 'consents' | 'events' | 'clock'>
+): Promise<void> {
   const given = await consents.listConsents(userId, clock.now())
-  await Promise.all(given.map(async ({ clientId }) => await revokeConsent(userId, clientId, { by, origin }, { consents, events })))
+  await Promise.all(
+    given.map(async ({ clientId }) => await revokeConsent(userId, clientId, { by, origin }, { consents, events }))
+  )
 }
 
-function nameOf (userId: string, passwordHash: string): string {
+function nameOf(userId: string, passwordHash: string): string {
   return partitionOf(userId) + digest(`set ${passwordHash}`)
 }

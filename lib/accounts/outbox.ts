@@ -44,61 +44,86 @@ const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
 const SEND_TIMEOUT_MS = 120_000
 
 /**
- * The user with the address that messages go to: the stored e-mail, else the stored username where it is one. A user without
- * any is told to `sendMessage` all the same: the host may know another way to reach them. What somebody typed into a form is
- * never an address: two spellings that a look-up takes for one may be two mailboxes.
+ * The user with the address that messages go to: the stored e-mail, else the stored username where it is one. A user
+ * without any is told to `sendMessage` all the same: the host may know another way to reach them. What somebody typed
+ * into a form is never an address: two spellings that a look-up takes for one may be two mailboxes.
  */
-export function addressed (user: User): User {
+export function addressed(user: User): User {
   const email = user.email ?? emailOf(user.username)
   return email === null || email === '' ? user : { ...user, email }
 }
 
 /** The address of `addressed`; `''` where there is none. */
-export function addressOf (user: User): string {
+export function addressOf(user: User): string {
   return addressed(user).email ?? ''
 }
 
-function withoutHash ({ passwordHash: _hash, ...user }: MessageUser): MessageUser {
+function withoutHash({ passwordHash: _hash, ...user }: MessageUser): MessageUser {
   return user
 }
 
-/** A mailer's error may quote the mail. The copy has neither its link, its token nor its code, nor anything else to look into. */
-function scrubbed (error: unknown, message: Message): Error {
+/**
+ * A mailer's error may quote the mail. The copy has neither its link, its token nor its code, nor anything else to look
+ * into.
+ */
+function scrubbed(error: unknown, message: Message): Error {
   const { token, url } = message
   const codes = message.kind === 'sign_in_code' ? [message.code, message.code.replace(' ', '')] : []
-  const scrub = (text: string): string => [url, token, ...codes].reduce<string>((rest, secret) => secret === undefined || secret === '' ? rest : rest.replaceAll(secret, '[removed]'), text)
+  const scrub = (text: string): string =>
+    [url, token, ...codes].reduce<string>(
+      (rest, secret) => (secret === undefined || secret === '' ? rest : rest.replaceAll(secret, '[removed]')),
+      text
+    )
   const copy = new Error(scrub(error instanceof Error ? error.message : 'sendMessage failed without an Error.'))
   if (error instanceof Error && error.stack !== undefined) copy.stack = scrub(error.stack)
   return copy
 }
 
 /**
- * Sends messages off the path of every reply: a hook that throws, rejects, hangs or is slow changes no answer and no answer's
- * time. A failed message is tried again after 1, 10 and 60 seconds, then reported. At most 8 are in flight. In memory: what a
- * process had not sent when it died is lost, and the person asks again.
+ * Sends messages off the path of every reply: a hook that throws, rejects, hangs or is slow changes no answer and no
+ * answer's time. A failed message is tried again after 1, 10 and 60 seconds, then reported. At most 8 are in flight. In
+ * memory: what a process had not sent when it died is lost, and the person asks again.
  */
-export function createOutbox (sendMessage: SendMessage, { clock, events, onError, localeOf, canReset, capacity = 1000 }: OutboxDeps): Outbox {
-  const { add, close } = boundedQueue<{ message: Message, origin: Origin }>({
+export function createOutbox(
+  sendMessage: SendMessage,
+  { clock, events, onError, localeOf, canReset, capacity = 1000 }: OutboxDeps
+): Outbox {
+  const { add, close } = boundedQueue<{ message: Message; origin: Origin }>({
     tasks: 'messages',
     capacity,
     maxInFlight: MAX_IN_FLIGHT,
     retryDelaysMs: RETRY_DELAYS_MS,
-    // Eight hooks that hang would otherwise be the end of all messages. Not tried again after that: the message may have gone out, and the
-    // same link twice confuses more than it helps.
+    // Eight hooks that hang would otherwise be the end of all messages. Not tried again after that: the message may
+    // have gone out, and the same link twice confuses more than it helps.
     timeoutMs: SEND_TIMEOUT_MS,
     clock,
     attempt: ({ message }) => sendMessage({ ...message, user: { ...message.user } }),
-    onDone ({ message: { kind, user }, origin }, attempts) { events.emit('message_sent', { kind, userId: user.id, attempts }, origin) },
-    onGivenUp ({ message, origin }, error, attempts) {
+    onDone({ message: { kind, user }, origin }, attempts) {
+      events.emit('message_sent', { kind, userId: user.id, attempts }, origin)
+    },
+    onGivenUp({ message, origin }, error, attempts) {
       events.emit('message_failed', { kind: message.kind, userId: message.user.id, attempts }, origin)
-      onError(scrubbed(error, message), `a message ${message.kind} to the user ${message.user.id} was ${attempts === 0 ? 'dropped' : `given up after attempt ${attempts}`}`)
+      onError(
+        scrubbed(error, message),
+        `a message ${message.kind} to the user ${message.user.id} was ` +
+          `${attempts === 0 ? 'dropped' : `given up after attempt ${attempts}`}`
+      )
     },
     onError
   })
   return {
-    post ({ origin, ...message }) {
+    post({ origin, ...message }) {
       const user = withoutHash(message.user)
-      add({ message: { ...message, user, locale: message.locale ?? localeOf(user), hasPassword: typeof message.user['passwordHash'] === 'string', canReset }, origin })
+      add({
+        message: {
+          ...message,
+          user,
+          locale: message.locale ?? localeOf(user),
+          hasPassword: typeof message.user['passwordHash'] === 'string',
+          canReset
+        },
+        origin
+      })
     },
     close
   }

@@ -23,45 +23,45 @@ interface PasswordHashingDeps {
   events: Pick<Events, 'emit'>
   clock: Pick<Clock, 'after'>
   /** Hears of a stored hash that was not run. `reason` holds nothing of the hash. */
-  onUnusable (reason: string): void
+  onUnusable(reason: string): void
 }
 
 export interface PasswordHashing {
   /**
    * A new argon2id hash, as a PHC string.
-   * @throws OAuthError `temporarily_unavailable` where the queue is full, as do all methods that hash. It comes about a second
-   *   later, so that a client which tries again at once makes no flood
+   * @throws OAuthError `temporarily_unavailable` where the queue is full, as do all methods that hash. It comes about a
+   * second later, so that a client which tries again at once makes no flood
    */
-  hash (password: string): Promise<string>
+  hash(password: string): Promise<string>
   /**
-   * Exactly one hash runs, whatever is stored. Without a stored hash (`null`), or with one that may not run, it is a decoy with
-   * the current parameters, so that the answer comes as late as any other.
+   * Exactly one hash runs, whatever is stored. Without a stored hash (`null`), or with one that may not run, it is a
+   * decoy with the current parameters, so that the answer comes as late as any other.
    */
-  verify (stored: string | null, password: string): Promise<'match' | 'no_match' | 'unusable'>
+  verify(stored: string | null, password: string): Promise<'match' | 'no_match' | 'unusable'>
   /** Whether a hash that just matched should be replaced by `hash(password)`. */
-  needsRehash (stored: string): boolean
+  needsRehash(stored: string): boolean
   /** Resolves when the decoy exists. Await it before the first request, or the first unknown user costs two hashes. */
-  ready (): Promise<void>
+  ready(): Promise<void>
   /** How many hashes run and wait now. */
-  load (): { running: number, waiting: number }
+  load(): { running: number; waiting: number }
   /** Refusals come at once from here on, those that were held back too. */
-  close (): void
+  close(): void
 }
 
 /** Names a pepper inside the hashes it made: 48 bits of its digest, as the `keyid` of a PHC string has them. */
-function pepperId (pepper: Uint8Array): string {
+function pepperId(pepper: Uint8Array): string {
   return createHash('sha256').update(pepper).digest('base64').slice(0, 8)
 }
 
 /**
  * Hashes and verifies passwords through one bounded queue, argon2 and imported hashes alike.
  *
- * A peppered hash has `keyid` after its parameters. So any pepper of the list, and hashes from before there was one, verify in
- * one run, and a rotation is finished user by user at their next sign-in (`needsRehash`).
+ * A peppered hash has `keyid` after its parameters. So any pepper of the list, and hashes from before there was one,
+ * verify in one run, and a rotation is finished user by user at their next sign-in (`needsRehash`).
  *
  * @see RFC 9106 §3.1 (secret value K)
  */
-export function createPasswordHashing (options: PasswordHashingOptions, deps: PasswordHashingDeps): PasswordHashing {
+export function createPasswordHashing(options: PasswordHashingOptions, deps: PasswordHashingDeps): PasswordHashing {
   const { memoryCost, timeCost, parallelism } = options
   const { hasher, imported } = deps
   const parameters: Argon2Parameters = { memoryCost, timeCost, parallelism }
@@ -72,7 +72,7 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
 
   let decoy: Promise<string> | undefined
 
-  function makeDecoy (): Promise<string> {
+  function makeDecoy(): Promise<string> {
     decoy ??= hasher.hash('decoy', parameters, current).catch((error: unknown) => {
       decoy = undefined
       throw error
@@ -80,44 +80,50 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
     return decoy
   }
 
-  async function verifyDecoy (password: string): Promise<void> {
-    await queue.run(async () => { await hasher.verify(await makeDecoy(), password, current) })
+  async function verifyDecoy(password: string): Promise<void> {
+    await queue.run(async () => {
+      await hasher.verify(await makeDecoy(), password, current)
+    })
   }
 
-  async function refuse (reason: string, password: string): Promise<'unusable'> {
+  async function refuse(reason: string, password: string): Promise<'unusable'> {
     await verifyDecoy(password)
     deps.onUnusable(reason)
     return 'unusable'
   }
 
   return {
-    async hash (password) {
+    async hash(password) {
       const encoded = await queue.run(() => hasher.hash(password, parameters, current))
       return currentId === undefined ? encoded : encoded.replace(/(,p=\d+)\$/, `$1,keyid=${currentId}$`)
     },
 
-    async verify (stored, password) {
+    async verify(stored, password) {
       if (stored === null) {
         await verifyDecoy(password)
         return 'no_match'
       }
       const parsed = parseStoredHash(stored, options.firebase)
       if (parsed.kind === 'unusable') return await refuse(parsed.reason, password)
-      if (parsed.kind !== 'argon2') return await queue.run(() => imported.verify(parsed, password)) ? 'match' : 'no_match'
+      if (parsed.kind !== 'argon2')
+        return (await queue.run(() => imported.verify(parsed, password))) ? 'match' : 'no_match'
 
       const pepper = parsed.keyId === undefined ? undefined : peppers.get(parsed.keyId)
-      if (parsed.keyId !== undefined && pepper === undefined) return await refuse('hash made with an unknown pepper', password)
-      return await queue.run(() => hasher.verify(parsed.plain, password, pepper)) ? 'match' : 'no_match'
+      if (parsed.keyId !== undefined && pepper === undefined)
+        return await refuse('hash made with an unknown pepper', password)
+      return (await queue.run(() => hasher.verify(parsed.plain, password, pepper))) ? 'match' : 'no_match'
     },
 
     needsRehash: (stored) => needsRehash(parseStoredHash(stored, options.firebase), parameters, currentId),
 
-    async ready () {
+    async ready() {
       await queue.run(makeDecoy)
     },
 
     load: () => queue.load(),
 
-    close: () => { queue.close() }
+    close: () => {
+      queue.close()
+    }
   }
 }

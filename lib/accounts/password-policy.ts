@@ -11,7 +11,10 @@ export interface PasswordPolicyOptions {
   minLength: number
   /** Bytes of UTF-8. */
   maxBytes: number
-  /** Words an attacker would try here first: the service's name, the issuer's host. Those below 4 characters are ignored. */
+  /**
+   * Words an attacker would try here first: the service's name, the issuer's host. Those below 4 characters are
+   * ignored.
+   */
   contextWords: readonly string[]
   /** The host's look-up in a set of breached passwords. */
   isBreached: ((password: string) => boolean | Promise<boolean>) | null
@@ -20,7 +23,7 @@ export interface PasswordPolicyOptions {
 interface PasswordPolicyDeps {
   clock: Pick<Clock, 'after'>
   /** Hears that `isBreached` threw, rejected or took more than 2 seconds: that password was accepted unchecked. */
-  onHookFailure (error: unknown): void
+  onHookFailure(error: unknown): void
 }
 
 /** Why a new password is refused. */
@@ -36,10 +39,13 @@ interface PasswordOwner {
 }
 
 export interface PasswordPolicy {
-  /** For new passwords: why this one is refused, or `null`. `of`: whose it would be; `null`: nobody's, and then `isBreached` is not asked. @throws MisfitError where `isBreached` answers with no boolean */
-  check (password: string, of: PasswordOwner | null): Promise<PasswordRefusal | null>
+  /**
+   * For new passwords: why this one is refused, or `null`. `of`: whose it would be; `null`: nobody's, and then
+   * `isBreached` is not asked. @throws MisfitError where `isBreached` answers with no boolean
+   */
+  check(password: string, of: PasswordOwner | null): Promise<PasswordRefusal | null>
   /** For sign-in: whether the password may be hashed at all. An account older than the policy still gets in. */
-  fits (password: string): boolean
+  fits(password: string): boolean
 }
 
 const HOOK_TIMEOUT_MS = 2000
@@ -47,20 +53,20 @@ const HOOK_TIMEOUT_MS = 2000
 const MIN_WORD = 4
 const MIN_REST = 4
 
-function countCodePoints (text: string): number {
+function countCodePoints(text: string): number {
   return [...text].length
 }
 
-function isWellFormed (text: string): boolean {
+function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text)
 }
 
-function asCompared (text: string): string {
+function asCompared(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 
 /** The texts themselves and their parts between punctuation: `ada.lovelace@x` is `ada.lovelace`, `lovelace` too. */
-function wordsOf (texts: readonly string[]): string[] {
+function wordsOf(texts: readonly string[]): string[] {
   const words = new Set<string>()
   for (const text of texts.map(asCompared)) {
     for (const word of [text, ...text.split(/[^\p{L}\p{M}\p{N}]+/u)]) {
@@ -71,8 +77,10 @@ function wordsOf (texts: readonly string[]): string[] {
   return [...words].sort((a, b) => b.length - a.length)
 }
 
-/** Whether such words, digits and punctuation are all there is to the password, but for less than `MIN_REST` letters. */
-function isMadeOf (words: readonly string[], password: string): boolean {
+/**
+ * Whether such words, digits and punctuation are all there is to the password, but for less than `MIN_REST` letters.
+ */
+function isMadeOf(words: readonly string[], password: string): boolean {
   const compared = asCompared(password)
   let rest = compared
   // Replaced by a space, or what stood left and right of a word could join to another.
@@ -81,19 +89,25 @@ function isMadeOf (words: readonly string[], password: string): boolean {
 }
 
 /** @throws OAuthError `invalid_password` with the reason, where the policy refuses */
-export async function requireGoodPassword (policy: PasswordPolicy, password: string, of: PasswordOwner | null): Promise<void> {
+export async function requireGoodPassword(
+  policy: PasswordPolicy,
+  password: string,
+  of: PasswordOwner | null
+): Promise<void> {
   const refusal = await policy.check(password, of)
   if (refusal !== null) throw new OAuthError('invalid_password', refusal.message, { reason: refusal.reason })
 }
 
-export function createPasswordPolicy (options: PasswordPolicyOptions, deps: PasswordPolicyDeps): PasswordPolicy {
+export function createPasswordPolicy(options: PasswordPolicyOptions, deps: PasswordPolicyDeps): PasswordPolicy {
   const { minLength, maxBytes, contextWords, isBreached } = options
 
-  async function isKnownAsBreached (password: string): Promise<boolean> {
+  async function isKnownAsBreached(password: string): Promise<boolean> {
     if (isBreached === null) return false
     let cancel = (): void => {}
     const late = new Promise<never>((_resolve, reject) => {
-      cancel = deps.clock.after(HOOK_TIMEOUT_MS, () => { reject(new Error(`password.isBreached took more than ${HOOK_TIMEOUT_MS} ms`)) })
+      cancel = deps.clock.after(HOOK_TIMEOUT_MS, () => {
+        reject(new Error(`password.isBreached took more than ${HOOK_TIMEOUT_MS} ms`))
+      })
     })
     try {
       // Called inside the promise: a hook that throws at once is as one that rejects.
@@ -109,24 +123,31 @@ export function createPasswordPolicy (options: PasswordPolicyOptions, deps: Pass
     }
   }
 
-  function fits (password: string): boolean {
+  function fits(password: string): boolean {
     return Buffer.byteLength(password) <= maxBytes && isWellFormed(password)
   }
 
   return {
     fits,
-    async check (password, of) {
+    async check(password, of) {
       const { username, email } = of ?? { username: '' }
-      if (Buffer.byteLength(password) > maxBytes) return { reason: 'too_long', message: `The password must have at most ${maxBytes} bytes.` }
+      if (Buffer.byteLength(password) > maxBytes)
+        return { reason: 'too_long', message: `The password must have at most ${maxBytes} bytes.` }
       if (!isWellFormed(password)) return { reason: 'not_unicode', message: 'The password is not valid Unicode.' }
-      if (countCodePoints(password) < minLength) return { reason: 'too_short', message: `The password must have at least ${minLength} characters.` }
-      if (isCommonPassword(password)) return { reason: 'too_common', message: 'The password is one of the most common ones.' }
+      if (countCodePoints(password) < minLength)
+        return { reason: 'too_short', message: `The password must have at least ${minLength} characters.` }
+      if (isCommonPassword(password))
+        return { reason: 'too_common', message: 'The password is one of the most common ones.' }
       const [local = ''] = (email ?? '').split('@')
       const [localOfUsername = ''] = username.split('@')
       if (isMadeOf(wordsOf([username, localOfUsername, email ?? '', local, ...contextWords]), password)) {
-        return { reason: 'context_word', message: 'The password is made of the username or of words that belong to this service.' }
+        return {
+          reason: 'context_word',
+          message: 'The password is made of the username or of words that belong to this service.'
+        }
       }
-      if (of !== null && await isKnownAsBreached(password)) return { reason: 'breached', message: 'The password is known from a data breach.' }
+      if (of !== null && (await isKnownAsBreached(password)))
+        return { reason: 'breached', message: 'The password is known from a data breach.' }
       return null
     }
   }

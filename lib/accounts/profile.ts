@@ -6,17 +6,20 @@ import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 import { OWN_FIELDS, refuseUnstorable } from './register.ts'
 
-/** Of the host's profile fields, those that a person may change by themselves: none that says who they are or what they may. */
-export function ownProfileFields (names: readonly string[]): string[] {
+/**
+ * Of the host's profile fields, those that a person may change by themselves: none that says who they are or what they
+ * may.
+ */
+export function ownProfileFields(names: readonly string[]): string[] {
   return names.filter((name) => !OWN_FIELDS.has(name))
 }
 
 /** What a person sees of their own account: who they are, and the profile fields of these names. */
-export function profileOf (user: User, fields: readonly string[]): Record<string, unknown> {
+export function profileOf(user: User, fields: readonly string[]): Record<string, unknown> {
   const address = addressOf(user)
-  const shown = fields.flatMap((name) => user[name] === undefined || user[name] === null ? [] : [[name, user[name]]])
+  const shown = fields.flatMap((name) => (user[name] === undefined || user[name] === null ? [] : [[name, user[name]]]))
   return {
-    ...Object.fromEntries(shown) as Record<string, unknown>,
+    ...(Object.fromEntries(shown) as Record<string, unknown>),
     sub: user.id,
     username: user.username,
     ...(address === '' ? {} : { email: address, email_verified: user.emailVerified === true })
@@ -37,8 +40,14 @@ interface ProfileChange {
  *
  * @throws OAuthError `invalid_request` naming the field; `invalid_token` where the user is gone
  */
-export async function changeProfile ({ user, sid, changes, origin }: ProfileChange, { users, events }: AccountsDeps): Promise<User> {
-  if (users.update === undefined) throw new OAuthError('server_error', 'Profiles can not be changed here.', { detail: 'the user store has no update' })
+export async function changeProfile(
+  { user, sid, changes, origin }: ProfileChange,
+  { users, events }: AccountsDeps
+): Promise<User> {
+  if (users.update === undefined)
+    throw new OAuthError('server_error', 'Profiles can not be changed here.', {
+      detail: 'the user store has no update'
+    })
   refuseUnstorable(changes)
   const fields = ownProfileFields(Object.keys(changes))
   if (fields.length === 0) return user

@@ -19,67 +19,124 @@ interface Registration {
   origin: Origin
 }
 
-/** Fields that decide who somebody is and what they may: never taken from a request, whatever the host's schema lets through. */
-export const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash', 'disabled', 'email', 'emailVerified', 'email_verified', 'passwordChangedAt', 'version', '__proto__'])
+/**
+ * Fields that decide who somebody is and what they may: never taken from a request, whatever the host's schema lets
+ * through.
+ */
+export const OWN_FIELDS = new Set([
+  'id',
+  'sub',
+  'username',
+  'password',
+  'passwordHash',
+  'disabled',
+  'email',
+  'emailVerified',
+  'email_verified',
+  'passwordChangedAt',
+  'version',
+  '__proto__'
+])
 
 /**
- * Creates an account. Where an e-mail must be verified first, the answer is `pending` whether the name was free or not, and
- * takes the same steps: the difference is in the mail. Elsewhere the new user.
+ * Creates an account. Where an e-mail must be verified first, the answer is `pending` whether the name was free or not,
+ * and takes the same steps: the difference is in the mail. Elsewhere the new user.
  *
- * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only where no
- *   e-mail has to be verified); `temporarily_unavailable`
+ * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only
+ * where no e-mail has to be verified); `temporarily_unavailable`
  */
-export async function register ({ username, password, fields, locale, origin }: Registration, deps: AccountsDeps): Promise<{ user: User } | 'pending'> {
-  if (deps.users.create === undefined) throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
+export async function register(
+  { username, password, fields, locale, origin }: Registration,
+  deps: AccountsDeps
+): Promise<{ user: User } | 'pending'> {
+  if (deps.users.create === undefined)
+    throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
   const name = newUsername(username, deps)
   refuseUnstorable(fields)
   const email = addressOf(name, fields.email, deps.verifyEmail)
   await requireGoodPassword(deps.policy, password, { username: name, email })
 
-  // The password is hashed for a taken name too. Only the store decides on uniqueness, as the last step, so nothing before it tells or takes
-  // longer because of who exists.
+  // The password is hashed for a taken name too. Only the store decides on uniqueness, as the last step, so nothing
+  // before it tells or takes longer because of who exists.
   const passwordHash = await deps.hashing.hash(password)
   const given = Object.fromEntries(Object.entries(fields).filter(([field]) => !OWN_FIELDS.has(field)))
-  const created: NewUser = { ...given, username: name, passwordHash, ...(email === undefined ? {} : { email, emailVerified: false }) }
+  const created: NewUser = {
+    ...given,
+    username: name,
+    passwordHash,
+    ...(email === undefined ? {} : { email, emailVerified: false })
+  }
   let user: User
   try {
     user = await deps.users.create(created)
   } catch (error) {
     if (!isUsernameTaken(error)) throw error
-    if (!deps.verifyEmail) throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
+    if (!deps.verifyEmail)
+      throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
     sendAlreadyRegistered(name, { locale, origin }, deps)
     return 'pending'
   }
   deps.events.emit('registered', { userId: user.id, username: user.username }, origin)
   expectSignIn(user.id, deps)
   if (deps.users.setEmailVerified !== undefined) {
-    deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, { locale, origin }, deps) })
+    deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => {
+      await requestEmailVerification(user, { locale, origin }, deps)
+    })
   }
   return deps.verifyEmail ? 'pending' : { user }
 }
 
-function newUsername (username: string, { usernames, enforcedDomains }: Pick<AccountsDeps, 'usernames' | 'enforcedDomains'>): string {
+function newUsername(
+  username: string,
+  { usernames, enforcedDomains }: Pick<AccountsDeps, 'usernames' | 'enforcedDomains'>
+): string {
   const name = normalizeUsername(username)
-  if (name === null) throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.', { field: 'username', reason: 'characters' })
+  if (name === null)
+    throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.', {
+      field: 'username',
+      reason: 'characters'
+    })
   const reason = checkNewUsername(name)
-  if (usernames === 'email' && emailOf(name) === null) throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', { field: 'username', reason: 'email_form' })
-  if (isEnforced({ username: name }, enforcedDomains)) throw new OAuthError('invalid_request', 'username: People of this domain sign in through a connection.', { field: 'username', reason: 'connection_only' })
-  if (reason !== null) throw new OAuthError('invalid_request', `username: ${reason}`, { field: 'username', reason: name.includes('@') ? 'email_form' : 'username_form' })
+  if (usernames === 'email' && emailOf(name) === null)
+    throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', {
+      field: 'username',
+      reason: 'email_form'
+    })
+  if (isEnforced({ username: name }, enforcedDomains))
+    throw new OAuthError('invalid_request', 'username: People of this domain sign in through a connection.', {
+      field: 'username',
+      reason: 'connection_only'
+    })
+  if (reason !== null)
+    throw new OAuthError('invalid_request', `username: ${reason}`, {
+      field: 'username',
+      reason: name.includes('@') ? 'email_form' : 'username_form'
+    })
   return name
 }
 
 /** The account's e-mail, checked and in the one form that usernames have. */
-function addressOf (name: string, field: unknown, required: boolean): string | undefined {
+function addressOf(name: string, field: unknown, required: boolean): string | undefined {
   const own = emailOf(name)
   if (field === undefined || field === null) {
-    if (own === null && required) throw new OAuthError('invalid_request', 'email: it is required.', { field: 'email', reason: 'required' })
+    if (own === null && required)
+      throw new OAuthError('invalid_request', 'email: it is required.', { field: 'email', reason: 'required' })
     return own ?? undefined
   }
   const normalised = typeof field === 'string' ? normalizeUsername(field) : null
   const email = normalised === null ? null : emailOf(normalised)
-  if (email === null) throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', { field: 'email', reason: 'email_form' })
-  // Otherwise somebody could take another person's address as their username, and have all its messages sent to a mailbox of their own.
-  if (own !== null && own !== email) throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.', { field: 'email', reason: 'email_differs' })
+  if (email === null)
+    throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', {
+      field: 'email',
+      reason: 'email_form'
+    })
+  // Otherwise somebody could take another person's address as their username, and have all its messages sent to a
+  // mailbox of their own.
+  if (own !== null && own !== email)
+    throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.', {
+      field: 'email',
+      reason: 'email_differs'
+    })
   return email
 }
 
@@ -87,16 +144,20 @@ function addressOf (name: string, field: unknown, required: boolean): string | u
 const UNSTORABLE = /[\0\p{Cs}]/u
 
 /**
- * Refuses characters that most databases can't store. The database would reject them too, and that would look like an outage (503) in place of a
- * fault of the caller (400).
+ * Refuses characters that most databases can't store. The database would reject them too, and that would look like an
+ * outage (503) in place of a fault of the caller (400).
  */
-export function refuseUnstorable (fields: Record<string, unknown>): void {
+export function refuseUnstorable(fields: Record<string, unknown>): void {
   const unstorable = Object.entries(fields).find(([, value]) => holdsUnstorable(value))
-  if (unstorable !== undefined) throw new OAuthError('invalid_request', `${unstorable[0]}: it holds characters that are not allowed.`, { field: unstorable[0], reason: 'characters' })
+  if (unstorable !== undefined)
+    throw new OAuthError('invalid_request', `${unstorable[0]}: it holds characters that are not allowed.`, {
+      field: unstorable[0],
+      reason: 'characters'
+    })
 }
 
 /** Whether it has, at any depth, characters that most databases can't hold. */
-export function holdsUnstorable (value: unknown): boolean {
+export function holdsUnstorable(value: unknown): boolean {
   if (typeof value === 'string') return UNSTORABLE.test(value)
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([name, member]) => UNSTORABLE.test(name) || holdsUnstorable(member))

@@ -16,57 +16,88 @@ interface Removal extends MessageCause {
 }
 
 /**
- * Removes the account for good: all sign-ins end, what the person allowed other clients, and their links; then the store removes the user. What
- * they allowed at providers that want it ended (Apple) ends behind the answer.
- * Whoever asks by a sign-in must have proved who they are just now (`requireFreshSignIn`).
+ * Removes the account for good: all sign-ins end, what the person allowed other clients, and their links; then the
+ * store removes the user. What they allowed at providers that want it ended (Apple) ends behind the answer. Whoever
+ * asks by a sign-in must have proved who they are just now (`requireFreshSignIn`).
  *
- * The sign-in that asks ends last, so that where anything fails before the user is removed (503) the same request does the rest. Once the
- * user is removed every look-up refuses what may be left of them: a sign-in that began meanwhile, or that could not be ended. All of it
- * is ended once more for that, and what fails then is no failure of the removal.
+ * The sign-in that asks ends last, so that where anything fails before the user is removed (503) the same request does
+ * the rest. Once the user is removed every look-up refuses what may be left of them: a sign-in that began meanwhile, or
+ * that could not be ended. All of it is ended once more for that, and what fails then is no failure of the removal.
  *
  * @throws OAuthError `temporarily_unavailable`
  */
-export async function removeAccount ({ user, sid, admin, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
-  if (deps.users.remove === undefined) throw new OAuthError('server_error', 'Accounts can not be removed here.', { detail: 'the user store has no remove' })
+export async function removeAccount({ user, sid, admin, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
+  if (deps.users.remove === undefined)
+    throw new OAuthError('server_error', 'Accounts can not be removed here.', {
+      detail: 'the user store has no remove'
+    })
   await endAll(user.id, { ...(sid === null ? {} : { exceptSid: sid }), origin }, deps)
   const links = await listLinks(user.id, deps)
   try {
     await deps.users.remove(user.id)
   } catch (error) {
-    // The store may have removed the user before its answer was lost. Then the removal goes on, since nobody is left who could ask again.
-    if (await deps.users.findById(user.id) !== null) throw error
+    // The store may have removed the user before its answer was lost. Then the removal goes on, since nobody is left
+    // who could ask again.
+    if ((await deps.users.findById(user.id)) !== null) throw error
   }
   // Access tokens of this sign-in are refused here from now on, even where the state could not be reached to end it.
   if (sid !== null) deps.sessions.forget(sid)
   for (const link of links) withdrawGrant(link, deps)
   deps.events.emit('account_removed', { userId: user.id, sid, ...(admin === undefined ? {} : { admin }) }, origin)
-  deps.outbox?.post({ kind: 'account_removed', by: sid === null ? 'host' : 'user', user: addressed(user), locale, origin })
+  deps.outbox?.post({
+    kind: 'account_removed',
+    by: sid === null ? 'host' : 'user',
+    user: addressed(user),
+    locale,
+    origin
+  })
   const what = 'what a removed user left behind could not be ended'
   try {
     await endRest(user.id, origin, deps)
   } catch (error) {
     deps.onError(error, what)
-    deps.background.run(`end ${user.id}`, what, async () => { await endRest(user.id, origin, deps) }, { retries: true })
+    deps.background.run(
+      `end ${user.id}`,
+      what,
+      async () => {
+        await endRest(user.id, origin, deps)
+      },
+      { retries: true }
+    )
   }
 }
 
-/** Ends all that may be left of a user who is removed. The second factors are removed last: as long as there is an account, sign-ins must be asked for them. */
-export async function endRest (userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
+/**
+ * Ends all that may be left of a user who is removed. The second factors are removed last: as long as there is an
+ * account, sign-ins must be asked for them.
+ */
+export async function endRest(userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
   await endAll(userId, { origin }, deps)
   await deps.factors?.store.removeFactorsOfUser(userId)
 }
 
 /** Sign-ins end first, since a new consent or link takes one. Each step is tried even where another has failed. */
-async function endAll (userId: string, { exceptSid, origin }: { exceptSid?: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
+async function endAll(
+  userId: string,
+  { exceptSid, origin }: { exceptSid?: string; origin: Origin },
+  deps: AccountsDeps
+): Promise<void> {
   const steps = [
-    async () => { await deps.sessions.revokeAll(userId, 'account_removed', { ...(exceptSid === undefined ? {} : { exceptSid }), origin }) },
-    async () => { await endConsents(userId, { by: 'account_removed', origin }, deps) },
+    async () => {
+      await deps.sessions.revokeAll(userId, 'account_removed', {
+        ...(exceptSid === undefined ? {} : { exceptSid }),
+        origin
+      })
+    },
+    async () => {
+      await endConsents(userId, { by: 'account_removed', origin }, deps)
+    },
     async () => {
       await endOpenTokens(userId, deps)
       await deps.oneTimeTokens.discard('password_change', userId)
     }
   ]
   const outcomes: Array<PromiseSettledResult<void>> = []
-  for (const step of steps) outcomes.push(...await Promise.allSettled([step()]))
+  for (const step of steps) outcomes.push(...(await Promise.allSettled([step()])))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }

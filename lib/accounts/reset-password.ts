@@ -17,11 +17,14 @@ import { normalizeUsername } from './username.ts'
 const LIFETIME_MS = 30 * 60 * 1000
 
 /**
- * Always resolves, in a time that tells nothing: whether there is such a user is looked up after the reply, and no failure of
- * a store or of the mail changes it. The link goes to the stored address, is good for 30 minutes, and ends the one before; within five
- * minutes of that one no other is sent.
+ * Always resolves, in a time that tells nothing: whether there is such a user is looked up after the reply, and no
+ * failure of a store or of the mail changes it. The link goes to the stored address, is good for 30 minutes, and ends
+ * the one before; within five minutes of that one no other is sent.
  */
-export async function requestPasswordReset ({ username, locale, origin }: { username: string, locale?: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
+export async function requestPasswordReset(
+  { username, locale, origin }: { username: string; locale?: string | undefined; origin: Origin },
+  deps: AccountsDeps
+): Promise<void> {
   const name = normalizeUsername(username)
   if (name === null) return
   resetInBackground(name, deps, async () => {
@@ -35,9 +38,10 @@ export async function requestPasswordReset ({ username, locale, origin }: { user
 /**
  * Sends the user a reset message on the host's own account.
  *
- * @throws OAuthError `not_found` where there is no such user, `invalid_request` where they are disabled or there is no `sendMessage`
+ * @throws OAuthError `not_found` where there is no such user, `invalid_request` where they are disabled or there is no
+ * `sendMessage`
  */
-export async function startPasswordReset (userId: string, deps: AccountsDeps): Promise<void> {
+export async function startPasswordReset(userId: string, deps: AccountsDeps): Promise<void> {
   if (deps.outbox === null) throw new OAuthError('invalid_request', 'There is no sendMessage to send the message with.')
   const user = await deps.users.findById(userId)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
@@ -47,17 +51,19 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
 }
 
 /**
- * Sends who is signed in and has no password the link that sets one: it proves the mailbox, which a session does not. Nothing is sent to
- * who has a password.
+ * Sends who is signed in and has no password the link that sets one: it proves the mailbox, which a session does not.
+ * Nothing is sent to who has a password.
  */
-export async function sendFirstPasswordLink (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+export async function sendFirstPasswordLink(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (user.passwordHash !== null || addressOf(user) === '') return
   await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
   deps.events.emit('password_reset_requested', { userId: user.id }, cause.origin)
 }
 
-/** To the owner of a name that somebody wanted to register: the link gives the account to whoever reads that mailbox. */
-export function sendAlreadyRegistered (username: string, cause: MessageCause, deps: AccountsDeps): void {
+/**
+ * To the owner of a name that somebody wanted to register: the link gives the account to whoever reads that mailbox.
+ */
+export function sendAlreadyRegistered(username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
     const user = await deps.users.findByUsername(username)
     if (!isActive(user) || isEnforced(user, deps.enforcedDomains)) return
@@ -67,29 +73,36 @@ export function sendAlreadyRegistered (username: string, cause: MessageCause, de
 }
 
 /**
- * Sets a new password by the token of a message, ends all that the former one opened and signs nobody in. A token sets one password: it
- * names the hash that it may replace, and of any number of parallel calls one replaces that. Where anything fails before all has ended,
- * the token stays, and the same request finishes the work.
+ * Sets a new password by the token of a message, ends all that the former one opened and signs nobody in. A token sets
+ * one password: it names the hash that it may replace, and of any number of parallel calls one replaces that. Where
+ * anything fails before all has ended, the token stays, and the same request finishes the work.
  *
  * @throws OAuthError `invalid_token` with status 400; `invalid_password` with the reason; `temporarily_unavailable`
  */
-export async function confirmPasswordReset ({ token, password, locale, origin }: { token: string, password: string, locale?: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
+export async function confirmPasswordReset(
+  { token, password, locale, origin }: { token: string; password: string; locale?: string | undefined; origin: Origin },
+  deps: AccountsDeps
+): Promise<void> {
   const { users, policy, hashing } = deps
-  if (users.setPasswordHash === undefined) throw new OAuthError('server_error', 'Passwords can not be reset here.', { detail: 'the user store has no setPasswordHash' })
+  if (users.setPasswordHash === undefined)
+    throw new OAuthError('server_error', 'Passwords can not be reset here.', {
+      detail: 'the user store has no setPasswordHash'
+    })
   const user = await ownerOf(token, deps)
 
-  // Answered first: a bad password is refused alike with a good token and with none. Only what is bad for this very user differs, and
-  // what the host's look-up of breached passwords says, which strangers must not set in motion: both are told to a holder of the token.
+  // Answered first: a bad password is refused alike with a good token and with none. Only what is bad for this very
+  // user differs, and what the host's look-up of breached passwords says, which strangers must not set in motion: both
+  // are told to a holder of the token.
   await requireGoodPassword(policy, password, user === null ? null : { username: user.username, email: user.email })
   if (user === null) throw invalidLink()
 
   const given: NewPassword = { by: 'reset', locale, origin }
   if (setsPasswordOf(token, user)) {
     // The password was changed after this began. That ended the links of before, and this is one.
-    if (!await setNewPassword(user, await hashing.hash(password), given, deps)) throw invalidLink()
+    if (!(await setNewPassword(user, await hashing.hash(password), given, deps))) throw invalidLink()
   } else {
     // This link set the password already, and something failed after that.
-    if (!await isUnfinished(user, deps) || await verifyOnce(user, password, deps) !== 'match') throw invalidLink()
+    if (!(await isUnfinished(user, deps)) || (await verifyOnce(user, password, deps)) !== 'match') throw invalidLink()
     await finishNewPassword(user, given, deps)
   }
   await markVerified(user, origin, deps)
@@ -100,19 +113,19 @@ export async function confirmPasswordReset ({ token, password, locale, origin }:
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function checkResetToken (token: string, deps: AccountsDeps): Promise<void> {
+export async function checkResetToken(token: string, deps: AccountsDeps): Promise<void> {
   const user = await ownerOf(token, deps)
-  if (user === null || !(setsPasswordOf(token, user) || await isUnfinished(user, deps))) throw invalidLink()
+  if (user === null || !(setsPasswordOf(token, user) || (await isUnfinished(user, deps)))) throw invalidLink()
 }
 
 /** Who a token was sent to, if it still is their address. */
-async function ownerOf (token: string, deps: AccountsDeps): Promise<User | null> {
+async function ownerOf(token: string, deps: AccountsDeps): Promise<User | null> {
   const found = await findMessageToken('password_reset', token, deps)
   return found?.user ?? null
 }
 
 /** Whether the password is the one that it was when the link was sent. */
-function setsPasswordOf (token: string, user: User): boolean {
+function setsPasswordOf(token: string, user: User): boolean {
   return isBoundTo(token, 1, user.passwordHash ?? '')
 }
 
@@ -120,27 +133,48 @@ interface ResetMessage extends MessageCause {
   kind: 'password_reset' | 'already_registered'
 }
 
-/** Strangers can ask for it at will: within minutes of a link that still works there is no other, which would end that one too. */
-export async function sendResetOnce (user: User, message: ResetMessage, deps: AccountsDeps): Promise<boolean> {
-  return await deps.messageBound.send(['password_reset', user.id, addressOf(user), user.passwordHash ?? ''], async () => { await sendReset(user, message, deps) })
+/**
+ * Strangers can ask for it at will: within minutes of a link that still works there is no other, which would end that
+ * one too.
+ */
+export async function sendResetOnce(user: User, message: ResetMessage, deps: AccountsDeps): Promise<boolean> {
+  return await deps.messageBound.send(
+    ['password_reset', user.id, addressOf(user), user.passwordHash ?? ''],
+    async () => {
+      await sendReset(user, message, deps)
+    }
+  )
 }
 
-async function sendReset (user: User, message: ResetMessage, deps: AccountsDeps): Promise<void> {
+async function sendReset(user: User, message: ResetMessage, deps: AccountsDeps): Promise<void> {
   if (deps.outbox === null) return
   const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), user.passwordHash ?? ''])
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'password_reset', digest, userId: user.id, expiresAt })
-  deps.outbox.post({ ...message, user: addressed(user), url: deps.messageUrl('password_reset', token), token, expiresAt: new Date(expiresAt) })
+  deps.outbox.post({
+    ...message,
+    user: addressed(user),
+    url: deps.messageUrl('password_reset', token),
+    token,
+    expiresAt: new Date(expiresAt)
+  })
 }
 
-/** One key for all that sends a reset link: of two at once the later message could bear the token that the earlier put replaced. */
-function resetInBackground (username: string, deps: AccountsDeps, work: () => Promise<void>): void {
+/**
+ * One key for all that sends a reset link: of two at once the later message could bear the token that the earlier put
+ * replaced.
+ */
+function resetInBackground(username: string, deps: AccountsDeps, work: () => Promise<void>): void {
   deps.background.run(`reset ${username}`, 'a password reset message could not be prepared', work)
 }
 
-/** The link came by mail, so the mailbox is the user's; a user without an address got it some other way. The new password is already stored: a failure here does not undo it. */
-async function markVerified (user: User, origin: Origin, deps: AccountsDeps): Promise<void> {
-  if (deps.users.setEmailVerified === undefined || user.emailVerified === true || (addressed(user).email ?? '') === '') return
+/**
+ * The link came by mail, so the mailbox is the user's; a user without an address got it some other way. The new
+ * password is already stored: a failure here does not undo it.
+ */
+async function markVerified(user: User, origin: Origin, deps: AccountsDeps): Promise<void> {
+  if (deps.users.setEmailVerified === undefined || user.emailVerified === true || (addressed(user).email ?? '') === '')
+    return
   try {
     // The address that the link went to, which may not be theirs any more: hashing the new password took its time.
     await deps.users.setEmailVerified(user.id, addressOf(user))

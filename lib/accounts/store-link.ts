@@ -7,8 +7,8 @@ interface StoredLink {
   user: User
   link: LinkedIdentity
   /**
-   * Whether the account was made by whoever first named the address, who need not be its owner: then whatever was opened before ends, but
-   * the sign-in `exceptSid`.
+   * Whether the account was made by whoever first named the address, who need not be its owner: then whatever was
+   * opened before ends, but the sign-in `exceptSid`.
    */
   contested: boolean
   exceptSid?: string
@@ -17,13 +17,17 @@ interface StoredLink {
 }
 
 /** Links an identity to a user and tells them. */
-export async function storeLink ({ user, link, contested, exceptSid, locale, origin }: StoredLink, deps: AccountsDeps): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
+export async function storeLink(
+  { user, link, contested, exceptSid, locale, origin }: StoredLink,
+  deps: AccountsDeps
+): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
   const { users, sessions, oneTimeTokens } = deps
   if (users.linkIdentity === undefined) return 'unknown_user'
   // Before the link, so that where this fails, nothing was linked and the person tries again.
   if (contested) {
     await sessions.revokeAll(user.id, 'identity_linked', { exceptSid, origin })
-    for (const purpose of ['password_reset', 'email_change', 'verify_email'] as const) await oneTimeTokens.discard(purpose, user.id)
+    for (const purpose of ['password_reset', 'email_change', 'verify_email'] as const)
+      await oneTimeTokens.discard(purpose, user.id)
   }
   const outcome = await users.linkIdentity(user.id, link)
   if (outcome === 'linked') identityLinked(user, link, { by: 'user', locale, origin }, deps)

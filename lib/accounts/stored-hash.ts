@@ -4,7 +4,13 @@
  */
 import type { Argon2Parameters, ImportedHash } from '../ports/password-hasher.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
-import { bytesOf, type FirebaseParameters, parseImportedHash, unusable, type UnusableHash } from './imported-hash-formats.ts'
+import {
+  bytesOf,
+  type FirebaseParameters,
+  parseImportedHash,
+  unusable,
+  type UnusableHash
+} from './imported-hash-formats.ts'
 
 interface Argon2Hash extends Argon2Parameters {
   kind: 'argon2'
@@ -23,28 +29,40 @@ interface Argon2Hash extends Argon2Parameters {
 type StoredHash = Argon2Hash | ImportedHash | UnusableHash
 
 const MAX_LENGTH = 1024
-/** Above these a hash is a denial of service, not a hash. Memory in KiB; `work` is memory × passes, about 1 µs each. Those of other formats are in imported-hash-formats. */
+/**
+ * Above these a hash is a denial of service, not a hash. Memory in KiB; `work` is memory × passes, about 1 µs each.
+ * Those of other formats are in imported-hash-formats.
+ */
 const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: ARGON2_MAX_WORK }
 
 const NUMBER = '(0|[1-9]\\d{0,9})'
 const BASE64 = '([A-Za-z0-9+/]+)'
-const ARGON2 = new RegExp(`^\\$(argon2id|argon2i|argon2d)(?:\\$v=(16|19))?\\$m=${NUMBER},(?:t=${NUMBER},p=${NUMBER}|p=${NUMBER},t=${NUMBER})(?:,keyid=([A-Za-z0-9+/]{1,11}))?(?:,data=([A-Za-z0-9+/]{1,43}))?\\$${BASE64}\\$${BASE64}$`)
+const ARGON2 = new RegExp(
+  `^\\$(argon2id|argon2i|argon2d)(?:\\$v=(16|19))?\\$m=${NUMBER},(?:t=${NUMBER},p=${NUMBER}|p=${NUMBER},t=${NUMBER})(?:,keyid=([A-Za-z0-9+/]{1,11}))?(?:,data=([A-Za-z0-9+/]{1,43}))?\\$${BASE64}\\$${BASE64}$`
+)
 
 const lengthOf = (text: string): number => bytesOf(text)?.length ?? NaN
 
-function parseArgon2 (encoded: string): StoredHash {
+function parseArgon2(encoded: string): StoredHash {
   const [, variant, version = '16', m, t1, p1, p2, t2, keyId, data, salt = '', tag = ''] = ARGON2.exec(encoded) ?? []
   if (variant !== 'argon2id' && variant !== 'argon2i' && variant !== 'argon2d') return unusable('malformed argon2 hash')
   const memoryCost = Number(m)
   const timeCost = Number(t1 ?? t2)
   const parallelism = Number(p1 ?? p2)
-  if (memoryCost > ARGON2_MAX.memoryCost || timeCost > ARGON2_MAX.timeCost || parallelism > ARGON2_MAX.parallelism || memoryCost * timeCost > ARGON2_MAX.work) {
+  if (
+    memoryCost > ARGON2_MAX.memoryCost ||
+    timeCost > ARGON2_MAX.timeCost ||
+    parallelism > ARGON2_MAX.parallelism ||
+    memoryCost * timeCost > ARGON2_MAX.work
+  ) {
     return unusable('argon2 parameters above the limit')
   }
-  if (timeCost < 1 || parallelism < 1 || memoryCost < 8 * parallelism) return unusable('argon2 parameters below what RFC 9106 allows')
+  if (timeCost < 1 || parallelism < 1 || memoryCost < 8 * parallelism)
+    return unusable('argon2 parameters below what RFC 9106 allows')
   const saltBytes = lengthOf(salt)
   const tagBytes = lengthOf(tag)
-  if (!(saltBytes >= 8 && saltBytes <= 64) || !(tagBytes >= 12 && tagBytes <= 128)) return unusable('malformed argon2 salt or tag')
+  if (!(saltBytes >= 8 && saltBytes <= 64) || !(tagBytes >= 12 && tagBytes <= 128))
+    return unusable('malformed argon2 salt or tag')
   return {
     kind: 'argon2',
     variant,
@@ -61,22 +79,34 @@ function parseArgon2 (encoded: string): StoredHash {
 }
 
 /**
- * Reads a hash: argon2 (PHC, either parameter order; with `argon2` before it, as Django has it), or one of another format. Whatever
- * it can't read, and whatever asks for more memory or time than the limits, is `unusable`. `firebase` is for hashes of Firebase
- * that don't bear their project's key.
+ * Reads a hash: argon2 (PHC, either parameter order; with `argon2` before it, as Django has it), or one of another
+ * format. Whatever it can't read, and whatever asks for more memory or time than the limits, is `unusable`. `firebase`
+ * is for hashes of Firebase that don't bear their project's key.
  */
-export function parseStoredHash (encoded: string, firebase: FirebaseParameters | null = null): StoredHash {
+export function parseStoredHash(encoded: string, firebase: FirebaseParameters | null = null): StoredHash {
   if (encoded.length > MAX_LENGTH) return unusable('hash too long')
   if (encoded.startsWith('$argon2')) return parseArgon2(encoded)
-  return encoded.startsWith('argon2$') ? parseArgon2(encoded.slice('argon2'.length)) : parseImportedHash(encoded, firebase)
+  return encoded.startsWith('argon2$')
+    ? parseArgon2(encoded.slice('argon2'.length))
+    : parseImportedHash(encoded, firebase)
 }
 
 /**
- * Whether a verified hash should be made anew: anything but argon2id version 19 with these very parameters (a hash that costs
- * more or less than the decoy tells that the user exists), a 16 byte salt and 32 byte tag at least, and this pepper.
+ * Whether a verified hash should be made anew: anything but argon2id version 19 with these very parameters (a hash that
+ * costs more or less than the decoy tells that the user exists), a 16 byte salt and 32 byte tag at least, and this
+ * pepper.
  */
-export function needsRehash (stored: StoredHash, parameters: Argon2Parameters, keyId: string | undefined): boolean {
-  return stored.kind !== 'argon2' || stored.variant !== 'argon2id' || stored.version !== 19 ||
-    stored.memoryCost !== parameters.memoryCost || stored.timeCost !== parameters.timeCost || stored.parallelism !== parameters.parallelism ||
-    stored.saltBytes < 16 || stored.tagBytes < 32 || stored.hasData || stored.keyId !== keyId
+export function needsRehash(stored: StoredHash, parameters: Argon2Parameters, keyId: string | undefined): boolean {
+  return (
+    stored.kind !== 'argon2' ||
+    stored.variant !== 'argon2id' ||
+    stored.version !== 19 ||
+    stored.memoryCost !== parameters.memoryCost ||
+    stored.timeCost !== parameters.timeCost ||
+    stored.parallelism !== parameters.parallelism ||
+    stored.saltBytes < 16 ||
+    stored.tagBytes < 32 ||
+    stored.hasData ||
+    stored.keyId !== keyId
+  )
 }

@@ -1,11 +1,15 @@
 /**
- * What a username is, decided once: one normal form for look-up, uniqueness and limits, and what a new account may be called.
+ * What a username is, decided once: one normal form for look-up, uniqueness and limits, and what a new account may be
+ * called.
  * @see RFC 5321 §4.5.3.1, RFC 8265 §3 (why more than case has to be mapped or refused)
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
 
 const MAX_LENGTH = 254
-/** Controls, format and default-ignorable characters, lone surrogates, unassigned ones; white space; what ends an address in a header. */
+/**
+ * Controls, format and default-ignorable characters, lone surrogates, unassigned ones; white space; what ends an
+ * address in a header.
+ */
 const REFUSED = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\s,"<>]/u
 
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
@@ -13,13 +17,16 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const NAME = /^[a-z0-9][a-z0-9._-]{2,63}$/
 
 /** KELVIN SIGN becomes a plain K under NFC already: a code point that is only another spelling of one other. */
-function isSingleton (character: string): boolean {
+function isSingleton(character: string): boolean {
   const composed = character.normalize('NFC')
   return composed !== character && [...composed].length === 1
 }
 
-/** Lower-cased NFC; `null` where that is not one to one (U+0130), not stable, or where the text holds compatibility forms. */
-function fold (text: string): string | null {
+/**
+ * Lower-cased NFC; `null` where that is not one to one (U+0130), not stable, or where the text holds compatibility
+ * forms.
+ */
+function fold(text: string): string | null {
   const composed = text.normalize('NFC')
   if (composed.normalize('NFKC') !== composed) return null
   const lower = composed.toLowerCase()
@@ -27,8 +34,11 @@ function fold (text: string): string | null {
   return lower
 }
 
-/** The A-label form of an internationalised domain. `domainToASCII` parses a URL's host: it would drop what follows a slash. */
-function asciiDomain (domain: string): string | null {
+/**
+ * The A-label form of an internationalised domain. `domainToASCII` parses a URL's host: it would drop what follows a
+ * slash.
+ */
+function asciiDomain(domain: string): string | null {
   if (/^[\x21-\x7e]*$/.test(domain)) return domain
   if (/[\x21-\x7e]/.test(domain.replace(/[a-z0-9.-]/g, ''))) return null
   const ascii = domainToASCII(domain)
@@ -36,13 +46,14 @@ function asciiDomain (domain: string): string | null {
 }
 
 /**
- * The one form under which a username is looked up, kept unique and counted: NFC, lower case, an e-mail's domain in ASCII.
- * `null`: no username, whoever asks. Idempotent. Two inputs with one result look the same to a reader, and no look-alike
- * that another system might fold (full width, ligatures, KELVIN SIGN, dotted capital I) gets through.
+ * The one form under which a username is looked up, kept unique and counted: NFC, lower case, an e-mail's domain in
+ * ASCII. `null`: no username, whoever asks. Idempotent. Two inputs with one result look the same to a reader, and no
+ * look-alike that another system might fold (full width, ligatures, KELVIN SIGN, dotted capital I) gets through.
  */
-export function normalizeUsername (input: string): string | null {
+export function normalizeUsername(input: string): string | null {
   // Length first: nothing below is run on a megabyte.
-  if (input.length === 0 || input.length > MAX_LENGTH || REFUSED.test(input) || [...input].some(isSingleton)) return null
+  if (input.length === 0 || input.length > MAX_LENGTH || REFUSED.test(input) || [...input].some(isSingleton))
+    return null
   const folded = fold(input)
   if (folded === null) return null
   const at = folded.indexOf('@')
@@ -53,15 +64,22 @@ export function normalizeUsername (input: string): string | null {
   return address.length > MAX_LENGTH ? null : address
 }
 
-function isDomain (domain: string): boolean {
+function isDomain(domain: string): boolean {
   const labels = domain.split('.')
-  // A numeric last label is an IP address (RFC 3696 §2); `domainToASCII` refuses hexadecimal ones. An A-label that stands for
-  // nothing stays one when it is read: some releases of Node refuse it by themselves, some don't.
-  return labels.length > 1 && labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '') &&
-    domainToASCII(domain) === domain && !domainToUnicode(domain).split('.').some((label) => label.startsWith('xn--'))
+  // A numeric last label is an IP address (RFC 3696 §2); `domainToASCII` refuses hexadecimal ones. An A-label that
+  // stands for nothing stays one when it is read: some releases of Node refuse it by themselves, some don't.
+  return (
+    labels.length > 1 &&
+    labels.every((label) => LABEL.test(label)) &&
+    !/^\d+$/.test(labels.at(-1) ?? '') &&
+    domainToASCII(domain) === domain &&
+    !domainToUnicode(domain)
+      .split('.')
+      .some((label) => label.startsWith('xn--'))
+  )
 }
 
-function isEmail (username: string): boolean {
+function isEmail(username: string): boolean {
   if (username.length > MAX_LENGTH) return false
   const at = username.lastIndexOf('@')
   const local = username.slice(0, Math.max(at, 0))
@@ -69,17 +87,20 @@ function isEmail (username: string): boolean {
 }
 
 /**
- * Why a new account can't have this name, as a sentence; `null`: it can. Takes what `normalizeUsername` returned. A new name is
- * an e-mail address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _ -`, beginning with one of the
- * first two groups. Linear in the length.
+ * Why a new account can't have this name, as a sentence; `null`: it can. Takes what `normalizeUsername` returned. A new
+ * name is an e-mail address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _ -`, beginning
+ * with one of the first two groups. Linear in the length.
  */
-export function checkNewUsername (normalised: string): string | null {
+export function checkNewUsername(normalised: string): string | null {
   if (normalizeUsername(normalised) !== normalised) return 'The username holds characters that are not allowed.'
   if (normalised.includes('@')) return isEmail(normalised) ? null : 'The e-mail address is not valid.'
-  return NAME.test(normalised) ? null : 'The username must be an e-mail address or 3 to 64 characters of a-z, 0-9, dot, underscore and hyphen, beginning with a letter or digit.'
+  return NAME.test(normalised)
+    ? null
+    : 'The username must be an e-mail address or 3 to 64 characters of a-z, 0-9, dot, underscore ' +
+        'and hyphen, beginning with a letter or digit.'
 }
 
 /** The e-mail address that a normalised username is, or `null`. */
-export function emailOf (username: string): string | null {
+export function emailOf(username: string): string | null {
   return isEmail(username) ? username : null
 }

@@ -15,42 +15,61 @@ import { isActive } from '../sessions/active-user.ts'
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
 /**
- * Posts a link that confirms the user's stored address, good for 24 hours; an earlier one stops working, and within five minutes of that
- * no other is sent, and the answer is `false`. Does nothing without an address or an outbox.
+ * Posts a link that confirms the user's stored address, good for 24 hours; an earlier one stops working, and within
+ * five minutes of that no other is sent, and the answer is `false`. Does nothing without an address or an outbox.
  */
-export async function requestEmailVerification (user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
+export async function requestEmailVerification(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   const address = addressOf(user)
   if (address === '' || deps.outbox === null) return true
-  return await deps.messageBound.send(['verify_email', user.id, address], async () => { await sendVerification(user, cause, deps) })
+  return await deps.messageBound.send(['verify_email', user.id, address], async () => {
+    await sendVerification(user, cause, deps)
+  })
 }
 
-async function sendVerification (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+async function sendVerification(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user)])
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'verify_email', digest, userId: user.id, expiresAt })
-  deps.outbox?.post({ kind: 'verify_email', ...cause, user: addressed(user), url: deps.messageUrl('verify_email', token), token, expiresAt: new Date(expiresAt) })
+  deps.outbox?.post({
+    kind: 'verify_email',
+    ...cause,
+    user: addressed(user),
+    url: deps.messageUrl('verify_email', token),
+    token,
+    expiresAt: new Date(expiresAt)
+  })
 }
 
 /**
- * Whether the account's address still has to be confirmed before a second factor is set up, and can be. Somebody may have signed up with another person's address: if they could
- * set up a factor there, the owner of the address would reset the password and be asked for a factor that is not theirs. So nothing is
- * set up before the mailbox was proved, and no reset has to take a factor away, which would make the mailbox alone enough.
+ * Whether the account's address still has to be confirmed before a second factor is set up, and can be. Somebody may
+ * have signed up with another person's address: if they could set up a factor there, the owner of the address would
+ * reset the password and be asked for a factor that is not theirs. So nothing is set up before the mailbox was proved,
+ * and no reset has to take a factor away, which would make the mailbox alone enough.
  */
-export function awaitsConfirmation (user: User, { users, outbox }: Pick<AccountsDeps, 'users' | 'outbox'>): boolean {
-  return user.emailVerified !== true && outbox !== null && users.setEmailVerified !== undefined && addressOf(user) !== ''
+export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsDeps, 'users' | 'outbox'>): boolean {
+  return (
+    user.emailVerified !== true && outbox !== null && users.setEmailVerified !== undefined && addressOf(user) !== ''
+  )
 }
 
 /**
- * Marks the address as the user's own, or gives the account the address that the token is for. A token works once. It is used up last, so that it works again where a store fails.
+ * Marks the address as the user's own, or gives the account the address that the token is for. A token works once. It
+ * is used up last, so that it works again where a store fails.
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function verifyEmail ({ token, locale, origin }: { token: string, locale?: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
+export async function verifyEmail(
+  { token, locale, origin }: { token: string; locale?: string | undefined; origin: Origin },
+  deps: AccountsDeps
+): Promise<void> {
   if (isEmailChange(token)) {
     await confirmEmailChange({ token, locale, origin }, deps)
     return
   }
-  if (deps.users.setEmailVerified === undefined) throw new OAuthError('server_error', 'E-mail addresses can not be verified here.', { detail: 'the user store has no setEmailVerified' })
+  if (deps.users.setEmailVerified === undefined)
+    throw new OAuthError('server_error', 'E-mail addresses can not be verified here.', {
+      detail: 'the user store has no setEmailVerified'
+    })
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null) throw invalidLink()
   await deps.users.setEmailVerified(found.user.id, addressOf(found.user))
@@ -75,35 +94,46 @@ export interface PendingVerification {
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function checkVerificationToken (token: string, deps: AccountsDeps): Promise<PendingVerification> {
+export async function checkVerificationToken(token: string, deps: AccountsDeps): Promise<PendingVerification> {
   if (isEmailChange(token)) {
     const { user, address, sentAt } = await checkEmailChange(token, deps)
     return { username: user.username, sentAt, canDisown: false, newAddress: address }
   }
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null) throw invalidLink()
-  return { username: found.user.username, sentAt: found.record.expiresAt - LIFETIME_MS, canDisown: canDisown(found.user, deps), newAddress: null }
+  return {
+    username: found.user.username,
+    sentAt: found.record.expiresAt - LIFETIME_MS,
+    canDisown: canDisown(found.user, deps),
+    newAddress: null
+  }
 }
 
 /**
- * "This was not me": somebody signed up with the address of the one who reads its mail, and must not wait in an account that its owner
- * may take over one day. Nobody knows the password any more, everybody is signed out, and the link is used up. The address stays
- * unconfirmed; its owner can have the account by a reset.
+ * "This was not me": somebody signed up with the address of the one who reads its mail, and must not wait in an account
+ * that its owner may take over one day. Nobody knows the password any more, everybody is signed out, and the link is
+ * used up. The address stays unconfirmed; its owner can have the account by a reset.
  *
- * @throws OAuthError `invalid_token` with status 400, also for an address that is confirmed already; `temporarily_unavailable`
+ * @throws OAuthError `invalid_token` with status 400, also for an address that is confirmed already;
+ * `temporarily_unavailable`
  */
-export async function disownAccount ({ token, origin }: { token: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
+export async function disownAccount(
+  { token, origin }: { token: string; origin: Origin },
+  deps: AccountsDeps
+): Promise<void> {
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null || !canDisown(found.user, deps)) throw invalidLink()
   const next = await deps.hashing.hash(deps.random.secret())
   // Changed in this very moment: by whom, the owner may want to look at again.
-  if (!await setNewPassword(found.user, next, { by: 'disowned', origin }, deps)) throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+  if (!(await setNewPassword(found.user, next, { by: 'disowned', origin }, deps)))
+    throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
   // Last, so that the link works again where anything failed.
-  if (await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now()) === null) throw invalidLink()
+  if ((await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
+    throw invalidLink()
 }
 
 /** An address that is confirmed is known to be the user's. */
-function canDisown (user: User, { users }: AccountsDeps): boolean {
+function canDisown(user: User, { users }: AccountsDeps): boolean {
   return user.emailVerified !== true && users.setPasswordHash !== undefined
 }
 
@@ -111,35 +141,48 @@ function canDisown (user: User, { users }: AccountsDeps): boolean {
 const RESEND_LIFETIME_MS = 15 * 60 * 1000
 
 /**
- * What the sign-in page gives to who has just proved the password of an account that must be confirmed first: with it they have the
- * message sent again. `null` where there is nothing to send.
+ * What the sign-in page gives to who has just proved the password of an account that must be confirmed first: with it
+ * they have the message sent again. `null` where there is nothing to send.
  */
-export async function resendTicket (username: string, deps: AccountsDeps): Promise<string | null> {
+export async function resendTicket(username: string, deps: AccountsDeps): Promise<string | null> {
   const name = normalizeUsername(username)
-  const user = name === null || deps.outbox === null || deps.users.setEmailVerified === undefined ? null : await deps.users.findByUsername(name)
+  const user =
+    name === null || deps.outbox === null || deps.users.setEmailVerified === undefined
+      ? null
+      : await deps.users.findByUsername(name)
   if (user === null || addressOf(user) === '') return null
   const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user)])
-  await deps.oneTimeTokens.put({ purpose: 'resend_verification', digest, userId: user.id, expiresAt: deps.clock.now() + RESEND_LIFETIME_MS })
+  await deps.oneTimeTokens.put({
+    purpose: 'resend_verification',
+    digest,
+    userId: user.id,
+    expiresAt: deps.clock.now() + RESEND_LIFETIME_MS
+  })
   return token
 }
 
 /**
- * Sends the confirmation message again, unless one was sent less than five minutes ago or the address is confirmed. Where the account is
- * contested, whoever reads the mail gets a reset link in its place, which proves the address as well.
+ * Sends the confirmation message again, unless one was sent less than five minutes ago or the address is confirmed.
+ * Where the account is contested, whoever reads the mail gets a reset link in its place, which proves the address as
+ * well.
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function resendVerification (ticket: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+export async function resendVerification(ticket: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   const found = await findMessageToken('resend_verification', ticket, deps)
   if (found === null) throw invalidLink()
   await sendVerificationAgain(found.user, cause, deps)
 }
 
 /**
- * "Send the message again" after a sign-up, for whoever says this name: what a repeated sign-up would send, without its password. Always
- * resolves, in a time that tells nothing: who has the name is looked up after the reply. Within five minutes no other message is sent.
+ * "Send the message again" after a sign-up, for whoever says this name: what a repeated sign-up would send, without its
+ * password. Always resolves, in a time that tells nothing: who has the name is looked up after the reply. Within five
+ * minutes no other message is sent.
  */
-export async function requestVerificationAgain ({ username, ...cause }: { username: string } & MessageCause, deps: AccountsDeps): Promise<void> {
+export async function requestVerificationAgain(
+  { username, ...cause }: { username: string } & MessageCause,
+  deps: AccountsDeps
+): Promise<void> {
   const name = normalizeUsername(username)
   if (name === null) return
   deps.background.run(`verify again ${name}`, 'an e-mail verification message could not be prepared', async () => {
@@ -150,8 +193,13 @@ export async function requestVerificationAgain ({ username, ...cause }: { userna
   })
 }
 
-/** The same for a person who is signed in to the account. `false`: one was sent less than five minutes ago, and no other. */
-export async function sendVerificationAgain (user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
+/**
+ * The same for a person who is signed in to the account. `false`: one was sent less than five minutes ago, and no
+ * other.
+ */
+export async function sendVerificationAgain(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   if (user.emailVerified === true) return true
-  return await isContested(user, deps) ? await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps) : await requestEmailVerification(user, cause, deps)
+  return (await isContested(user, deps))
+    ? await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
+    : await requestEmailVerification(user, cause, deps)
 }

@@ -10,7 +10,12 @@ import type { Consent } from '../ports/consent-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
 import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
-import { type AuthorizationParams, type AuthorizationRequest, parseAuthorizationRequest, responseModeOf } from '../protocol/authorization-request.ts'
+import {
+  type AuthorizationParams,
+  type AuthorizationRequest,
+  parseAuthorizationRequest,
+  responseModeOf
+} from '../protocol/authorization-request.ts'
 import { wordsOf } from '../protocol/authorization-params.ts'
 import { type AuthorizationResponse, authorizationResponse } from '../protocol/authorization-response.ts'
 import { digest } from '../protocol/digest.ts'
@@ -30,29 +35,41 @@ export interface ClientRequest {
   redirectUri: string
 }
 
-export interface AnswerToClient { to: 'client', client: Client, response: AuthorizationResponse }
+export interface AnswerToClient {
+  to: 'client'
+  client: Client
+  response: AuthorizationResponse
+}
 
 /** Where an authorization request leads. */
 export type AuthorizeOutcome =
   | AnswerToClient
   /** A person has to do something first; `facts` are what the page may tell them. */
   | { to: 'sign_in' | 'sign_up' | 'second_factor' | 'enrolment' }
-  | { to: 'consent', facts: Facts }
+  | { to: 'consent'; facts: Facts }
 
 /**
- * Looks up the client of a request and checks its redirect URI. An error here is shown to the person and never sent to the redirect URI,
- * which may be anybody's.
+ * Looks up the client of a request and checks its redirect URI. An error here is shown to the person and never sent to
+ * the redirect URI, which may be anybody's.
  * @throws OAuthError `invalid_client`, `invalid_request`
  * @see RFC 6749 §3.1.2.4, §4.1.2.1, RFC 9700 §2.1
  */
-export async function clientRequest (params: AuthorizationParams, { clients }: Pick<AuthorizeDeps, 'clients'>): Promise<ClientRequest> {
+export async function clientRequest(
+  params: AuthorizationParams,
+  { clients }: Pick<AuthorizeDeps, 'clients'>
+): Promise<ClientRequest> {
   const { client_id: clientId, redirect_uri: redirectUri } = params
   if (clientId === undefined) throw new OAuthError('invalid_request', 'client_id is missing.')
   const client = await clients.findById(clientId)
-  if (client === null) throw new OAuthError('invalid_client', 'There is no such client.', { statusCode: 400, reason: 'unknown_client' })
+  if (client === null)
+    throw new OAuthError('invalid_client', 'There is no such client.', { statusCode: 400, reason: 'unknown_client' })
   // Required also of a client with one redirect URI: OpenID Connect Core 1.0 §3.1.2.1.
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
-  if (!mayBeAnsweredAt(client, redirectUri)) throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', { reason: 'redirect_uri_mismatch', detail: `client ${clientId}` })
+  if (!mayBeAnsweredAt(client, redirectUri))
+    throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', {
+      reason: 'redirect_uri_mismatch',
+      detail: `client ${clientId}`
+    })
   return { params, client, redirectUri }
 }
 
@@ -60,7 +77,11 @@ export async function clientRequest (params: AuthorizationParams, { clients }: P
  * Decides an authorization request: a code, an error for the client, or what a person must do first.
  * @see RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2
  */
-export async function authorize (asked: ClientRequest, context: BrowserContext, deps: AuthorizeDeps): Promise<AuthorizeOutcome> {
+export async function authorize(
+  asked: ClientRequest,
+  context: BrowserContext,
+  deps: AuthorizeDeps
+): Promise<AuthorizeOutcome> {
   try {
     const facts = await gatherFacts(asked, context, deps)
     const obstacle = firstObstacle(facts)
@@ -78,22 +99,30 @@ export async function authorize (asked: ClientRequest, context: BrowserContext, 
 }
 
 /**
- * Whether an error waits until somebody has signed in. If a faulty request redirected at once, a link to this server could lead straight to
- * a phisher's site. So a third-party client gets its error only after a sign-in, unless it asked with `prompt=none`.
+ * Whether an error waits until somebody has signed in. If a faulty request redirected at once, a link to this server
+ * could lead straight to a phisher's site. So a third-party client gets its error only after a sign-in, unless it asked
+ * with `prompt=none`.
  * @see RFC 9700 §4.11.2
  */
-function signsInBeforeAnError ({ params, client }: ClientRequest, { session }: BrowserContext): boolean {
+function signsInBeforeAnError({ params, client }: ClientRequest, { session }: BrowserContext): boolean {
   return !isFirstParty(client) && session === null && !wordsOf(params.prompt).includes('none')
 }
 
 /** The answer where the person denies it. @see RFC 6749 §4.1.2.1 */
-export function denyAuthorization (asked: ClientRequest, deps: AuthorizeDeps): AnswerToClient {
+export function denyAuthorization(asked: ClientRequest, deps: AuthorizeDeps): AnswerToClient {
   return answer(asked, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
 }
 
-async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { session, answered, remembered }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
+async function gatherFacts(
+  { params, client, redirectUri }: ClientRequest,
+  { session, answered, remembered }: BrowserContext,
+  deps: AuthorizeDeps
+): Promise<Facts> {
   const request = parseAuthorizationRequest(params)
-  const { accounts: { clock, factors, users }, sessions } = deps
+  const {
+    accounts: { clock, factors, users },
+    sessions
+  } = deps
   const now = clock.now()
   const user = session === null ? null : await userOf(session, { users, sessions })
   const signedIn = session === null || user === null ? null : { session, user }
@@ -110,8 +139,17 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
     required,
     authentication,
     acrValues: deps.acrValues,
-    missing: signedIn === null || factors === null ? null : await (await missingSteps()).missingStep(signedIn, { request, client, possible, authentication, remembered, now }, { clock, factors }),
-    canProveMore: user === null || authentication !== null || possible === null || await reachesOne(possible, user, deps, deps.accounts),
+    missing:
+      signedIn === null || factors === null
+        ? null
+        : await (
+            await missingSteps()
+          ).missingStep(signedIn, { request, client, possible, authentication, remembered, now }, { clock, factors }),
+    canProveMore:
+      user === null ||
+      authentication !== null ||
+      possible === null ||
+      (await reachesOne(possible, user, deps, deps.accounts)),
     hostedSignIn: deps.hostedSignIn,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
     consent,
@@ -122,47 +160,68 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
 }
 
 /**
- * The requested scopes that can be granted. Unknown ones, and those that the client may not have, are left out, and the token answer says
- * so. `offline_access` is for clients that may refresh. To a third-party client the person must have allowed it: the consent page asks for
- * it as for any other scope, and with `prompt=none` it is left out unless it was allowed before.
+ * The requested scopes that can be granted. Unknown ones, and those that the client may not have, are left out, and the
+ * token answer says so. `offline_access` is for clients that may refresh. To a third-party client the person must have
+ * allowed it: the consent page asks for it as for any other scope, and with `prompt=none` it is left out unless it was
+ * allowed before.
  * @see RFC 6749 §3.3, OpenID Connect Core 1.0 §3.1.2.1, §11
  */
-function grantableScopes (request: AuthorizationRequest, client: Client, consent: Consent | null, deps: AuthorizeDeps): string[] {
+function grantableScopes(
+  request: AuthorizationRequest,
+  client: Client,
+  consent: Consent | null,
+  deps: AuthorizeDeps
+): string[] {
   const { scopes } = disclosureOf({ client, scopes: request.scopes ?? ['openid'] }, deps.scopes)
-  const offline = mayUse(client, 'refresh_token') && (isFirstParty(client) || !request.prompt.includes('none') || consent?.scopes.includes('offline_access') === true)
+  const offline =
+    mayUse(client, 'refresh_token') &&
+    (isFirstParty(client) || !request.prompt.includes('none') || consent?.scopes.includes('offline_access') === true)
   return scopes.filter((scope) => scope !== 'offline_access' || offline)
 }
 
 /**
- * Makes the code. It is committed together with a use of its session, in one operation of the store, and the consent is looked up again
- * after that, so that no code outlives a sign-out or a consent that was taken back. Where one of these has ended meanwhile, resolves to the
- * session (`null` where that has ended) with which the request has to be decided again.
+ * Makes the code. It is committed together with a use of its session, in one operation of the store, and the consent is
+ * looked up again after that, so that no code outlives a sign-out or a consent that was taken back. Where one of these
+ * has ended meanwhile, resolves to the session (`null` where that has ended) with which the request has to be decided
+ * again.
  */
-async function issueCode (facts: Facts & { authentication: AuthenticationContext }, signedIn: SignedInPerson, { origin }: BrowserContext, deps: AuthorizeDeps): Promise<string | { session: BrowserSession | null }> {
+async function issueCode(
+  facts: Facts & { authentication: AuthenticationContext },
+  signedIn: SignedInPerson,
+  { origin }: BrowserContext,
+  deps: AuthorizeDeps
+): Promise<string | { session: BrowserSession | null }> {
   const { request, client, redirectUri, scopes, authentication, now } = facts
-  const { tokens, sessions, accounts: { random } } = deps
+  const {
+    tokens,
+    sessions,
+    accounts: { random }
+  } = deps
   const { userId, sid: sessionSid } = signedIn.session
   const id = newCredentialId(userId, random.id())
   const secret = random.secret()
   const sid = sidOf(id)
-  const isCreated = await tokens.createCode({
-    sid,
-    userId,
-    clientId: client.clientId,
-    scope: scopes.join(' '),
-    ...authentication,
-    createdAt: now,
-    sessionSid,
-    offline: scopes.includes('offline_access'),
-    authorization: formatAuthorizationDetails({
-      redirectUri,
-      ...(request.codeChallenge === undefined ? {} : { codeChallenge: request.codeChallenge }),
-      ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
-      ...(Object.keys(request.claims).length === 0 ? {} : { claims: request.claims })
-    }),
-    codeDigest: digest(secret),
-    codeExpiresAt: now + deps.authorizationCode.expiresInMs
-  }, deps.browserSessions.useOf(signedIn.session, client.clientId))
+  const isCreated = await tokens.createCode(
+    {
+      sid,
+      userId,
+      clientId: client.clientId,
+      scope: scopes.join(' '),
+      ...authentication,
+      createdAt: now,
+      sessionSid,
+      offline: scopes.includes('offline_access'),
+      authorization: formatAuthorizationDetails({
+        redirectUri,
+        ...(request.codeChallenge === undefined ? {} : { codeChallenge: request.codeChallenge }),
+        ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
+        ...(Object.keys(request.claims).length === 0 ? {} : { claims: request.claims })
+      }),
+      codeDigest: digest(secret),
+      codeExpiresAt: now + deps.authorizationCode.expiresInMs
+    },
+    deps.browserSessions.useOf(signedIn.session, client.clientId)
+  )
   if (!isCreated) return { session: null }
   let stillAllowed = false
   try {
@@ -173,8 +232,16 @@ async function issueCode (facts: Facts & { authentication: AuthenticationContext
   return stillAllowed ? formatCredential(id, secret) : { session: signedIn.session }
 }
 
-/** A client of the host's own needs none. A consent from before the last change of the password does not count, for a thief of that password may have given it. */
-async function findConsent (client: Client, signedIn: SignedInPerson | null, now: number, { consents }: AuthorizeDeps): Promise<Consent | null> {
+/**
+ * A client of the host's own needs none. A consent from before the last change of the password does not count, for a
+ * thief of that password may have given it.
+ */
+async function findConsent(
+  client: Client,
+  signedIn: SignedInPerson | null,
+  now: number,
+  { consents }: AuthorizeDeps
+): Promise<Consent | null> {
   if (signedIn === null || isFirstParty(client)) return null
   const { user } = signedIn
   const consent = await consents.findConsent(user.id, client.clientId, now)
@@ -182,13 +249,21 @@ async function findConsent (client: Client, signedIn: SignedInPerson | null, now
 }
 
 /** @see RFC 6749 §4.1.2, §4.1.2.1, RFC 9207 §2 */
-function answer ({ params, client, redirectUri }: ClientRequest, result: Record<string, string>, { issuer }: AuthorizeDeps): AnswerToClient {
-  const response = authorizationResponse(redirectUri, responseModeOf(params), { ...result, ...(params.state === undefined ? {} : { state: params.state }), iss: issuer })
+function answer(
+  { params, client, redirectUri }: ClientRequest,
+  result: Record<string, string>,
+  { issuer }: AuthorizeDeps
+): AnswerToClient {
+  const response = authorizationResponse(redirectUri, responseModeOf(params), {
+    ...result,
+    ...(params.state === undefined ? {} : { state: params.state }),
+    iss: issuer
+  })
   return { to: 'client', client, response }
 }
 
 /** What a client is told of an error. A redirect has no status, so an outage is the error `temporarily_unavailable`. */
-function errorParams (error: unknown, { accounts }: AuthorizeDeps): Record<string, string> {
+function errorParams(error: unknown, { accounts }: AuthorizeDeps): Record<string, string> {
   if (error instanceof OAuthError) return { error: error.error, error_description: error.message }
   accounts.onError(error, 'an authorization request failed')
   return { error: 'temporarily_unavailable', error_description: 'The service is not available at the moment.' }

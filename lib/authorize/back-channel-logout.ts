@@ -35,20 +35,31 @@ const TIMEOUT_MS = 5_000
 const RETRY_DELAY_MS = 1_000
 
 /**
- * Tells the clients that took part in a session that it has ended. No reply waits for it, so a client that hangs, fails or redirects
- * delays nobody. Each notice is tried twice, then reported; at most 4 are sent at a time. They are kept in memory: what a process has not
- * sent when it dies is lost, and the client's own session then lives until it expires.
+ * Tells the clients that took part in a session that it has ended. No reply waits for it, so a client that hangs, fails
+ * or redirects delays nobody. Each notice is tried twice, then reported; at most 4 are sent at a time. They are kept in
+ * memory: what a process has not sent when it dies is lost, and the client's own session then lives until it expires.
  * @see OpenID Connect Back-Channel Logout 1.0 §2.5, §2.7, §2.8
  */
-export function createBackChannelLogout ({ clients, idTokens, formPost, clock, onError, capacity = 1000 }: BackChannelLogoutDeps): BackChannelLogout {
+export function createBackChannelLogout({
+  clients,
+  idTokens,
+  formPost,
+  clock,
+  onError,
+  capacity = 1000
+}: BackChannelLogoutDeps): BackChannelLogout {
   /** Resolves to `null`, or to the reason why the client was not told. */
-  async function tell ({ clientId, userId, sid }: Notice): Promise<string | null> {
+  async function tell({ clientId, userId, sid }: Notice): Promise<string | null> {
     const client: Client | null = await clients.findById(clientId)
     if (client?.backchannelLogoutUri === undefined) return null
     await idTokens.ready(client)
     // A new token for each try: a client refuses one that it has seen before.
     const token = await idTokens.mintLogoutToken({ client, userId, sid })
-    const { status, error } = await formPost(client.backchannelLogoutUri, { logout_token: token }, { timeoutMs: TIMEOUT_MS })
+    const { status, error } = await formPost(
+      client.backchannelLogoutUri,
+      { logout_token: token },
+      { timeoutMs: TIMEOUT_MS }
+    )
     // Some frameworks answer an empty 200 as 204. §2.8
     if (status === 200 || status === 204) return null
     return error === undefined ? `It answered ${status}.` : `It answered ${status}: ${JSON.stringify(error)}.`
@@ -63,17 +74,19 @@ export function createBackChannelLogout ({ clients, idTokens, formPost, clock, o
     timeoutMs: 2 * TIMEOUT_MS,
     retriesTimeouts: true,
     clock,
-    async attempt (notice) {
+    async attempt(notice) {
       // Only the reason is logged. An engine's error might quote the token.
       const reason = await tell(notice).catch(reasonOf)
       if (reason !== null) throw new Error(reason)
     },
-    onGivenUp: ({ clientId, userId, sid }, error) => { onError(error, `the client ${clientId} was not told that session ${sid} of the user ${userId} has ended`) },
+    onGivenUp: ({ clientId, userId, sid }, error) => {
+      onError(error, `the client ${clientId} was not told that session ${sid} of the user ${userId} has ended`)
+    },
     onError
   })
 
   return {
-    sessionsEnded (ended) {
+    sessionsEnded(ended) {
       for (const { userId, sid, clientIds } of ended) {
         for (const clientId of new Set(clientIds)) add({ clientId, userId, sid })
       }
@@ -82,8 +95,10 @@ export function createBackChannelLogout ({ clients, idTokens, formPost, clock, o
   }
 }
 
-function reasonOf (error: unknown): string {
+function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const code: unknown = cause instanceof Error ? (cause as { code?: unknown }).code : undefined
-  return typeof code === 'string' ? `It could not be reached: ${code}.` : `It could not be reached: ${cause instanceof Error ? cause.name : 'no Error'}.`
+  return typeof code === 'string'
+    ? `It could not be reached: ${code}.`
+    : `It could not be reached: ${cause instanceof Error ? cause.name : 'no Error'}.`
 }

@@ -26,7 +26,10 @@ export interface Facts {
   acrValues: readonly string[]
   /** What the person has to add to their sign-in before this client gets a code. */
   missing: MissingStep
-  /** Whether another sign-in can show what is required and this one did not: nobody gives a second factor that they do not have. */
+  /**
+   * Whether another sign-in can show what is required and this one did not: nobody gives a second factor that they do
+   * not have.
+   */
   canProveMore: boolean
   /** Whether a page of ours can ask for what is missing. */
   hostedSignIn: boolean
@@ -51,69 +54,85 @@ interface Check {
 }
 
 /**
- * What an authorization request must pass, in this order, once its client and redirect URI are known to be good. The first obstacle
- * decides. (How its parameters must look is checked before: protocol/authorization-request.)
+ * What an authorization request must pass, in this order, once its client and redirect URI are known to be good. The
+ * first obstacle decides. (How its parameters must look is checked before: protocol/authorization-request.)
  */
 const CHECKS: readonly Check[] = [
   {
     name: 'the client may use codes',
     see: 'RFC 6749 §4.1.2.1',
-    check: ({ client }) => mayUse(client, 'authorization_code') ? null : new OAuthError('unauthorized_client', 'The client may not use authorization codes.')
+    check: ({ client }) =>
+      mayUse(client, 'authorization_code')
+        ? null
+        : new OAuthError('unauthorized_client', 'The client may not use authorization codes.')
   },
   {
     name: 'a code challenge is there',
     see: 'RFC 9700 §2.1.1',
-    check: ({ client, request }) => request.codeChallenge === undefined && needsPkce(client) ? new OAuthError('invalid_request', 'code_challenge is missing.') : null
+    check: ({ client, request }) =>
+      request.codeChallenge === undefined && needsPkce(client)
+        ? new OAuthError('invalid_request', 'code_challenge is missing.')
+        : null
   },
   {
     name: 'something of the scope can be granted',
     see: 'RFC 6749 §3.3',
-    check: ({ scopes }) => scopes.length === 0 ? new OAuthError('invalid_scope', 'None of the requested scopes can be granted.') : null
+    check: ({ scopes }) =>
+      scopes.length === 0 ? new OAuthError('invalid_scope', 'None of the requested scopes can be granted.') : null
   },
   {
     name: 'the ID token hint is one of ours',
     see: 'OpenID Connect Core 1.0 §3.1.2.2',
-    check: ({ hint }) => hint === null ? new OAuthError('invalid_request', 'id_token_hint is no ID token of this issuer.') : null
+    check: ({ hint }) =>
+      hint === null ? new OAuthError('invalid_request', 'id_token_hint is no ID token of this issuer.') : null
   },
   {
     name: 'the requested authentication context can be given',
     see: 'OpenID Connect Core 1.0 §5.5.1.1, RFC 9470 §5',
-    check: ({ required, acrValues }) => required === null || required.some((value) => acrValues.includes(value)) ? null : unmet()
+    check: ({ required, acrValues }) =>
+      required === null || required.some((value) => acrValues.includes(value)) ? null : unmet()
   },
   {
     name: 'an app on a device does not ask in silence',
     see: 'RFC 8252 §8.6',
-    check: ({ request, client, redirectUri }) => request.prompt.includes('none') && isNativeRedirect(client, redirectUri) ? new OAuthError('interaction_required', 'An app on a device gets no code without a page.') : null
+    check: ({ request, client, redirectUri }) =>
+      request.prompt.includes('none') && isNativeRedirect(client, redirectUri)
+        ? new OAuthError('interaction_required', 'An app on a device gets no code without a page.')
+        : null
   },
   {
     name: 'an account can be made, where one was asked for',
     see: 'Initiating User Registration via OpenID Connect 1.0 §4.1',
-    check: ({ request, canSignUp }) => request.prompt.includes('create') && !canSignUp ? new OAuthError('invalid_request', 'prompt=create: nobody can sign up here.') : null
+    check: ({ request, canSignUp }) =>
+      request.prompt.includes('create') && !canSignUp
+        ? new OAuthError('invalid_request', 'prompt=create: nobody can sign up here.')
+        : null
   },
   {
     name: 'a new account was not asked for',
     see: 'Initiating User Registration via OpenID Connect 1.0 §4',
-    check: ({ request }) => request.prompt.includes('create') ? 'sign_up' : null
+    check: ({ request }) => (request.prompt.includes('create') ? 'sign_up' : null)
   },
   {
     name: 'somebody is signed in',
     see: 'OpenID Connect Core 1.0 §3.1.2.3',
-    check: ({ signedIn, request }) => signedIn === null ? interactive(request, 'sign_in') : null
+    check: ({ signedIn, request }) => (signedIn === null ? interactive(request, 'sign_in') : null)
   },
   {
     name: 'a new sign-in was not asked for',
     see: 'OpenID Connect Core 1.0 §3.1.2.1 prompt',
-    check: ({ request }) => request.prompt.includes('login') || request.prompt.includes('select_account') ? 'sign_in' : null
+    check: ({ request }) =>
+      request.prompt.includes('login') || request.prompt.includes('select_account') ? 'sign_in' : null
   },
   {
     name: 'the sign-in is recent enough',
     see: 'OpenID Connect Core 1.0 §3.1.2.1 max_age',
-    check: (facts) => isRecent(facts) ? null : anotherSignIn(facts)
+    check: (facts) => (isRecent(facts) ? null : anotherSignIn(facts))
   },
   {
     name: 'the person has proved what was asked for',
     see: 'RFC 9470 §5',
-    check (facts) {
+    check(facts) {
       if (facts.required === null || facts.authentication !== null) return null
       if (facts.missing === 'second_factor') return addToSignIn(facts, facts.missing)
       return mayHelp(facts) ? anotherSignIn(facts) : mayBeTold(facts) ? unmet() : null
@@ -122,31 +141,35 @@ const CHECKS: readonly Check[] = [
   {
     name: 'the person has the second factor that the host wants',
     see: 'NIST SP 800-63B-4 §2.2.1',
-    check: (facts) => facts.missing === null ? null : addToSignIn(facts, facts.missing)
+    check: (facts) => (facts.missing === null ? null : addToSignIn(facts, facts.missing))
   },
   {
     name: 'it is the person the client asked for',
     see: 'OpenID Connect Core 1.0 §3.1.2.2',
-    check: (facts) => isRequestedSubject(facts) || !mayBeTold(facts) ? null : new OAuthError('login_required', 'Another person is signed in.')
+    check: (facts) =>
+      isRequestedSubject(facts) || !mayBeTold(facts)
+        ? null
+        : new OAuthError('login_required', 'Another person is signed in.')
   },
   {
     name: 'the person allows it',
     see: 'OpenID Connect Core 1.0 §3.1.2.4, RFC 8252 §8.6',
-    check: (facts) => isAllowed(facts) ? null : interactive(facts.request, 'consent')
+    check: (facts) => (isAllowed(facts) ? null : interactive(facts.request, 'consent'))
   }
 ]
 
 /** The first obstacle; `null`: a code may be given. */
-export function firstObstacle (facts: Facts): Obstacle | null {
+export function firstObstacle(facts: Facts): Obstacle | null {
   for (const { check } of CHECKS) {
     const obstacle = check(facts)
-    if (obstacle !== null) return obstacle === 'sign_in' && facts.canSignUp && wantsSignUp(facts.request.params) ? 'sign_up' : obstacle
+    if (obstacle !== null)
+      return obstacle === 'sign_in' && facts.canSignUp && wantsSignUp(facts.request.params) ? 'sign_up' : obstacle
   }
   return null
 }
 
 /** Where the client wants no page shown, it gets an error in its place. */
-function interactive (request: AuthorizationRequest, obstacle: 'sign_in' | 'consent'): Obstacle {
+function interactive(request: AuthorizationRequest, obstacle: 'sign_in' | 'consent'): Obstacle {
   if (!request.prompt.includes('none')) return obstacle
   return obstacle === 'sign_in'
     ? new OAuthError('login_required', 'Nobody is signed in, or not recently enough.')
@@ -154,49 +177,61 @@ function interactive (request: AuthorizationRequest, obstacle: 'sign_in' | 'cons
 }
 
 /**
- * Whether a new sign-in can show what this one does not. Our page asks for all that the account has. What the host's own page asks for is the
- * host's to know, so the person is sent there, and not again at once.
+ * Whether a new sign-in can show what this one does not. Our page asks for all that the account has. What the host's
+ * own page asks for is the host's to know, so the person is sent there, and not again at once.
  */
-function mayHelp ({ hostedSignIn, canProveMore, signedIn, now }: Facts): boolean {
+function mayHelp({ hostedSignIn, canProveMore, signedIn, now }: Facts): boolean {
   return hostedSignIn ? canProveMore : signedIn !== null && !wasProvedJustNow(signedIn.session, now)
 }
 
 /** Where the client wants no page shown and may not learn of the sign-in, what it may learn is decided first. */
-function anotherSignIn (facts: Facts): Obstacle | null {
+function anotherSignIn(facts: Facts): Obstacle | null {
   return facts.request.prompt.includes('none') && !mayBeTold(facts) ? null : interactive(facts.request, 'sign_in')
 }
 
-/** The same of what the person who is signed in has to add. A second factor is a part of signing in; to set one up is more than that. */
-function addToSignIn (facts: Facts, missing: Exclude<MissingStep, null>): Obstacle | null {
+/**
+ * The same of what the person who is signed in has to add. A second factor is a part of signing in; to set one up is
+ * more than that.
+ */
+function addToSignIn(facts: Facts, missing: Exclude<MissingStep, null>): Obstacle | null {
   if (missing === 'sign_in') return anotherSignIn(facts)
   if (!facts.request.prompt.includes('none')) return missing
   if (!mayBeTold(facts)) return null
-  return missing === 'second_factor' ? interactive(facts.request, 'sign_in') : new OAuthError('interaction_required', 'The user has to set up a second factor.')
+  return missing === 'second_factor'
+    ? interactive(facts.request, 'sign_in')
+    : new OAuthError('interaction_required', 'The user has to set up a second factor.')
 }
 
-const unmet = (): OAuthError => new OAuthError('unmet_authentication_requirements', 'The requested acr is not available.')
+const unmet = (): OAuthError =>
+  new OAuthError('unmet_authentication_requirements', 'The requested acr is not available.')
 
-function isRequestedSubject ({ request: { claims }, signedIn, hint }: Facts): boolean {
+function isRequestedSubject({ request: { claims }, signedIn, hint }: Facts): boolean {
   const asked = claims.id_token?.sub?.value
   const id = signedIn?.user.id
   return (hint?.sub === undefined || hint.sub === id) && (asked === undefined || asked === id)
 }
 
-/** Whether the client may learn how old the sign-in is, and who is signed in. A third-party client may only once the person has allowed it something. */
-function mayBeTold (facts: Facts): boolean {
+/**
+ * Whether the client may learn how old the sign-in is, and who is signed in. A third-party client may only once the
+ * person has allowed it something.
+ */
+function mayBeTold(facts: Facts): boolean {
   return isFirstParty(facts.client) || isAllowed(facts)
 }
 
 /** By the time that `auth_time` will say. */
-function isRecent ({ request: { maxAge }, authentication, now }: Facts): boolean {
+function isRecent({ request: { maxAge }, authentication, now }: Facts): boolean {
   return authentication === null || maxAge === undefined || now - authentication.authenticatedAt <= maxAge * 1000
 }
 
-function isAllowed (facts: Facts): boolean {
+function isAllowed(facts: Facts): boolean {
   const { client, redirectUri, request, scopes, consent, answered } = facts
   if (request.prompt.includes('consent')) return false
   // To a client of the host's own, the sign-in page is enough of an answer, because it names the client.
   if (isFirstParty(client)) return !isNativeRedirect(client, redirectUri) || answered !== null
   if (consent === null || !scopes.every((scope) => consent.scopes.includes(scope))) return false
-  return answered === 'consent' || !(isNativeRedirect(client, redirectUri) || (isPublicNativeRedirect(redirectUri) && isPublic(client)))
+  return (
+    answered === 'consent' ||
+    !(isNativeRedirect(client, redirectUri) || (isPublicNativeRedirect(redirectUri) && isPublic(client)))
+  )
 }

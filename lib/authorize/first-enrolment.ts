@@ -7,24 +7,37 @@ import type { Browser } from '../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from './deps.ts'
 
 /**
- * Signs somebody in by the factor that they had to have before: an app or a passkey, which `added` says is stored. `null`: the factor is there and
- * the session is not, because the account changed meanwhile, or the state is out of reach. The recovery codes have to be shown all the same.
+ * Signs somebody in by the factor that they had to have before: an app or a passkey, which `added` says is stored.
+ * `null`: the factor is there and the session is not, because the account changed meanwhile, or the state is out of
+ * reach. The recovery codes have to be shown all the same.
  */
-export async function signInEnrolled (step: PendingStep, { factorId, proof }: PasskeyAdded, browser: Browser, deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }): Promise<SessionBegun | null> {
+export async function signInEnrolled(
+  step: PendingStep,
+  { factorId, proof }: PasskeyAdded,
+  browser: Browser,
+  deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }
+): Promise<SessionBegun | null> {
   const { accounts } = deps
   const { user, by, connection, methods, clientId } = step
-  const begun = commitSession({
-    user,
-    by,
-    connection,
-    methods: [...methods, proof],
-    clientId,
-    async confirm () {
-      const [now, { totp, passkeys }] = await Promise.all([firstFactorHolds(step, accounts), accounts.factors.store.findFactors(user.id)])
-      // It was reset in this very moment, or the password is another one.
-      return [...totp, ...passkeys].some(({ id }) => id === factorId) ? now : null
-    }
-  }, browser, deps)
+  const begun = commitSession(
+    {
+      user,
+      by,
+      connection,
+      methods: [...methods, proof],
+      clientId,
+      async confirm() {
+        const [now, { totp, passkeys }] = await Promise.all([
+          firstFactorHolds(step, accounts),
+          accounts.factors.store.findFactors(user.id)
+        ])
+        // It was reset in this very moment, or the password is another one.
+        return [...totp, ...passkeys].some(({ id }) => id === factorId) ? now : null
+      }
+    },
+    browser,
+    deps
+  )
   return await begun.catch((error: unknown) => {
     accounts.onError(error, 'somebody who has just set up a second factor could not be signed in')
     return null

@@ -9,11 +9,11 @@ import type { AuthorizeDeps, BrowserContext } from './deps.ts'
 
 export type LogoutOutcome =
   /** The person has to say that they want to sign out. Nothing has happened yet. */
-  | { outcome: 'confirm', session: BrowserSession, client: Client | null, redirectUri: string | null }
+  | { outcome: 'confirm'; session: BrowserSession; client: Client | null; redirectUri: string | null }
   /** Nobody is signed in (any more), and there is nowhere to go. `ended`: somebody was, until now. */
-  | { outcome: 'signed_out', ended: boolean, client: Client | null }
+  | { outcome: 'signed_out'; ended: boolean; client: Client | null }
   /** Nobody is signed in (any more). */
-  | { outcome: 'redirect', ended: boolean, location: string }
+  | { outcome: 'redirect'; ended: boolean; location: string }
 
 interface LogoutContext extends BrowserContext {
   /** The person pressed the button of our own page. */
@@ -23,59 +23,84 @@ interface LogoutContext extends BrowserContext {
 type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'>
 
 /**
- * RP-Initiated Logout. Signs out at once where the hint is of this very session, otherwise only after the person confirmed it. Where
- * nobody is signed in here, the session that the hint names ends, for a gateway may call from its server, which has no cookie. The holder of
- * such a hint is a client of that session, and could end it by leading the browser here as well. The answer leads back only to a
- * registered URI of the client that the hint is for, or, after the person confirmed, of the client that `client_id` names. A request that
- * is refused leaves the session as it is. Other clients keep what they were given with `offline_access`.
+ * RP-Initiated Logout. Signs out at once where the hint is of this very session, otherwise only after the person
+ * confirmed it. Where nobody is signed in here, the session that the hint names ends, for a gateway may call from its
+ * server, which has no cookie. The holder of such a hint is a client of that session, and could end it by leading the
+ * browser here as well. The answer leads back only to a registered URI of the client that the hint is for, or, after
+ * the person confirmed, of the client that `client_id` names. A request that is refused leaves the session as it is.
+ * Other clients keep what they were given with `offline_access`.
  *
- * @throws OAuthError `invalid_request`: a hint that is not ours, another client's, an unknown client, a URI that is not registered
+ * @throws OAuthError `invalid_request`: a hint that is not ours, another client's, an unknown client, a URI that is not
+ * registered
  * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
  */
-export async function logout (params: LogoutParams, { session, origin, confirmed }: LogoutContext, deps: LogoutDeps): Promise<LogoutOutcome> {
+export async function logout(
+  params: LogoutParams,
+  { session, origin, confirmed }: LogoutContext,
+  deps: LogoutDeps
+): Promise<LogoutOutcome> {
   const hint = await readHint(params, deps)
   const client = await clientOf(params, hint, deps)
   const redirectUri = registeredUri(params, client)
-  if (session !== null && !confirmed && !isOf(session, hint)) return { outcome: 'confirm', session, client, redirectUri }
+  if (session !== null && !confirmed && !isOf(session, hint))
+    return { outcome: 'confirm', session, client, redirectUri }
   const ending = session ?? sessionOf(hint, client)
-  const ended = ending !== null && await deps.sessions.revokeBrowserSession(ending.userId, ending.sid, 'user', { clientId: client?.clientId, origin })
-  // A client_id alone proves nothing, so it does not redirect anybody. A hint proves that the client was given tokens for this user. §3
+  const ended =
+    ending !== null &&
+    (await deps.sessions.revokeBrowserSession(ending.userId, ending.sid, 'user', {
+      clientId: client?.clientId,
+      origin
+    }))
+  // A client_id alone proves nothing, so it does not redirect anybody. A hint proves that the client was given tokens
+  // for this user. §3
   if (redirectUri === null || (hint === null && !confirmed)) return { outcome: 'signed_out', ended, client }
   const answer = authorizationResponse(redirectUri, 'query', { state: params.state })
   return { outcome: 'redirect', ended, location: answer.kind === 'redirect' ? answer.location : redirectUri }
 }
 
-async function readHint ({ id_token_hint: token, client_id: clientId }: LogoutParams, { idTokens }: LogoutDeps): Promise<IdTokenHint | null> {
+async function readHint(
+  { id_token_hint: token, client_id: clientId }: LogoutParams,
+  { idTokens }: LogoutDeps
+): Promise<IdTokenHint | null> {
   if (token === undefined) return null
   const hint = await idTokens.readHint(token)
   if (hint === null) throw refused('id_token_hint is no ID token of this issuer.')
-  if (clientId !== undefined && clientId !== hint.aud) throw refused('client_id is not the client that id_token_hint was issued to.')
+  if (clientId !== undefined && clientId !== hint.aud)
+    throw refused('client_id is not the client that id_token_hint was issued to.')
   return hint
 }
 
-async function clientOf ({ client_id: clientId }: LogoutParams, hint: IdTokenHint | null, { clients }: LogoutDeps): Promise<Client | null> {
+async function clientOf(
+  { client_id: clientId }: LogoutParams,
+  hint: IdTokenHint | null,
+  { clients }: LogoutDeps
+): Promise<Client | null> {
   const client = hint === null && clientId === undefined ? null : await clients.findById(hint?.aud ?? clientId ?? '')
   // A hint of a client that is no longer registered still says whose session it is.
-  if (client === null && hint === null && clientId !== undefined) throw refused('There is no such client.', 'unknown_client')
+  if (client === null && hint === null && clientId !== undefined)
+    throw refused('There is no such client.', 'unknown_client')
   return client
 }
 
-/** Compared character by character, and unlike redirect URIs with the port of a loopback one. A URI that could not be registered today matches nothing. */
-function registeredUri ({ post_logout_redirect_uri: uri }: LogoutParams, client: Client | null): string | null {
+/**
+ * Compared character by character, and unlike redirect URIs with the port of a loopback one. A URI that could not be
+ * registered today matches nothing.
+ */
+function registeredUri({ post_logout_redirect_uri: uri }: LogoutParams, client: Client | null): string | null {
   if (uri === undefined) return null
   if (client?.postLogoutRedirectUris?.includes(uri) === true && checkRegistrableRedirectUri(uri) === null) return uri
   throw refused('post_logout_redirect_uri is not registered for this client.', 'redirect_uri_mismatch')
 }
 
-function isOf (session: BrowserSession, hint: IdTokenHint | null): boolean {
+function isOf(session: BrowserSession, hint: IdTokenHint | null): boolean {
   return hint !== null && hint.sub === session.userId && (hint.sid === undefined || hint.sid === session.sid)
 }
 
 /** The session that a hint names by itself, where its client is still one of ours. */
-function sessionOf (hint: IdTokenHint | null, client: Client | null): Pick<BrowserSession, 'userId' | 'sid'> | null {
+function sessionOf(hint: IdTokenHint | null, client: Client | null): Pick<BrowserSession, 'userId' | 'sid'> | null {
   return hint?.sid === undefined || client === null ? null : { userId: hint.sub, sid: hint.sid }
 }
 
-function refused (description: string, reason?: OAuthErrorReason): OAuthError {
+function refused(description: string, reason?: OAuthErrorReason): OAuthError {
   return new OAuthError('invalid_request', description, reason === undefined ? {} : { reason })
 }

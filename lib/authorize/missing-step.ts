@@ -3,12 +3,22 @@ import { owesSecondFactor } from '../accounts/factors/remembered-devices.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { Client } from '../ports/client-store.ts'
-import { type AuthenticationContext, contextOf, hasProvedSecond, MFA_ACR, provedSince, withCode } from '../protocol/authentication.ts'
+import {
+  type AuthenticationContext,
+  contextOf,
+  hasProvedSecond,
+  MFA_ACR,
+  provedSince,
+  withCode
+} from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { RequiredAcr } from './requested-context.ts'
 
-/** What somebody who is signed in has to do before a client gets a code: give their second factor, set one up, or sign in anew for one of these. */
+/**
+ * What somebody who is signed in has to do before a client gets a code: give their second factor, set one up, or sign
+ * in anew for one of these.
+ */
 export type MissingStep = 'second_factor' | 'enrolment' | 'sign_in' | null
 
 type WithFactors = Pick<AccountsDeps, 'clock'> & { factors: FactorDeps }
@@ -26,12 +36,20 @@ interface Asked {
 }
 
 /**
- * What is missing by the client's requirement or by the host's policy. It is asked of the person who is signed in, in the session that they have:
- * no other name is taken, and a host's own sign-in page needs no second factor of its own. What a hook or a store can't say rejects.
+ * What is missing by the client's requirement or by the host's policy. It is asked of the person who is signed in, in
+ * the session that they have: no other name is taken, and a host's own sign-in page needs no second factor of its own.
+ * What a hook or a store can't say rejects.
  */
-export async function missingStep ({ session, user }: SignedInPerson, { request: { maxAge }, client, possible, authentication, remembered, now }: Asked, { clock, factors }: WithFactors): Promise<MissingStep> {
+export async function missingStep(
+  { session, user }: SignedInPerson,
+  { request: { maxAge }, client, possible, authentication, remembered, now }: Asked,
+  { clock, factors }: WithFactors
+): Promise<MissingStep> {
   const byClient = authentication === null && possible?.includes(MFA_ACR) === true
-  const byHost = factors.policy.required !== null && !hasProvedSecond(session) && await factors.policy.required(user, client.clientId)
+  const byHost =
+    factors.policy.required !== null &&
+    !hasProvedSecond(session) &&
+    (await factors.policy.required(user, client.clientId))
   if (!byClient && !byHost) return null
   const found = await factors.store.findFactors(user.id)
   if (!hasSecondFactor(found)) {

@@ -15,9 +15,21 @@ interface PasskeySignIn {
  * Signs in, in this browser, whoever has answered `signInOptions` by a passkey of theirs. Nothing else is asked.
  * @throws OAuthError `invalid_grant`, one text for all causes (see `Passkeys.proveAlone`); `temporarily_unavailable`
  */
-export async function signInByPasskey ({ credential, clientId, locale }: PasskeySignIn, browser: Browser, passkeys: Passkeys, deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }): Promise<SessionBegun> {
-  const { user, proof, confirm } = await passkeys.proveAlone({ credential, clientId, locale, origin: browser.origin }, deps.accounts)
+export async function signInByPasskey(
+  { credential, clientId, locale }: PasskeySignIn,
+  browser: Browser,
+  passkeys: Passkeys,
+  deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }
+): Promise<SessionBegun> {
+  const { user, proof, confirm } = await passkeys.proveAlone(
+    { credential, clientId, locale, origin: browser.origin },
+    deps.accounts
+  )
   const begun = await beginSession({ user, by: 'passkey', methods: [proof], clientId, confirm }, browser, deps)
-  if (begun === null || 'ticket' in begun) throw new OAuthError('invalid_grant', 'The passkey was not accepted.', { field: 'credential', reason: 'passkey_refused' })
+  if (begun === null || 'ticket' in begun)
+    throw new OAuthError('invalid_grant', 'The passkey was not accepted.', {
+      field: 'credential',
+      reason: 'passkey_refused'
+    })
   return begun
 }

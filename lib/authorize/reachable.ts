@@ -11,28 +11,46 @@ import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 type ReachDeps = Pick<AccountsDeps, 'users' | 'factors' | 'enforcedDomains' | 'connectionIds'>
 
 /** Whether a page of ours asks for a password; else the host's own does, which may ask for anything. */
-interface Asking { hostedSignIn: boolean }
+interface Asking {
+  hostedSignIn: boolean
+}
 
 /**
- * Whether a sign-in of this account can be worth `acr`, by what it has now. A code in a mailbox is worth no more with a second factor: who has
- * neither password nor connection reaches `mfa` by a passkey alone.
+ * Whether a sign-in of this account can be worth `acr`, by what it has now. A code in a mailbox is worth no more with a
+ * second factor: who has neither password nor connection reaches `mfa` by a passkey alone.
  */
-async function reaches (acr: string, user: User, found: UserFactors | null, { hostedSignIn }: Asking, deps: ReachDeps): Promise<boolean> {
+async function reaches(
+  acr: string,
+  user: User,
+  found: UserFactors | null,
+  { hostedSignIn }: Asking,
+  deps: ReachDeps
+): Promise<boolean> {
   const { enforcedDomains, factors } = deps
   if (found !== null && factors !== null && passkeysIn(found, factors).length > 0) return true
   const canGivePassword = !hostedSignIn || (user.passwordHash !== null && !isEnforced(user, enforcedDomains))
   // A security key is worth as much with a password alone.
-  if (acr === PASSKEY_ACR) return canGivePassword && found?.passkeys.some(({ rpId }) => rpId === factors?.passkeys?.rpId) === true
+  if (acr === PASSKEY_ACR)
+    return canGivePassword && found?.passkeys.some(({ rpId }) => rpId === factors?.passkeys?.rpId) === true
   const hasSecond = found !== null && hasSecondFactor(found)
   if (acr === MFA_ACR && !hasSecond) return false
   if (canGivePassword) return true
   return hasSecond && waysIn(await listLinks(user.id, deps), deps).length > 0
 }
 
-const findFactors = async ({ id }: User, { factors }: ReachDeps): Promise<UserFactors | null> => factors === null ? null : await factors.store.findFactors(id)
+const findFactors = async ({ id }: User, { factors }: ReachDeps): Promise<UserFactors | null> =>
+  factors === null ? null : await factors.store.findFactors(id)
 
-/** Whether a sign-in of this account can be worth one of these. `email` and `connection` are not less or more than others, so whoever asks for one is taken at their word. */
-export async function reachesOne (values: readonly string[], user: User, asking: Asking, deps: ReachDeps): Promise<boolean> {
+/**
+ * Whether a sign-in of this account can be worth one of these. `email` and `connection` are not less or more than
+ * others, so whoever asks for one is taken at their word.
+ */
+export async function reachesOne(
+  values: readonly string[],
+  user: User,
+  asking: Asking,
+  deps: ReachDeps
+): Promise<boolean> {
   if (values.some((value) => !isAbove(value))) return true
   const found = await findFactors(user, deps)
   for (const value of values) if (await reaches(value, user, found, asking, deps)) return true
@@ -43,16 +61,23 @@ export async function reachesOne (values: readonly string[], user: User, asking:
 const isAbove = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR
 
 /**
- * Where a page of ours leads somebody whose sign-in is not worth what a page of the host asks for. `reauthenticate`: to where they prove it with
- * what they have and did not show. `passkey`: to the page that adds one. `never`: to nothing that would help.
+ * Where a page of ours leads somebody whose sign-in is not worth what a page of the host asks for. `reauthenticate`: to
+ * where they prove it with what they have and did not show. `passkey`: to the page that adds one. `never`: to nothing
+ * that would help.
  */
 type StepTowards = 'second_factor' | 'enrolment' | 'reauthenticate' | 'passkey' | 'never'
 
 /**
- * What brings a session to `acr`, which it does not show, on a page of ours; `null`: another proof of the same, or a new sign-in. Who has nothing
- * that could show it is led to where it is set up, and not through a proof that would change nothing.
+ * What brings a session to `acr`, which it does not show, on a page of ours; `null`: another proof of the same, or a
+ * new sign-in. Who has nothing that could show it is led to where it is set up, and not through a proof that would
+ * change nothing.
  */
-export async function stepTowards (acr: string, { session, user }: SignedInPerson, { hostedSignIn, accountPages }: Asking & { accountPages: boolean }, deps: ReachDeps & Pick<AccountsDeps, 'clock'>): Promise<StepTowards | null> {
+export async function stepTowards(
+  acr: string,
+  { session, user }: SignedInPerson,
+  { hostedSignIn, accountPages }: Asking & { accountPages: boolean },
+  deps: ReachDeps & Pick<AccountsDeps, 'clock'>
+): Promise<StepTowards | null> {
   if (!isAbove(acr)) return null
   const { factors } = deps
   const now = deps.clock.now()
@@ -63,7 +88,7 @@ export async function stepTowards (acr: string, { session, user }: SignedInPerso
   if (await reaches(acr, user, found, { hostedSignIn }, deps)) {
     if (hostedSignIn) return 'reauthenticate'
     // A sign-in page of the host's own asks for no passkey of ours. Ours asks for it as the second factor.
-    return acr === PASSKEY_ACR ? lacksCode ? 'second_factor' : 'never' : null
+    return acr === PASSKEY_ACR ? (lacksCode ? 'second_factor' : 'never') : null
   }
   const methods = factors?.policy.methods ?? []
   const takesPasskeys = factors !== null && factors.passkeys !== null && methods.includes('passkey')

@@ -8,12 +8,16 @@ import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 export type RequiredAcr = readonly string[] | null
 
 /**
- * What an authorization request asks of `acr`: an essential claim has to be met, and so has `acr_values`, or a client that was sent here by an
- * API for more than it had would come back with the same, for ever. Values that this server has no meaning for are wishes. Less than the
- * client must have is never enough, whatever was asked for: the address is in the hands of the person.
+ * What an authorization request asks of `acr`: an essential claim has to be met, and so has `acr_values`, or a client
+ * that was sent here by an API for more than it had would come back with the same, for ever. Values that this server
+ * has no meaning for are wishes. Less than the client must have is never enough, whatever was asked for: the address is
+ * in the hands of the person.
  * @see OpenID Connect Core 1.0 §5.5.1.1, §15.1, RFC 9470 §5
  */
-export function requiredAcr ({ acrValues, claims }: Pick<AuthorizationRequest, 'acrValues' | 'claims'>, client: Pick<Client, 'acr'>): RequiredAcr {
+export function requiredAcr(
+  { acrValues, claims }: Pick<AuthorizationRequest, 'acrValues' | 'claims'>,
+  client: Pick<Client, 'acr'>
+): RequiredAcr {
   const content = (value: string): boolean => isContent(client, value)
   const essential = claims.id_token?.acr?.essential === true ? claimedAcr(claims) : null
   if (essential !== null) return essential.filter(content)
@@ -23,18 +27,22 @@ export function requiredAcr ({ acrValues, claims }: Pick<AuthorizationRequest, '
 }
 
 /**
- * What the code, and all that comes of it, says of the sign-in: of what is required the strongest that this session can show, else of what is
- * wished for, else what it is worth by itself. `null`: it can show nothing that is required.
+ * What the code, and all that comes of it, says of the sign-in: of what is required the strongest that this session can
+ * show, else of what is wished for, else what it is worth by itself. `null`: it can show nothing that is required.
  */
-export function contextFor ({ claims }: Pick<AuthorizationRequest, 'claims'>, required: RequiredAcr, session: BrowserSession): AuthenticationContext | null {
+export function contextFor(
+  { claims }: Pick<AuthorizationRequest, 'claims'>,
+  required: RequiredAcr,
+  session: BrowserSession
+): AuthenticationContext | null {
   if (required !== null) return contextOf(session, required)
   const wished = claimedAcr(claims) ?? []
   return (wished.length === 0 ? null : contextOf(session, wished)) ?? contextOf(session)
 }
 
 /** What is no string is a value that nothing has. */
-function claimedAcr ({ id_token: idToken }: AuthorizationRequest['claims']): string[] | null {
+function claimedAcr({ id_token: idToken }: AuthorizationRequest['claims']): string[] | null {
   const acr = idToken?.acr
   if (acr === undefined || acr === null || (acr.value === undefined && acr.values === undefined)) return null
-  return [...(acr.value === undefined ? acr.values ?? [] : [acr.value])].filter((value) => typeof value === 'string')
+  return [...(acr.value === undefined ? (acr.values ?? []) : [acr.value])].filter((value) => typeof value === 'string')
 }

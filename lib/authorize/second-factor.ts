@@ -18,27 +18,43 @@ interface SecondFactor {
 }
 
 /**
- * Signs in somebody who has given their first factor before and gives the second now. The code is used up first, and then the session begins.
+ * Signs in somebody who has given their first factor before and gives the second now. The code is used up first, and
+ * then the session begins.
  * @throws OAuthError `invalid_grant` with the reason; `login_required` where the first factor does not hold any more
  */
-export async function finishSignIn ({ step, found, given, locale }: SecondFactor, browser: Browser, deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }): Promise<SessionBegun> {
+export async function finishSignIn(
+  { step, found, given, locale }: SecondFactor,
+  browser: Browser,
+  deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }
+): Promise<SessionBegun> {
   const { accounts } = deps
   const { user, by, connection, clientId } = step
   const proof = await proveFactor(given, user, found, { clientId, origin: browser.origin, locale }, accounts)
-  const begun = await commitSession({
-    user,
-    by,
-    connection,
-    methods: [...step.methods, proof],
-    clientId,
-    async confirm () {
-      const [now, factors] = await Promise.all([firstFactorHolds(step, accounts), accounts.factors.store.findFactors(user.id)])
-      // Other factors than before: they were reset, or whoever added one has ended all other sign-ins.
-      if (now !== null && factors.deviceEpoch === found.deviceEpoch) return now
-      accounts.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, browser.origin)
-      return null
-    }
-  }, browser, deps)
+  const begun = await commitSession(
+    {
+      user,
+      by,
+      connection,
+      methods: [...step.methods, proof],
+      clientId,
+      async confirm() {
+        const [now, factors] = await Promise.all([
+          firstFactorHolds(step, accounts),
+          accounts.factors.store.findFactors(user.id)
+        ])
+        // Other factors than before: they were reset, or whoever added one has ended all other sign-ins.
+        if (now !== null && factors.deviceEpoch === found.deviceEpoch) return now
+        accounts.events.emit(
+          'login_failed',
+          { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
+          browser.origin
+        )
+        return null
+      }
+    },
+    browser,
+    deps
+  )
   if (begun === null) throw new OAuthError('login_required', 'Sign in again.')
   return begun
 }

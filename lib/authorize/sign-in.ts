@@ -18,18 +18,26 @@ interface SignIn {
  * Signs a person in in this browser by their password, or has the second factor asked for.
  * @throws OAuthError `invalid_grant`, whatever is wrong; `temporarily_unavailable` where the hashing queue is full
  */
-export async function signIn ({ username, password, clientId, known = null }: SignIn, browser: Browser, deps: AuthorizeDeps): Promise<SessionBegun | StepNeeded> {
+export async function signIn(
+  { username, password, clientId, known = null }: SignIn,
+  browser: Browser,
+  deps: AuthorizeDeps
+): Promise<SessionBegun | StepNeeded> {
   const { accounts } = deps
   const { origin } = browser
   const { user, factors } = await proveByPassword({ username, password, clientId, origin, known }, accounts)
-  const begun = await beginSession({
-    user,
-    by: 'password',
-    methods: [passwordProof(accounts.clock.now())],
-    clientId,
-    factors,
-    confirm: async () => await confirmAuthentic(user, password, accounts, { clientId, origin })
-  }, browser, deps)
+  const begun = await beginSession(
+    {
+      user,
+      by: 'password',
+      methods: [passwordProof(accounts.clock.now())],
+      clientId,
+      factors,
+      confirm: async () => await confirmAuthentic(user, password, accounts, { clientId, origin })
+    },
+    browser,
+    deps
+  )
   if (begun === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   return begun
 }

@@ -17,24 +17,37 @@ interface StepUp {
 }
 
 /**
- * Adds a second factor to the sign-in that a browser has: for whoever was signed in without one, by the host's own page or before it was asked
- * for. It is the same person and the same session under a new secret; what was proved before stays as old as it is.
+ * Adds a second factor to the sign-in that a browser has: for whoever was signed in without one, by the host's own page
+ * or before it was asked for. It is the same person and the same session under a new secret; what was proved before
+ * stays as old as it is.
  * @throws OAuthError `invalid_grant` with the reason; `login_required` where the session has ended meanwhile
  */
-export async function stepUp ({ person: { session, user }, found, given, clientId, locale }: StepUp, browser: Browser, { accounts, browserSessions, sessions }: AuthorizeDeps & { accounts: { factors: FactorDeps } }): Promise<SessionBegun> {
+export async function stepUp(
+  { person: { session, user }, found, given, clientId, locale }: StepUp,
+  browser: Browser,
+  { accounts, browserSessions, sessions }: AuthorizeDeps & { accounts: { factors: FactorDeps } }
+): Promise<SessionBegun> {
   const { origin } = browser
   const proof = await proveFactor(given, user, found, { clientId, origin, locale }, accounts)
   const methods = [...session.methods.filter(({ method }) => method !== proof.method), proof]
   const renewed = await browserSessions.start(user.id, methods, { ...browser, session })
   let now = null
   try {
-    const [active, factors] = await Promise.all([userOf(renewed.session, { users: accounts.users, sessions }), accounts.factors.store.findFactors(user.id)])
-    // Another session: the one that was to be renewed has ended, and what it had proved with it. Other factors: they were reset.
+    const [active, factors] = await Promise.all([
+      userOf(renewed.session, { users: accounts.users, sessions }),
+      accounts.factors.store.findFactors(user.id)
+    ])
+    // Another session: the one that was to be renewed has ended, and what it had proved with it. Other factors: they
+    // were reset.
     if (renewed.session.sid === session.sid && factors.deviceEpoch === found.deviceEpoch) now = active
   } finally {
     if (now === null) await sessions.revokeBrowserSession(user.id, renewed.session.sid, 'undone', { origin })
   }
   if (now === null) throw new OAuthError('login_required', 'Sign in again.')
-  accounts.events.emit('step_up', { userId: user.id, sid: session.sid, methods: methods.map(({ method }) => method) }, origin)
+  accounts.events.emit(
+    'step_up',
+    { userId: user.id, sid: session.sid, methods: methods.map(({ method }) => method) },
+    origin
+  )
   return { ...renewed, user: now }
 }

@@ -2,56 +2,90 @@ import { misfit } from '../errors.ts'
 import type { LinkedIdentity, User } from '../ports/user-store.ts'
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
-/** Databases without booleans have 0 and 1, and some rows have the time at which the flag was set. Other truthy values don't fit: the string `false` is one. */
-const isFlag = (value: unknown): boolean => typeof value === 'boolean' || value instanceof Date || [0, 1, 0n, 1n].includes(value as number)
+/**
+ * Databases without booleans have 0 and 1, and some rows have the time at which the flag was set. Other truthy values
+ * don't fit: the string `false` is one.
+ */
+const isFlag = (value: unknown): boolean =>
+  typeof value === 'boolean' || value instanceof Date || [0, 1, 0n, 1n].includes(value as number)
 const isNone = (value: unknown): boolean => value === undefined || value === null
-const isVersion = (value: unknown): boolean => (typeof value === 'number' && Number.isFinite(value)) || typeof value === 'string'
-const isTime = (value: unknown): boolean => value instanceof Date ? !Number.isNaN(value.getTime()) : Number.isSafeInteger(value)
+const isVersion = (value: unknown): boolean =>
+  (typeof value === 'number' && Number.isFinite(value)) || typeof value === 'string'
+const isTime = (value: unknown): boolean =>
+  value instanceof Date ? !Number.isNaN(value.getTime()) : Number.isSafeInteger(value)
 const FLAGS = ['emailVerified', 'disabled'] as const
 
-interface Field<Row = User> { name: keyof Row & string, fits(value: unknown): boolean, takes: string }
+interface Field<Row = User> {
+  name: keyof Row & string
+  fits(value: unknown): boolean
+  takes: string
+}
 
-/** What the service itself reads of a row. An optional field may be `null`, which SQL has for a value that was not given. */
+/**
+ * What the service itself reads of a row. An optional field may be `null`, which SQL has for a value that was not
+ * given.
+ */
 const FIELDS: readonly Field[] = [
   { name: 'id', fits: isText, takes: 'a string that is not empty: String(id) makes one of a number' },
   { name: 'username', fits: isText, takes: 'a string that is not empty' },
-  { name: 'passwordHash', fits: (value) => typeof value === 'string' || isNone(value), takes: 'a string or null: String(hash) makes one of a Buffer' },
+  {
+    name: 'passwordHash',
+    fits: (value) => typeof value === 'string' || isNone(value),
+    takes: 'a string or null: String(hash) makes one of a Buffer'
+  },
   { name: 'email', fits: (value) => typeof value === 'string' || isNone(value), takes: 'a string, null or left out' },
-  { name: 'version', fits: (value) => isVersion(value) || isNone(value), takes: 'a number, a string, null or left out: String(version) makes one of a bigint or a Date' },
-  ...FLAGS.map((name) => ({ name, fits: (value: unknown) => isFlag(value) || isNone(value), takes: 'true, false, 1, 0, a Date, null or left out' }))
+  {
+    name: 'version',
+    fits: (value) => isVersion(value) || isNone(value),
+    takes: 'a number, a string, null or left out: String(version) makes one of a bigint or a Date'
+  },
+  ...FLAGS.map((name) => ({
+    name,
+    fits: (value: unknown) => isFlag(value) || isNone(value),
+    takes: 'true, false, 1, 0, a Date, null or left out'
+  }))
 ]
 
 /**
  * The user that a store answered with.
  * @throws MisfitError
  */
-export function userFrom (source: string, answer: unknown): User {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'a user' })
+export function userFrom(source: string, answer: unknown): User {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
+    throw misfit('store', { source, got: answer, takes: 'a user' })
   const row = answer as User
-  for (const { name, fits, takes } of FIELDS) if (!fits(row[name])) throw misfit('store', { source, field: name, got: row[name], takes })
+  for (const { name, fits, takes } of FIELDS)
+    if (!fits(row[name])) throw misfit('store', { source, field: name, got: row[name], takes })
   const mended: Partial<User> = {
     // `setPasswordHash` takes `undefined` for "whatever is stored", and must not get it from here.
     ...(row.passwordHash === undefined ? { passwordHash: null } : {}),
-    ...(FLAGS.every((name) => isNone(row[name]) || typeof row[name] === 'boolean') ? {} : Object.fromEntries(FLAGS.map((name) => [name, Boolean(row[name])])))
+    ...(FLAGS.every((name) => isNone(row[name]) || typeof row[name] === 'boolean')
+      ? {}
+      : Object.fromEntries(FLAGS.map((name) => [name, Boolean(row[name])])))
   }
   return Object.keys(mended).length === 0 ? row : { ...row, ...ownFields(row), ...mended }
 }
 
 /** What the service reads, by name: an object of a class may have it as getters, which a copy of the object loses. */
-function ownFields (row: User): User {
+function ownFields(row: User): User {
   const names = [...FIELDS.map(({ name }) => name), 'passwordChangedAt']
-  return Object.fromEntries(names.filter((name) => row[name] !== undefined).map((name) => [name, row[name]])) as unknown as User
+  return Object.fromEntries(
+    names.filter((name) => row[name] !== undefined).map((name) => [name, row[name]])
+  ) as unknown as User
 }
 
 /** A user, or `null` for none. Many stores say `undefined` for that. */
-export function userOrNone (source: string, answer: unknown): User | null {
+export function userOrNone(source: string, answer: unknown): User | null {
   return answer === undefined || answer === null ? null : userFrom(source, answer)
 }
 
 const TEXT = 'a string that is not empty'
 const TIME = 'milliseconds since the epoch, or a Date: Number(time) makes them of a bigint or a string'
-const timeOf = (value: number | Date): number => typeof value === 'number' ? value : value.getTime()
-const OPTIONAL_TEXT = { fits: (value: unknown) => typeof value === 'string' || isNone(value), takes: 'a string, null or left out' }
+const timeOf = (value: number | Date): number => (typeof value === 'number' ? value : value.getTime())
+const OPTIONAL_TEXT = {
+  fits: (value: unknown) => typeof value === 'string' || isNone(value),
+  takes: 'a string, null or left out'
+}
 
 const LINK_FIELDS: ReadonlyArray<Field<LinkedIdentity>> = [
   { name: 'issuer', fits: isText, takes: TEXT },
@@ -65,28 +99,31 @@ const LINK_FIELDS: ReadonlyArray<Field<LinkedIdentity>> = [
 ]
 
 /**
- * The links that a store answered with, each with the fields of the port alone. A store that has none may say `undefined`.
+ * The links that a store answered with, each with the fields of the port alone. A store that has none may say
+ * `undefined`.
  * @throws MisfitError
  */
-export function linksFrom (source: string, answer: unknown): LinkedIdentity[] {
+export function linksFrom(source: string, answer: unknown): LinkedIdentity[] {
   if (answer === undefined || answer === null) return []
   if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of links' })
   return answer.map((row: unknown) => linkFrom(source, row))
 }
 
-function linkFrom (source: string, answer: unknown): LinkedIdentity {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'links' })
+function linkFrom(source: string, answer: unknown): LinkedIdentity {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
+    throw misfit('store', { source, got: answer, takes: 'links' })
   const row = answer as LinkedIdentity
-  for (const { name, fits, takes } of LINK_FIELDS) if (!fits(row[name])) throw misfit('store', { source, field: name, got: row[name], takes })
+  for (const { name, fits, takes } of LINK_FIELDS)
+    if (!fits(row[name])) throw misfit('store', { source, field: name, got: row[name], takes })
   return {
     issuer: row.issuer,
     subject: row.subject,
     connection: row.connection,
-    ...isNone(row.email) ? {} : { email: row.email },
+    ...(isNone(row.email) ? {} : { email: row.email }),
     linkedAt: timeOf(row.linkedAt),
     lastUsedAt: timeOf(row.lastUsedAt),
-    ...isNone(row.sealed) ? {} : { sealed: row.sealed },
-    ...row.provisional ? { provisional: true } : {}
+    ...(isNone(row.sealed) ? {} : { sealed: row.sealed }),
+    ...(row.provisional ? { provisional: true } : {})
   }
 }
 
@@ -94,7 +131,11 @@ function linkFrom (source: string, answer: unknown): LinkedIdentity {
  * One of the outcomes that the port names.
  * @throws MisfitError
  */
-export function outcomeFrom<Outcome extends string> (source: string, answer: unknown, outcomes: readonly Outcome[]): Outcome {
+export function outcomeFrom<Outcome extends string>(
+  source: string,
+  answer: unknown,
+  outcomes: readonly Outcome[]
+): Outcome {
   const outcome = outcomes.find((one) => one === answer)
   if (outcome === undefined) throw misfit('store', { source, got: answer, takes: `one of ${outcomes.join(', ')}` })
   return outcome

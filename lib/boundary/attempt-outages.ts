@@ -20,22 +20,29 @@ interface OutageDeps {
 }
 
 /**
- * The store, with an answer within 250 ms whatever becomes of it. After a failure it is left alone for a second, then one
- * attempt probes it while the others don't wait; the first probe that succeeds ends the outage.
- * With `deny`, `reserve` rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
+ * The store, with an answer within 250 ms whatever becomes of it. After a failure it is left alone for a second, then
+ * one attempt probes it while the others don't wait; the first probe that succeeds ends the outage. With `deny`,
+ * `reserve` rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
  */
-export function surviveOutages ({ store, localStore, onStoreError, clock, onDegraded, onRecovered }: OutageDeps): AttemptStore {
+export function surviveOutages({
+  store,
+  localStore,
+  onStoreError,
+  clock,
+  onDegraded,
+  onRecovered
+}: OutageDeps): AttemptStore {
   /** Monotonic time of the next probe; `null`: the store is well. */
   let probeAt: number | null = null
   let probing = false
 
-  function failed (error: unknown): void {
+  function failed(error: unknown): void {
     const first = probeAt === null
     probeAt = clock.monotonic() + RETRY_MS
     if (first) onDegraded(error)
   }
 
-  function substitute (attemptId: string, limits: readonly AttemptLimit[]): AttemptOutcome | Promise<AttemptOutcome> {
+  function substitute(attemptId: string, limits: readonly AttemptLimit[]): AttemptOutcome | Promise<AttemptOutcome> {
     if (onStoreError === 'local') return localStore.reserve(attemptId, limits)
     if (onStoreError === 'allow') return { allowed: true, standings: [] }
     throw new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
@@ -44,7 +51,7 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
     })
   }
 
-  function answered (isProbe: boolean): void {
+  function answered(isProbe: boolean): void {
     // Only a probe ends the outage: an answer that was under way when it began says nothing.
     if (!isProbe) return
     probeAt = null
@@ -52,12 +59,17 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
     onRecovered()
   }
 
-  function gone (isProbe: boolean, error: unknown): void {
+  function gone(isProbe: boolean, error: unknown): void {
     failed(error)
     if (isProbe) probing = false
   }
 
-  async function reserved (pending: Promise<AttemptOutcome>, isProbe: boolean, attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome> {
+  async function reserved(
+    pending: Promise<AttemptOutcome>,
+    isProbe: boolean,
+    attemptId: string,
+    limits: readonly AttemptLimit[]
+  ): Promise<AttemptOutcome> {
     let outcome: AttemptOutcome
     try {
       outcome = await within(BUDGET_MS, clock, () => pending)
@@ -69,7 +81,11 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
     return outcome
   }
 
-  async function refunded (local: void | Promise<void>, attemptId: string, limits: readonly AttemptLimit[]): Promise<void> {
+  async function refunded(
+    local: void | Promise<void>,
+    attemptId: string,
+    limits: readonly AttemptLimit[]
+  ): Promise<void> {
     await local
     if (probeAt !== null) return
     try {
@@ -82,7 +98,7 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
 
   return {
     // What is counted in this process is answered without a promise.
-    reserve (attemptId, limits) {
+    reserve(attemptId, limits) {
       if (probeAt !== null && (probing || clock.monotonic() < probeAt)) return substitute(attemptId, limits)
       const isProbe = probeAt !== null
       if (isProbe) probing = true

@@ -9,14 +9,18 @@ const BUDGET_MS = 5000
 type ReadAnswer<Answer> = (answer: unknown) => Answer
 
 /** A hook of the host's with an answer or a rejection within five seconds, and every answer checked. */
-export function hostHook<Args extends unknown[], Answer> (hook: (...args: Args) => unknown, read: ReadAnswer<Answer>, clock: Clock): (...args: Args) => Promise<Answer> {
+export function hostHook<Args extends unknown[], Answer>(
+  hook: (...args: Args) => unknown,
+  read: ReadAnswer<Answer>,
+  clock: Clock
+): (...args: Args) => Promise<Answer> {
   return async (...args) => read(await within<unknown>(BUDGET_MS, clock, () => hook(...args)))
 }
 
 const isNone = (answer: unknown): answer is undefined | null => answer === undefined || answer === null
 
 /** Whether it is lost on its way into JSON, or stops it. */
-function isNoJson (value: unknown): boolean {
+function isNoJson(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) {
     try {
       JSON.stringify(value)
@@ -29,67 +33,96 @@ function isNoJson (value: unknown): boolean {
 }
 
 /**
- * What each hook may answer. `undefined` and `null` are "none" everywhere but in `mfa.required`: no claims, not breached, no key of the host's own, the usual
- * answer, the built-in page. `sendMessage` is not among them, for nothing is made of what it answers.
+ * What each hook may answer. `undefined` and `null` are "none" everywhere but in `mfa.required`: no claims, not
+ * breached, no key of the host's own, the usual answer, the built-in page. `sendMessage` is not among them, for nothing
+ * is made of what it answers.
  */
 export const HOOK_ANSWERS = {
-  claims (answer: unknown): Record<string, unknown> {
+  claims(answer: unknown): Record<string, unknown> {
     if (isNone(answer)) return {}
-    if (typeof answer !== 'object' || Array.isArray(answer)) throw misfit('hook', { source: 'claims', got: answer, takes: 'an object of claims' })
+    if (typeof answer !== 'object' || Array.isArray(answer))
+      throw misfit('hook', { source: 'claims', got: answer, takes: 'an object of claims' })
     const claims = answer as Record<string, unknown>
-    for (const name in claims) if (isNoJson(claims[name])) throw misfit('hook', { source: 'claims', field: name, got: claims[name], takes: 'what JSON can hold' })
+    for (const name in claims)
+      if (isNoJson(claims[name]))
+        throw misfit('hook', { source: 'claims', field: name, got: claims[name], takes: 'what JSON can hold' })
     return claims
   },
 
-  'password.isBreached' (answer: unknown): boolean {
+  'password.isBreached'(answer: unknown): boolean {
     if (isNone(answer)) return false
-    if (typeof answer !== 'boolean') throw misfit('hook', { source: 'password.isBreached', got: answer, takes: 'true or false: count > 0 makes one of a number' })
+    if (typeof answer !== 'boolean')
+      throw misfit('hook', {
+        source: 'password.isBreached',
+        got: answer,
+        takes: 'true or false: count > 0 makes one of a number'
+      })
     return answer
   },
 
-  'password.hasher.hash' (answer: unknown): string {
-    if (typeof answer !== 'string' || answer === '') throw misfit('hook', { source: 'password.hasher.hash', got: answer, takes: 'a PHC string' })
+  'password.hasher.hash'(answer: unknown): string {
+    if (typeof answer !== 'string' || answer === '')
+      throw misfit('hook', { source: 'password.hasher.hash', got: answer, takes: 'a PHC string' })
     return answer
   },
 
-  'password.hasher.verify' (answer: unknown): boolean {
-    if (typeof answer !== 'boolean') throw misfit('hook', { source: 'password.hasher.verify', got: answer, takes: 'true or false' })
+  'password.hasher.verify'(answer: unknown): boolean {
+    if (typeof answer !== 'boolean')
+      throw misfit('hook', { source: 'password.hasher.verify', got: answer, takes: 'true or false' })
     return answer
   },
 
   /** `''`: the address counts. */
-  'rateLimit.key' (answer: unknown): string {
+  'rateLimit.key'(answer: unknown): string {
     if (isNone(answer)) return ''
     if (typeof answer !== 'string') throw misfit('hook', { source: 'rateLimit.key', got: answer, takes: 'a string' })
     return answer
   },
 
-  'rateLimit.apiKey.verify' (answer: unknown): boolean | { max: number } {
+  'rateLimit.apiKey.verify'(answer: unknown): boolean | { max: number } {
     if (isNone(answer)) return false
     if (typeof answer === 'boolean') return answer
-    if (typeof answer !== 'object' || Array.isArray(answer)) throw misfit('hook', { source: 'rateLimit.apiKey.verify', got: answer, takes: 'true, false or { max }' })
+    if (typeof answer !== 'object' || Array.isArray(answer))
+      throw misfit('hook', { source: 'rateLimit.apiKey.verify', got: answer, takes: 'true, false or { max }' })
     const { max } = answer as { max?: unknown }
-    if (!Number.isInteger(max) || (max as number) < 1) throw misfit('hook', { source: 'rateLimit.apiKey.verify', field: 'max', got: max, takes: 'a whole number from 1' })
+    if (!Number.isInteger(max) || (max as number) < 1)
+      throw misfit('hook', {
+        source: 'rateLimit.apiKey.verify',
+        field: 'max',
+        got: max,
+        takes: 'a whole number from 1'
+      })
     return { max: max as number }
   },
 
-  'rateLimit.onLimit' (answer: unknown): unknown {
+  'rateLimit.onLimit'(answer: unknown): unknown {
     if (isNone(answer)) return undefined
     // A stream is sent as it is.
     const isStream = typeof answer === 'object' && 'pipe' in answer && typeof answer.pipe === 'function'
-    if (!isStream && isNoJson(answer)) throw misfit('hook', { source: 'rateLimit.onLimit', got: answer, takes: 'the body of the answer, which is sent for it: no reply, and nothing that JSON can\'t hold' })
+    if (!isStream && isNoJson(answer))
+      throw misfit('hook', {
+        source: 'rateLimit.onLimit',
+        got: answer,
+        takes: "the body of the answer, which is sent for it: no reply, and nothing that JSON can't hold"
+      })
     return answer
   },
 
   /** Nothing is no answer here: a function that forgets to answer must not be a no. */
-  'mfa.required' (answer: unknown): boolean {
-    if (typeof answer !== 'boolean') throw misfit('hook', { source: 'mfa.required', got: answer, takes: 'true or false' })
+  'mfa.required'(answer: unknown): boolean {
+    if (typeof answer !== 'boolean')
+      throw misfit('hook', { source: 'mfa.required', got: answer, takes: 'true or false' })
     return answer
   },
 
-  'pages.render' (answer: unknown): string | undefined {
+  'pages.render'(answer: unknown): string | undefined {
     if (isNone(answer)) return undefined
-    if (typeof answer !== 'string') throw misfit('hook', { source: 'pages.render', got: answer, takes: 'a string of HTML, or nothing for the built-in page' })
+    if (typeof answer !== 'string')
+      throw misfit('hook', {
+        source: 'pages.render',
+        got: answer,
+        takes: 'a string of HTML, or nothing for the built-in page'
+      })
     return answer
   }
 } as const satisfies Record<string, ReadAnswer<unknown>>

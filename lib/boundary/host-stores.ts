@@ -10,37 +10,63 @@ import { within } from './within.ts'
 const BUDGET_MS = 5000
 
 /**
- * The host's user store with an answer or a rejection within five seconds, and every answer checked. `undefined` is "none"; whatever else
- * is not what the port says rejects with `MisfitError`. What the store lacks stays lacking.
+ * The host's user store with an answer or a rejection within five seconds, and every answer checked. `undefined` is
+ * "none"; whatever else is not what the port says rejects with `MisfitError`. What the store lacks stays lacking.
  */
-export function hostUserStore (users: UserStore, clock: Clock): UserStore {
+export function hostUserStore(users: UserStore, clock: Clock): UserStore {
   const { create, setPasswordHash, setEmailVerified, update, remove } = users
   return {
     findById: async (id) => userOfId('users.findById', id, await within(BUDGET_MS, clock, () => users.findById(id))),
-    findByUsername: async (username) => userOrNone('users.findByUsername', await within(BUDGET_MS, clock, () => users.findByUsername(username))),
-    ...(create === undefined ? {} : { create: async (user): Promise<User> => userFrom('users.create', await within(BUDGET_MS, clock, () => create.call(users, user))) }),
+    findByUsername: async (username) =>
+      userOrNone('users.findByUsername', await within(BUDGET_MS, clock, () => users.findByUsername(username))),
+    ...(create === undefined
+      ? {}
+      : {
+          create: async (user): Promise<User> =>
+            userFrom('users.create', await within(BUDGET_MS, clock, () => create.call(users, user)))
+        }),
     ...(setPasswordHash === undefined
       ? {}
       : {
-          // The arguments as they came: where `expected` is left out it is no compare-and-set, and a store may count its arguments.
-          async setPasswordHash (...args): Promise<boolean> {
+          // The arguments as they came: where `expected` is left out it is no compare-and-set, and a store may count
+          // its arguments.
+          async setPasswordHash(...args): Promise<boolean> {
             const replaced: unknown = await within(BUDGET_MS, clock, () => setPasswordHash.apply(users, args))
-            if (typeof replaced !== 'boolean') throw misfit('store', { source: 'users.setPasswordHash', got: replaced, takes: 'true or false' })
+            if (typeof replaced !== 'boolean')
+              throw misfit('store', { source: 'users.setPasswordHash', got: replaced, takes: 'true or false' })
             return replaced
           }
         }),
     // The arguments as they came, here too.
-    ...(setEmailVerified === undefined ? {} : { setEmailVerified: async (...args) => { await within(BUDGET_MS, clock, () => setEmailVerified.apply(users, args)) } }),
-    ...(update === undefined ? {} : { update: async (...args) => userOfId('users.update', args[0], await within(BUDGET_MS, clock, () => update.apply(users, args))) }),
-    ...(remove === undefined ? {} : { remove: async (id) => { await within(BUDGET_MS, clock, () => remove.call(users, id)) } }),
+    ...(setEmailVerified === undefined
+      ? {}
+      : {
+          setEmailVerified: async (...args) => {
+            await within(BUDGET_MS, clock, () => setEmailVerified.apply(users, args))
+          }
+        }),
+    ...(update === undefined
+      ? {}
+      : {
+          update: async (...args) =>
+            userOfId('users.update', args[0], await within(BUDGET_MS, clock, () => update.apply(users, args)))
+        }),
+    ...(remove === undefined
+      ? {}
+      : {
+          remove: async (id) => {
+            await within(BUDGET_MS, clock, () => remove.call(users, id))
+          }
+        }),
     ...hostIdentities(users, (call) => within(BUDGET_MS, clock, call))
   }
 }
 
 /** A query without its condition answers with the first user there is. */
-function userOfId (source: string, id: string, answer: unknown): User | null {
+function userOfId(source: string, id: string, answer: unknown): User | null {
   const user = userOrNone(source, answer)
-  if (user !== null && user.id !== id) throw new MisfitError('store', { source, field: 'id', problem: 'not the one that was asked for' })
+  if (user !== null && user.id !== id)
+    throw new MisfitError('store', { source, field: 'id', problem: 'not the one that was asked for' })
   return user
 }
 
@@ -59,14 +85,14 @@ const MOST_TOLD = 1000
 const CLIENT_ID = /^[^\0\p{Cs}]{1,512}$/u
 
 /**
- * The host's client store, likewise. A row that does not fit is an unknown client: whatever is made of it, a field that says less than it
- * seems to (`firstParty: 0`, JSON text for an array) would open more than its owner wanted.
+ * The host's client store, likewise. A row that does not fit is an unknown client: whatever is made of it, a field that
+ * says less than it seems to (`firstParty: 0`, JSON text for an array) would open more than its owner wanted.
  */
-export function hostClientStore (clients: ClientStore, { clock, read, onMisfit }: ClientStoreDeps): ClientStore {
+export function hostClientStore(clients: ClientStore, { clock, read, onMisfit }: ClientStoreDeps): ClientStore {
   /** By client, when its misfit was told. */
   const told = new Map<string, number>()
 
-  function tell (error: MisfitError, clientId: string): void {
+  function tell(error: MisfitError, clientId: string): void {
     const now = clock.monotonic()
     const last = told.get(clientId)
     if (last !== undefined && now - last < TOLD_AGAIN_MS) return
@@ -76,14 +102,19 @@ export function hostClientStore (clients: ClientStore, { clock, read, onMisfit }
   }
 
   return {
-    async findById (clientId) {
+    async findById(clientId) {
       // Strangers send it. A database that can't hold it would reject, and that would look like an outage.
       if (!CLIENT_ID.test(clientId)) return null
       const row: unknown = await within(BUDGET_MS, clock, () => clients.findById(clientId))
       if (row === undefined || row === null) return null
       try {
         const client = read(row)
-        if (client.clientId !== clientId) throw new MisfitError('store', { source: 'clients.findById', field: 'clientId', problem: 'not the one that was asked for' })
+        if (client.clientId !== clientId)
+          throw new MisfitError('store', {
+            source: 'clients.findById',
+            field: 'clientId',
+            problem: 'not the one that was asked for'
+          })
         return client
       } catch (error) {
         if (!(error instanceof MisfitError)) throw error

@@ -6,19 +6,24 @@ import { within } from './within.ts'
 const NOTICED_MS = 1000
 /** How long a call waits for the server's clock. */
 const LOOK_MS = 500
-/** When a server that did not tell its time is asked again before a call; twice as long after each time, up to a minute. */
+/**
+ * When a server that did not tell its time is asked again before a call; twice as long after each time, up to a minute.
+ */
 const ASK_AGAIN_MS = 1000
 const LONGEST_PAUSE_MS = 60_000
 
 interface SharedClock extends Clock {
   /** Looks at the server's clock. Rejects where it does not answer: the clock goes on as it was. */
   compare(): Promise<void>
-  /** The clock is to be looked at before the next call: the server was out of reach, and nobody knows what became of the clocks. */
+  /**
+   * The clock is to be looked at before the next call: the server was out of reach, and nobody knows what became of the
+   * clocks.
+   */
   doubt(): void
   /**
-   * What a call of the state waits for: a look at the server's clock, where there was none since the start or the last doubt; else nothing.
-   * Rejects where the clock was wrong, for the call has its times from that: nothing is done or signed by them. Where the server does
-   * not tell its time, the call goes on.
+   * What a call of the state waits for: a look at the server's clock, where there was none since the start or the last
+   * doubt; else nothing. Rejects where the clock was wrong, for the call has its times from that: nothing is done or
+   * signed by them. Where the server does not tell its time, the call goes on.
    */
   settled(): Promise<void> | undefined
 }
@@ -32,10 +37,11 @@ interface SharedClockDeps {
 }
 
 /**
- * The clock of the server that all instances share. An instance whose own clock is off by a second or more takes the server's time:
- * otherwise a code that lives for a minute would be dead on arrival at an instance whose clock is five minutes ahead.
+ * The clock of the server that all instances share. An instance whose own clock is off by a second or more takes the
+ * server's time: otherwise a code that lives for a minute would be dead on arrival at an instance whose clock is five
+ * minutes ahead.
  */
-export function sharedClock ({ clock, time, onSkew }: SharedClockDeps): SharedClock {
+export function sharedClock({ clock, time, onSkew }: SharedClockDeps): SharedClock {
   /** What the machine's clock lacks. */
   let offsetMs = 0
   let isDoubted = true
@@ -43,7 +49,7 @@ export function sharedClock ({ clock, time, onSkew }: SharedClockDeps): SharedCl
   let askAgainAt = -Infinity
   let pauseMs = ASK_AGAIN_MS
 
-  async function compare (): Promise<void> {
+  async function compare(): Promise<void> {
     const [sentAt, before] = [clock.monotonic(), clock.now()]
     const theirs = await time()
     const after = clock.now()
@@ -58,7 +64,7 @@ export function sharedClock ({ clock, time, onSkew }: SharedClockDeps): SharedCl
     offsetMs = isOff ? measured : 0
   }
 
-  async function look (): Promise<void> {
+  async function look(): Promise<void> {
     const former = offsetMs
     try {
       await within(LOOK_MS, clock, compare)
@@ -70,17 +76,18 @@ export function sharedClock ({ clock, time, onSkew }: SharedClockDeps): SharedCl
     } finally {
       looking = null
     }
-    if (Math.abs(offsetMs - former) >= NOTICED_MS) throw new OutageError('The clock of this machine was wrong until now. Another try goes by that of the server.')
+    if (Math.abs(offsetMs - former) >= NOTICED_MS)
+      throw new OutageError('The clock of this machine was wrong until now. Another try goes by that of the server.')
   }
 
   return {
     compare,
-    doubt () {
+    doubt() {
       isDoubted = true
       askAgainAt = -Infinity
       pauseMs = ASK_AGAIN_MS
     },
-    settled () {
+    settled() {
       if (!isDoubted && looking === null) return undefined
       if (looking === null && clock.monotonic() < askAgainAt) return undefined
       looking ??= look()

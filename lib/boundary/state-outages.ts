@@ -28,28 +28,42 @@ type Method = (...args: unknown[]) => Promise<unknown>
 type Methods = Record<PropertyKey, Method>
 
 /** When the server was out of reach; `downMs`: for how long of that. */
-interface Outage { beganAt: number, failedAt: number, endedAt: number | null, downMs: number }
+interface Outage {
+  beganAt: number
+  failedAt: number
+  endedAt: number | null
+  downMs: number
+}
 
 /**
  * The state with an answer or a rejection within two seconds, whatever becomes of its server.
  *
- * The grace time of a replaced refresh token does not run while the server is out of reach. A rotation may have happened whose
- * answer was lost on the way; its client tries again when the outage is over, later than any grace time, and must not be taken for a thief.
- * Only errors that say so are outages: a record that can't be read, a lock, a fault of ours say nothing of the server.
+ * The grace time of a replaced refresh token does not run while the server is out of reach. A rotation may have
+ * happened whose answer was lost on the way; its client tries again when the outage is over, later than any grace time,
+ * and must not be taken for a thief. Only errors that say so are outages: a record that can't be read, a lock, a fault
+ * of ours say nothing of the server.
  */
-export function surviveStateOutages (state: State, { graceMs, clock, onDegraded, onRecovered, settled = () => undefined }: StateOutageDeps): State {
+export function surviveStateOutages(
+  state: State,
+  { graceMs, clock, onDegraded, onRecovered, settled = () => undefined }: StateOutageDeps
+): State {
   /** Oldest first. Only the last one may still go on. */
   let outages: Outage[] = []
   let isTold = false
 
-  function failed (error: unknown, beganAt: number): void {
+  function failed(error: unknown, beganAt: number): void {
     if (!isOutage(error)) return
     const last = outages.at(-1)
     const isNew = last === undefined || last.endedAt !== null
     if (isNew) {
       outages = outages.filter((outage) => !isMadeUpFor(outage))
       // A call that began before the last outage was over tells nothing new of that time.
-      outages.push({ beganAt: Math.max(beganAt, last?.endedAt ?? -Infinity), failedAt: clock.monotonic(), endedAt: null, downMs: 0 })
+      outages.push({
+        beganAt: Math.max(beganAt, last?.endedAt ?? -Infinity),
+        failedAt: clock.monotonic(),
+        endedAt: null,
+        downMs: 0
+      })
       while (outages.length > MAX_OUTAGES) outages.splice(0, 2, together(outages[0] as Outage, outages[1] as Outage))
     } else {
       last.failedAt = clock.monotonic()
@@ -61,7 +75,7 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
     onDegraded(error)
   }
 
-  function answered (beganAt: number): void {
+  function answered(beganAt: number): void {
     const last = outages.at(-1)
     if (last === undefined || last.endedAt !== null || beganAt <= last.failedAt) return
     last.endedAt = clock.monotonic()
@@ -71,28 +85,30 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
     onRecovered()
   }
 
-  const guard = (methods: Methods, name: PropertyKey): Method => async (...args) => {
-    const beganAt = clock.monotonic()
-    try {
-      const settling = settled()
-      if (settling !== undefined) await settling
-      const given = outages.length === 0 ? args : args.map(withOutagesAdded)
-      const answer = await within(BUDGET_MS, clock, () => (methods[name] as Method).apply(methods, given))
-      answered(beganAt)
-      return answer
-    } catch (error) {
-      failed(error, beganAt)
-      throw error
+  const guard =
+    (methods: Methods, name: PropertyKey): Method =>
+    async (...args) => {
+      const beganAt = clock.monotonic()
+      try {
+        const settling = settled()
+        if (settling !== undefined) await settling
+        const given = outages.length === 0 ? args : args.map(withOutagesAdded)
+        const answer = await within(BUDGET_MS, clock, () => (methods[name] as Method).apply(methods, given))
+        answered(beganAt)
+        return answer
+      } catch (error) {
+        failed(error, beganAt)
+        throw error
+      }
     }
-  }
 
   /** The same store, each of its methods guarded: called on the store, for a host's may be a class. */
-  function guarded<Store extends object> (store: Store): Store {
+  function guarded<Store extends object>(store: Store): Store {
     const methods = store as Methods
     const guards = new Map<PropertyKey, Method>()
     // Its target is empty: of a store that is frozen, a proxy may not answer with another function.
     return new Proxy({} as Store, {
-      get (_target, name) {
+      get(_target, name) {
         if (typeof methods[name] !== 'function') return methods[name]
         const known = guards.get(name) ?? guard(methods, name)
         guards.set(name, known)
@@ -101,10 +117,11 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
     })
   }
 
-  const isMadeUpFor = ({ endedAt }: Outage): boolean => endedAt !== null && clock.monotonic() - endedAt > madeUp(graceMs)
+  const isMadeUpFor = ({ endedAt }: Outage): boolean =>
+    endedAt !== null && clock.monotonic() - endedAt > madeUp(graceMs)
 
   /** So long ago that, without the outages since, it is `usual`. */
-  function madeUp (usual: number): number {
+  function madeUp(usual: number): number {
     let left = usual
     let at = clock.monotonic()
     let downMs = 0
@@ -123,8 +140,10 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
   }
 
   /** Whatever is asked with a grace time gets the one that makes up for the outages. */
-  function withOutagesAdded (given: unknown): unknown {
-    return typeof given === 'object' && given !== null && 'graceMs' in given ? { ...given, graceMs: madeUp(Number(given.graceMs)) } : given
+  function withOutagesAdded(given: unknown): unknown {
+    return typeof given === 'object' && given !== null && 'graceMs' in given
+      ? { ...given, graceMs: madeUp(Number(given.graceMs)) }
+      : given
   }
 
   return {
@@ -137,18 +156,28 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
     keys: guarded(state.keys),
     ...(state.assertions === undefined ? {} : { assertions: checkedAssertions(guarded(state.assertions)) }),
     ...(state.prepare === undefined ? {} : { prepare: state.prepare.bind(state) }),
-    ...(state.time === undefined ? {} : { time: async () => await within(BUDGET_MS, clock, async () => await (state.time as () => Promise<number>)()) }),
-    sweep: async (now) => { await state.sweep(now) }
+    ...(state.time === undefined
+      ? {}
+      : {
+          time: async () => await within(BUDGET_MS, clock, async () => await (state.time as () => Promise<number>)())
+        }),
+    sweep: async (now) => {
+      await state.sweep(now)
+    }
   }
 }
 
 /** Whatever is neither of the two answers must not let anybody in. */
 const checkedAssertions = (assertions: AssertionStore): AssertionStore => ({
-  claim: async (digest, expiresAt) => outcomeFrom('state.assertions.claim', await assertions.claim(digest, expiresAt), ['fresh', 'replayed'] as const)
+  claim: async (digest, expiresAt) =>
+    outcomeFrom('state.assertions.claim', await assertions.claim(digest, expiresAt), ['fresh', 'replayed'] as const)
 })
 
-/** Whatever is none of the answers must not let anybody in. The others need no look: a token that does not fit opens nothing. */
-function checkedCodes (tokens: OneTimeTokenStore): OneTimeTokenStore {
+/**
+ * Whatever is none of the answers must not let anybody in. The others need no look: a token that does not fit opens
+ * nothing.
+ */
+function checkedCodes(tokens: OneTimeTokenStore): OneTimeTokenStore {
   const { redeemCode } = tokens
   return redeemCode === undefined
     ? tokens
@@ -157,8 +186,18 @@ function checkedCodes (tokens: OneTimeTokenStore): OneTimeTokenStore {
         find: tokens.find,
         consume: tokens.consume,
         discard: tokens.discard,
-        redeemCode: async (guess) => outcomeFrom('state.oneTimeTokens.redeemCode', await redeemCode(guess), ['redeemed', 'wrong', 'spent', 'unknown'] as const)
+        redeemCode: async (guess) =>
+          outcomeFrom('state.oneTimeTokens.redeemCode', await redeemCode(guess), [
+            'redeemed',
+            'wrong',
+            'spent',
+            'unknown'
+          ] as const)
       }
 }
 
-const together = (first: Outage, second: Outage): Outage => ({ ...second, beganAt: first.beganAt, downMs: first.downMs + second.downMs })
+const together = (first: Outage, second: Outage): Outage => ({
+  ...second,
+  beganAt: first.beganAt,
+  downMs: first.downMs + second.downMs
+})

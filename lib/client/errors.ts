@@ -1,8 +1,9 @@
 /** What every rejection of the client is. `error` is a code to act on. */
 export class AuthClientError extends Error {
   /**
-   * A code of the authorization server, or one of `missing_transaction`, `state_mismatch`, `issuer_mismatch`, `invalid_token`,
-   * `login_required`, `missing_refresh_token`, `timeout`, `request_error`, and of the popup `popup_blocked`, `popup_closed`.
+   * A code of the authorization server, or one of `missing_transaction`, `state_mismatch`, `issuer_mismatch`,
+   * `invalid_token`, `login_required`, `missing_refresh_token`, `timeout`, `request_error`, and of the popup
+   * `popup_blocked`, `popup_closed`.
    */
   declare readonly error: string
   /** A sentence for developers: that of the server where it sent one, else the code once more. */
@@ -12,14 +13,14 @@ export class AuthClientError extends Error {
   /** The `appState` of the sign-in that failed, where a sign-in failed. */
   declare readonly appState?: unknown
 
-  constructor (error: string, description = error, retryable = false, cause?: unknown) {
+  constructor(error: string, description = error, retryable = false, cause?: unknown) {
     super(description, { cause })
     Object.assign(this, { name: 'AuthClientError', error, error_description: description, retryable })
   }
 }
 
 /** Whatever it was, as an `AuthClientError`: what is none yet came of the network. */
-export function asError (cause: unknown): AuthClientError {
+export function asError(cause: unknown): AuthClientError {
   if (cause instanceof AuthClientError) return cause
   const error = cause as Error | undefined
   return new AuthClientError(error?.name === 'TimeoutError' ? 'timeout' : 'request_error', error?.message, true, cause)

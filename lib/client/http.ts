@@ -28,8 +28,8 @@ export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 const inFlight = new Map<string, Promise<unknown>>()
 
 /** A failure is forgotten at once; a success when `keep` says nothing else. */
-export function once<T> (key: string, run: (key: string) => Promise<T>, keep = false): Promise<T> {
-  const started = inFlight.get(key) as Promise<T> | undefined ?? run(key)
+export function once<T>(key: string, run: (key: string) => Promise<T>, keep = false): Promise<T> {
+  const started = (inFlight.get(key) as Promise<T> | undefined) ?? run(key)
   const forget = (): unknown => inFlight.delete(key)
   inFlight.set(key, started)
   started.then(keep ? null : forget, forget)
@@ -37,23 +37,31 @@ export function once<T> (key: string, run: (key: string) => Promise<T>, keep = f
 }
 
 /**
- * The JSON of an answer; of a post where there are `params`. What is no answer of the server's own (an outage, a portal in
- * between) is `retryable`.
+ * The JSON of an answer; of a post where there are `params`. What is no answer of the server's own (an outage, a portal
+ * in between) is `retryable`.
  * @throws AuthClientError the server's code, `timeout` or `request_error`
  */
-export async function request<T> (url: string, params?: Params, init?: RequestInit): Promise<T> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(10_000), ...init, ...(params && { method: 'POST', body: query(params) }) })
+export async function request<T>(url: string, params?: Params, init?: RequestInit): Promise<T> {
+  const response = await fetch(url, {
+    signal: AbortSignal.timeout(10_000),
+    ...init,
+    ...(params && { method: 'POST', body: query(params) })
+  })
   if (response.ok) return response.json() as Promise<T>
-  const body = await response.json().catch(() => ({})) as { error?: string, error_description?: string }
+  const body = (await response.json().catch(() => ({}))) as { error?: string; error_description?: string }
   // 429 and 5xx; the few between them say nothing of a session either.
-  throw new AuthClientError(body.error ?? 'request_error', body.error_description ?? `HTTP ${response.status}`, response.status > 428)
+  throw new AuthClientError(
+    body.error ?? 'request_error',
+    body.error_description ?? `HTTP ${response.status}`,
+    response.status > 428
+  )
 }
 
 /** Without what is not there. */
-function query (params: Params): URLSearchParams {
+function query(params: Params): URLSearchParams {
   return new URLSearchParams(Object.entries(params).filter(([, value]) => value) as Array<[string, string]>)
 }
 
-export function withParams (url: string, params: Params): string {
+export function withParams(url: string, params: Params): string {
   return `${url}${url.includes('?') ? '&' : '?'}${query(params)}`
 }

@@ -6,19 +6,29 @@ export type Claims = Record<string, unknown> & { sub: string }
 const PROTOCOL = ['iss', 'aud', 'exp', 'iat', 'jti', 'azp', 'nonce', 'auth_time', 'at_hash', 'acr', 'amr', 'sid']
 
 /**
- * The claims about the person, of an ID token that came straight from the token endpoint, where TLS proves who made it. `exp` is
- * judged by the server's own clock, which `iat` shows: it was made a moment ago, whatever this device thinks of the time.
+ * The claims about the person, of an ID token that came straight from the token endpoint, where TLS proves who made it.
+ * `exp` is judged by the server's own clock, which `iat` shows: it was made a moment ago, whatever this device thinks
+ * of the time.
  * @throws AuthClientError `invalid_token` naming the claim
  * @see OpenID Connect Core 1.0 §3.1.3.7, §12.2
  */
-export function readIdToken (token = '', expected: { issuer: string, clientId: string, nonce?: string, sub?: string }): Claims {
+export function readIdToken(
+  token = '',
+  expected: { issuer: string; clientId: string; nonce?: string; sub?: string }
+): Claims {
   let claims: Claims
   try {
-    claims = (JSON.parse(decodeURIComponent(escape(atob((token.split('.')[1] as string).replace(/-/g, '+').replace(/_/g, '/'))))) ?? {}) as Claims
+    claims = (JSON.parse(
+      decodeURIComponent(escape(atob((token.split('.')[1] as string).replace(/-/g, '+').replace(/_/g, '/'))))
+    ) ?? {}) as Claims
   } catch (cause) {
     throw new AuthClientError('invalid_token', 'ID token', false, cause)
   }
-  const { iss, sub, aud, azp, exp, iat, nonce } = claims as Omit<Claims, 'sub'> & { sub: number | string, exp: number, iat: number }
+  const { iss, sub, aud, azp, exp, iat, nonce } = claims as Omit<Claims, 'sub'> & {
+    sub: number | string
+    exp: number
+    iat: number
+  }
   const audiences = [aud].flat()
   const wrong = Object.entries({
     iss: iss !== expected.issuer,

@@ -9,7 +9,16 @@ import { lock, sleep } from './locks.ts'
 import type { AnyAuthClient, AuthClient, AuthClientOptions, UserProfile } from './options.ts'
 
 export { AuthClientError } from './errors.ts'
-export type { AnyAuthClient, AuthClient, AuthClientEvents, AuthClientOptions, AuthStorage, LoginOptions, LogoutOptions, UserProfile } from './options.ts'
+export type {
+  AnyAuthClient,
+  AuthClient,
+  AuthClientEvents,
+  AuthClientOptions,
+  AuthStorage,
+  LoginOptions,
+  LogoutOptions,
+  UserProfile
+} from './options.ts'
 
 /** A sign-in under way, kept for the page that its answer comes to. */
 type Transaction = [at: number, verifier: string, nonce: string, redirectUri: string, appState?: unknown]
@@ -18,12 +27,15 @@ type Transaction = [at: number, verifier: string, nonce: string, redirectUri: st
 const DEADLINE_MS = 14_000
 const ANSWER_PARAMS = ['code', 'state', 'iss', 'session_state', 'error', 'error_description', 'error_uri']
 
-const assign = (url: string): void => { location.assign(url) }
+const assign = (url: string): void => {
+  location.assign(url)
+}
 /** A clock that was set back says nothing of how old a token is. The clocks of two tabs may differ by a little. */
 const isFresh = ({ at, until }: Session): boolean => Date.now() > at - 1000 && Date.now() < until
-const loginRequired = (cause?: unknown): AuthClientError => new AuthClientError('login_required', undefined, false, cause)
+const loginRequired = (cause?: unknown): AuthClientError =>
+  new AuthClientError('login_required', undefined, false, cause)
 
-function sessionOf (tokens: TokenAnswer, user: Claims, former?: Session): Session {
+function sessionOf(tokens: TokenAnswer, user: Claims, former?: Session): Session {
   const seconds = tokens.expires_in ?? 3600
   const at = Date.now()
   // Replaced half a minute before it ends; a short-lived one, a tenth of its life.
@@ -31,7 +43,7 @@ function sessionOf (tokens: TokenAnswer, user: Claims, former?: Session): Sessio
 }
 
 /** The provider's metadata. @throws AuthClientError `issuer_mismatch` */
-async function discover (issuer: string): Promise<Metadata> {
+async function discover(issuer: string): Promise<Metadata> {
   const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
   // With a slash or without: a domain says which host it is, not how it spells its name.
   if (metadata.issuer.replace(/\/$/, '') !== issuer) throw new AuthClientError('issuer_mismatch', metadata.issuer)
@@ -39,10 +51,18 @@ async function discover (issuer: string): Promise<Metadata> {
 }
 
 /** Synchronous; nothing happens before the first call of a method. */
-export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> (options: AuthClientOptions & { mode?: 'token' | undefined }): AuthClient<Profile, AppState>
-export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> (options: AuthClientOptions & { mode: 'cookie' }): AuthClient<Profile, AppState, undefined>
-export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> (options: AuthClientOptions): AnyAuthClient<Profile, AppState>
-export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> (options: AuthClientOptions): AnyAuthClient<Profile, AppState> {
+export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
+  options: AuthClientOptions & { mode?: 'token' | undefined }
+): AuthClient<Profile, AppState>
+export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
+  options: AuthClientOptions & { mode: 'cookie' }
+): AuthClient<Profile, AppState, undefined>
+export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
+  options: AuthClientOptions
+): AnyAuthClient<Profile, AppState>
+export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
+  options: AuthClientOptions
+): AnyAuthClient<Profile, AppState> {
   const { clientId, domain } = options
   const inCookie = options.mode === 'cookie'
   const issuer = `${domain.includes('://') ? '' : 'https://'}${domain}`.replace(/\/$/, '')
@@ -52,10 +72,18 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
 
   let told: unknown
 
-  /** Every rejection is an `AuthClientError`, and there is an `error` event too. `ends: false`: the caller has a signal to end it by. */
-  async function guarded<T> (run: () => Promise<T>, ms?: number | null): Promise<T> {
+  /**
+   * Every rejection is an `AuthClientError`, and there is an `error` event too. `ends: false`: the caller has a signal
+   * to end it by.
+   */
+  async function guarded<T>(run: () => Promise<T>, ms?: number | null): Promise<T> {
     try {
-      return await Promise.race([run(), sleep(ms ?? DEADLINE_MS).then(() => { throw new AuthClientError('timeout', undefined, true) })])
+      return await Promise.race([
+        run(),
+        sleep(ms ?? DEADLINE_MS).then(() => {
+          throw new AuthClientError('timeout', undefined, true)
+        })
+      ])
     } catch (cause) {
       const error = asError(cause)
       // One failure may be the answer to several calls.
@@ -66,16 +94,23 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
   }
 
   /** Where the session is in a cookie, there is nothing to discover. */
-  const provider = async (): Promise<Metadata> => inCookie ? { token_endpoint: `${base}session` } as Metadata : once(issuer, discover, true)
+  const provider = async (): Promise<Metadata> =>
+    inCookie ? ({ token_endpoint: `${base}session` } as Metadata) : once(issuer, discover, true)
 
   /** Tokens, and what they say of their user; in a cookie, that alone. */
-  async function exchange ({ token_endpoint: endpoint, issuer }: Metadata, params: Record<string, string | undefined>, expected: { nonce?: string, sub?: string }): Promise<TokenAnswer & { user?: Claims }> {
+  async function exchange(
+    { token_endpoint: endpoint, issuer }: Metadata,
+    params: Record<string, string | undefined>,
+    expected: { nonce?: string; sub?: string }
+  ): Promise<TokenAnswer & { user?: Claims }> {
     const tokens = await request<TokenAnswer & { user?: Claims }>(endpoint, { client_id: clientId, ...params })
     // Only an answer to a code must have an ID token.
-    return issuer && (tokens.id_token || expected.nonce) ? { ...tokens, user: readIdToken(tokens.id_token, { issuer, clientId, ...expected }) } : tokens
+    return issuer && (tokens.id_token || expected.nonce)
+      ? { ...tokens, user: readIdToken(tokens.id_token, { issuer, clientId, ...expected }) }
+      : tokens
   }
 
-  async function finish (url: string): Promise<{ appState: AppState | undefined }> {
+  async function finish(url: string): Promise<{ appState: AppState | undefined }> {
     const answer = new URL(url)
     const { code, state, iss, error, error_description: description } = Object.fromEntries(answer.searchParams)
     const store = transactions()
@@ -90,14 +125,27 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     const [began, verifier, nonce, redirectUri, appState] = JSON.parse(text) as Transaction
     try {
       const metadata = await provider()
-      if (iss ? iss !== metadata.issuer : metadata.authorization_response_iss_parameter_supported) throw new AuthClientError('issuer_mismatch', iss)
+      if (iss ? iss !== metadata.issuer : metadata.authorization_response_iss_parameter_supported)
+        throw new AuthClientError('issuer_mismatch', iss)
       if (error) throw new AuthClientError(error, description)
-      const tokens = await exchange(metadata, { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }, { nonce })
+      const tokens = await exchange(
+        metadata,
+        { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
+        { nonce }
+      )
       // Many providers keep the profile out of the ID token. Without an answer the sign-in is good all the same.
       const userinfo = metadata.userinfo_endpoint
-      const info = userinfo && await request<Claims>(userinfo, undefined, { signal: AbortSignal.timeout(3000), headers: { authorization: `Bearer ${tokens.access_token}` } }).catch(() => {})
+      const info =
+        userinfo &&
+        (await request<Claims>(userinfo, undefined, {
+          signal: AbortSignal.timeout(3000),
+          headers: { authorization: `Bearer ${tokens.access_token}` }
+        }).catch(() => {}))
       if ((keeper.left() as number) > began) throw loginRequired()
-      await keeper.save('authenticated', sessionOf(tokens, { ...tokens.user as Claims, ...(info && info.sub === tokens.user?.sub && info) }))
+      await keeper.save(
+        'authenticated',
+        sessionOf(tokens, { ...(tokens.user as Claims), ...(info && info.sub === tokens.user?.sub && info) })
+      )
     } catch (cause) {
       // A sign-out since then has ended this sign-in too, and most often its code.
       throw Object.assign((keeper.left() as number) > began ? loginRequired(cause) : asError(cause), { appState })
@@ -106,7 +154,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
   }
 
   /** Runs under the lock, so what is stored is read again before a refresh token is spent. */
-  async function refresh (former: Session): Promise<string> {
+  async function refresh(former: Session): Promise<string> {
     await keeper.hearTabs()
     const session = await keeper.read()
     if (!session) throw loginRequired()
@@ -116,7 +164,11 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     if (!token && !inCookie) throw new AuthClientError('missing_refresh_token')
     let next: Session | AuthClientError
     try {
-      const tokens = await exchange(await provider(), { grant_type: 'refresh_token', refresh_token: token }, { sub: user.sub })
+      const tokens = await exchange(
+        await provider(),
+        { grant_type: 'refresh_token', refresh_token: token },
+        { sub: user.sub }
+      )
       // A refresh may say less of a person than the sign-in did; the cookie is whoever's it is by now.
       next = sessionOf(tokens, { ...(!inCookie && user), ...tokens.user } as Claims, session)
     } catch (cause) {
@@ -135,101 +187,139 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
   }
 
   const client: AnyAuthClient<Profile, AppState> = {
-    loginWithRedirect: ({ appState, loginHint, screen, redirectUri, authorizationParams, openUrl = assign } = {}) => guarded(async () => {
-      const state = random()
-      const nonce = random()
-      const verifier = random()
-      const uri = redirectUri ?? options.redirectUri ?? location.origin + location.pathname
-      const metadata = await provider()
-      const challenge = await challengeOf(verifier)
-      // The last to be waited for: nothing that comes now takes back the way to a provider's sign-out.
-      ;(await lock(`${key} out`))()
-      const prompt = screen ? 'create' : keeper.left() && 'login'
-      if (prompt && authorizationParams?.prompt === 'none') throw loginRequired()
-      const store = transactions()
-      // A sign-in page may be left open for a day.
-      for (const [name, text] of Object.entries(store as object) as Array<[string, string]>) {
-        if (name.startsWith(`${key}.`) && Date.now() - (JSON.parse(text) as Transaction)[0] > 86_400_000) store.removeItem(name)
-      }
-      store.setItem(`${key}.${state}`, JSON.stringify([Date.now(), verifier, nonce, uri, appState] satisfies Transaction))
-      await openUrl(inCookie ? withParams(`${base}login`, { return_to: withParams(new URL(uri).href.slice(location.origin.length), { state, code: state }), login_hint: loginHint, prompt }) : withParams(metadata.authorization_endpoint, {
-        client_id: clientId,
-        response_type: 'code',
-        redirect_uri: uri,
-        scope: (options.scope ?? 'openid profile email').replace(/ ?offline_access|$/, ' offline_access').trim(),
-        audience: options.audience,
-        state,
-        nonce,
-        code_challenge: challenge,
-        code_challenge_method: 'S256',
-        login_hint: loginHint,
-        prompt,
-        ...authorizationParams
-      }))
-    }),
+    loginWithRedirect: ({ appState, loginHint, screen, redirectUri, authorizationParams, openUrl = assign } = {}) =>
+      guarded(async () => {
+        const state = random()
+        const nonce = random()
+        const verifier = random()
+        const uri = redirectUri ?? options.redirectUri ?? location.origin + location.pathname
+        const metadata = await provider()
+        const challenge = await challengeOf(verifier)
+        // The last to be waited for: nothing that comes now takes back the way to a provider's sign-out.
+        ;(await lock(`${key} out`))()
+        const prompt = screen ? 'create' : keeper.left() && 'login'
+        if (prompt && authorizationParams?.prompt === 'none') throw loginRequired()
+        const store = transactions()
+        // A sign-in page may be left open for a day.
+        for (const [name, text] of Object.entries(store as object) as Array<[string, string]>) {
+          if (name.startsWith(`${key}.`) && Date.now() - (JSON.parse(text) as Transaction)[0] > 86_400_000)
+            store.removeItem(name)
+        }
+        store.setItem(
+          `${key}.${state}`,
+          JSON.stringify([Date.now(), verifier, nonce, uri, appState] satisfies Transaction)
+        )
+        await openUrl(
+          inCookie
+            ? withParams(`${base}login`, {
+                return_to: withParams(new URL(uri).href.slice(location.origin.length), { state, code: state }),
+                login_hint: loginHint,
+                prompt
+              })
+            : withParams(metadata.authorization_endpoint, {
+                client_id: clientId,
+                response_type: 'code',
+                redirect_uri: uri,
+                scope: (options.scope ?? 'openid profile email')
+                  .replace(/ ?offline_access|$/, ' offline_access')
+                  .trim(),
+                audience: options.audience,
+                state,
+                nonce,
+                code_challenge: challenge,
+                code_challenge_method: 'S256',
+                login_hint: loginHint,
+                prompt,
+                ...authorizationParams
+              })
+        )
+      }),
 
-    handleRedirectCallback: (url) => guarded(async () => {
-      url ??= location.href
-      const state = new URL(url).searchParams.get('state')
-      // The first call took the answer out of the address.
-      if (state) answered[key] = once(`${key} ${state}`, () => finish(url as string), true)
-      return (answered[key] ?? finish(url)) as Promise<{ appState: AppState | undefined }>
-    }),
+    handleRedirectCallback: (url) =>
+      guarded(async () => {
+        url ??= location.href
+        const state = new URL(url).searchParams.get('state')
+        // The first call took the answer out of the address.
+        if (state) answered[key] = once(`${key} ${state}`, () => finish(url as string), true)
+        return (answered[key] ?? finish(url)) as Promise<{ appState: AppState | undefined }>
+      }),
 
     getUser: async () => ((await keeper.read())?.user ?? null) as Profile | null,
 
-    async getAccessToken ({ force } = {}) {
+    async getAccessToken({ force } = {}) {
       const session = await keeper.read()
       if (!session) throw loginRequired()
       if (!force && isFresh(session)) return session.access_token
-      return once(`${key} lock`, () => guarded(async () => {
-        const done = await lock(`${key} lock`, 5000)
-        return refresh(session).finally(done)
-      }))
+      return once(`${key} lock`, () =>
+        guarded(async () => {
+          const done = await lock(`${key} lock`, 5000)
+          return refresh(session).finally(done)
+        })
+      )
     },
 
-    logout: ({ returnTo, openUrl = assign } = {}) => guarded(async () => {
-      keeper.leave(returnTo !== false)
-      // Twice is once.
-      const done = await lock(`${key} out`)
-      let url: string | false | undefined
-      let opened
-      try {
-        const session = await keeper.read()
-        const { revocation_endpoint: revoke, end_session_endpoint: end } = await provider()
-        // Nothing waits for it, and the page may be gone before it is done.
-        if (revoke && session?.refresh_token) void request(revoke, { client_id: clientId, token: session.refresh_token }, { keepalive: true }).catch(() => {})
-        if (inCookie) await request(`${base}session`, undefined, { method: 'DELETE', keepalive: true })
-        url = end ? returnTo !== false && withParams(end, { client_id: clientId, id_token_hint: session?.id_token, post_logout_redirect_uri: returnTo }) : returnTo
-        opened = url && openUrl(url)
-      } finally {
-        // Until the page is gone.
-        setTimeout(done, url ? 8000 : 0)
-        await keeper.save('unauthenticated', null)
-      }
-      await opened
-    }),
+    logout: ({ returnTo, openUrl = assign } = {}) =>
+      guarded(async () => {
+        keeper.leave(returnTo !== false)
+        // Twice is once.
+        const done = await lock(`${key} out`)
+        let url: string | false | undefined
+        let opened
+        try {
+          const session = await keeper.read()
+          const { revocation_endpoint: revoke, end_session_endpoint: end } = await provider()
+          // Nothing waits for it, and the page may be gone before it is done.
+          if (revoke && session?.refresh_token)
+            void request(revoke, { client_id: clientId, token: session.refresh_token }, { keepalive: true }).catch(
+              () => {}
+            )
+          if (inCookie) await request(`${base}session`, undefined, { method: 'DELETE', keepalive: true })
+          url = end
+            ? returnTo !== false &&
+              withParams(end, {
+                client_id: clientId,
+                id_token_hint: session?.id_token,
+                post_logout_redirect_uri: returnTo
+              })
+            : returnTo
+          opened = url && openUrl(url)
+        } finally {
+          // Until the page is gone.
+          setTimeout(done, url ? 8000 : 0)
+          await keeper.save('unauthenticated', null)
+        }
+        await opened
+      }),
 
-    fetch: (input, init) => guarded(async () => {
-      const original = new Request(input, init)
-      const { origin } = new URL(original.url)
-      const own = origin === location.origin || options.allowedOrigins?.includes(origin)
-      const send = async (force: boolean): Promise<Response> => {
-        const copy = original.clone()
-        // Whoever is not signed in asks without a token.
-        const token = own && await client.getAccessToken({ force }).catch((error: AuthClientError) => {
-          if (force || error.error !== 'login_required') throw error
-        })
-        if (token) copy.headers.set('authorization', `Bearer ${token}`)
-        return fetch(copy)
-      }
-      const response = await send(false)
-      if (response.status !== 401) return response
-      if (own) return send(true).catch(() => response)
-      // eslint-disable-next-line no-console -- else nobody finds out why
-      void once(`allowedOrigins: 401 ${origin}`, async (text) => { console.warn(text) }, true)
-      return response
-    }, init?.signal && 2e9),
+    fetch: (input, init) =>
+      guarded(async () => {
+        const original = new Request(input, init)
+        const { origin } = new URL(original.url)
+        const own = origin === location.origin || options.allowedOrigins?.includes(origin)
+        const send = async (force: boolean): Promise<Response> => {
+          const copy = original.clone()
+          // Whoever is not signed in asks without a token.
+          const token =
+            own &&
+            (await client.getAccessToken({ force }).catch((error: AuthClientError) => {
+              if (force || error.error !== 'login_required') throw error
+            }))
+          if (token) copy.headers.set('authorization', `Bearer ${token}`)
+          return fetch(copy)
+        }
+        const response = await send(false)
+        if (response.status !== 401) return response
+        if (own) return send(true).catch(() => response)
+        // eslint-disable-next-line no-console -- else nobody finds out why
+        void once(
+          `allowedOrigins: 401 ${origin}`,
+          async (text) => {
+            console.warn(text)
+          },
+          true
+        )
+        return response
+      }, init?.signal && 2e9),
 
     on: keeper.on as AuthClient<Profile>['on'],
     off: keeper.off as AuthClient<Profile>['off']

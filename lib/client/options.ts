@@ -15,25 +15,35 @@ export interface AuthClientOptions {
   clientId: string
   /** The provider: a host, host:port or a full URL. */
   domain: string
-  /** Where the answer to a sign-in comes to, character by character as registered. Default: the page's own URL without query and hash. */
+  /**
+   * Where the answer to a sign-in comes to, character by character as registered. Default: the page's own URL without
+   * query and hash.
+   */
   redirectUri?: string | undefined
-  /** Sent as `audience`, for providers that know the parameter. `fastify-authority` has one audience, its option `accessToken.audience`. */
+  /**
+   * Sent as `audience`, for providers that know the parameter. `fastify-authority` has one audience, its option
+   * `accessToken.audience`.
+   */
   audience?: string | undefined
   /** Default: `openid profile email`. `offline_access` is added by itself. */
   scope?: string | undefined
   /**
-   * Where the session is kept. `local` (default): all tabs, and the next visit; any script of the page's origin can read it.
-   * `session`: this tab. `memory`: the open tabs of this origin, which hand it to each other. Or the host's own.
+   * Where the session is kept. `local` (default): all tabs, and the next visit; any script of the page's origin can
+   * read it. `session`: this tab. `memory`: the open tabs of this origin, which hand it to each other. Or the host's
+   * own.
    */
   storage?: 'local' | 'session' | 'memory' | AuthStorage | undefined
   /**
-   * `token` (default): an OAuth client with tokens of its own. `cookie`: for pages on the provider's own origin; the tokens never
-   * reach JavaScript, and the browser session of the hosted pages is the session.
+   * `token` (default): an OAuth client with tokens of its own. `cookie`: for pages on the provider's own origin; the
+   * tokens never reach JavaScript, and the browser session of the hosted pages is the session.
    */
   mode?: 'token' | 'cookie' | undefined
   /** In `cookie` mode: where the provider's endpoints are mounted. Default: `/auth`. */
   prefix?: string | undefined
-  /** Origins beside the page's own that `fetch` sends the access token to. A 401 of another one is told once in the console. */
+  /**
+   * Origins beside the page's own that `fetch` sends the access token to. A 401 of another one is told once in the
+   * console.
+   */
   allowedOrigins?: string[] | undefined
 }
 
@@ -43,8 +53,8 @@ export interface LoginOptions<AppState = unknown> {
   /** The name that the sign-in page has filled in (`login_hint`). */
   loginHint?: string
   /**
-   * `signup`: the provider shows its sign-up page first (`prompt=create`). For providers that list `create` in their metadata's
-   * `prompt_values_supported`; another one may have a parameter of its own for `authorizationParams`.
+   * `signup`: the provider shows its sign-up page first (`prompt=create`). For providers that list `create` in their
+   * metadata's `prompt_values_supported`; another one may have a parameter of its own for `authorizationParams`.
    */
   screen?: 'signup'
   /** Another `redirectUri` than that of the client, for this sign-in. */
@@ -57,8 +67,9 @@ export interface LoginOptions<AppState = unknown> {
 
 export interface LogoutOptions {
   /**
-   * Where the provider leads back to. Default: the page stays with the provider. `false`: the browser does not navigate. In `token` mode
-   * the provider's own session goes on; in `cookie` mode it ends, because it is the session of this app.
+   * Where the provider leads back to. Default: the page stays with the provider. `false`: the browser does not
+   * navigate. In `token` mode the provider's own session goes on; in `cookie` mode it ends, because it is the session
+   * of this app.
    */
   returnTo?: string | false
   /** Takes the address in place of the page's own location. */
@@ -66,17 +77,26 @@ export interface LogoutOptions {
 }
 
 export interface AuthClientEvents<Profile> {
-  /** Somebody is signed in: at once where somebody is already when the listener is added, and in whatever tab it happens. */
+  /**
+   * Somebody is signed in: at once where somebody is already when the listener is added, and in whatever tab it
+   * happens.
+   */
   authenticated: Profile
   /** Nobody is signed in any more, in whatever tab that happened. */
   unauthenticated: undefined
   /** There is a new access token, in whatever tab it was asked for. */
   token_refreshed: undefined
-  /** A method was rejected in this tab, with this error. `getAccessToken` says `login_required` without an event where nobody is signed in. */
+  /**
+   * A method was rejected in this tab, with this error. `getAccessToken` says `login_required` without an event where
+   * nobody is signed in.
+   */
   error: AuthClientError
 }
 
-/** Who is signed in, by default: the standard claims, and whatever else the provider tells. @see OpenID Connect Core 1.0 §5.1 */
+/**
+ * Who is signed in, by default: the standard claims, and whatever else the provider tells. @see OpenID Connect Core 1.0
+ * §5.1
+ */
 export interface UserProfile {
   sub: string
   name?: string
@@ -96,38 +116,71 @@ export interface UserProfile {
   locale?: string
   phone_number?: string
   phone_number_verified?: boolean
-  address?: { formatted?: string, street_address?: string, locality?: string, region?: string, postal_code?: string, country?: string }
+  address?: {
+    formatted?: string
+    street_address?: string
+    locality?: string
+    region?: string
+    postal_code?: string
+    country?: string
+  }
   /** Seconds since the epoch. */
   updated_at?: number
   [claim: string]: unknown
 }
 
 /** `Token`: what `getAccessToken` resolves to. In `cookie` mode there is none. */
-export interface AuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown, Token extends string | undefined = string> {
-  /** Leads to the provider's sign-in page, after a sign-out that is under way. Resolves when the browser has been sent there. */
+export interface AuthClient<
+  Profile extends { sub: string } = UserProfile,
+  AppState = unknown,
+  Token extends string | undefined = string
+> {
+  /**
+   * Leads to the provider's sign-in page, after a sign-out that is under way. Resolves when the browser has been sent
+   * there.
+   */
   loginWithRedirect(options?: LoginOptions<AppState>): Promise<void>
   /**
-   * Ends a sign-in with the answer in `url` (default: the page's own), and takes it out of the address. Called twice, in whatever
-   * way, it answers twice the same.
+   * Ends a sign-in with the answer in `url` (default: the page's own), and takes it out of the address. Called twice,
+   * in whatever way, it answers twice the same.
    */
   handleRedirectCallback(url?: string): Promise<{ appState: AppState | undefined }>
-  /** Who is signed in; `null`: nobody. Asks no server. Returns the same object for as long as the user's claims do not change. */
+  /**
+   * Who is signed in; `null`: nobody. Asks no server. Returns the same object for as long as the user's claims do not
+   * change.
+   */
   getUser(): Promise<Profile | null>
-  /** An access token that is good now. Refreshed where it is about to end, once over all tabs. `undefined` in `cookie` mode. */
+  /**
+   * An access token that is good now. Refreshed where it is about to end, once over all tabs. `undefined` in `cookie`
+   * mode.
+   */
   getAccessToken(options?: { force?: boolean }): Promise<Token>
   /**
-   * Signs out: the request that revokes the refresh token is sent and not waited for, the browser is sent to the provider's sign-out, and
-   * every tab is told. Until the provider has answered, `loginWithRedirect` waits in all tabs. For half a minute after the sign-out it
-   * sends `prompt=login`, so the person has to sign in again.
+   * Signs out: the request that revokes the refresh token is sent and not waited for, the browser is sent to the
+   * provider's sign-out, and every tab is told. Until the provider has answered, `loginWithRedirect` waits in all tabs.
+   * For half a minute after the sign-out it sends `prompt=login`, so the person has to sign in again.
    */
   logout(options?: LogoutOptions): Promise<void>
-  /** `fetch` with the access token, for the page's own origin and `allowedOrigins`. Tries once more with a new token after a 401. */
+  /**
+   * `fetch` with the access token, for the page's own origin and `allowedOrigins`. Tries once more with a new token
+   * after a 401.
+   */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /** Returns a function that removes the listener. A listener that throws disturbs no other. */
-  on<Name extends keyof AuthClientEvents<Profile>>(name: Name, listener: (payload: AuthClientEvents<Profile>[Name]) => void): () => void
+  on<Name extends keyof AuthClientEvents<Profile>>(
+    name: Name,
+    listener: (payload: AuthClientEvents<Profile>[Name]) => void
+  ): () => void
   /** Removes a listener. One that is not there is no error. */
-  off<Name extends keyof AuthClientEvents<Profile>>(name: Name, listener: (payload: AuthClientEvents<Profile>[Name]) => void): void
+  off<Name extends keyof AuthClientEvents<Profile>>(
+    name: Name,
+    listener: (payload: AuthClientEvents<Profile>[Name]) => void
+  ): void
 }
 
 /** A client in whatever mode. */
-export type AnyAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> = AuthClient<Profile, AppState, string | undefined>
+export type AnyAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> = AuthClient<
+  Profile,
+  AppState,
+  string | undefined
+>

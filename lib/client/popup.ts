@@ -10,19 +10,23 @@ export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppS
 }
 
 /**
- * How often a window must be seen open before it counts as open. A page with Cross-Origin-Opener-Policy looks like a foreign page for a
- * moment, and then like a closed window.
+ * How often a window must be seen open before it counts as open. A page with Cross-Origin-Opener-Policy looks like a
+ * foreign page for a moment, and then like a closed window.
  */
 const LOOKS = 9
 
 const nameOf = (state: string | null | undefined): string => `authority.popup.${state ?? ''}`
 
 /**
- * Signs in in a popup. Call it right in the click: browsers let no page open a window later. The page at `redirectUri` calls
- * `answerPopup()`. A sign-in page that has cut the window off (`Cross-Origin-Opener-Policy`) can't be seen closing: that is `timeout`.
+ * Signs in in a popup. Call it right in the click: browsers let no page open a window later. The page at `redirectUri`
+ * calls `answerPopup()`. A sign-in page that has cut the window off (`Cross-Origin-Opener-Policy`) can't be seen
+ * closing: that is `timeout`.
  * @throws AuthClientError `popup_blocked`, `popup_closed`, `timeout`, and all that `handleRedirectCallback` throws
  */
-export async function loginWithPopup<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, { timeoutMs = 300_000, features = 'popup,width=480,height=640', ...options }: PopupOptions<AppState> = {}): Promise<{ appState: AppState | undefined }> {
+export async function loginWithPopup<Profile extends { sub: string }, AppState>(
+  client: AnyAuthClient<Profile, AppState>,
+  { timeoutMs = 300_000, features = 'popup,width=480,height=640', ...options }: PopupOptions<AppState> = {}
+): Promise<{ appState: AppState | undefined }> {
   const popup = open('', '', features)
   if (!popup) throw new AuthClientError('popup_blocked')
   let channel: BroadcastChannel | undefined
@@ -36,18 +40,20 @@ export async function loginWithPopup<Profile extends { sub: string }, AppState> 
         if (Date.now() > end) reject(new AuthClientError('timeout', undefined, true))
         if (!popup.closed && !reaches(popup)) looks++
       }, 100)
-      client.loginWithRedirect({
-        ...options,
-        openUrl (target) {
-          // In `cookie` mode it is within another address.
-          channel = new BroadcastChannel(nameOf(/\bstate=([\w-]+)/.exec(decodeURIComponent(target))?.[1]))
-          channel.addEventListener('message', ({ data }: MessageEvent<string>) => {
-            channel?.postMessage('')
-            resolve(data)
-          })
-          popup.location.href = target
-        }
-      }).catch(reject)
+      client
+        .loginWithRedirect({
+          ...options,
+          openUrl(target) {
+            // In `cookie` mode it is within another address.
+            channel = new BroadcastChannel(nameOf(/\bstate=([\w-]+)/.exec(decodeURIComponent(target))?.[1]))
+            channel.addEventListener('message', ({ data }: MessageEvent<string>) => {
+              channel?.postMessage('')
+              resolve(data)
+            })
+            popup.location.href = target
+          }
+        })
+        .catch(reject)
     })
     return await client.handleRedirectCallback(url)
   } finally {
@@ -58,7 +64,7 @@ export async function loginWithPopup<Profile extends { sub: string }, AppState> 
 }
 
 /** Whether the window has a page of our own origin. */
-function reaches (popup: Window): boolean {
+function reaches(popup: Window): boolean {
   try {
     return Boolean(popup.location.href)
   } catch {
@@ -67,13 +73,15 @@ function reaches (popup: Window): boolean {
 }
 
 /**
- * On the page that the popup comes back to: hands the answer to the page that waits for it, and closes the window. `false`: nobody
- * waits, so it is a redirect, for `handleRedirectCallback`.
+ * On the page that the popup comes back to: hands the answer to the page that waits for it, and closes the window.
+ * `false`: nobody waits, so it is a redirect, for `handleRedirectCallback`.
  */
-export async function answerPopup (url = location.href): Promise<boolean> {
+export async function answerPopup(url = location.href): Promise<boolean> {
   const channel = new BroadcastChannel(nameOf(new URL(url).searchParams.get('state')))
   const answered = await new Promise<boolean>((resolve) => {
-    channel.addEventListener('message', () => { resolve(true) })
+    channel.addEventListener('message', () => {
+      resolve(true)
+    })
     channel.postMessage(url)
     setTimeout(resolve, 1000, false)
   })

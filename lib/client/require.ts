@@ -8,10 +8,14 @@ import { type AuthState, stateOf } from './state.ts'
 const asked = new WeakSet<object>()
 
 /**
- * Leads to the sign-in page where nobody is signed in: once, however many views ask, and after a sign-out that is under way. What
- * failed is not tried again by itself, for that could go on for ever: `useAuth` has the error.
+ * Leads to the sign-in page where nobody is signed in: once, however many views ask, and after a sign-out that is under
+ * way. What failed is not tried again by itself, for that could go on for ever: `useAuth` has the error.
  */
-export function requireUser<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, { user, isLoading }: Pick<AuthState<Profile>, 'user' | 'isLoading'>, login?: LoginOptions<AppState>): void {
+export function requireUser<Profile extends { sub: string }, AppState>(
+  client: AnyAuthClient<Profile, AppState>,
+  { user, isLoading }: Pick<AuthState<Profile>, 'user' | 'isLoading'>,
+  login?: LoginOptions<AppState>
+): void {
   if (user) asked.delete(client)
   if (user || isLoading || asked.has(client)) return
   asked.add(client)
@@ -19,15 +23,23 @@ export function requireUser<Profile extends { sub: string }, AppState> (client: 
   signIn(client, login).catch(() => {})
 }
 
-async function signIn<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, login?: LoginOptions<AppState>): Promise<void> {
+async function signIn<Profile extends { sub: string }, AppState>(
+  client: AnyAuthClient<Profile, AppState>,
+  login?: LoginOptions<AppState>
+): Promise<void> {
   const { searchParams: params } = new URL(location.href)
-  // The address holds the answer to a sign-in, so the sign-in is finished first. Another caller of `handleRedirectCallback` gets the same result.
-  if (params.has('state') && (params.has('code') || params.has('error'))) await client.handleRedirectCallback().catch(() => {})
-  const failed = (await Promise.allSettled(Object.values(answered))).find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
-  if ((failed && (failed.reason as AuthClientError).error !== 'login_required') || await client.getUser()) return
+  // The address holds the answer to a sign-in, so the sign-in is finished first. Another caller of
+  // `handleRedirectCallback` gets the same result.
+  if (params.has('state') && (params.has('code') || params.has('error')))
+    await client.handleRedirectCallback().catch(() => {})
+  const failed = (await Promise.allSettled(Object.values(answered))).find(({ status }) => status === 'rejected') as
+    | PromiseRejectedResult
+    | undefined
+  if ((failed && (failed.reason as AuthClientError).error !== 'login_required') || (await client.getUser())) return
   await client.loginWithRedirect(login)
-  // The person went back from the sign-in page and the browser restored this page as it was, so the sign-in is asked for again.
-  addEventListener('pageshow', function again (event) {
+  // The person went back from the sign-in page and the browser restored this page as it was, so the sign-in is asked
+  // for again.
+  addEventListener('pageshow', function again(event) {
     if (!event.persisted) return
     removeEventListener('pageshow', again)
     asked.delete(client)

@@ -12,10 +12,21 @@ export interface Session extends TokenAnswer {
   until: number
 }
 
-/** What tabs tell each other. `session` only where they share no storage; `out`: when the sign-out began that the message is about. */
-interface TabMessage { name?: string, ask?: true, session?: string | null | undefined, out?: number }
+/**
+ * What tabs tell each other. `session` only where they share no storage; `out`: when the sign-out began that the
+ * message is about.
+ */
+interface TabMessage {
+  name?: string
+  ask?: true
+  session?: string | null | undefined
+  out?: number
+}
 
-/** A sign-in that begins so soon after a sign-out asks for the person, whatever has become of the provider's own session. */
+/**
+ * A sign-in that begins so soon after a sign-out asks for the person, whatever has become of the provider's own
+ * session.
+ */
 const RECENT_MS = 30_000
 
 type Listener = (payload: unknown) => void
@@ -30,14 +41,16 @@ interface Keeper {
   leave(shared: boolean): void
   /** When the last sign-out began, in whatever tab, where that was a moment ago; else 0. */
   left(): number | false
-  /** Hears what other tabs have. What one stored before it let go of a lock may come to another process a little later. */
+  /**
+   * Hears what other tabs have. What one stored before it let go of a lock may come to another process a little later.
+   */
   hearTabs(): Promise<void>
   emit(name: string, payload?: unknown): void
   on(name: string, listener: Listener): () => void
   off(name: string, listener: Listener): void
 }
 
-export function createKeeper (key: string, kind: AuthClientOptions['storage'] = 'local'): Keeper {
+export function createKeeper(key: string, kind: AuthClientOptions['storage'] = 'local'): Keeper {
   const listeners: Record<string, Set<Listener>> = {}
   let opening: Promise<AuthStorage> | undefined
   let channel: BroadcastChannel | undefined
@@ -46,7 +59,7 @@ export function createKeeper (key: string, kind: AuthClientOptions['storage'] = 
   /** When the last sign-out began that this page knows of. */
   let out = 0
 
-  async function open (): Promise<AuthStorage> {
+  async function open(): Promise<AuthStorage> {
     if (globalThis.document) {
       channel = new BroadcastChannel(key)
       channel.addEventListener('message', receive)
@@ -54,45 +67,45 @@ export function createKeeper (key: string, kind: AuthClientOptions['storage'] = 
       for (const name of ['storage', 'pageshow', 'visibilitychange', 'online']) addEventListener(name, sync)
       if (kind === 'memory') await keeper.hearTabs()
     }
-    return typeof kind === 'object' ? kind : webStorage(`${kind}Storage`, key) ?? memoryStorage
+    return typeof kind === 'object' ? kind : (webStorage(`${kind}Storage`, key) ?? memoryStorage)
   }
 
-  const storage = (): Promise<AuthStorage> => opening ??= open()
+  const storage = (): Promise<AuthStorage> => (opening ??= open())
 
-  function receive ({ data: { name, ask, session, out: at } }: MessageEvent<TabMessage>): void {
+  function receive({ data: { name, ask, session, out: at } }: MessageEvent<TabMessage>): void {
     if (ask) return channel?.postMessage({ session: memory.get(key) })
     if (session !== undefined) put(memoryStorage, session)
     if (at) out = at
     void sync(at, name)
   }
 
-  function put (store: AuthStorage, text: string | null): unknown {
+  function put(store: AuthStorage, text: string | null): unknown {
     return text ? store.setItem(key, text) : store.removeItem(key)
   }
 
   /** Tells what happened while this page could not hear it. */
-  async function sync (at?: unknown, name?: unknown): Promise<void> {
+  async function sync(at?: unknown, name?: unknown): Promise<void> {
     let session = await keeper.read()
     // A tab that keeps its own signs out too. What another one tells may come late, when somebody is signed in anew.
-    if (session && session.at < (at as number)) put(await storage(), session = null)
+    if (session && session.at < (at as number)) put(await storage(), (session = null))
     if (known?.sub !== session?.user.sub) show(session ? 'authenticated' : 'unauthenticated', session)
     else if (name === 'token_refreshed') show(name, session)
   }
 
   /** The same object for as long as it says the same. */
-  function same (user: Claims): Claims {
+  function same(user: Claims): Claims {
     return known && JSON.stringify(user) === JSON.stringify(known) ? known : user
   }
 
-  function show (name: string, session: Session | null): void {
+  function show(name: string, session: Session | null): void {
     known = session && same(session.user)
     keeper.emit(name, known)
   }
 
   const keeper: Keeper = {
-    async read () {
+    async read() {
       try {
-        const session = JSON.parse(await (await storage()).getItem(key) as string) as Session | null
+        const session = JSON.parse((await (await storage()).getItem(key)) as string) as Session | null
         if (session) session.user = same(session.user)
         if (known === undefined) known = session && session.user
         return session
@@ -100,35 +113,44 @@ export function createKeeper (key: string, kind: AuthClientOptions['storage'] = 
         return null
       }
     },
-    async save (name, session) {
+    async save(name, session) {
       const text = session && JSON.stringify(session)
       await put(await storage(), text)
       show(name, session)
       channel?.postMessage({ name, session: kind === 'memory' ? text : undefined, out })
     },
-    leave (shared) {
+    leave(shared) {
       out = Date.now()
       if (shared) transactions().setItem(`${key}!`, out as unknown as string)
     },
-    left () {
+    left() {
       const at = Math.max(out, transactions().getItem(`${key}!`) as unknown as number)
       return Math.abs(Date.now() - at) < RECENT_MS && at
     },
-    async hearTabs () {
+    async hearTabs() {
       if (kind === 'memory') channel?.postMessage({ ask: true })
       await sleep(100)
     },
-    emit (name, payload) {
+    emit(name, payload) {
       // Each by itself: one that throws stops no other, and none runs while a lock is held.
-      for (const listener of listeners[name] ?? []) queueMicrotask(() => { listener(payload) })
+      for (const listener of listeners[name] ?? [])
+        queueMicrotask(() => {
+          listener(payload)
+        })
     },
-    on (name, listener) {
+    on(name, listener) {
       const heard = (listeners[name] ??= new Set()).add(listener)
       // Somebody may be signed in already. Whatever is listened for, from now on other tabs are heard.
-      void keeper.read().then((session) => session && name === 'authenticated' && heard.has(listener) && listener(session.user))
-      return () => { heard.delete(listener) }
+      void keeper
+        .read()
+        .then((session) => session && name === 'authenticated' && heard.has(listener) && listener(session.user))
+      return () => {
+        heard.delete(listener)
+      }
     },
-    off (name, listener) { listeners[name]?.delete(listener) }
+    off(name, listener) {
+      listeners[name]?.delete(listener)
+    }
   }
   return keeper
 }

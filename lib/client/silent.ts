@@ -1,4 +1,6 @@
-/** `fastify-authority/client/silent`: sign in without a page, where the browser is signed in at the provider already. */
+/**
+ * `fastify-authority/client/silent`: sign in without a page, where the browser is signed in at the provider already.
+ */
 import { AuthClientError } from './errors.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 
@@ -8,11 +10,15 @@ export interface SilentOptions<AppState = unknown> extends Omit<LoginOptions<App
 }
 
 /**
- * Asks the provider in a hidden frame with `prompt=none`. No script of the page at `redirectUri` runs in there. Where the provider is
- * of another site, most browsers send it no cookie, and it says `login_required`; so does a provider that wants to show a page.
+ * Asks the provider in a hidden frame with `prompt=none`. No script of the page at `redirectUri` runs in there. Where
+ * the provider is of another site, most browsers send it no cookie, and it says `login_required`; so does a provider
+ * that wants to show a page.
  * @throws AuthClientError `login_required`, `timeout`, and all that `handleRedirectCallback` throws
  */
-export async function loginSilently<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, { timeoutMs = 5000, authorizationParams, ...options }: SilentOptions<AppState> = {}): Promise<{ appState: AppState | undefined }> {
+export async function loginSilently<Profile extends { sub: string }, AppState>(
+  client: AnyAuthClient<Profile, AppState>,
+  { timeoutMs = 5000, authorizationParams, ...options }: SilentOptions<AppState> = {}
+): Promise<{ appState: AppState | undefined }> {
   const frame = document.createElement('iframe')
   frame.hidden = true
   frame.setAttribute('sandbox', 'allow-same-origin')
@@ -20,22 +26,24 @@ export async function loginSilently<Profile extends { sub: string }, AppState> (
   try {
     const url = await new Promise<string>((resolve, reject) => {
       timer = setTimeout(reject, timeoutMs, new AuthClientError('timeout', undefined, true))
-      client.loginWithRedirect({
-        ...options,
-        authorizationParams: { ...authorizationParams, prompt: 'none' },
-        openUrl (target) {
-          frame.addEventListener('load', () => {
-            try {
-              resolve((frame.contentWindow as Window).location.href)
-            } catch {
-              // A page of the provider's: it did not send us back.
-              reject(new AuthClientError('login_required'))
-            }
-          })
-          frame.src = target
-          document.body.append(frame)
-        }
-      }).catch(reject)
+      client
+        .loginWithRedirect({
+          ...options,
+          authorizationParams: { ...authorizationParams, prompt: 'none' },
+          openUrl(target) {
+            frame.addEventListener('load', () => {
+              try {
+                resolve((frame.contentWindow as Window).location.href)
+              } catch {
+                // A page of the provider's: it did not send us back.
+                reject(new AuthClientError('login_required'))
+              }
+            })
+            frame.src = target
+            document.body.append(frame)
+          }
+        })
+        .catch(reject)
     })
     return await client.handleRedirectCallback(url)
   } finally {

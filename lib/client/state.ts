@@ -23,7 +23,9 @@ const stores = new WeakMap<object, AuthStateStore<never>>()
 const INITIAL: AuthState<never> = { user: null, isLoading: true, error: null }
 
 /** The state of a client for all views that show it. It listens to the client from the first subscription on. */
-export function stateOf<Profile extends { sub: string }, AppState = unknown> (client: AnyAuthClient<Profile, AppState>): AuthStateStore<Profile> {
+export function stateOf<Profile extends { sub: string }, AppState = unknown>(
+  client: AnyAuthClient<Profile, AppState>
+): AuthStateStore<Profile> {
   let state: AuthState<Profile> = INITIAL
   let listening = false
   const subscribers = new Set<() => void>()
@@ -32,22 +34,34 @@ export function stateOf<Profile extends { sub: string }, AppState = unknown> (cl
     state = { user, isLoading: false, error }
     for (const changed of subscribers) changed()
   }
-  const read = async (error = state.error): Promise<void> => { show(await client.getUser(), error) }
-  const store: AuthStateStore<Profile> = stores.get(client) as AuthStateStore<Profile> | undefined ?? {
+  const read = async (error = state.error): Promise<void> => {
+    show(await client.getUser(), error)
+  }
+  const store: AuthStateStore<Profile> = (stores.get(client) as AuthStateStore<Profile> | undefined) ?? {
     get: () => state,
     initial: () => INITIAL,
-    subscribe (changed) {
+    subscribe(changed) {
       if (!listening) {
         listening = true
         // What the event says, for the storage may show another tab's write a moment later than the event.
-        client.on('authenticated', (user) => { show(user, null) })
-        client.on('unauthenticated', () => { show(null, state.error) })
-        client.on('token_refreshed', () => { void read() })
-        client.on('error', (error) => { void read(error) })
+        client.on('authenticated', (user) => {
+          show(user, null)
+        })
+        client.on('unauthenticated', () => {
+          show(null, state.error)
+        })
+        client.on('token_refreshed', () => {
+          void read()
+        })
+        client.on('error', (error) => {
+          void read(error)
+        })
         void read()
       }
       subscribers.add(changed)
-      return () => { subscribers.delete(changed) }
+      return () => {
+        subscribers.delete(changed)
+      }
     }
   }
   stores.set(client, store as AuthStateStore<never>)

@@ -11,39 +11,55 @@ export interface StepUpChallenge {
 }
 
 export interface StepUpOptions<AppState = unknown> extends LoginOptions<AppState> {
-  /** Signs in by these options and leaves the page where it is, such as `(options) => loginWithPopup(auth, options)`. Default: the browser is led away. */
+  /**
+   * Signs in by these options and leaves the page where it is, such as `(options) => loginWithPopup(auth, options)`.
+   * Default: the browser is led away.
+   */
   signIn?: (options: LoginOptions<AppState>) => Promise<unknown>
 }
 
 /**
- * The challenge of a 401 `insufficient_user_authentication`; `null` for every other answer. Of another origin it can be read only where the
- * API has `Access-Control-Expose-Headers: WWW-Authenticate`.
+ * The challenge of a 401 `insufficient_user_authentication`; `null` for every other answer. Of another origin it can be
+ * read only where the API has `Access-Control-Expose-Headers: WWW-Authenticate`.
  */
-export function stepUpChallenge ({ status, headers }: Response): StepUpChallenge | null {
+export function stepUpChallenge({ status, headers }: Response): StepUpChallenge | null {
   const challenge = headers.get('www-authenticate') ?? ''
   if (status !== 401 || !/\berror="?insufficient_user_authentication\b/.test(challenge)) return null
   const asked: StepUpChallenge = {}
-  for (const [, name, value] of challenge.matchAll(/\b(acr_values|max_age)="?([^",]+)/g)) asked[name as keyof StepUpChallenge] ??= value as string
+  for (const [, name, value] of challenge.matchAll(/\b(acr_values|max_age)="?([^",]+)/g))
+    asked[name as keyof StepUpChallenge] ??= value as string
   return asked
 }
 
 const underWay = new WeakMap<object, Promise<unknown>>()
 
 /**
- * `auth.fetch`, and where the API wants another sign-in: one by `signIn`, of the same person, and the request once more. Requests that are
- * refused at once share a sign-in. Without `signIn` the browser is led away and the answer is the refusal: the page that it comes back to
- * goes on by `appState`. Not for `cookie` mode, which has no tokens.
- * @throws AuthClientError `login_required` where somebody else has signed in, for whom nothing is repeated; and all that `signIn` throws
+ * `auth.fetch`, and where the API wants another sign-in: one by `signIn`, of the same person, and the request once
+ * more. Requests that are refused at once share a sign-in. Without `signIn` the browser is led away and the answer is
+ * the refusal: the page that it comes back to goes on by `appState`. Not for `cookie` mode, which has no tokens.
+ * @throws AuthClientError `login_required` where somebody else has signed in, for whom nothing is repeated; and all
+ * that `signIn` throws
  */
-export async function fetchWithStepUp<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, input: string | URL | Request, init?: RequestInit, { signIn, ...options }: StepUpOptions<AppState> = {}): Promise<Response> {
+export async function fetchWithStepUp<Profile extends { sub: string }, AppState>(
+  client: AnyAuthClient<Profile, AppState>,
+  input: string | URL | Request,
+  init?: RequestInit,
+  { signIn, ...options }: StepUpOptions<AppState> = {}
+): Promise<Response> {
   const request = new Request(input, init)
   const response = await client.fetch(request.clone())
   const asked = stepUpChallenge(response)
-  const user = asked && await client.getUser()
+  const user = asked && (await client.getUser())
   if (!user) return response
   const { sub } = user
-  const authorizationParams = { ...options.authorizationParams, ...asked, claims: JSON.stringify({ id_token: { sub: { value: sub } } }) }
-  const begun = underWay.get(client) ?? (signIn ?? client.loginWithRedirect)({ ...options, authorizationParams }).finally(() => underWay.delete(client))
+  const authorizationParams = {
+    ...options.authorizationParams,
+    ...asked,
+    claims: JSON.stringify({ id_token: { sub: { value: sub } } })
+  }
+  const begun =
+    underWay.get(client) ??
+    (signIn ?? client.loginWithRedirect)({ ...options, authorizationParams }).finally(() => underWay.delete(client))
   underWay.set(client, begun)
   await begun
   if (!signIn) return response

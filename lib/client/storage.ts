@@ -12,10 +12,10 @@ export const memoryStorage: AuthStorage = {
 }
 
 /**
- * The web storage of this name. `undefined` where there is none (`memoryStorage` is no web storage), where the browser forbids it, and
- * where it is full, unless there is a former session at `key` that the next one replaces.
+ * The web storage of this name. `undefined` where there is none (`memoryStorage` is no web storage), where the browser
+ * forbids it, and where it is full, unless there is a former session at `key` that the next one replaces.
  */
-export function webStorage (name: 'localStorage' | 'sessionStorage' | 'memoryStorage', key = '_'): Storage | undefined {
+export function webStorage(name: 'localStorage' | 'sessionStorage' | 'memoryStorage', key = '_'): Storage | undefined {
   let storage
   try {
     storage = (globalThis as unknown as Record<typeof name, Storage>)[name]
@@ -30,8 +30,12 @@ export function webStorage (name: 'localStorage' | 'sessionStorage' | 'memorySto
 /** For sign-ins under way, where web storage is blocked: outlives the redirect, and every tab has it. */
 const cookieStorage = {
   getItem: (key: string) => decodeURIComponent(document.cookie.split(`${key}=`)[1]?.split(';')[0] ?? ''),
-  setItem (key: string, value: string, seconds = 600) { document.cookie = `${key}=${encodeURIComponent(value)};path=/;max-age=${seconds};samesite=lax` },
-  removeItem (key: string) { cookieStorage.setItem(key, '', 0) }
+  setItem(key: string, value: string, seconds = 600) {
+    document.cookie = `${key}=${encodeURIComponent(value)};path=/;max-age=${seconds};samesite=lax`
+  },
+  removeItem(key: string) {
+    cookieStorage.setItem(key, '', 0)
+  }
 }
 
 /** All tabs see it: an answer may come to another one than it was asked from. */

@@ -6,26 +6,35 @@ import { type AuthState, stateOf } from './state.ts'
 export type { AuthState } from './state.ts'
 
 /** Who is signed in, in all components and tabs. */
-export function authStore<Profile extends { sub: string }, AppState = unknown> (client: AnyAuthClient<Profile, AppState>): { subscribe(run: (state: AuthState<Profile>) => void): () => void } {
+export function authStore<Profile extends { sub: string }, AppState = unknown>(
+  client: AnyAuthClient<Profile, AppState>
+): { subscribe(run: (state: AuthState<Profile>) => void): () => void } {
   const { get, subscribe } = stateOf(client)
   return {
-    subscribe (run) {
+    subscribe(run) {
       run(get())
-      return subscribe(() => { run(get()) })
+      return subscribe(() => {
+        run(get())
+      })
     }
   }
 }
 
 /**
- * The same store for a view that only whoever is signed in may see, in `{#if $auth.user}`. Everybody else is sent to sign in, once, and
- * not before a sign-out has come to its end. On the page that the sign-in comes back to it ends it. `login`: for `loginWithRedirect`.
+ * The same store for a view that only whoever is signed in may see, in `{#if $auth.user}`. Everybody else is sent to
+ * sign in, once, and not before a sign-out has come to its end. On the page that the sign-in comes back to it ends it.
+ * `login`: for `loginWithRedirect`.
  */
-export function requireAuth<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, login?: LoginOptions<AppState>): { subscribe(run: (state: AuthState<Profile>) => void): () => void } {
+export function requireAuth<Profile extends { sub: string }, AppState>(
+  client: AnyAuthClient<Profile, AppState>,
+  login?: LoginOptions<AppState>
+): { subscribe(run: (state: AuthState<Profile>) => void): () => void } {
   const { subscribe } = authStore(client)
   return {
-    subscribe: (run) => subscribe((state) => {
-      requireUser(client, state, login)
-      run(state)
-    })
+    subscribe: (run) =>
+      subscribe((state) => {
+        requireUser(client, state, login)
+        run(state)
+      })
   }
 }

@@ -30,30 +30,65 @@ import type { Settings } from '../settings/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type LogCode, logLine } from '../ports/log.ts'
 
-interface AccountParts { users: UserStore, clients: ClientStore, factors: FactorStore | null, passkeys: Passkeys | null, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'], accountUrl: AccountsDeps['accountUrl'], connections: ReadonlyMap<string, Connection> }
+interface AccountParts {
+  users: UserStore
+  clients: ClientStore
+  factors: FactorStore | null
+  passkeys: Passkeys | null
+  clock: Clock
+  random: Random
+  state: State
+  sessions: Sessions
+  messages: MessageBound
+  events: Events
+  log: FastifyBaseLogger
+  messageUrl: AccountsDeps['messageUrl']
+  accountUrl: AccountsDeps['accountUrl']
+  connections: ReadonlyMap<string, Connection>
+}
 
-/** A hash of another format that matched is about to be replaced, and an application that this one replaces may still need it. */
-function toldOfOnce (imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
+/**
+ * A hash of another format that matched is about to be replaced, and an application that this one replaces may still
+ * need it.
+ */
+function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
   let told = users.setPasswordHash === undefined
   return {
-    async verify (hash, password) {
+    async verify(hash, password) {
       const matches = await imported.verify(hash, password)
       if (matches && !told) {
         told = true
-        log.warn(...logLine('FST_AUTHORITY_HASHES_REPLACED', 'imported password hashes are replaced with argon2id as their users sign in. Where another application still reads the same users, it must know argon2id, or they can\'t sign in there any more: the guide on importing users has the order in which to move.'))
+        log.warn(
+          ...logLine(
+            'FST_AUTHORITY_HASHES_REPLACED',
+            'imported password hashes are replaced with argon2id as their users sign in. Where another ' +
+              "application still reads the same users, it must know argon2id, or they can't sign in " +
+              'there any more: the guide on importing users has the order in which to move.'
+          )
+        )
       }
       return matches
     }
   }
 }
 
-/** Once for each reason: the event `login_failed` has the user each time, and whoever guesses at passwords must not write the log. */
-function unusableReports (log: FastifyBaseLogger): (reason: string) => void {
+/**
+ * Once for each reason: the event `login_failed` has the user each time, and whoever guesses at passwords must not
+ * write the log.
+ */
+function unusableReports(log: FastifyBaseLogger): (reason: string) => void {
   const told = new Set<string>()
   return (reason) => {
     if (told.has(reason)) return
     told.add(reason)
-    log.error(...logLine('FST_AUTHORITY_HASH_UNUSABLE', 'a stored password hash is unusable; its user can sign in after a password reset, and so can others whose hashes are like it', { reason }))
+    log.error(
+      ...logLine(
+        'FST_AUTHORITY_HASH_UNUSABLE',
+        'a stored password hash is unusable; its user can sign in after a password reset, and so ' +
+          'can others whose hashes are like it',
+        { reason }
+      )
+    )
   }
 }
 
@@ -61,70 +96,159 @@ function unusableReports (log: FastifyBaseLogger): (reason: string) => void {
  * The language of a message that no request caused: that of the user's own claim, which some write with an underscore.
  * @see OpenID Connect Core 1.0 §5.1
  */
-function ownLocale ({ locale }: MessageUser): string {
+function ownLocale({ locale }: MessageUser): string {
   return chooseLocale(typeof locale === 'string' ? [locale.replaceAll('_', '-')] : [], undefined)
 }
 
 /** Under keys of their own. Where there is no secret, what is sealed lives no longer than the store of this process. */
-function factorSealer (secrets: readonly string[], random: Random): Sealer {
+function factorSealer(secrets: readonly string[], random: Random): Sealer {
   const [first = random.secret(), ...former] = secrets
   const keyOf = (secret: string): string => deriveKey(secret, 'second factors').toString('base64url')
   return aesSealer([keyOf(first), ...former.map(keyOf)])
 }
 
 /** Where there is no secret, a browser is remembered until this process ends, as its factors are. */
-function rememberedDevices (lifetimeMs: number | null, secrets: readonly string[], random: Random): FactorDeps['remembered'] {
+function rememberedDevices(
+  lifetimeMs: number | null,
+  secrets: readonly string[],
+  random: Random
+): FactorDeps['remembered'] {
   if (lifetimeMs === null) return null
-  return { lifetimeMs, keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) => deriveKey(secret, 'trusted-device')) }
+  return {
+    lifetimeMs,
+    keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) => deriveKey(secret, 'trusted-device'))
+  }
 }
 
 /** Under keys of its own. Where there is no secret, all of it is of this process, like the state. */
-function emailSignInOf ({ emailSignIn, secrets }: Settings, { random, state: { oneTimeTokens: { redeemCode } } }: Pick<AccountParts, 'random' | 'state'>): AccountsDeps['emailSignIn'] {
+function emailSignInOf(
+  { emailSignIn, secrets }: Settings,
+  {
+    random,
+    state: {
+      oneTimeTokens: { redeemCode }
+    }
+  }: Pick<AccountParts, 'random' | 'state'>
+): AccountsDeps['emailSignIn'] {
   if (emailSignIn === null || redeemCode === undefined) return null
   const [first = random.secret(), ...former] = secrets
   const keyOf = (secret: string): string => deriveKey(secret, 'e-mail sign-in').toString('base64url')
-  return { ...emailSignIn, redeemCode, key: deriveKey(first, 'e-mail codes'), sealer: deflatingSealer(aesSealer([keyOf(first), ...former.map(keyOf)])) }
+  return {
+    ...emailSignIn,
+    redeemCode,
+    key: deriveKey(first, 'e-mail codes'),
+    sealer: deflatingSealer(aesSealer([keyOf(first), ...former.map(keyOf)]))
+  }
 }
 
 /** The host's policy, with the client looked up that takes part. */
-function policyOf ({ methods, required }: FactorSettings, clients: ClientStore): FactorPolicy {
+function policyOf({ methods, required }: FactorSettings, clients: ClientStore): FactorPolicy {
   if (required === null) return { methods, required }
-  return { methods, required: async (user, clientId) => await required(user, { client: clientId === null ? null : await clients.findById(clientId), clientId }) }
+  return {
+    methods,
+    required: async (user, clientId) =>
+      await required(user, { client: clientId === null ? null : await clients.findById(clientId), clientId })
+  }
 }
 
 /** What the account use cases need, from the settings. */
-export function accountsDeps (settings: Settings, { users, clients, factors, passkeys, clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections }: AccountParts): AccountsDeps {
+export function accountsDeps(
+  settings: Settings,
+  {
+    users,
+    clients,
+    factors,
+    passkeys,
+    clock,
+    random,
+    state,
+    sessions,
+    messages,
+    events,
+    log,
+    messageUrl,
+    accountUrl,
+    connections
+  }: AccountParts
+): AccountsDeps {
   const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
-  const reports = (code: LogCode) => (error: unknown, what: string): void => { log.error(...logLine(code, what, { err: error })) }
+  const reports =
+    (code: LogCode) =>
+    (error: unknown, what: string): void => {
+      log.error(...logLine(code, what, { err: error }))
+    }
   const onError = reports('FST_AUTHORITY_WORK_FAILED')
-  events.on('hash_queue_full', ({ running, waiting, maxQueue }) => { log.warn(...logLine('FST_AUTHORITY_HASH_QUEUE_FULL', 'too many passwords wait to be hashed; sign-ins get 503 meanwhile. password.concurrency and password.maxQueue bound the queue.', { running, waiting, maxQueue })) })
+  events.on('hash_queue_full', ({ running, waiting, maxQueue }) => {
+    log.warn(
+      ...logLine(
+        'FST_AUTHORITY_HASH_QUEUE_FULL',
+        'too many passwords wait to be hashed; sign-ins get 503 meanwhile. password.concurrency ' +
+          'and password.maxQueue bound the queue.',
+        { running, waiting, maxQueue }
+      )
+    )
+  })
   const issuerWords = new URL(settings.issuer).hostname.split('.').slice(0, -1)
   return {
     issuer: settings.issuer,
     users,
     hashing: createPasswordHashing(
       { ...costs, peppers: pepper ? settings.secrets.map((secret) => deriveKey(secret, 'pepper')) : [] },
-      { hasher: hasher ?? argon2Hasher(), imported: toldOfOnce(importedHashVerifier({ bcryptPepper: importPepper }), users, log), events, clock, onUnusable: unusableReports(log) }
+      {
+        hasher: hasher ?? argon2Hasher(),
+        imported: toldOfOnce(importedHashVerifier({ bcryptPepper: importPepper }), users, log),
+        events,
+        clock,
+        onUnusable: unusableReports(log)
+      }
     ),
     policy: createPasswordPolicy(
       { minLength, maxBytes, contextWords: [...issuerWords, ...contextWords], isBreached },
-      { clock, onHookFailure: (error) => { reports('FST_AUTHORITY_HOOK_FAILED')(error, 'isBreached failed; the password was accepted') } }
+      {
+        clock,
+        onHookFailure: (error) => {
+          reports('FST_AUTHORITY_HOOK_FAILED')(error, 'isBreached failed; the password was accepted')
+        }
+      }
     ),
     oneTimeTokens: state.oneTimeTokens,
     consents: state.consents,
-    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, sessionLifetimeMs: settings.session.expiresInMs, passkeys, sealer: factorSealer(settings.secrets, random), importKey: deriveKey(settings.secrets[0] ?? random.secret(), 'imported apps'), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random), policy: policyOf(settings.factors, clients) },
+    factors:
+      factors === null || settings.factors === null
+        ? null
+        : {
+            store: factors,
+            totpIssuer: settings.factors.totpIssuer,
+            sessionLifetimeMs: settings.session.expiresInMs,
+            passkeys,
+            sealer: factorSealer(settings.secrets, random),
+            importKey: deriveKey(settings.secrets[0] ?? random.secret(), 'imported apps'),
+            remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random),
+            policy: policyOf(settings.factors, clients)
+          },
     emailSignIn: emailSignInOf(settings, { random, state }),
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),
-    outbox: settings.sendMessage === null ? null : createOutbox(settings.sendMessage, { clock, events, onError: reports('FST_AUTHORITY_MESSAGE_FAILED'), localeOf: ownLocale, canReset: users.setPasswordHash !== undefined }),
+    outbox:
+      settings.sendMessage === null
+        ? null
+        : createOutbox(settings.sendMessage, {
+            clock,
+            events,
+            onError: reports('FST_AUTHORITY_MESSAGE_FAILED'),
+            localeOf: ownLocale,
+            canReset: users.setPasswordHash !== undefined
+          }),
     usernames: settings.registration === false || users.create === undefined ? 'any' : settings.registration.username,
     verifyEmail: settings.registration !== false && settings.registration.verifyEmail,
-    enforcedDomains: new Set(settings.connections.flatMap(({ enforce, domains }) => enforce ? domains : [])),
+    enforcedDomains: new Set(settings.connections.flatMap(({ enforce, domains }) => (enforce ? domains : []))),
     connectionIds: new Set(connections.keys()),
     messageUrl,
     accountUrl,
-    async withdraw ({ connection, sealed }) { if (sealed !== undefined) await connections.get(connection)?.withdraw(sealed) },
+    async withdraw({ connection, sealed }) {
+      if (sealed !== undefined) await connections.get(connection)?.withdraw(sealed)
+    },
     clock,
     random,
     events,

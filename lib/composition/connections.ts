@@ -12,8 +12,24 @@ import type { ConnectionSettings } from '../settings/sections/connections.ts'
 import { connectionGrants } from './connection-grants.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** The standard claims that say what somebody is like, and nothing of who they are here or what they may. @see OpenID Connect Core 1.0 §5.1 */
-const PROFILE_CLAIMS = ['name', 'given_name', 'family_name', 'middle_name', 'nickname', 'picture', 'profile', 'website', 'gender', 'birthdate', 'zoneinfo', 'locale']
+/**
+ * The standard claims that say what somebody is like, and nothing of who they are here or what they may. @see OpenID
+ * Connect Core 1.0 §5.1
+ */
+const PROFILE_CLAIMS = [
+  'name',
+  'given_name',
+  'family_name',
+  'middle_name',
+  'nickname',
+  'picture',
+  'profile',
+  'website',
+  'gender',
+  'birthdate',
+  'zoneinfo',
+  'locale'
+]
 
 interface Parts {
   clock: Clock
@@ -22,26 +38,58 @@ interface Parts {
   callbackUrl(id: string): string
 }
 
-/** The connections by their ids. Where there is none, nothing of them is loaded; where there are, no provider is asked before somebody signs in. */
-export async function connectionsOf (settings: Settings, parts: Parts): Promise<ReadonlyMap<string, Connection>> {
+/**
+ * The connections by their ids. Where there is none, nothing of them is loaded; where there are, no provider is asked
+ * before somebody signs in.
+ */
+export async function connectionsOf(settings: Settings, parts: Parts): Promise<ReadonlyMap<string, Connection>> {
   const { connections, registration } = settings
   if (connections.length === 0) return new Map()
   const fields = registration === false || registration.fields === null ? {} : registration.fields.properties
-  const [{ upstream }, { Check }] = await Promise.all([import('../adapters/upstream/upstream.ts'), import('@sinclair/typebox/value')])
-  const fits = (name: string, value: unknown): boolean => fields[name] === undefined ? typeof value === 'string' : Check(fields[name], value)
+  const [{ upstream }, { Check }] = await Promise.all([
+    import('../adapters/upstream/upstream.ts'),
+    import('@sinclair/typebox/value')
+  ])
+  const fits = (name: string, value: unknown): boolean =>
+    fields[name] === undefined ? typeof value === 'string' : Check(fields[name], value)
   const names = [...new Set([...PROFILE_CLAIMS, ...Object.keys(fields)])].filter((name) => !OWN_FIELDS.has(name))
-  return new Map(connections.map((connection) => {
-    const callbackUrl = parts.callbackUrl(connection.id)
-    parts.log.info(...logLine('FST_AUTHORITY_NOTICE', `the callback URL of the connection "${connection.id}" is ${callbackUrl}: register it with the provider.`, { connection: connection.id }))
-    return [connection.id, connectionOf(connection, { ...parts, callbackUrl, upstream: (connection.provider as { [UPSTREAM]?: Upstream })[UPSTREAM] ?? upstream(connection, parts), secrets: settings.secrets, names, fits })]
-  }))
+  return new Map(
+    connections.map((connection) => {
+      const callbackUrl = parts.callbackUrl(connection.id)
+      parts.log.info(
+        ...logLine(
+          'FST_AUTHORITY_NOTICE',
+          `the callback URL of the connection "${connection.id}" is ${callbackUrl}: register it with the provider.`,
+          { connection: connection.id }
+        )
+      )
+      return [
+        connection.id,
+        connectionOf(connection, {
+          ...parts,
+          callbackUrl,
+          upstream: (connection.provider as { [UPSTREAM]?: Upstream })[UPSTREAM] ?? upstream(connection, parts),
+          secrets: settings.secrets,
+          names,
+          fits
+        })
+      ]
+    })
+  )
 }
 
-/** What the token exchange needs, where there is a connection that takes ID tokens of apps. The settings were checked: then the state has `assertions`. */
-export function tokenExchangeOf (connections: ReadonlyMap<string, Connection>, { assertions }: Pick<State, 'assertions'>, { registration }: Pick<Settings, 'registration'>): GrantDeps['exchange'] {
+/**
+ * What the token exchange needs, where there is a connection that takes ID tokens of apps. The settings were checked:
+ * then the state has `assertions`.
+ */
+export function tokenExchangeOf(
+  connections: ReadonlyMap<string, Connection>,
+  { assertions }: Pick<State, 'assertions'>,
+  { registration }: Pick<Settings, 'registration'>
+): GrantDeps['exchange'] {
   const taking = new Map([...connections].filter(([, { audiences }]) => audiences.length > 0))
   if (taking.size === 0 || assertions === undefined) return null
-  const required = registration === false ? [] : registration.fields?.required ?? []
+  const required = registration === false ? [] : (registration.fields?.required ?? [])
   return { connections: taking, assertions, complete: (profile) => completeProfile(profile, required) }
 }
 
@@ -52,51 +100,107 @@ interface Made extends Pick<Parts, 'clock' | 'log'>, Pick<Connection, 'callbackU
   fits(name: string, value: unknown): boolean
 }
 
-function connectionOf ({ id, name, linking, registration, sync, domains, enforce, audiences, appNonce, button, provider, onSignIn, ...hooks }: ConnectionSettings, { clock, log, callbackUrl, upstream, secrets, names, fits }: Made): Connection {
+function connectionOf(
+  {
+    id,
+    name,
+    linking,
+    registration,
+    sync,
+    domains,
+    enforce,
+    audiences,
+    appNonce,
+    button,
+    provider,
+    onSignIn,
+    ...hooks
+  }: ConnectionSettings,
+  { clock, log, callbackUrl, upstream, secrets, names, fits }: Made
+): Connection {
   /** What the host's function gives, or nothing where it fails: no sign-in depends on it. */
   const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
     try {
       return ask()
     } catch (error) {
-      log.error(...logLine('FST_AUTHORITY_HOOK_FAILED', `the function ${hook} of the connection "${id}" failed; the sign-in went on without it`, { err: error }))
+      log.error(
+        ...logLine(
+          'FST_AUTHORITY_HOOK_FAILED',
+          `the function ${hook} of the connection "${id}" failed; the sign-in went on without it`,
+          { err: error }
+        )
+      )
       return otherwise
     }
   }
   const { enabled, profile, assurance } = hooks
-  const isEnabled = typeof enabled === 'boolean' ? async () => enabled : hostHook(enabled, (answer) => {
-    if (typeof answer !== 'boolean') throw misfit('hook', { source: 'connections.enabled', got: answer, takes: 'true or false' })
-    return answer
-  }, clock)
+  const isEnabled =
+    typeof enabled === 'boolean'
+      ? async () => enabled
+      : hostHook(
+          enabled,
+          (answer) => {
+            if (typeof answer !== 'boolean')
+              throw misfit('hook', { source: 'connections.enabled', got: answer, takes: 'true or false' })
+            return answer
+          },
+          clock
+        )
   return {
-    id, name, upstream, callbackUrl, linking, registration, sync, domains, enforce, audiences, appNonce, onSignIn,
+    id,
+    name,
+    upstream,
+    callbackUrl,
+    linking,
+    registration,
+    sync,
+    domains,
+    enforce,
+    audiences,
+    appNonce,
+    onSignIn,
     ...connectionGrants({ id, provider }, upstream, secrets),
     formPost: provider.formPost,
     provesFreshness: provider.provesFreshness,
     button: { ...button, brand: provider.brand },
-    async enabled () {
+    async enabled() {
       try {
         return await isEnabled()
       } catch (error) {
-        log.error(...logLine('FST_AUTHORITY_HOOK_FAILED', `the function enabled of the connection "${id}" failed; nobody signs in through it meanwhile`, { err: error }))
+        log.error(
+          ...logLine(
+            'FST_AUTHORITY_HOOK_FAILED',
+            `the function enabled of the connection "${id}" failed; nobody signs in through it meanwhile`,
+            { err: error }
+          )
+        )
         return false
       }
     },
-    profile (claims) {
+    profile(claims) {
       const given = profile === null ? claims : asked('profile', () => objectOf(profile(claims), 'profile'), {})
-      return Object.fromEntries(names.flatMap((field) => Object.hasOwn(given, field) && fits(field, given[field]) ? [[field, given[field]]] : []))
+      return Object.fromEntries(
+        names.flatMap((field) =>
+          Object.hasOwn(given, field) && fits(field, given[field]) ? [[field, given[field]]] : []
+        )
+      )
     },
-    assurance: (claims) => assurance === null ? {} : asked('assurance', () => assuranceOf(objectOf(assurance(claims), 'assurance')), {})
+    assurance: (claims) =>
+      assurance === null ? {} : asked('assurance', () => assuranceOf(objectOf(assurance(claims), 'assurance')), {})
   }
 }
 
-function objectOf (answer: unknown, hook: string): Record<string, unknown> {
+function objectOf(answer: unknown, hook: string): Record<string, unknown> {
   if (answer === undefined || answer === null) return {}
-  if (typeof answer !== 'object' || Array.isArray(answer) || 'then' in answer) throw misfit('hook', { source: `connections.${hook}`, got: answer, takes: 'an object, at once' })
+  if (typeof answer !== 'object' || Array.isArray(answer) || 'then' in answer)
+    throw misfit('hook', { source: `connections.${hook}`, got: answer, takes: 'an object, at once' })
   return answer as Record<string, unknown>
 }
 
-function assuranceOf ({ amr, acr }: Record<string, unknown>): { amr?: string[], acr?: string } {
-  if (amr !== undefined && !(Array.isArray(amr) && amr.every((method) => typeof method === 'string' && method !== ''))) throw misfit('hook', { source: 'connections.assurance', field: 'amr', got: amr, takes: 'an array of strings' })
-  if (acr !== undefined && (typeof acr !== 'string' || acr === '')) throw misfit('hook', { source: 'connections.assurance', field: 'acr', got: acr, takes: 'a string' })
+function assuranceOf({ amr, acr }: Record<string, unknown>): { amr?: string[]; acr?: string } {
+  if (amr !== undefined && !(Array.isArray(amr) && amr.every((method) => typeof method === 'string' && method !== '')))
+    throw misfit('hook', { source: 'connections.assurance', field: 'amr', got: amr, takes: 'an array of strings' })
+  if (acr !== undefined && (typeof acr !== 'string' || acr === ''))
+    throw misfit('hook', { source: 'connections.assurance', field: 'acr', got: acr, takes: 'a string' })
   return { ...(amr === undefined ? {} : { amr: amr as string[] }), ...(acr === undefined ? {} : { acr }) }
 }

@@ -4,8 +4,9 @@ import { PROMPT_AFTER_SECONDS } from '../http/pages/passkey-proposal.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** `prefix`: before the paths of this registration. */
-export function cookiesOf ({ issuer, session, factors, emailSignIn }: Settings, prefix: string): Cookies {
-  const lasting = (of: keyof Cookies, maxAgeSeconds: number): SessionCookie => sessionCookie({ issuer, prefix, maxAgeSeconds, of })
+export function cookiesOf({ issuer, session, factors, emailSignIn }: Settings, prefix: string): Cookies {
+  const lasting = (of: keyof Cookies, maxAgeSeconds: number): SessionCookie =>
+    sessionCookie({ issuer, prefix, maxAgeSeconds, of })
   const rememberDeviceMs = factors?.rememberDeviceMs ?? null
   return {
     session: lasting('session', session.expiresInMs / 1000),

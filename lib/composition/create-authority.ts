@@ -40,39 +40,60 @@ interface AuthorityDeps {
   connections: Authority['connections']
 }
 
-export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, requireSession, limiter, enrolmentUrl, connections }: AuthorityDeps): Authority {
+export function createAuthority({
+  health,
+  grants,
+  accessTokens,
+  events,
+  consents,
+  browser,
+  readSession,
+  requireSession,
+  limiter,
+  enrolmentUrl,
+  connections
+}: AuthorityDeps): Authority {
   const { accounts, sessions } = grants
-  async function activeUser (userId: string): Promise<User> {
+  async function activeUser(userId: string): Promise<User> {
     const user = await accounts.users.findById(userId)
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user
   }
   /** What is done to second factors is loaded when it is asked for. */
-  async function withFactors (): Promise<FactorAuthority> {
+  async function withFactors(): Promise<FactorAuthority> {
     const { factors } = accounts
     if (factors === null) throw new TypeError('app.authority: there are no second factors without the option factors.')
     const { factorAuthority } = await import('./factor-authority.ts')
     return factorAuthority({ ...accounts, factors }, { existing, adminOf, enrolmentUrl })
   }
-  function proofsOf ({ amr = [], [TEST_PROOFS]: acr }: { amr?: readonly string[] | undefined, [TEST_PROOFS]?: string }): AuthenticationProof[] {
+  function proofsOf({
+    amr = [],
+    [TEST_PROOFS]: acr
+  }: {
+    amr?: readonly string[] | undefined
+    [TEST_PROOFS]?: string
+  }): AuthenticationProof[] {
     const now = accounts.clock.now()
     return acr === undefined ? [hostProof(amr, now)] : proofsFor(acr, now)
   }
-  async function existing (userId: unknown): Promise<User> {
+  async function existing(userId: unknown): Promise<User> {
     // A store need not know what to do with an id that is none.
     const user = typeof userId === 'string' ? await accounts.users.findById(userId) : null
     if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
     return user
   }
   return {
-    factors: async (userId) => accounts.factors === null ? { factors: [], recoveryCodesLeft: 0 } : await (await withFactors()).factors(userId),
+    factors: async (userId) =>
+      accounts.factors === null ? { factors: [], recoveryCodesLeft: 0 } : await (await withFactors()).factors(userId),
     removeFactor: async (userId, factorId) => await (await withFactors()).removeFactor(userId, factorId),
     resetFactors: async (userId, options) => await (await withFactors()).resetFactors(userId, options),
     startEnrolment: async (userId) => await (await withFactors()).startEnrolment(userId),
     importTotp: async (userId, app) => await (await withFactors()).importTotp(userId, app),
-    forgetDevices: async (userId) => { await (await withFactors()).forgetDevices(userId) },
+    forgetDevices: async (userId) => {
+      await (await withFactors()).forgetDevices(userId)
+    },
     verify: async (token) => await accessTokens.verify(token),
-    async issueTokens (userId, options = {}) {
+    async issueTokens(userId, options = {}) {
       const { scope, clientId } = options
       const methods = proofsOf(options)
       const client = clientId === undefined ? null : await grants.clients.findById(clientId)
@@ -84,65 +105,93 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
       reportIssued(issue, sid, grants)
       return response
     },
-    async signIn (request, reply, userId, options = {}) {
+    async signIn(request, reply, userId, options = {}) {
       const proofs = proofsOf(options)
       const user = await activeUser(userId)
       await browser.signIn(request, reply, user.id, proofs)
     },
     signOut: browser.signOut,
     readSession,
-    requireSession (required) {
-      if (requireSession === null) throw badOption('pages', 'got false; app.authority.requireSession needs a sign-in page to lead to')
+    requireSession(required) {
+      if (requireSession === null)
+        throw badOption('pages', 'got false; app.authority.requireSession needs a sign-in page to lead to')
       return requireSession(required)
     },
-    revokeUser: async (userId) => { await sessions.revokeAll(userId, 'host', { origin: NO_REQUEST }) },
+    revokeUser: async (userId) => {
+      await sessions.revokeAll(userId, 'host', { origin: NO_REQUEST })
+    },
     sessions: async (userId) => await listSessions(userId, sessions),
     revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host', NO_REQUEST),
-    consents: async (userId) => (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({ clientId, scopes, grantedAt: new Date(grantedAt), expiresAt: new Date(expiresAt) })),
-    revokeConsent: async (userId, clientId) => await takeBackConsent({ userId, clientId, by: 'host', origin: NO_REQUEST }, { consents, sessions, events }),
-    identities: async (userId) => (await listLinks(userId, accounts)).map((link) => ({
-      id: linkIdOf(link),
-      connection: link.connection,
-      issuer: link.issuer,
-      subject: link.subject,
-      email: link.email ?? null,
-      linkedAt: new Date(link.linkedAt),
-      lastUsedAt: new Date(link.lastUsedAt)
-    })),
+    consents: async (userId) =>
+      (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({
+        clientId,
+        scopes,
+        grantedAt: new Date(grantedAt),
+        expiresAt: new Date(expiresAt)
+      })),
+    revokeConsent: async (userId, clientId) =>
+      await takeBackConsent({ userId, clientId, by: 'host', origin: NO_REQUEST }, { consents, sessions, events }),
+    identities: async (userId) =>
+      (await listLinks(userId, accounts)).map((link) => ({
+        id: linkIdOf(link),
+        connection: link.connection,
+        issuer: link.issuer,
+        subject: link.subject,
+        email: link.email ?? null,
+        linkedAt: new Date(link.linkedAt),
+        lastUsedAt: new Date(link.lastUsedAt)
+      })),
     linkIdentity: async (userId, identity) => await linkByHost(userId, identity, accounts),
-    async unlinkIdentity (userId, id) {
+    async unlinkIdentity(userId, id) {
       const user = await accounts.users.findById(userId)
-      return user === null ? 'unknown' : await unlinkIdentity(user, id, { by: 'host', locale: undefined, origin: NO_REQUEST }, accounts)
+      return user === null
+        ? 'unknown'
+        : await unlinkIdentity(user, id, { by: 'host', locale: undefined, origin: NO_REQUEST }, accounts)
     },
-    async deleteUser (userId, options) {
+    async deleteUser(userId, options) {
       const admin = adminOf(options)
       const user = await accounts.users.findById(userId)
-      if (user !== null) await removeAccount({ user, sid: null, admin, locale: undefined, origin: NO_REQUEST }, accounts)
+      if (user !== null)
+        await removeAccount({ user, sid: null, admin, locale: undefined, origin: NO_REQUEST }, accounts)
       else await endRest(userId, NO_REQUEST, accounts)
       return user !== null
     },
     hashPassword: async (password) => await accounts.hashing.hash(password),
-    async verifyPassword (username, password) {
+    async verifyPassword(username, password) {
       try {
-        const verified = await limiter.reserveAccount(normalizeUsername(username) ?? username, async () => await authenticatePassword({ username, password, clientId: null, origin: NO_REQUEST }, accounts))
+        const verified = await limiter.reserveAccount(
+          normalizeUsername(username) ?? username,
+          async () => await authenticatePassword({ username, password, clientId: null, origin: NO_REQUEST }, accounts)
+        )
         return verified.id
       } catch (error) {
         if (error instanceof OAuthError && error.error === 'invalid_grant') return null
         throw error
       }
     },
-    changePassword: async (userId, newPassword) => { await replacePassword(userId, newPassword, accounts) },
-    startPasswordReset: async (userId) => { await startPasswordReset(userId, accounts) },
+    changePassword: async (userId, newPassword) => {
+      await replacePassword(userId, newPassword, accounts)
+    },
+    startPasswordReset: async (userId) => {
+      await startPasswordReset(userId, accounts)
+    },
     connections,
     health,
-    on: (name, handler) => { events.on(name, handler) },
-    off: (name, handler) => { events.off(name, handler) }
+    on: (name, handler) => {
+      events.on(name, handler)
+    },
+    off: (name, handler) => {
+      events.off(name, handler)
+    }
   }
 }
 
 /** Who of the host's acts. A mistake must not leave an audit trail without a name. */
-function adminOf (options: { by?: string | undefined } = {}): string | undefined {
+function adminOf(options: { by?: string | undefined } = {}): string | undefined {
   const { by, ...others } = options
-  if (Object.keys(others).length > 0 || (by !== undefined && (typeof by !== 'string' || by === '' || by.length > 128))) throw new TypeError('app.authority: the options are { by }, a string of at most 128 characters that names who of yours does this.')
+  if (Object.keys(others).length > 0 || (by !== undefined && (typeof by !== 'string' || by === '' || by.length > 128)))
+    throw new TypeError(
+      'app.authority: the options are { by }, a string of at most 128 characters that names who of yours does this.'
+    )
   return by
 }

@@ -10,7 +10,10 @@ import { badOption } from '../settings/option-error.ts'
 import type { Authority } from './authority.ts'
 
 /** What `app.authority` can do with second factors. */
-export type FactorAuthority = Pick<Authority, 'factors' | 'removeFactor' | 'resetFactors' | 'startEnrolment' | 'importTotp' | 'forgetDevices'>
+export type FactorAuthority = Pick<
+  Authority,
+  'factors' | 'removeFactor' | 'resetFactors' | 'startEnrolment' | 'importTotp' | 'forgetDevices'
+>
 
 interface Parts {
   /** @throws OAuthError `invalid_grant` where there is no such user */
@@ -20,15 +23,25 @@ interface Parts {
   enrolmentUrl: ((token: string) => string) | null
 }
 
-export function factorAuthority (deps: ProvingDeps, { existing, adminOf, enrolmentUrl }: Parts): FactorAuthority {
+export function factorAuthority(deps: ProvingDeps, { existing, adminOf, enrolmentUrl }: Parts): FactorAuthority {
   return {
-    async factors (userId) {
+    async factors(userId) {
       const listed = await listFactors(userId, deps)
-      return { ...listed, factors: listed.factors.map((factor) => ({ ...factor, createdAt: new Date(factor.createdAt), lastUsedAt: factor.lastUsedAt === null ? null : new Date(factor.lastUsedAt) })) }
+      return {
+        ...listed,
+        factors: listed.factors.map((factor) => ({
+          ...factor,
+          createdAt: new Date(factor.createdAt),
+          lastUsedAt: factor.lastUsedAt === null ? null : new Date(factor.lastUsedAt)
+        }))
+      }
     },
-    async removeFactor (userId, factorId) {
+    async removeFactor(userId, factorId) {
       try {
-        await removeFactor({ user: await existing(userId), factorId, by: 'host', locale: undefined, origin: NO_REQUEST }, deps)
+        await removeFactor(
+          { user: await existing(userId), factorId, by: 'host', locale: undefined, origin: NO_REQUEST },
+          deps
+        )
         return true
       } catch (error) {
         if (error instanceof OAuthError && error.error === 'not_found') return false
@@ -36,12 +49,15 @@ export function factorAuthority (deps: ProvingDeps, { existing, adminOf, enrolme
       }
     },
     resetFactors: async (userId, options) => await resetFactors(await existing(userId), adminOf(options), deps),
-    async startEnrolment (userId) {
-      if (enrolmentUrl === null) throw badOption('pages', 'got false; app.authority.startEnrolment needs the page that its link leads to')
+    async startEnrolment(userId) {
+      if (enrolmentUrl === null)
+        throw badOption('pages', 'got false; app.authority.startEnrolment needs the page that its link leads to')
       const { token, expiresAt } = await makeEnrolmentLink(await existing(userId), deps)
       return { url: enrolmentUrl(token), expiresAt: new Date(expiresAt) }
     },
     importTotp: async (userId, app) => await importTotp(await existing(userId), app, deps),
-    async forgetDevices (userId) { await forgetDevices(await existing(userId), { by: 'host', origin: NO_REQUEST }, deps) }
+    async forgetDevices(userId) {
+      await forgetDevices(await existing(userId), { by: 'host', origin: NO_REQUEST }, deps)
+    }
   }
 }

@@ -9,8 +9,9 @@ import type { Settings } from '../settings/settings.ts'
 /** How the service is, as this instance sees it. Nothing of it says where a store is or why it fails. */
 export interface Health {
   /**
-   * Whether requests should be sent here: the state answers, there are keys to sign with, and the counters answer or need not
-   * (`rateLimit.onStoreError`). A full queue is no reason: every instance has it at once, and the answer to that is 503 for sign-ins alone.
+   * Whether requests should be sent here: the state answers, there are keys to sign with, and the counters answer or
+   * need not (`rateLimit.onStoreError`). A full queue is no reason: every instance has it at once, and the answer to
+   * that is 503 for sign-ins alone.
    */
   ready: boolean
   state: 'up' | 'down'
@@ -21,7 +22,7 @@ export interface Health {
   /** For how many seconds the key that signs now has, by algorithm. Empty where the host gave the keys. */
   keyAges: Record<string, number>
   /** Passwords that are hashed now, and that wait for their turn; one more than `maxQueue` is refused. */
-  passwords: { running: number, waiting: number, maxQueue: number }
+  passwords: { running: number; waiting: number; maxQueue: number }
 }
 
 /** A look takes no longer than this. */
@@ -38,9 +39,15 @@ interface HealthParts {
   clock: Clock
 }
 
-/** Looks at all at once. Whoever asks while a look is under way shares it, so that a route open to all is no load on the stores. */
-export function createHealth ({ rateLimit, password }: Pick<Settings, 'rateLimit' | 'password'>, { state, attempts, ring, hashing, clock }: HealthParts): () => Promise<Health> {
-  async function answers (call: () => unknown): Promise<'up' | 'down'> {
+/**
+ * Looks at all at once. Whoever asks while a look is under way shares it, so that a route open to all is no load on the
+ * stores.
+ */
+export function createHealth(
+  { rateLimit, password }: Pick<Settings, 'rateLimit' | 'password'>,
+  { state, attempts, ring, hashing, clock }: HealthParts
+): () => Promise<Health> {
+  async function answers(call: () => unknown): Promise<'up' | 'down'> {
     try {
       await within(BUDGET_MS, clock, call)
       return 'up'
@@ -49,12 +56,12 @@ export function createHealth ({ rateLimit, password }: Pick<Settings, 'rateLimit
     }
   }
 
-  async function count (): Promise<void> {
+  async function count(): Promise<void> {
     await attempts.reserve('health', TRIAL)
     await attempts.refund('health', TRIAL)
   }
 
-  function keys (): Health['keys'] {
+  function keys(): Health['keys'] {
     try {
       for (const alg of ring.algs()) ring.signingKey(alg)
       return 'ready'
@@ -63,16 +70,30 @@ export function createHealth ({ rateLimit, password }: Pick<Settings, 'rateLimit
     }
   }
 
-  async function look (): Promise<Health> {
-    const [stateIs, countersAre] = await Promise.all([answers(async () => await state.keys.list()), rateLimit === false ? 'off' as const : answers(count)])
-    const found = { state: stateIs, counters: countersAre, keys: keys(), keyAges: ring.ages(), passwords: { ...hashing.load(), maxQueue: password.maxQueue } }
+  async function look(): Promise<Health> {
+    const [stateIs, countersAre] = await Promise.all([
+      answers(async () => await state.keys.list()),
+      rateLimit === false ? ('off' as const) : answers(count)
+    ])
+    const found = {
+      state: stateIs,
+      counters: countersAre,
+      keys: keys(),
+      keyAges: ring.ages(),
+      passwords: { ...hashing.load(), maxQueue: password.maxQueue }
+    }
     const mustCount = rateLimit !== false && rateLimit.onStoreError === 'deny'
-    return { ready: found.state === 'up' && found.keys === 'ready' && !(mustCount && found.counters === 'down'), ...found }
+    return {
+      ready: found.state === 'up' && found.keys === 'ready' && !(mustCount && found.counters === 'down'),
+      ...found
+    }
   }
 
   let underWay: Promise<Health> | null = null
   return async () => {
-    underWay ??= look().finally(() => { underWay = null })
+    underWay ??= look().finally(() => {
+      underWay = null
+    })
     return await underWay
   }
 }

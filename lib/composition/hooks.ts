@@ -6,38 +6,49 @@ import type { Settings } from '../settings/settings.ts'
 import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
 
 /** The settings with every hook of the host's behind the one border: what it answers is checked, and in time. */
-export function withCheckedHooks (settings: Settings): Settings {
+export function withCheckedHooks(settings: Settings): Settings {
   const { claims, factors, password, pages, rateLimit } = settings
   const clock = settings.clock ?? systemClock
   return {
     ...settings,
     claims: claims === null ? null : hostHook(claims, HOOK_ANSWERS.claims, clock),
-    factors: factors === null || factors.required === null ? factors : { ...factors, required: hostHook(factors.required, HOOK_ANSWERS['mfa.required'], clock) },
+    factors:
+      factors === null || factors.required === null
+        ? factors
+        : { ...factors, required: hostHook(factors.required, HOOK_ANSWERS['mfa.required'], clock) },
     password: { ...password, ...passwordHooks(password) },
-    pages: pages === false || pages.render === null ? pages : { ...pages, render: hostHook(pages.render, HOOK_ANSWERS['pages.render'], clock) },
+    pages:
+      pages === false || pages.render === null
+        ? pages
+        : { ...pages, render: hostHook(pages.render, HOOK_ANSWERS['pages.render'], clock) },
     rateLimit: rateLimit === false ? false : withCheckedLimitHooks(rateLimit, clock)
   }
 }
 
 /** Hashing takes as long as it takes, and `isBreached` has a limit of its own. */
-function passwordHooks ({ isBreached, hasher }: PasswordSettings): Pick<PasswordSettings, 'isBreached' | 'hasher'> {
+function passwordHooks({ isBreached, hasher }: PasswordSettings): Pick<PasswordSettings, 'isBreached' | 'hasher'> {
   return {
-    isBreached: isBreached === null ? null : async (password) => HOOK_ANSWERS['password.isBreached'](await isBreached(password)),
-    hasher: hasher === null
-      ? null
-      : {
-          hash: async (...args) => HOOK_ANSWERS['password.hasher.hash'](await hasher.hash(...args)),
-          verify: async (...args) => HOOK_ANSWERS['password.hasher.verify'](await hasher.verify(...args))
-        }
+    isBreached:
+      isBreached === null ? null : async (password) => HOOK_ANSWERS['password.isBreached'](await isBreached(password)),
+    hasher:
+      hasher === null
+        ? null
+        : {
+            hash: async (...args) => HOOK_ANSWERS['password.hasher.hash'](await hasher.hash(...args)),
+            verify: async (...args) => HOOK_ANSWERS['password.hasher.verify'](await hasher.verify(...args))
+          }
   }
 }
 
-export function withCheckedLimitHooks (limits: RateLimits, clock: Clock): RateLimits {
+export function withCheckedLimitHooks(limits: RateLimits, clock: Clock): RateLimits {
   const { key, apiKey, onLimit } = limits
   return {
     ...limits,
     key: key === null ? null : hostHook(key, HOOK_ANSWERS['rateLimit.key'], clock),
-    apiKey: apiKey === null ? null : { ...apiKey, verify: hostHook(apiKey.verify, HOOK_ANSWERS['rateLimit.apiKey.verify'], clock) },
+    apiKey:
+      apiKey === null
+        ? null
+        : { ...apiKey, verify: hostHook(apiKey.verify, HOOK_ANSWERS['rateLimit.apiKey.verify'], clock) },
     onLimit: onLimit === null ? null : hostHook(onLimit, HOOK_ANSWERS['rateLimit.onLimit'], clock)
   }
 }

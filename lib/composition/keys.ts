@@ -14,44 +14,79 @@ import { logLine } from '../ports/log.ts'
 
 const DAY_MS = 86_400_000
 
-interface KeyParts { clock: Clock, state: State, events: Events, log: FastifyBaseLogger, tokenLifetimeMs: number, redirectLogin: boolean }
+interface KeyParts {
+  clock: Clock
+  state: State
+  events: Events
+  log: FastifyBaseLogger
+  tokenLifetimeMs: number
+  redirectLogin: boolean
+}
 
-/** An algorithm for access tokens, and those that clients want for their ID tokens. Clients that are looked up want the usual one. */
-function managedAlgorithms ({ clients, accessToken: { alg: first } }: Settings, redirectLogin: boolean): [string, ...string[]] {
+/**
+ * An algorithm for access tokens, and those that clients want for their ID tokens. Clients that are looked up want the
+ * usual one.
+ */
+function managedAlgorithms(
+  { clients, accessToken: { alg: first } }: Settings,
+  redirectLogin: boolean
+): [string, ...string[]] {
   // With RS256, tokens signed before the option was changed are still alive, and an elliptic key costs nothing.
   const always = first === 'RS256' ? ['RS256', 'ES256'] : ['ES256']
   if (!redirectLogin) return always as [string, ...string[]]
-  const wanted = Array.isArray(clients) ? clients.map(({ idTokenSignedResponseAlg = 'RS256' }) => idTokenSignedResponseAlg) : []
+  const wanted = Array.isArray(clients)
+    ? clients.map(({ idTokenSignedResponseAlg = 'RS256' }) => idTokenSignedResponseAlg)
+    : []
   return [...new Set([...always, 'RS256', ...wanted])] as [string, ...string[]]
 }
 
 /** The signing keys: the host's own, or managed ones. */
-export async function keyRing (settings: Settings, { clock, state, events, log, tokenLifetimeMs, redirectLogin }: KeyParts): Promise<KeyRing> {
+export async function keyRing(
+  settings: Settings,
+  { clock, state, events, log, tokenLifetimeMs, redirectLogin }: KeyParts
+): Promise<KeyRing> {
   const { keys, secrets } = settings
   if (keys !== null && !Array.isArray(keys)) return fixedKeyRing([await jwtEngine.loadSecret(keys.secret)])
   if (keys !== null) {
-    return fixedKeyRing(await Promise.all(keys.map(async (jwk, index) => {
-      try {
-        return await jwtEngine.load(jwk)
-      } catch (error) {
-        throw new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "keys[${index}]": ${error instanceof Error ? error.message : 'it is no private JWK'}.`, { cause: error })
-      }
-    })))
+    return fixedKeyRing(
+      await Promise.all(
+        keys.map(async (jwk, index) => {
+          try {
+            return await jwtEngine.load(jwk)
+          } catch (error) {
+            throw new StartError(
+              'FST_AUTHORITY_INVALID_OPTIONS',
+              `Invalid option "keys[${index}]": ${error instanceof Error ? error.message : 'it is no private JWK'}.`,
+              { cause: error }
+            )
+          }
+        })
+      )
+    )
   }
   const [first, ...former] = secrets
   return managedKeyRing(
-    { algs: managedAlgorithms(settings, redirectLogin), rotateEveryMs: 90 * DAY_MS, announceMs: DAY_MS, tokenLifetimeMs, pollMs: 60_000 },
+    {
+      algs: managedAlgorithms(settings, redirectLogin),
+      rotateEveryMs: 90 * DAY_MS,
+      announceMs: DAY_MS,
+      tokenLifetimeMs,
+      pollMs: 60_000
+    },
     {
       clock,
       engine: jwtEngine,
       // Without a secret nothing could seal them: they stay in this process.
       store: first === undefined ? memoryKeyStore() : state.keys,
       sealer: first === undefined ? PLAIN : aesSealer([first, ...former]),
-      onChange (change, { kid, alg, signsFrom }) {
-        if (change === 'created') events.emit('key_created', { kid, alg, signsFrom: new Date(signsFrom).toISOString() }, NO_REQUEST)
+      onChange(change, { kid, alg, signsFrom }) {
+        if (change === 'created')
+          events.emit('key_created', { kid, alg, signsFrom: new Date(signsFrom).toISOString() }, NO_REQUEST)
         else events.emit('key_retired', { kid, alg }, NO_REQUEST)
       },
-      onError: (error) => { log.error(...logLine('FST_AUTHORITY_KEYS_FAILED', 'the signing keys could not be read or made', { err: error })) }
+      onError: (error) => {
+        log.error(...logLine('FST_AUTHORITY_KEYS_FAILED', 'the signing keys could not be read or made', { err: error }))
+      }
     }
   )
 }

@@ -14,10 +14,22 @@ import { outageReports } from './outages.ts'
 import { deriveKey } from './secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 
-interface LimiterParts { attempts: AttemptStore, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string, users: UserStore, onceRehashed(user: User | null): Promise<User | null> }
+interface LimiterParts {
+  attempts: AttemptStore
+  clock: Clock
+  random: Random
+  events: Events
+  log: FastifyBaseLogger
+  deviceSecret: string
+  users: UserStore
+  onceRehashed(user: User | null): Promise<User | null>
+}
 
 /** The limits of the option `rateLimit` for routes, and the bound on messages. */
-export async function createLimits ({ rateLimit: limits, issuer }: Settings, { attempts, clock, random, events, log, deviceSecret, users, onceRehashed }: LimiterParts): Promise<{ limiter: RequestLimiter, messages: MessageBound, known: KnownBrowsers }> {
+export async function createLimits(
+  { rateLimit: limits, issuer }: Settings,
+  { attempts, clock, random, events, log, deviceSecret, users, onceRehashed }: LimiterParts
+): Promise<{ limiter: RequestLimiter; messages: MessageBound; known: KnownBrowsers }> {
   const store = surviveOutages({
     store: attempts,
     localStore: memoryAttemptStore({ clock }),
@@ -26,7 +38,11 @@ export async function createLimits ({ rateLimit: limits, issuer }: Settings, { a
     ...outageReports('rate limits', 'the rate limit store', { events, log })
   })
   const limiter = await createAttemptLimiter(store)
-  const messages = messageBound(limits === false ? false : limits.rules.passwordReset, { reserve: limiter.reserve, refund: store.refund, random })
+  const messages = messageBound(limits === false ? false : limits.rules.passwordReset, {
+    reserve: limiter.reserve,
+    refund: store.refund,
+    random
+  })
   const deviceKey = deriveKey(deviceSecret, 'known devices')
   const secureCookies = issuer.startsWith('https:')
   const requests = createRequestLimiter(limits, {

@@ -6,21 +6,31 @@ import type { Settings } from '../settings/settings.ts'
 const OF_REQUESTS: readonly DecoratorName[] = ['auth', 'authSession']
 
 /**
- * What two of our plugins in one app may have under one name. The value of `authSession` is that of the hook that ran, so they share it.
- * The hooks came after hosts had chosen other names for a second plugin: where these are not named, they are the first plugin's.
+ * What two of our plugins in one app may have under one name. The value of `authSession` is that of the hook that ran,
+ * so they share it. The hooks came after hosts had chosen other names for a second plugin: where these are not named,
+ * they are the first plugin's.
  */
-const SHARED: ReadonlySet<string> = new Set<DecoratorName>(['authSession', 'authenticateOptional', 'requireFirstParty', 'requireAuth'])
+const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
+  'authSession',
+  'authenticateOptional',
+  'requireFirstParty',
+  'requireAuth'
+])
 
 /** What our plugins have decorated that can be shared, by server. */
 const ours = new WeakMap<object, Set<string>>()
 
 /**
- * A name that is taken would be a crash deep inside Fastify: say it here, all of them at once, with the option that would do.
+ * A name that is taken would be a crash deep inside Fastify: say it here, all of them at once, with the option that
+ * would do.
  * @throws StartError `FST_AUTHORITY_NAME_TAKEN`
  */
-export function refuseTakenNames (host: FastifyInstance, names: Settings['decorators']): void {
-  const isFree = (what: DecoratorName, name: string): boolean => OF_REQUESTS.includes(what) ? !host.hasRequestDecorator(name) : !host.hasDecorator(name)
-  const taken = (Object.entries(names) as Array<[DecoratorName, string]>).filter(([what, name]) => !isFree(what, name) && !isOurs(host, what, name))
+export function refuseTakenNames(host: FastifyInstance, names: Settings['decorators']): void {
+  const isFree = (what: DecoratorName, name: string): boolean =>
+    OF_REQUESTS.includes(what) ? !host.hasRequestDecorator(name) : !host.hasDecorator(name)
+  const taken = (Object.entries(names) as Array<[DecoratorName, string]>).filter(
+    ([what, name]) => !isFree(what, name) && !isOurs(host, what, name)
+  )
   if (taken.length === 0) return
   const used = new Set(Object.values(names))
   const others = taken.map(([what, name]) => {
@@ -34,16 +44,25 @@ export function refuseTakenNames (host: FastifyInstance, names: Settings['decora
     return found.length === 0 ? [] : [`the ${who} already has ${found.join(', ')}`]
   }
   const already = [...said('instance', false), ...said('request', true)].join(', and ')
-  throw new StartError('FST_AUTHORITY_NAME_TAKEN', `${already.charAt(0).toUpperCase()}${already.slice(1)}. Set other names by the option decorators of fastify-authority, such as decorators: { ${others.join(', ')} }.`)
+  throw new StartError(
+    'FST_AUTHORITY_NAME_TAKEN',
+    `${already.charAt(0).toUpperCase()}${already.slice(1)}. Set other names by the option ` +
+      `decorators of fastify-authority, such as decorators: { ${others.join(', ')} }.`
+  )
 }
 
 /** Decorates what can be shared, unless another of our plugins has. */
-export function decorateShared (host: FastifyInstance, what: 'authSession' | 'authenticateOptional' | 'requireFirstParty' | 'requireAuth', name: string, decorate: () => void): void {
+export function decorateShared(
+  host: FastifyInstance,
+  what: 'authSession' | 'authenticateOptional' | 'requireFirstParty' | 'requireAuth',
+  name: string,
+  decorate: () => void
+): void {
   if (isOurs(host, what, name)) return
   decorate()
   ours.set(host.server, (ours.get(host.server) ?? new Set()).add(`${what} ${name}`))
 }
 
-function isOurs (host: FastifyInstance, what: string, name: string): boolean {
+function isOurs(host: FastifyInstance, what: string, name: string): boolean {
   return SHARED.has(what) && ours.get(host.server)?.has(`${what} ${name}`) === true
 }

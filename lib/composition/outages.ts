@@ -2,18 +2,29 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Events, NO_REQUEST } from '../events.ts'
 import { logLine } from '../ports/log.ts'
 
-/** Tells of a store's outages: once by the event `store_degraded` and a line of the log, and of their end by another line. */
-export function outageReports (store: 'state' | 'rate limits', name: string, { events, log }: { events: Events, log: FastifyBaseLogger }): { onDegraded: (error: unknown) => void, onRecovered: () => void } {
+/**
+ * Tells of a store's outages: once by the event `store_degraded` and a line of the log, and of their end by another
+ * line.
+ */
+export function outageReports(
+  store: 'state' | 'rate limits',
+  name: string,
+  { events, log }: { events: Events; log: FastifyBaseLogger }
+): { onDegraded: (error: unknown) => void; onRecovered: () => void } {
   return {
     onDegraded: (error) => {
       events.emit('store_degraded', { store, error: messageOf(error) }, NO_REQUEST)
-      log.error(...logLine('FST_AUTHORITY_STORE_DOWN', `${name} does not answer`, { reason: messageOf(error), store: name }))
+      log.error(
+        ...logLine('FST_AUTHORITY_STORE_DOWN', `${name} does not answer`, { reason: messageOf(error), store: name })
+      )
     },
-    onRecovered: () => { log.info(...logLine('FST_AUTHORITY_STORE_BACK', `${name} answers again`, { store: name })) }
+    onRecovered: () => {
+      log.info(...logLine('FST_AUTHORITY_STORE_BACK', `${name} answers again`, { store: name }))
+    }
   }
 }
 
 /** Only the message: a client library's error object can carry the command it failed on. */
-export function messageOf (error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown'
 }

@@ -13,13 +13,22 @@ import type { PathName } from '../settings/paths.ts'
 import type { PagesSettings } from '../settings/sections/pages.ts'
 import type { Settings } from '../settings/settings.ts'
 
-const PAGES = { password_reset: 'resetPassword', verify_email: 'verifyEmail', email_change: 'verifyEmail', sign_in_code: 'emailLink' } as const satisfies Record<Parameters<AccountsDeps['messageUrl']>[0], PathName>
+const PAGES = {
+  password_reset: 'resetPassword',
+  verify_email: 'verifyEmail',
+  email_change: 'verifyEmail',
+  sign_in_code: 'emailLink'
+} as const satisfies Record<Parameters<AccountsDeps['messageUrl']>[0], PathName>
 
 /**
- * The links that messages bear. A hosted page works without scripts, so its token is in the query, which is neither logged nor
- * sent as a referrer; a page of the host's own gets it in the fragment, which no server sees.
+ * The links that messages bear. A hosted page works without scripts, so its token is in the query, which is neither
+ * logged nor sent as a referrer; a page of the host's own gets it in the fragment, which no server sees.
  */
-export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings, path: (name: PathName) => string): AccountsDeps['messageUrl'] {
+export function messageUrls(
+  host: FastifyInstance,
+  { issuer, pages }: Settings,
+  path: (name: PathName) => string
+): AccountsDeps['messageUrl'] {
   const { origin } = new URL(issuer)
   return (kind, token) => {
     const page = `${origin}${host.prefix}${path(PAGES[kind])}`
@@ -28,18 +37,38 @@ export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings,
 }
 
 /** Where a message leads whoever finds that it was not them. */
-export function accountUrl (host: FastifyInstance, { issuer, pages, factors }: Settings, path: (name: PathName) => string): AccountsDeps['accountUrl'] {
-  return pages === false || !pages.account ? null : `${new URL(issuer).origin}${host.prefix}${path(factors === null ? 'account' : 'security')}`
+export function accountUrl(
+  host: FastifyInstance,
+  { issuer, pages, factors }: Settings,
+  path: (name: PathName) => string
+): AccountsDeps['accountUrl'] {
+  return pages === false || !pages.account
+    ? null
+    : `${new URL(issuer).origin}${host.prefix}${path(factors === null ? 'account' : 'security')}`
 }
 
 /** Where a provider sends the browser back: from the issuer, whatever the Host header says. */
-export function connectionCallbacks (host: FastifyInstance, { issuer }: Settings, path: (name: PathName) => string): (id: string) => string {
+export function connectionCallbacks(
+  host: FastifyInstance,
+  { issuer }: Settings,
+  path: (name: PathName) => string
+): (id: string) => string {
   const { origin } = new URL(issuer)
   return (id) => `${origin}${host.prefix}${path('connect')}/${id}/callback`
 }
 
 /** What the hosted pages are built from. */
-export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'cookies' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
+export function pageDeps(
+  host: FastifyInstance,
+  { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings,
+  pages: PagesSettings,
+  {
+    redirectLogin,
+    ...parts
+  }: Pick<PageDeps, 'authorize' | 'browser' | 'cookies' | 'limiter' | 'registration' | 'path'> & {
+    redirectLogin: boolean
+  }
+): PageDeps {
   const { users, outbox, usernames, factors } = parts.authorize.accounts
   const hasPasskeys = factors !== null && factors.passkeys !== null
   const { homeUrl, loginUrl } = pages
@@ -54,7 +83,7 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
     prefix,
     link,
     homeUrl,
-    newLinkFor (route) {
+    newLinkFor(route) {
       if (route === link('resetPassword')) return { url: link('forgotPassword'), by: 'request' }
       if (route === link('emailLink')) return { url: link('emailCode'), by: 'request' }
       return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
@@ -73,12 +102,19 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
 }
 
 /** The settings were checked: where there are connections, there is a secret. */
-function connectDeps ({ connections, accounts: { clock } }: PageDeps['authorize'], owner: CookieOwner, [secret, ...former]: readonly string[]): PageDeps['connect'] {
+function connectDeps(
+  { connections, accounts: { clock } }: PageDeps['authorize'],
+  owner: CookieOwner,
+  [secret, ...former]: readonly string[]
+): PageDeps['connect'] {
   if (connections.size === 0 || secret === undefined) return null
-  return { connections, cookies: connectCookies(owner, { sealer: deflatingSealer(aesSealer([secret, ...former])), clock }) }
+  return {
+    connections,
+    cookies: connectCookies(owner, { sealer: deflatingSealer(aesSealer([secret, ...former])), clock })
+  }
 }
 
 /** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path of the text */
-function refuse (option: string, mistake: ReturnType<typeof ownTextMistake>): void {
+function refuse(option: string, mistake: ReturnType<typeof ownTextMistake>): void {
   if (mistake !== null) throw badOption(`${option}.${mistake.path}`, mistake.problem)
 }

@@ -3,12 +3,22 @@ import type { Random } from '../ports/random.ts'
 import type { Settings } from '../settings/settings.ts'
 import { deriveKey } from './secrets.ts'
 
-/** Where passkeys are off, what makes and proves them is not loaded. Without a secret, a challenge is good for as long as this process lives. */
-export async function passkeysOf ({ issuer, secrets, factors }: Pick<Settings, 'issuer' | 'secrets' | 'factors'>, random: Random): Promise<Passkeys | null> {
+/**
+ * Where passkeys are off, what makes and proves them is not loaded. Without a secret, a challenge is good for as long
+ * as this process lives.
+ */
+export async function passkeysOf(
+  { issuer, secrets, factors }: Pick<Settings, 'issuer' | 'secrets' | 'factors'>,
+  random: Random
+): Promise<Passkeys | null> {
   const settings = factors?.passkeys ?? null
   if (settings === null) return null
   const { createPasskeys } = await import('../accounts/factors/create-passkeys.ts')
   const [first = random.secret(), ...former] = secrets
   const keyOf = (secret: string): Uint8Array => deriveKey(secret, 'passkey challenges')
-  return createPasskeys({ ...settings, origins: [new URL(issuer).origin, ...settings.relatedOrigins], challengeKeys: [keyOf(first), ...former.map(keyOf)] })
+  return createPasskeys({
+    ...settings,
+    origins: [new URL(issuer).origin, ...settings.relatedOrigins],
+    challengeKeys: [keyOf(first), ...former.map(keyOf)]
+  })
 }

@@ -17,7 +17,7 @@ export interface RenderMessageOptions {
   /** `'auto'`: as the mail program wants it. */
   colorScheme?: 'light' | 'dark' | 'auto' | undefined
   /** `#rrggbb`: the colour around the card. */
-  background?: string | { light?: string | undefined, dark?: string | undefined } | undefined
+  background?: string | { light?: string | undefined; dark?: string | undefined } | undefined
   /** How round card and button are: `0` to `32px`, or to `2rem`. */
   radius?: string | undefined
   /** A CSS list of font families. Mail programs have those of their machine alone. */
@@ -34,8 +34,8 @@ export interface RenderedMessage {
 }
 
 /**
- * Subject, plain text and HTML of a message, in its `locale`. All values are escaped, and the only links are http: or https: ones. Both
- * forms say the same; how long a link is valid is counted from now.
+ * Subject, plain text and HTML of a message, in its `locale`. All values are escaped, and the only links are http: or
+ * https: ones. Both forms say the same; how long a link is valid is counted from now.
  *
  * @throws TypeError for an option or a field that it can't take; its text shows neither link nor token
  * @example
@@ -43,26 +43,51 @@ export interface RenderedMessage {
  *   await mailer.sendMail({ from, to: message.user.email, ...renderMessage(message, { title: 'Example Shop' }) })
  * }
  */
-export function renderMessage (message: Message, { title = '', logoUrl, accentColor = PAGES_DEFAULTS.accentColor, colorScheme = PAGES_DEFAULTS.colorScheme, background = {}, radius = PAGES_DEFAULTS.radius, font, links = {} }: RenderMessageOptions = {}): RenderedMessage {
+export function renderMessage(
+  message: Message,
+  {
+    title = '',
+    logoUrl,
+    accentColor = PAGES_DEFAULTS.accentColor,
+    colorScheme = PAGES_DEFAULTS.colorScheme,
+    background = {},
+    radius = PAGES_DEFAULTS.radius,
+    font,
+    links = {}
+  }: RenderMessageOptions = {}
+): RenderedMessage {
   if (typeof title !== 'string') throw new TypeError('renderMessage: title takes a string.')
   if (!isColor(accentColor)) throw new TypeError('renderMessage: accentColor takes a colour such as "#1f5fbf".')
-  if (!['light', 'dark', 'auto'].includes(colorScheme)) throw new TypeError('renderMessage: colorScheme takes "light", "dark" or "auto".')
-  if (!RADIUS.test(radius)) throw new TypeError('renderMessage: radius takes "0", or a length of at most "32px" or "2rem".')
-  if (font !== undefined && !(font.length <= 300 && FONT.test(font))) throw new TypeError('renderMessage: font takes font families such as "Inter, sans-serif".')
+  if (!['light', 'dark', 'auto'].includes(colorScheme))
+    throw new TypeError('renderMessage: colorScheme takes "light", "dark" or "auto".')
+  if (!RADIUS.test(radius))
+    throw new TypeError('renderMessage: radius takes "0", or a length of at most "32px" or "2rem".')
+  if (font !== undefined && !(font.length <= 300 && FONT.test(font)))
+    throw new TypeError('renderMessage: font takes font families such as "Inter, sans-serif".')
   const content = contentOf(message, { title, now: systemClock.now(), links })
   return {
     subject: content.subject,
     text: textMail(content),
-    html: htmlMail(content, { accentColor, logoUrl: logoUrl === undefined ? null : webUrl(logoUrl, 'logoUrl'), colorScheme, background: groundOf(background), radius, font: font ?? null })
+    html: htmlMail(content, {
+      accentColor,
+      logoUrl: logoUrl === undefined ? null : webUrl(logoUrl, 'logoUrl'),
+      colorScheme,
+      background: groundOf(background),
+      radius,
+      font: font ?? null
+    })
   }
 }
 
-function groundOf (given: NonNullable<RenderMessageOptions['background']>): string | { light: string | null, dark: string | null } {
+function groundOf(
+  given: NonNullable<RenderMessageOptions['background']>
+): string | { light: string | null; dark: string | null } {
   const colors = typeof given === 'string' ? [given] : [given.light, given.dark]
-  if (!colors.every((color) => color === undefined || isColor(color))) throw new TypeError('renderMessage: background takes a colour such as "#f3f4f7", or { light, dark }.')
+  if (!colors.every((color) => color === undefined || isColor(color)))
+    throw new TypeError('renderMessage: background takes a colour such as "#f3f4f7", or { light, dark }.')
   return typeof given === 'string' ? given : { light: given.light ?? null, dark: given.dark ?? null }
 }
 
-function isColor (given: unknown): given is Color {
+function isColor(given: unknown): given is Color {
   return typeof given === 'string' && /^#[0-9a-fA-F]{6}$/.test(given)
 }

@@ -66,27 +66,54 @@ interface ServiceParts {
   redis: RedisClient | null
 }
 
-export async function createServices (settings: Settings, { log, messageUrl, accountUrl, callbackUrl, redirectLogin, redis }: ServiceParts): Promise<Services> {
+export async function createServices(
+  settings: Settings,
+  { log, messageUrl, accountUrl, callbackUrl, redirectLogin, redis }: ServiceParts
+): Promise<Services> {
   const random = systemRandom()
   const { secrets } = settings
-  const events = createEvents(() => clock.now(), (error, event) => { log.error(...logLine('FST_AUTHORITY_EVENT_HANDLER_FAILED', 'an event handler failed', { err: error, event })) })
+  const events = createEvents(
+    () => clock.now(),
+    (error, event) => {
+      log.error(...logLine('FST_AUTHORITY_EVENT_HANDLER_FAILED', 'an event handler failed', { err: error, event }))
+    }
+  )
   const stores = connectStores(settings, { redis, events, log })
   const { clock, state, clients } = stores
   await stores.prepare()
   const accessTokenSeconds = settings.accessToken.expiresInSeconds
   const idTokenSeconds = settings.idToken.expiresInSeconds
-  const ring = await keyRing(settings, { clock, state, events, log, redirectLogin, tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000 })
-  const identity = idTokens({ issuer: settings.issuer, ...settings.idToken }, { ring, clock, random, claims: settings.claims, scopes: settings.scopes })
+  const ring = await keyRing(settings, {
+    clock,
+    state,
+    events,
+    log,
+    redirectLogin,
+    tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000
+  })
+  const identity = idTokens(
+    { issuer: settings.issuer, ...settings.idToken },
+    { ring, clock, random, claims: settings.claims, scopes: settings.scopes }
+  )
   const revocations = createRevocations(accessTokenSeconds * 1000, clock)
-  const tokens = accessTokens({
-    issuer: settings.issuer,
-    audience: settings.accessToken.audience,
-    typ: settings.accessToken.typ,
-    clockSkewSeconds: CLOCK_SKEW_SECONDS,
-    expiresInSeconds: accessTokenSeconds
-  }, { ring, cache: verifiedTokenCache(VERIFIED_TOKENS), revocations, clock, random })
+  const tokens = accessTokens(
+    {
+      issuer: settings.issuer,
+      audience: settings.accessToken.audience,
+      typ: settings.accessToken.typ,
+      clockSkewSeconds: CLOCK_SKEW_SECONDS,
+      expiresInSeconds: accessTokenSeconds
+    },
+    { ring, cache: verifiedTokenCache(VERIFIED_TOKENS), revocations, clock, random }
+  )
   const backChannel: BackChannelLogout = createBackChannelLogout({
-    clients, idTokens: identity, formPost: formPost(), clock, onError: (error, what) => { log.error(...logLine('FST_AUTHORITY_BACK_CHANNEL_FAILED', what, { err: error })) }
+    clients,
+    idTokens: identity,
+    formPost: formPost(),
+    clock,
+    onError: (error, what) => {
+      log.error(...logLine('FST_AUTHORITY_BACK_CHANNEL_FAILED', what, { err: error }))
+    }
   })
   const sessions = createSessions({
     tokens: state.tokens,
@@ -95,15 +122,43 @@ export async function createServices (settings: Settings, { log, messageUrl, acc
     revocations,
     events,
     clock,
-    onSessionsEnded: (ended: BrowserSession[]) => { backChannel.sessionsEnded(ended) }
+    onSessionsEnded: (ended: BrowserSession[]) => {
+      backChannel.sessionsEnded(ended)
+    }
   })
-  const { limiter, messages, known } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users, onceRehashed: async (user) => await onceRehashed(user, accounts) })
+  const { limiter, messages, known } = await createLimits(settings, {
+    attempts: stores.attempts,
+    clock,
+    random,
+    events,
+    log,
+    deviceSecret: secrets[0] ?? random.secret(),
+    users: stores.users,
+    onceRehashed: async (user) => await onceRehashed(user, accounts)
+  })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl })
   // Loaded before the first sign-in, and without the option not at all.
   if (settings.factors !== null) await Promise.all([withFactors(), missingSteps(), withMfa()])
-  const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, clients, factors: stores.factors, passkeys: await passkeysOf(settings, random), clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections })
+  const accounts: AccountsDeps = accountsDeps(settings, {
+    users: stores.users,
+    clients,
+    factors: stores.factors,
+    passkeys: await passkeysOf(settings, random),
+    clock,
+    random,
+    state,
+    sessions,
+    messages,
+    events,
+    log,
+    messageUrl,
+    accountUrl,
+    connections
+  })
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
-  accounts.hashing.ready().catch((error: unknown) => { log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error })) })
+  accounts.hashing.ready().catch((error: unknown) => {
+    log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
+  })
   const grants: GrantDeps = {
     accounts,
     clients,
@@ -140,7 +195,7 @@ export async function createServices (settings: Settings, { log, messageUrl, acc
     },
     health: createHealth(settings, { state, attempts: stores.attempts, ring, hashing: accounts.hashing, clock }),
     sweep: stores.sweep,
-    async close () {
+    async close() {
       accounts.hashing.close()
       await backChannel.close()
       ring.close()

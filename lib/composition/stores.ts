@@ -37,7 +37,10 @@ interface Stores {
   factors: FactorStore | null
   clients: ClientStore
   attempts: AttemptStore
-  /** Looks whether the stores can be worked with. @throws StartError for what only a person can mend; an outage is logged */
+  /**
+   * Looks whether the stores can be worked with. @throws StartError for what only a person can mend; an outage is
+   * logged
+   */
   prepare(): Promise<void>
   /** Removes what has expired, and looks at the shared clock. */
   sweep(): Promise<void>
@@ -49,36 +52,59 @@ const START_BUDGET_MS = 8000
 const LOOK_BUDGET_MS = 2000
 
 /** The stores that the settings name, and the clock that all instances of them share. */
-export function connectStores (settings: Settings, { redis, events, log }: { redis: RedisClient | null, events: Events, log: FastifyBaseLogger }): Stores {
+export function connectStores(
+  settings: Settings,
+  { redis, events, log }: { redis: RedisClient | null; events: Events; log: FastifyBaseLogger }
+): Stores {
   const ownClock = settings.clock ?? systemClock
   const given = settings.state ?? (redis === null ? memoryState() : redisState(redis))
-  const shared = settings.clock !== null || given.time === undefined
-    ? null
-    : sharedClock({
-      clock: ownClock,
-      time: async () => await within(LOOK_BUDGET_MS, ownClock, async () => await (given.time as () => Promise<number>)()),
-      onSkew: (skewMs) => { log.warn(...logLine('FST_AUTHORITY_CLOCK_SKEW', 'this machine\'s clock differs from that of the server with the state, whose time is used. Set this machine\'s clock.', { skewMs })) }
-    })
+  const shared =
+    settings.clock !== null || given.time === undefined
+      ? null
+      : sharedClock({
+          clock: ownClock,
+          time: async () =>
+            await within(LOOK_BUDGET_MS, ownClock, async () => await (given.time as () => Promise<number>)()),
+          onSkew: (skewMs) => {
+            log.warn(
+              ...logLine(
+                'FST_AUTHORITY_CLOCK_SKEW',
+                "this machine's clock differs from that of the server with the state, whose time is used. " +
+                  "Set this machine's clock.",
+                { skewMs }
+              )
+            )
+          }
+        })
   const clock = shared ?? ownClock
   const factors = settings.factors?.store ?? null
   const owner = stateOwner(given, settings.issuer)
   const memoryAttempts = memoryAttemptStore({ clock })
 
-  const counters = redis === null
-    ? null
-    // By the server's clock, unless a test steps one.
-    : redisAttemptStore(sharedConnection(redis), { prefix: settings.rateLimit === false ? undefined : settings.rateLimit.prefix, now: settings.clock === null ? undefined : () => ownClock.now() })
+  const counters =
+    redis === null
+      ? null
+      : // By the server's clock, unless a test steps one.
+        redisAttemptStore(sharedConnection(redis), {
+          prefix: settings.rateLimit === false ? undefined : settings.rateLimit.prefix,
+          now: settings.clock === null ? undefined : () => ownClock.now()
+        })
 
-  async function prepareOne (name: string, prepare: () => Promise<void>, meanwhile = 'requests get 503'): Promise<void> {
+  async function prepareOne(name: string, prepare: () => Promise<void>, meanwhile = 'requests get 503'): Promise<void> {
     try {
       await within(START_BUDGET_MS, clock, prepare)
     } catch (error) {
       if (error instanceof StartError) throw error
-      log.error(...logLine('FST_AUTHORITY_STORE_DOWN', `${name} does not answer; ${meanwhile} until it does`, { reason: messageOf(error), store: name }))
+      log.error(
+        ...logLine('FST_AUTHORITY_STORE_DOWN', `${name} does not answer; ${meanwhile} until it does`, {
+          reason: messageOf(error),
+          store: name
+        })
+      )
     }
   }
 
-  async function claimFirst (): Promise<void> {
+  async function claimFirst(): Promise<void> {
     await within(LOOK_BUDGET_MS, ownClock, owner.claim)
     await shared?.settled()
   }
@@ -86,45 +112,100 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
   const reports = outageReports('state', 'the state store', { events, log })
   return {
     clock,
-    state: tracedState(surviveStateOutages(given, {
-      clock,
-      graceMs: settings.refreshToken.graceMs,
-      ...reports,
-      onDegraded (error) {
-        shared?.doubt()
-        reports.onDegraded(error)
-      },
-      // Where the state was out of reach at start, whoever comes first finds out whose it is.
-      settled: () => owner.isClaimed() ? shared?.settled() : claimFirst()
-    })),
+    state: tracedState(
+      surviveStateOutages(given, {
+        clock,
+        graceMs: settings.refreshToken.graceMs,
+        ...reports,
+        onDegraded(error) {
+          shared?.doubt()
+          reports.onDegraded(error)
+        },
+        // Where the state was out of reach at start, whoever comes first finds out whose it is.
+        settled: () => (owner.isClaimed() ? shared?.settled() : claimFirst())
+      })
+    ),
     users: tracedStore('users', hostUserStore(settings.users, clock)),
     factors: factors === null ? null : tracedStore('factors', hostFactorStore(factors, clock)),
-    clients: Array.isArray(settings.clients) ? registeredClients(settings.clients) : tracedStore('clients', hostClientStore(settings.clients, { clock, read: clientRows(clientRules(settings)), onMisfit: (error, clientId) => { log.error(...logLine('FST_AUTHORITY_STORE_MISFIT', 'a row of the client store does not fit, and is an unknown client', { err: error, clientId })) } })),
+    clients: Array.isArray(settings.clients)
+      ? registeredClients(settings.clients)
+      : tracedStore(
+          'clients',
+          hostClientStore(settings.clients, {
+            clock,
+            read: clientRows(clientRules(settings)),
+            onMisfit: (error, clientId) => {
+              log.error(
+                ...logLine(
+                  'FST_AUTHORITY_STORE_MISFIT',
+                  'a row of the client store does not fit, and is an unknown client',
+                  { err: error, clientId }
+                )
+              )
+            }
+          })
+        ),
     attempts: counters === null ? memoryAttempts : tracedStore('attempts', counters),
 
-    async prepare () {
+    async prepare() {
       await Promise.all([
         prepareOne('the state store', async () => {
           await given.prepare?.()
           await owner.claim()
           await shared?.compare()
           const policy = await evictionPolicyOf(given)
-          if (policy !== null) log.warn(...logLine('FST_AUTHORITY_EVICTION', `the Redis with the state has maxmemory-policy ${policy}, so it may throw sign-ins and signing keys away when its memory is full. Set it to noeviction.`))
+          if (policy !== null)
+            log.warn(
+              ...logLine(
+                'FST_AUTHORITY_EVICTION',
+                `the Redis with the state has maxmemory-policy ${policy}, so it may throw sign-ins and ` +
+                  'signing keys away when its memory is full. Set it to noeviction.'
+              )
+            )
         }),
-        ...counters === null || settings.rateLimit === false ? [] : [prepareOne('the rate limit store', async () => {
-          await counters.prepare()
-          const policy = await counters.evictionPolicy()
-          if (policy !== null) log.warn(...logLine('FST_AUTHORITY_EVICTION', `the Redis with the rate limits has maxmemory-policy ${policy}, so it may forget attempts when its memory is full, and let more through than the limits say. Set it to noeviction.`))
-        }, `rateLimit.onStoreError ('${settings.rateLimit.onStoreError}') says what counts`)],
-        ...factors?.prepare === undefined ? [] : [prepareOne('the factor store', async () => {
-          await factors.prepare?.()
-          if (await isAppendOnly(factors) === false) log.warn(...logLine('FST_AUTHORITY_UNSAFE', 'the Redis with the second factors has no append-only file, so a crash loses those that were added last, and recovery codes that were used count again. Set appendonly to yes, or keep them in a database.'))
-        })],
-        prepareOne('the user store', async () => { await preparationOf(settings.users)?.() })
+        ...(counters === null || settings.rateLimit === false
+          ? []
+          : [
+              prepareOne(
+                'the rate limit store',
+                async () => {
+                  await counters.prepare()
+                  const policy = await counters.evictionPolicy()
+                  if (policy !== null)
+                    log.warn(
+                      ...logLine(
+                        'FST_AUTHORITY_EVICTION',
+                        `the Redis with the rate limits has maxmemory-policy ${policy}, so it may forget attempts ` +
+                          'when its memory is full, and let more through than the limits say. Set it to noeviction.'
+                      )
+                    )
+                },
+                `rateLimit.onStoreError ('${settings.rateLimit.onStoreError}') says what counts`
+              )
+            ]),
+        ...(factors?.prepare === undefined
+          ? []
+          : [
+              prepareOne('the factor store', async () => {
+                await factors.prepare?.()
+                if ((await isAppendOnly(factors)) === false)
+                  log.warn(
+                    ...logLine(
+                      'FST_AUTHORITY_UNSAFE',
+                      'the Redis with the second factors has no append-only file, so a crash loses those that ' +
+                        'were added last, and recovery codes that were used count again. Set appendonly to yes, or ' +
+                        'keep them in a database.'
+                    )
+                  )
+              })
+            ]),
+        prepareOne('the user store', async () => {
+          await preparationOf(settings.users)?.()
+        })
       ])
     },
 
-    async sweep () {
+    async sweep() {
       memoryAttempts.sweep()
       // A clock that can't be compared now stays as it was; the next minute looks again.
       await shared?.compare().catch(() => {})
@@ -134,7 +215,7 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
   }
 }
 
-function tracedState (state: State): State {
+function tracedState(state: State): State {
   const { tokens, oneTimeTokens, browserSessions, consents, keys, assertions } = state
   return {
     ...state,
@@ -147,29 +228,40 @@ function tracedState (state: State): State {
   }
 }
 
-async function evictionPolicyOf (state: State & Partial<Pick<RedisState, 'evictionPolicy'>>): Promise<string | null> {
-  return await state.evictionPolicy?.() ?? null
+async function evictionPolicyOf(state: State & Partial<Pick<RedisState, 'evictionPolicy'>>): Promise<string | null> {
+  return (await state.evictionPolicy?.()) ?? null
 }
 
 /** Whether it writes each change to a file before long; `null` where that is no question. */
-async function isAppendOnly (store: FactorStore & Partial<Pick<RedisFactorStore, 'isAppendOnly'>>): Promise<boolean | null> {
-  return await store.isAppendOnly?.() ?? null
+async function isAppendOnly(
+  store: FactorStore & Partial<Pick<RedisFactorStore, 'isAppendOnly'>>
+): Promise<boolean | null> {
+  return (await store.isAppendOnly?.()) ?? null
 }
 
 /** A user store of ours may have tables to make. */
-function preparationOf (users: UserStore & { prepare?: unknown }): (() => Promise<void>) | undefined {
+function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise<void>) | undefined {
   const { prepare } = users
-  return typeof prepare === 'function' ? async () => { await (prepare as () => Promise<void>).call(users) } : undefined
+  return typeof prepare === 'function'
+    ? async () => {
+        await (prepare as () => Promise<void>).call(users)
+      }
+    : undefined
 }
 
 /** What a client of a store may have. Of managed keys there are those that every client can do with. */
-function clientRules ({ scopes, keys, accessToken, acrValues }: Settings): ClientRules {
+function clientRules({ scopes, keys, accessToken, acrValues }: Settings): ClientRules {
   const reserved = reservedIds(accessToken)
   if (keys === null) return { scopes, reserved, acrValues, algorithms: ['RS256', 'ES256'] }
-  return { scopes, reserved, acrValues, algorithms: Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null }
+  return {
+    scopes,
+    reserved,
+    acrValues,
+    algorithms: Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
+  }
 }
 
-function registeredClients (clients: Client[]): ClientStore {
+function registeredClients(clients: Client[]): ClientStore {
   const byId = new Map(clients.map((client) => [client.clientId, client]))
   return { findById: async (clientId) => byId.get(clientId) ?? null }
 }

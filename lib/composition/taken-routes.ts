@@ -3,26 +3,35 @@ import { StartError } from '../errors.ts'
 import { PATH_NAMES, PATHS, type PathName } from '../settings/paths.ts'
 
 /**
- * A path that the host and the plugin both have would be Fastify's bare FST_ERR_DUPLICATED_ROUTE, often for a route that the host's author
- * does not know of: say it here, with the option that moves ours. Holds for what is registered after it, ours and the host's.
+ * A path that the host and the plugin both have would be Fastify's bare FST_ERR_DUPLICATED_ROUTE, often for a route
+ * that the host's author does not know of: say it here, with the option that moves ours. Holds for what is registered
+ * after it, ours and the host's.
  *
  * @throws StartError `FST_AUTHORITY_ROUTE_TAKEN`
  */
-export function refuseTakenRoutes (host: FastifyInstance, path: (name: PathName) => string): void {
+export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) => string): void {
   const ours = new Set<string>()
   host.addHook('onRoute', ({ method, url, constraints = {}, config }: RouteOptions) => {
     const isOurs = config !== undefined && 'fastifyAuthority' in config
     for (const verb of [method].flat()) {
       const route = `${verb} ${url}`
       // Fastify makes HEAD routes of GET routes, and leaves out those that there are.
-      if (verb !== 'HEAD' && (isOurs || ours.has(route)) && host.hasRoute({ method: verb, url, constraints })) throw taken(route, url)
+      if (verb !== 'HEAD' && (isOurs || ours.has(route)) && host.hasRoute({ method: verb, url, constraints }))
+        throw taken(route, url)
       if (isOurs) ours.add(route)
     }
   })
 
-  function taken (route: string, url: string): StartError {
+  function taken(route: string, url: string): StartError {
     const name = PATH_NAMES.find((candidate) => `${host.prefix}${path(candidate)}` === url)
-    const mend = name === undefined ? 'the option prefix' : `its option paths, such as paths: { ${name}: '/authority${PATHS[name] ?? path(name)}' }, or all of its routes by prefix`
-    return new StartError('FST_AUTHORITY_ROUTE_TAKEN', `Both the app and fastify-authority have a route ${route}. Move that of fastify-authority by ${mend}.`)
+    const mend =
+      name === undefined
+        ? 'the option prefix'
+        : `its option paths, such as paths: { ${name}: '/authority${PATHS[name] ?? path(name)}' }, ` +
+          'or all of its routes by prefix'
+    return new StartError(
+      'FST_AUTHORITY_ROUTE_TAKEN',
+      `Both the app and fastify-authority have a route ${route}. Move that of fastify-authority by ${mend}.`
+    )
   }
 }

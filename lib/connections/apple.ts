@@ -3,7 +3,9 @@ import { authenticatedAt, text } from './claims.ts'
 import { connection, openidProvider } from './make.ts'
 
 const ISSUER = 'https://appleid.apple.com'
-/** The issuer that Apple's discovery document named for some days in June 2025, while its ID tokens kept the usual one. */
+/**
+ * The issuer that Apple's discovery document named for some days in June 2025, while its ID tokens kept the usual one.
+ */
 const OTHER_ISSUER = 'https://account.apple.com'
 const MAX_NAME = 100
 /** Domains whose mailboxes Apple itself hands out. */
@@ -15,47 +17,59 @@ export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
   teamId: string
   /** The id of the key "Sign in with Apple". */
   keyId: string
-  /** The content of its `.p8` file. A literal `\n`, as environment variables often have it, is taken for a line break. */
+  /**
+   * The content of its `.p8` file. A literal `\n`, as environment variables often have it, is taken for a line break.
+   */
   privateKey: string
 }
 
 /**
- * Sign-in with Apple. The client secret is signed anew for each call and lives for 300 seconds, so nothing expires after six months. The name
- * comes once, at the first consent, and unsigned; the e-mail address is taken from the ID token alone. Apple wants what people allowed there
- * to end with their account: its refresh token is kept for that, sealed.
+ * Sign-in with Apple. The client secret is signed anew for each call and lives for 300 seconds, so nothing expires
+ * after six months. The name comes once, at the first consent, and unsigned; the e-mail address is taken from the ID
+ * token alone. Apple wants what people allowed there to end with their account: its refresh token is kept for that,
+ * sealed.
  *
  * @see docs/guides/connections/apple.md
  * @example
  * connections: [apple({ clientId: 'com.example.web', teamId, keyId, privateKey: process.env.APPLE_KEY })]
  */
-export function apple (options: AppleOptions): ConnectionOption {
-  return connection(options, { id: 'apple', name: 'Apple' }, openidProvider({
-    brand: 'apple',
-    issuer: ISSUER,
-    endpoints: { authorization: `${ISSUER}/auth/authorize`, token: `${ISSUER}/auth/token`, keys: `${ISSUER}/auth/keys`, revocation: `${ISSUER}/auth/revoke` },
-    signingAlgs: ['RS256'],
-    clientAuthentication: 'apple',
-    scopes: ['name', 'email'],
-    // Asked for a name or an e-mail address, it answers by POST alone.
-    formPost: true,
-    acceptsIssuer: (iss) => iss === ISSUER || iss === OTHER_ISSUER,
-    assertion (claims, answer) {
-      const email = text(claims['email'])
-      return {
-        subject: String(claims['sub']),
-        issuer: ISSUER,
-        email,
-        emailVerified: claims['email_verified'] === true || claims['email_verified'] === 'true',
-        emailAuthoritative: email !== undefined && OWN_MAILBOX.test(email.toLowerCase()),
-        profile: nameOf(answer.get('user')),
-        authenticatedAt: authenticatedAt(claims)
+export function apple(options: AppleOptions): ConnectionOption {
+  return connection(
+    options,
+    { id: 'apple', name: 'Apple' },
+    openidProvider({
+      brand: 'apple',
+      issuer: ISSUER,
+      endpoints: {
+        authorization: `${ISSUER}/auth/authorize`,
+        token: `${ISSUER}/auth/token`,
+        keys: `${ISSUER}/auth/keys`,
+        revocation: `${ISSUER}/auth/revoke`
+      },
+      signingAlgs: ['RS256'],
+      clientAuthentication: 'apple',
+      scopes: ['name', 'email'],
+      // Asked for a name or an e-mail address, it answers by POST alone.
+      formPost: true,
+      acceptsIssuer: (iss) => iss === ISSUER || iss === OTHER_ISSUER,
+      assertion(claims, answer) {
+        const email = text(claims['email'])
+        return {
+          subject: String(claims['sub']),
+          issuer: ISSUER,
+          email,
+          emailVerified: claims['email_verified'] === true || claims['email_verified'] === 'true',
+          emailAuthoritative: email !== undefined && OWN_MAILBOX.test(email.toLowerCase()),
+          profile: nameOf(answer.get('user')),
+          authenticatedAt: authenticatedAt(claims)
+        }
       }
-    }
-  }))
+    })
+  )
 }
 
 /** The name in the parameter `user`. Nothing else of it is taken, since the browser could have written it itself. */
-function nameOf (user: string | null): Record<string, string> {
+function nameOf(user: string | null): Record<string, string> {
   if (user === null || user.length > 4096) return {}
   let parsed: unknown
   try {
@@ -64,8 +78,15 @@ function nameOf (user: string | null): Record<string, string> {
     return {}
   }
   const { name } = (typeof parsed === 'object' && parsed !== null ? parsed : {}) as { name?: unknown }
-  const { firstName, lastName } = (typeof name === 'object' && name !== null ? name : {}) as { firstName?: unknown, lastName?: unknown }
+  const { firstName, lastName } = (typeof name === 'object' && name !== null ? name : {}) as {
+    firstName?: unknown
+    lastName?: unknown
+  }
   const [given, family] = [firstName, lastName].map((part) => text(part)?.slice(0, MAX_NAME))
   const full = [given, family].filter((part) => part !== undefined).join(' ')
-  return { ...(full === '' ? {} : { name: full }), ...(given === undefined ? {} : { given_name: given }), ...(family === undefined ? {} : { family_name: family }) }
+  return {
+    ...(full === '' ? {} : { name: full }),
+    ...(given === undefined ? {} : { given_name: given }),
+    ...(family === undefined ? {} : { family_name: family })
+  }
 }

@@ -10,32 +10,46 @@ export interface DiscordOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with Discord, by its API: its OpenID Connect has no userinfo with a `sub`, and ID tokens that say nothing else.
+ * Sign-in with Discord, by its API: its OpenID Connect has no userinfo with a `sub`, and ID tokens that say nothing
+ * else.
  *
  * @see docs/guides/connections/discord.md
  * @example
  * connections: [discord({ clientId, clientSecret })]
  */
-export function discord (options: DiscordOptions): ConnectionOption {
-  return connection(options, { id: 'discord', name: 'Discord' }, oauthProvider({
-    brand: 'discord',
-    issuer: ISSUER,
-    endpoints: { authorization: `${ISSUER}/oauth2/authorize`, token: `${ISSUER}/api/oauth2/token` },
-    secretRequired: true,
-    scopes: ['identify', 'email'],
-    async identify (get) {
-      const user = object(await get(`${ISSUER}/api/users/@me`))
-      const { id, username, global_name: name, email, verified, avatar, locale } = user
-      // Ids are larger than 2^53. One that came as a JSON number was rounded when it was read, and may be another person's.
-      if (typeof id !== 'string' || !/^\d{1,20}$/.test(id)) throw new UpstreamError('userinfo', 'The answer of Discord has no id that is a string of digits.')
-      const picture = typeof avatar === 'string' && /^\w+$/.test(avatar) ? `https://cdn.discordapp.com/avatars/${id}/${avatar}.png` : undefined
-      return {
-        subject: id,
-        email: text(email),
-        emailVerified: verified === true,
-        profile: Object.fromEntries(Object.entries({ name: text(name) ?? text(username), picture, locale: text(locale) }).filter(([, value]) => value !== undefined)),
-        claims: user
+export function discord(options: DiscordOptions): ConnectionOption {
+  return connection(
+    options,
+    { id: 'discord', name: 'Discord' },
+    oauthProvider({
+      brand: 'discord',
+      issuer: ISSUER,
+      endpoints: { authorization: `${ISSUER}/oauth2/authorize`, token: `${ISSUER}/api/oauth2/token` },
+      secretRequired: true,
+      scopes: ['identify', 'email'],
+      async identify(get) {
+        const user = object(await get(`${ISSUER}/api/users/@me`))
+        const { id, username, global_name: name, email, verified, avatar, locale } = user
+        // Ids are larger than 2^53. One that came as a JSON number was rounded when it was read, and may be another
+        // person's.
+        if (typeof id !== 'string' || !/^\d{1,20}$/.test(id))
+          throw new UpstreamError('userinfo', 'The answer of Discord has no id that is a string of digits.')
+        const picture =
+          typeof avatar === 'string' && /^\w+$/.test(avatar)
+            ? `https://cdn.discordapp.com/avatars/${id}/${avatar}.png`
+            : undefined
+        return {
+          subject: id,
+          email: text(email),
+          emailVerified: verified === true,
+          profile: Object.fromEntries(
+            Object.entries({ name: text(name) ?? text(username), picture, locale: text(locale) }).filter(
+              ([, value]) => value !== undefined
+            )
+          ),
+          claims: user
+        }
       }
-    }
-  }))
+    })
+  )
 }

@@ -11,36 +11,55 @@ export interface FacebookOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with Facebook. It does not say whether it verified an e-mail address, so none counts: people who come this way have an account
- * without one.
+ * Sign-in with Facebook. It does not say whether it verified an e-mail address, so none counts: people who come this
+ * way have an account without one.
  *
  * @see docs/guides/connections/facebook.md
  * @example
  * connections: [facebook({ clientId, clientSecret })]
  */
-export function facebook ({ version = 'v24.0', ...options }: FacebookOptions): ConnectionOption {
+export function facebook({ version = 'v24.0', ...options }: FacebookOptions): ConnectionOption {
   const graph = `https://graph.facebook.com/${version}`
-  return connection(options, { id: 'facebook', name: 'Facebook' }, oauthProvider({
-    brand: 'facebook',
-    issuer: 'https://www.facebook.com',
-    endpoints: { authorization: `https://www.facebook.com/${version}/dialog/oauth`, token: `${graph}/oauth/access_token` },
-    secretRequired: true,
-    scopes: ['public_profile', 'email'],
-    mistake: /^v\d+\.\d+$/.test(version) ? null : { option: 'version', got: version, takes: 'a version of the Graph API such as "v24.0"' },
-    async identify (get, { accessToken }) {
-      // Without the proof a token that another app was given would do. @see omniauth-facebook CVE-2013-4593
-      const proof = createHmac('sha256', options.clientSecret).update(accessToken).digest('hex')
-      const user = object(await get(`${graph}/me?fields=id,name,first_name,last_name,email,picture&appsecret_proof=${proof}`))
-      const { id, name, first_name: given, last_name: family, email, picture } = user
-      if (typeof id !== 'string' || !/^\d{1,32}$/.test(id)) throw new UpstreamError('userinfo', 'The answer of Facebook has no id.')
-      const { url } = ((picture as { data?: unknown } | null | undefined)?.data ?? {}) as { url?: unknown }
-      return {
-        subject: id,
-        email: text(email),
-        emailVerified: false,
-        profile: Object.fromEntries(Object.entries({ name: text(name), given_name: text(given), family_name: text(family), picture: text(url) }).filter(([, value]) => value !== undefined)),
-        claims: user
+  return connection(
+    options,
+    { id: 'facebook', name: 'Facebook' },
+    oauthProvider({
+      brand: 'facebook',
+      issuer: 'https://www.facebook.com',
+      endpoints: {
+        authorization: `https://www.facebook.com/${version}/dialog/oauth`,
+        token: `${graph}/oauth/access_token`
+      },
+      secretRequired: true,
+      scopes: ['public_profile', 'email'],
+      mistake: /^v\d+\.\d+$/.test(version)
+        ? null
+        : { option: 'version', got: version, takes: 'a version of the Graph API such as "v24.0"' },
+      async identify(get, { accessToken }) {
+        // Without the proof a token that another app was given would do. @see omniauth-facebook CVE-2013-4593
+        const proof = createHmac('sha256', options.clientSecret).update(accessToken).digest('hex')
+        const user = object(
+          await get(`${graph}/me?fields=id,name,first_name,last_name,email,picture&appsecret_proof=${proof}`)
+        )
+        const { id, name, first_name: given, last_name: family, email, picture } = user
+        if (typeof id !== 'string' || !/^\d{1,32}$/.test(id))
+          throw new UpstreamError('userinfo', 'The answer of Facebook has no id.')
+        const { url } = ((picture as { data?: unknown } | null | undefined)?.data ?? {}) as { url?: unknown }
+        return {
+          subject: id,
+          email: text(email),
+          emailVerified: false,
+          profile: Object.fromEntries(
+            Object.entries({
+              name: text(name),
+              given_name: text(given),
+              family_name: text(family),
+              picture: text(url)
+            }).filter(([, value]) => value !== undefined)
+          ),
+          claims: user
+        }
       }
-    }
-  }))
+    })
+  )
 }

@@ -13,40 +13,58 @@ export interface GithubOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with GitHub. People are known by their numeric id, since logins are given to others. The e-mail address is the one that GitHub calls
- * primary and verified; the public one of a profile says nothing of being verified and is not used.
+ * Sign-in with GitHub. People are known by their numeric id, since logins are given to others. The e-mail address is
+ * the one that GitHub calls primary and verified; the public one of a profile says nothing of being verified and is not
+ * used.
  *
  * @see docs/guides/connections/github.md
  * @example
  * connections: [github({ clientId, clientSecret })]
  */
-export function github (options: GithubOptions): ConnectionOption {
+export function github(options: GithubOptions): ConnectionOption {
   const scopes = options.scopes ?? ['read:user', 'user:email']
-  return connection(options, { id: 'github', name: 'GitHub' }, oauthProvider({
-    brand: 'github',
-    issuer: ISSUER,
-    endpoints: { authorization: `${ISSUER}/authorize`, token: `${ISSUER}/access_token` },
-    secretRequired: true,
-    scopes,
-    wishes: ({ loginHint, prompt }) => ({ ...(loginHint === undefined || loginHint.includes('@') ? {} : { login: loginHint }), ...(prompt === undefined ? {} : { prompt: 'select_account' }) }),
-    async identify (get) {
-      const [user, emails] = await Promise.all([get(`${API}/user`, HEADERS).then(object), scopes.some((scope) => MAIL_SCOPES.includes(scope)) ? get(`${API}/user/emails`, HEADERS) : []])
-      const { id, name, login, avatar_url: picture, html_url: profile } = user
-      if (!Number.isSafeInteger(id)) throw new UpstreamError('userinfo', 'The answer of GitHub has no numeric id.')
-      const email = primaryOf(emails)
-      return {
-        subject: String(id),
-        email,
-        emailVerified: email !== undefined,
-        profile: Object.fromEntries(Object.entries({ name: text(name) ?? text(login), picture: text(picture), profile: text(profile) }).filter(([, value]) => value !== undefined)),
-        claims: user
+  return connection(
+    options,
+    { id: 'github', name: 'GitHub' },
+    oauthProvider({
+      brand: 'github',
+      issuer: ISSUER,
+      endpoints: { authorization: `${ISSUER}/authorize`, token: `${ISSUER}/access_token` },
+      secretRequired: true,
+      scopes,
+      wishes: ({ loginHint, prompt }) => ({
+        ...(loginHint === undefined || loginHint.includes('@') ? {} : { login: loginHint }),
+        ...(prompt === undefined ? {} : { prompt: 'select_account' })
+      }),
+      async identify(get) {
+        const [user, emails] = await Promise.all([
+          get(`${API}/user`, HEADERS).then(object),
+          scopes.some((scope) => MAIL_SCOPES.includes(scope)) ? get(`${API}/user/emails`, HEADERS) : []
+        ])
+        const { id, name, login, avatar_url: picture, html_url: profile } = user
+        if (!Number.isSafeInteger(id)) throw new UpstreamError('userinfo', 'The answer of GitHub has no numeric id.')
+        const email = primaryOf(emails)
+        return {
+          subject: String(id),
+          email,
+          emailVerified: email !== undefined,
+          profile: Object.fromEntries(
+            Object.entries({ name: text(name) ?? text(login), picture: text(picture), profile: text(profile) }).filter(
+              ([, value]) => value !== undefined
+            )
+          ),
+          claims: user
+        }
       }
-    }
-  }))
+    })
+  )
 }
 
-function primaryOf (emails: unknown): string | undefined {
-  if (!Array.isArray(emails)) throw new UpstreamError('userinfo', 'GitHub answered something else than a list of e-mail addresses.')
-  const primary = (emails as unknown[]).find((entry) => typeof entry === 'object' && entry !== null && (entry as { primary?: unknown }).primary === true) as { email?: unknown, verified?: unknown } | undefined
+function primaryOf(emails: unknown): string | undefined {
+  if (!Array.isArray(emails))
+    throw new UpstreamError('userinfo', 'GitHub answered something else than a list of e-mail addresses.')
+  const primary = (emails as unknown[]).find(
+    (entry) => typeof entry === 'object' && entry !== null && (entry as { primary?: unknown }).primary === true
+  ) as { email?: unknown; verified?: unknown } | undefined
   return primary?.verified === true ? text(primary.email) : undefined
 }

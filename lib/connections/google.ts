@@ -8,48 +8,68 @@ const DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/
 
 export interface GoogleOptions extends ConnectionOptions {
   clientSecret: string
-  /** Lets in accounts of these Google Workspace organisations alone, by their primary domain. Checked in the ID token, whatever the browser did with the request. */
+  /**
+   * Lets in accounts of these Google Workspace organisations alone, by their primary domain. Checked in the ID token,
+   * whatever the browser did with the request.
+   */
   hd?: string | string[] | undefined
 }
 
 /**
- * Sign-in with Google. An e-mail address counts as Google's own to decide on where it ends in `@gmail.com` or the account is of a Workspace
- * organisation; any other verified address may have changed hands since.
+ * Sign-in with Google. An e-mail address counts as Google's own to decide on where it ends in `@gmail.com` or the
+ * account is of a Workspace organisation; any other verified address may have changed hands since.
  *
  * @see docs/guides/connections/google.md
  * @example
  * connections: [google({ clientId, clientSecret })]
  */
-export function google ({ hd, ...options }: GoogleOptions): ConnectionOption {
+export function google({ hd, ...options }: GoogleOptions): ConnectionOption {
   const organisations = hd === undefined ? [] : [hd].flat()
   const wrong = organisations.find((domain) => typeof domain !== 'string' || !DOMAIN.test(domain))
-  return connection(options, { id: 'google', name: 'Google' }, openidProvider({
-    brand: 'google',
-    issuer: ISSUER,
-    // Userinfo says nothing that the ID token does not.
-    userinfo: false,
-    secretRequired: true,
-    clientAuthentication: 'client_secret_post',
-    mistake: wrong === undefined && (hd === undefined || organisations.length > 0) ? null : { option: 'hd', got: wrong ?? hd, takes: 'the primary domain of a Google Workspace organisation in lower case, or an array of them' },
-    // `hd` narrows the account chooser to one domain, or with `*` to any organisation. Which one it was is checked in the ID token.
-    parameters: organisations.length === 0 ? {} : { hd: organisations.length === 1 ? organisations[0] as string : '*' },
-    // Google ignores `prompt=login` and `max_age`, and its ID tokens have no `auth_time`.
-    wishes: ({ loginHint, prompt }) => ({ ...(loginHint === undefined ? {} : { login_hint: loginHint }), ...(prompt === undefined ? {} : { prompt: 'select_account' }) }),
-    // In tokens of Google's own sign-in button, `iss` has no `https://`.
-    acceptsIssuer: (iss) => iss === ISSUER || iss === 'accounts.google.com',
-    assertion (claims) {
-      const organisation = text(claims['hd'])
-      if (organisations.length > 0 && !organisations.includes(organisation ?? '')) throw new UpstreamError('email', 'The Google account is of none of the organisations in hd.')
-      const email = text(claims['email'])
-      return {
-        subject: String(claims['sub']),
-        issuer: ISSUER,
-        email,
-        emailVerified: claims['email_verified'] === true,
-        emailAuthoritative: organisation !== undefined || email?.toLowerCase().endsWith('@gmail.com') === true,
-        profile: profileClaims(claims),
-        authenticatedAt: authenticatedAt(claims)
+  return connection(
+    options,
+    { id: 'google', name: 'Google' },
+    openidProvider({
+      brand: 'google',
+      issuer: ISSUER,
+      // Userinfo says nothing that the ID token does not.
+      userinfo: false,
+      secretRequired: true,
+      clientAuthentication: 'client_secret_post',
+      mistake:
+        wrong === undefined && (hd === undefined || organisations.length > 0)
+          ? null
+          : {
+              option: 'hd',
+              got: wrong ?? hd,
+              takes: 'the primary domain of a Google Workspace organisation in lower case, or an array of them'
+            },
+      // `hd` narrows the account chooser to one domain, or with `*` to any organisation. Which one it was is checked in
+      // the ID token.
+      parameters:
+        organisations.length === 0 ? {} : { hd: organisations.length === 1 ? (organisations[0] as string) : '*' },
+      // Google ignores `prompt=login` and `max_age`, and its ID tokens have no `auth_time`.
+      wishes: ({ loginHint, prompt }) => ({
+        ...(loginHint === undefined ? {} : { login_hint: loginHint }),
+        ...(prompt === undefined ? {} : { prompt: 'select_account' })
+      }),
+      // In tokens of Google's own sign-in button, `iss` has no `https://`.
+      acceptsIssuer: (iss) => iss === ISSUER || iss === 'accounts.google.com',
+      assertion(claims) {
+        const organisation = text(claims['hd'])
+        if (organisations.length > 0 && !organisations.includes(organisation ?? ''))
+          throw new UpstreamError('email', 'The Google account is of none of the organisations in hd.')
+        const email = text(claims['email'])
+        return {
+          subject: String(claims['sub']),
+          issuer: ISSUER,
+          email,
+          emailVerified: claims['email_verified'] === true,
+          emailAuthoritative: organisation !== undefined || email?.toLowerCase().endsWith('@gmail.com') === true,
+          profile: profileClaims(claims),
+          authenticatedAt: authenticatedAt(claims)
+        }
       }
-    }
-  }))
+    })
+  )
 }

@@ -24,6 +24,17 @@ export type { OidcOptions } from './oidc.ts'
 
 export { UpstreamError } from '../errors.ts'
 export type { UpstreamFailure } from '../errors.ts'
-export type { Assertion, ConnectionOption, ConnectionOptions, OauthProvider, OpenidProvider, Provider, ProviderBase, ProviderEndpoints, ProviderGet, ProviderMistake } from '../ports/provider.ts'
+export type {
+  Assertion,
+  ConnectionOption,
+  ConnectionOptions,
+  OauthProvider,
+  OpenidProvider,
+  Provider,
+  ProviderBase,
+  ProviderEndpoints,
+  ProviderGet,
+  ProviderMistake
+} from '../ports/provider.ts'
 export type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from '../ports/upstream.ts'
 export type { User } from '../ports/user-store.ts'

@@ -1,20 +1,51 @@
-import type { ConnectionOption, ConnectionOptions, OauthProvider, OpenidProvider, ProviderMistake } from '../ports/provider.ts'
+import type {
+  ConnectionOption,
+  ConnectionOptions,
+  OauthProvider,
+  OpenidProvider,
+  ProviderMistake
+} from '../ports/provider.ts'
 import type { UpstreamWishes } from '../ports/upstream.ts'
 
-type Asked = 'brand' | 'parameters' | 'formPost' | 'provesFreshness' | 'clientAuthentication' | 'secretRequired' | 'mistake' | 'wishes' | 'acceptsIssuer'
-type Given<Kind, More extends keyof Kind = never> = Omit<Kind, Asked | More | 'protocol'> & Partial<Pick<Kind, (Asked | More) & keyof Kind>>
+type Asked =
+  | 'brand'
+  | 'parameters'
+  | 'formPost'
+  | 'provesFreshness'
+  | 'clientAuthentication'
+  | 'secretRequired'
+  | 'mistake'
+  | 'wishes'
+  | 'acceptsIssuer'
+type Given<Kind, More extends keyof Kind = never> = Omit<Kind, Asked | More | 'protocol'> &
+  Partial<Pick<Kind, (Asked | More) & keyof Kind>>
 
 /** An OpenID provider: by discovery and with userinfo, unless it says otherwise. */
-export function openidProvider (given: Given<OpenidProvider, 'endpoints' | 'signingAlgs' | 'userinfo' | 'scopes'>): OpenidProvider {
-  return { ...common(given.issuer), protocol: 'openid', endpoints: null, signingAlgs: null, userinfo: true, scopes: ['openid', 'profile', 'email'], ...given }
+export function openidProvider(
+  given: Given<OpenidProvider, 'endpoints' | 'signingAlgs' | 'userinfo' | 'scopes'>
+): OpenidProvider {
+  return {
+    ...common(given.issuer),
+    protocol: 'openid',
+    endpoints: null,
+    signingAlgs: null,
+    userinfo: true,
+    scopes: ['openid', 'profile', 'email'],
+    ...given
+  }
 }
 
 /** A provider with an API of its own kind. */
-export function oauthProvider (given: Given<OauthProvider>): OauthProvider {
-  return { ...common(given.issuer), protocol: 'oauth2', ...given, clientAuthentication: given.clientAuthentication ?? 'client_secret_post' }
+export function oauthProvider(given: Given<OauthProvider>): OauthProvider {
+  return {
+    ...common(given.issuer),
+    protocol: 'oauth2',
+    ...given,
+    clientAuthentication: given.clientAuthentication ?? 'client_secret_post'
+  }
 }
 
-function common (issuer: string): Pick<OpenidProvider, Asked> {
+function common(issuer: string): Pick<OpenidProvider, Asked> {
   return {
     brand: null,
     parameters: {},
@@ -29,12 +60,16 @@ function common (issuer: string): Pick<OpenidProvider, Asked> {
 }
 
 /** The connection of a provider that has a name of its own, which the host can change. */
-export function connection (options: ConnectionOptions & Pick<ConnectionOption, 'privateKey' | 'keyId' | 'teamId'>, { id, name }: { id: string, name: string }, provider: ConnectionOption['provider']): ConnectionOption {
+export function connection(
+  options: ConnectionOptions & Pick<ConnectionOption, 'privateKey' | 'keyId' | 'teamId'>,
+  { id, name }: { id: string; name: string },
+  provider: ConnectionOption['provider']
+): ConnectionOption {
   return { ...options, id: options.id ?? id, name: options.name ?? name, provider }
 }
 
 /** @see OpenID Connect Core 1.0 §3.1.2.1 */
-export function openidWishes ({ loginHint, uiLocales, prompt, maxAge }: UpstreamWishes): Record<string, string> {
+export function openidWishes({ loginHint, uiLocales, prompt, maxAge }: UpstreamWishes): Record<string, string> {
   return {
     ...(loginHint === undefined ? {} : { login_hint: loginHint }),
     ...(uiLocales === undefined ? {} : { ui_locales: uiLocales }),
@@ -43,7 +78,10 @@ export function openidWishes ({ loginHint, uiLocales, prompt, maxAge }: Upstream
   }
 }
 
-export function parameterMistake (parameters: unknown): ProviderMistake | null {
-  const fits = typeof parameters === 'object' && parameters !== null && Object.values(parameters).every((value) => typeof value === 'string')
+export function parameterMistake(parameters: unknown): ProviderMistake | null {
+  const fits =
+    typeof parameters === 'object' &&
+    parameters !== null &&
+    Object.values(parameters).every((value) => typeof value === 'string')
   return fits ? null : { option: 'parameters', got: parameters, takes: 'an object of strings' }
 }

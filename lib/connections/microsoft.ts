@@ -10,63 +10,105 @@ const CONSUMERS = '9188040d-6c67-4c5b-b112-36a304b66dad'
 
 export interface MicrosoftOptions extends ConnectionOptions {
   clientSecret: string
-  /** Whose accounts: of one organisation, by its tenant id; of any organisation; personal ones; or `common`, both of these. Default: `common`. */
+  /**
+   * Whose accounts: of one organisation, by its tenant id; of any organisation; personal ones; or `common`, both of
+   * these. Default: `common`.
+   */
   tenant?: 'common' | 'organizations' | 'consumers' | (string & {}) | undefined
   /** Of any organisation, only these, by their tenant ids. */
   allowedTenants?: string[] | undefined
-  /** Whether the app registration gives the optional claim `auth_time`, so that a fresh sign-in can be asked for and proven. Default: `false`. */
+  /**
+   * Whether the app registration gives the optional claim `auth_time`, so that a fresh sign-in can be asked for and
+   * proven. Default: `false`.
+   */
   authTime?: boolean | undefined
 }
 
 /**
- * Sign-in with Microsoft: work and school accounts of Entra ID, and personal ones. People are known by `oid` and the tenant. An e-mail address
- * counts only with the optional claim `xms_edov`, for whoever administers a tenant can write any address into it.
+ * Sign-in with Microsoft: work and school accounts of Entra ID, and personal ones. People are known by `oid` and the
+ * tenant. An e-mail address counts only with the optional claim `xms_edov`, for whoever administers a tenant can write
+ * any address into it.
  *
  * @see docs/guides/connections/microsoft.md
  * @example
  * connections: [microsoft({ clientId, clientSecret, tenant: 'organizations', allowedTenants: ['…'] })]
  */
-export function microsoft ({ tenant = 'common', allowedTenants = [], authTime = false, ...options }: MicrosoftOptions): ConnectionOption {
+export function microsoft({
+  tenant = 'common',
+  allowedTenants = [],
+  authTime = false,
+  ...options
+}: MicrosoftOptions): ConnectionOption {
   const place = `${HOST}/${tenant}`
-  return connection(options, { id: 'microsoft', name: 'Microsoft' }, openidProvider({
-    brand: 'microsoft',
-    issuer: `${place}/v2.0`,
-    endpoints: { authorization: `${place}/oauth2/v2.0/authorize`, token: `${place}/oauth2/v2.0/token`, keys: `${place}/discovery/v2.0/keys` },
-    signingAlgs: ['RS256'],
-    clientAuthentication: 'client_secret_post',
-    secretRequired: true,
-    provesFreshness: authTime,
-    mistake: mistakeOf(tenant, allowedTenants),
-    wishes: ({ uiLocales: _uiLocales, maxAge, ...wishes }) => openidWishes({ ...wishes, ...(authTime ? { maxAge } : {}) }),
-    acceptsIssuer: (iss) => issuerOf(iss.slice(HOST.length + 1, -'/v2.0'.length)) === iss,
-    assertion (claims) {
-      const tid = text(claims['tid'])
-      const subject = text(claims['oid'])
-      if (tid === undefined || issuerOf(tid) !== claims['iss'] || subject === undefined) throw new UpstreamError('id_token', 'The ID token of Microsoft has no oid, or a tid that is not that of its issuer.')
-      if (!isLetIn(tid, tenant, allowedTenants)) throw new UpstreamError('email', 'The Microsoft account is of a tenant that this connection does not let in.')
-      // `xms_edov` says that the owner of the domain has verified the address. It comes in three spellings.
-      const verified = claims['xms_edov'] === true || claims['xms_edov'] === '1' || claims['xms_edov'] === 'true'
-      return { subject, issuer: issuerOf(tid), email: text(claims['email']), emailVerified: verified, emailAuthoritative: verified, profile: profileClaims(claims), authenticatedAt: authenticatedAt(claims) }
-    }
-  }))
+  return connection(
+    options,
+    { id: 'microsoft', name: 'Microsoft' },
+    openidProvider({
+      brand: 'microsoft',
+      issuer: `${place}/v2.0`,
+      endpoints: {
+        authorization: `${place}/oauth2/v2.0/authorize`,
+        token: `${place}/oauth2/v2.0/token`,
+        keys: `${place}/discovery/v2.0/keys`
+      },
+      signingAlgs: ['RS256'],
+      clientAuthentication: 'client_secret_post',
+      secretRequired: true,
+      provesFreshness: authTime,
+      mistake: mistakeOf(tenant, allowedTenants),
+      wishes: ({ uiLocales: _uiLocales, maxAge, ...wishes }) =>
+        openidWishes({ ...wishes, ...(authTime ? { maxAge } : {}) }),
+      acceptsIssuer: (iss) => issuerOf(iss.slice(HOST.length + 1, -'/v2.0'.length)) === iss,
+      assertion(claims) {
+        const tid = text(claims['tid'])
+        const subject = text(claims['oid'])
+        if (tid === undefined || issuerOf(tid) !== claims['iss'] || subject === undefined)
+          throw new UpstreamError(
+            'id_token',
+            'The ID token of Microsoft has no oid, or a tid that is not that of its issuer.'
+          )
+        if (!isLetIn(tid, tenant, allowedTenants))
+          throw new UpstreamError('email', 'The Microsoft account is of a tenant that this connection does not let in.')
+        // `xms_edov` says that the owner of the domain has verified the address. It comes in three spellings.
+        const verified = claims['xms_edov'] === true || claims['xms_edov'] === '1' || claims['xms_edov'] === 'true'
+        return {
+          subject,
+          issuer: issuerOf(tid),
+          email: text(claims['email']),
+          emailVerified: verified,
+          emailAuthoritative: verified,
+          profile: profileClaims(claims),
+          authenticatedAt: authenticatedAt(claims)
+        }
+      }
+    })
+  )
 }
 
 /** `undefined` where it is no tenant id. */
-function issuerOf (tid: string): string | undefined {
+function issuerOf(tid: string): string | undefined {
   return UUID.test(tid) ? `${HOST}/${tid}/v2.0` : undefined
 }
 
-/** The key sets of organisations and of consumers overlap, so a signature does not tell which of the two somebody is. */
-function isLetIn (tid: string, tenant: string, allowed: readonly string[]): boolean {
+/**
+ * The key sets of organisations and of consumers overlap, so a signature does not tell which of the two somebody is.
+ */
+function isLetIn(tid: string, tenant: string, allowed: readonly string[]): boolean {
   if (allowed.length > 0 && !allowed.includes(tid)) return false
   if (tenant === 'organizations') return tid !== CONSUMERS
   if (tenant === 'consumers') return tid === CONSUMERS
   return tenant === 'common' || tid === tenant
 }
 
-function mistakeOf (tenant: unknown, allowed: unknown): ProviderMistake | null {
+function mistakeOf(tenant: unknown, allowed: unknown): ProviderMistake | null {
   const isId = (id: unknown): boolean => typeof id === 'string' && UUID.test(id)
-  if (!isId(tenant) && tenant !== 'common' && tenant !== 'organizations' && tenant !== 'consumers') return { option: 'tenant', got: tenant, takes: '"common", "organizations", "consumers" or a tenant id, which is a UUID in lower case' }
-  if (!Array.isArray(allowed) || !allowed.every(isId)) return { option: 'allowedTenants', got: allowed, takes: 'an array of tenant ids, which are UUIDs in lower case' }
+  if (!isId(tenant) && tenant !== 'common' && tenant !== 'organizations' && tenant !== 'consumers')
+    return {
+      option: 'tenant',
+      got: tenant,
+      takes: '"common", "organizations", "consumers" or a tenant id, which is a UUID in lower case'
+    }
+  if (!Array.isArray(allowed) || !allowed.every(isId))
+    return { option: 'allowedTenants', got: allowed, takes: 'an array of tenant ids, which are UUIDs in lower case' }
   return null
 }

@@ -3,7 +3,10 @@ import { connection, oauthProvider, parameterMistake } from './make.ts'
 
 export interface Oauth2Options extends ConnectionOptions {
   id: string
-  /** A name for the provider in the key of a link, such as its URL. It must never change: links would lead nowhere. Where answers bear an `iss`, it must be this. */
+  /**
+   * A name for the provider in the key of a link, such as its URL. It must never change: links would lead nowhere.
+   * Where answers bear an `iss`, it must be this.
+   */
   issuer: string
   authorizationEndpoint: string
   tokenEndpoint: string
@@ -32,14 +35,29 @@ export interface Oauth2Options extends ConnectionOptions {
  *   }
  * })
  */
-export function oauth2 ({ issuer, authorizationEndpoint, tokenEndpoint, identify, clientAuthentication, parameters = {}, ...options }: Oauth2Options): ConnectionOption {
-  return connection(options, { id: options.id, name: options.id }, oauthProvider({
-    issuer,
-    endpoints: { authorization: authorizationEndpoint, token: tokenEndpoint },
-    clientAuthentication: clientAuthentication ?? 'client_secret_post',
-    scopes: options.scopes,
-    parameters,
-    mistake: typeof identify === 'function' ? parameterMistake(parameters) : { option: 'identify', got: identify, takes: 'a function that asks the provider\'s API who the person is' },
-    identify
-  }))
+export function oauth2({
+  issuer,
+  authorizationEndpoint,
+  tokenEndpoint,
+  identify,
+  clientAuthentication,
+  parameters = {},
+  ...options
+}: Oauth2Options): ConnectionOption {
+  return connection(
+    options,
+    { id: options.id, name: options.id },
+    oauthProvider({
+      issuer,
+      endpoints: { authorization: authorizationEndpoint, token: tokenEndpoint },
+      clientAuthentication: clientAuthentication ?? 'client_secret_post',
+      scopes: options.scopes,
+      parameters,
+      mistake:
+        typeof identify === 'function'
+          ? parameterMistake(parameters)
+          : { option: 'identify', got: identify, takes: "a function that asks the provider's API who the person is" },
+      identify
+    })
+  )
 }

@@ -10,7 +10,10 @@ export interface OidcOptions extends ConnectionOptions {
   issuer: string
   /** Where the provider has no discovery. Default: what its metadata say. */
   endpoints?: (ProviderEndpoints & { keys: string }) | undefined
-  /** What its ID tokens may be signed with. Default: what its metadata say, else `RS256`. Never `none` or a shared secret. */
+  /**
+   * What its ID tokens may be signed with. Default: what its metadata say, else `RS256`. Never `none` or a shared
+   * secret.
+   */
   signingAlgs?: string[] | undefined
   /** How the client proves itself. Default: as the metadata say. */
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined
@@ -18,7 +21,10 @@ export interface OidcOptions extends ConnectionOptions {
   privateKey?: string | undefined
   /** The id of that key at the provider. */
   keyId?: string | undefined
-  /** Whether the provider decides on the e-mail addresses that it says are verified: your own organisation's does. Default: `false`. */
+  /**
+   * Whether the provider decides on the e-mail addresses that it says are verified: your own organisation's does.
+   * Default: `false`.
+   */
   trustEmail?: boolean | undefined
   /** Whether userinfo is asked. Default: where there is one. */
   userinfo?: boolean | undefined
@@ -29,37 +35,61 @@ export interface OidcOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with any OpenID provider: Okta, Auth0, Keycloak, Ping, a second instance of this plugin. Its metadata are read at the first sign-in
- * and kept while it is down.
+ * Sign-in with any OpenID provider: Okta, Auth0, Keycloak, Ping, a second instance of this plugin. Its metadata are
+ * read at the first sign-in and kept while it is down.
  *
  * @see docs/guides/connections/openid-provider.md
  * @example
  * connections: [oidc({ id: 'acme', name: 'Acme', issuer: 'https://sso.acme.com', clientId, clientSecret })]
  */
-export function oidc ({ issuer, endpoints, signingAlgs, clientAuthentication, trustEmail = false, userinfo = true, parameters = {}, responseMode = 'query', ...options }: OidcOptions): ConnectionOption {
-  return connection(options, { id: options.id, name: options.id }, openidProvider({
-    issuer,
-    endpoints: endpoints ?? null,
-    signingAlgs: signingAlgs ?? null,
-    userinfo,
-    parameters,
-    formPost: responseMode === 'form_post',
-    provesFreshness: true,
-    clientAuthentication: clientAuthentication ?? 'metadata',
-    wishes: openidWishes,
-    mistake: mistakeOf(signingAlgs, parameters),
-    assertion: (claims) => ({
-      subject: String(claims['sub']),
-      email: text(claims['email']),
-      emailVerified: claims['email_verified'] === true,
-      emailAuthoritative: trustEmail,
-      profile: profileClaims(claims),
-      authenticatedAt: authenticatedAt(claims)
+export function oidc({
+  issuer,
+  endpoints,
+  signingAlgs,
+  clientAuthentication,
+  trustEmail = false,
+  userinfo = true,
+  parameters = {},
+  responseMode = 'query',
+  ...options
+}: OidcOptions): ConnectionOption {
+  return connection(
+    options,
+    { id: options.id, name: options.id },
+    openidProvider({
+      issuer,
+      endpoints: endpoints ?? null,
+      signingAlgs: signingAlgs ?? null,
+      userinfo,
+      parameters,
+      formPost: responseMode === 'form_post',
+      provesFreshness: true,
+      clientAuthentication: clientAuthentication ?? 'metadata',
+      wishes: openidWishes,
+      mistake: mistakeOf(signingAlgs, parameters),
+      assertion: (claims) => ({
+        subject: String(claims['sub']),
+        email: text(claims['email']),
+        emailVerified: claims['email_verified'] === true,
+        emailAuthoritative: trustEmail,
+        profile: profileClaims(claims),
+        authenticatedAt: authenticatedAt(claims)
+      })
     })
-  }))
+  )
 }
 
-function mistakeOf (algs: unknown, parameters: unknown): ProviderMistake | null {
-  if (algs !== undefined && !(Array.isArray(algs) && algs.length > 0 && algs.every((alg) => typeof alg === 'string' && SIGNATURE.test(alg)))) return { option: 'signingAlgs', got: algs, takes: 'an array of RS256, PS256, ES256 and their longer kin, or EdDSA: a signature by a shared secret, or none, says nothing' }
+function mistakeOf(algs: unknown, parameters: unknown): ProviderMistake | null {
+  if (
+    algs !== undefined &&
+    !(Array.isArray(algs) && algs.length > 0 && algs.every((alg) => typeof alg === 'string' && SIGNATURE.test(alg)))
+  )
+    return {
+      option: 'signingAlgs',
+      got: algs,
+      takes:
+        'an array of RS256, PS256, ES256 and their longer kin, or EdDSA: a signature by a shared ' +
+        'secret, or none, says nothing'
+    }
   return parameterMistake(parameters)
 }

@@ -1,7 +1,10 @@
 import type { Clock } from '../ports/clock.ts'
 
 export interface BoundedQueue<Task> {
-  /** Takes the task and returns at once; never throws. `false`: there was no room, or the queue is closed, and the task is dropped. */
+  /**
+   * Takes the task and returns at once; never throws. `false`: there was no room, or the queue is closed, and the task
+   * is dropped.
+   */
   add(task: Task): boolean
   /** Resolves when nothing is held any more. */
   idle(): Promise<void>
@@ -20,7 +23,10 @@ export interface BoundedQueueOptions<Task> {
   retryDelaysMs?: readonly number[]
   /** An attempt that takes longer has failed, and its place is free. Default: no limit. */
   timeoutMs?: number
-  /** Whether a task is tried again after an attempt that took too long. That attempt may have done its work. Default: `false`. */
+  /**
+   * Whether a task is tried again after an attempt that took too long. That attempt may have done its work. Default:
+   * `false`.
+   */
   retriesTimeouts?: boolean
   clock: Clock
   /** One attempt at a task. It has failed when it throws or rejects. */
@@ -41,14 +47,27 @@ interface Held<Task> {
 const CLOSE_TIMEOUT_MS = 5_000
 
 /**
- * Work that no reply waits for: bounded in number, retried, and finished as far as possible when the server closes. It is in memory, and
- * ends with the process.
+ * Work that no reply waits for: bounded in number, retried, and finished as far as possible when the server closes. It
+ * is in memory, and ends with the process.
  *
- * An overload is reported twice: when the first task is dropped, and at its end with the number of tasks that were. It has ended when half
- * of the places are free again: at the limit one task ends and one comes, and each that comes next would be an overload of its own.
+ * An overload is reported twice: when the first task is dropped, and at its end with the number of tasks that were. It
+ * has ended when half of the places are free again: at the limit one task ends and one comes, and each that comes next
+ * would be an overload of its own.
  */
-export function boundedQueue<Task> (options: BoundedQueueOptions<Task>): BoundedQueue<Task> {
-  const { tasks, capacity, maxInFlight, retryDelaysMs = [], timeoutMs, retriesTimeouts = false, clock, attempt, onDone, onGivenUp, onError } = options
+export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQueue<Task> {
+  const {
+    tasks,
+    capacity,
+    maxInFlight,
+    retryDelaysMs = [],
+    timeoutMs,
+    retriesTimeouts = false,
+    clock,
+    attempt,
+    onDone,
+    onGivenUp,
+    onError
+  } = options
   const queue: Array<Held<Task>> = []
   /** What waits to be tried again, each with the undo of its timer. */
   const retries = new Map<Held<Task>, () => void>()
@@ -58,13 +77,13 @@ export function boundedQueue<Task> (options: BoundedQueueOptions<Task>): Bounded
   const onIdle: Array<() => void> = []
   const count = (): number => queue.length + retries.size + inFlight
 
-  function pump (): void {
+  function pump(): void {
     while (inFlight < maxInFlight) {
       const next = queue.shift()
       if (next === undefined) break
       inFlight++
-      // Each in a turn of the event loop of its own: over a store that answers at once (SQLite), the work would otherwise be done before
-      // the reply leaves, and the reply's time would tell what the work found.
+      // Each in a turn of the event loop of its own: over a store that answers at once (SQLite), the work would
+      // otherwise be done before the reply leaves, and the reply's time would tell what the work found.
       setImmediate(start, next)
     }
     if (dropped > 0 && count() <= capacity / 2) {
@@ -74,7 +93,7 @@ export function boundedQueue<Task> (options: BoundedQueueOptions<Task>): Bounded
     if (count() === 0) for (const resolve of onIdle.splice(0)) resolve()
   }
 
-  function start (held: Held<Task>): void {
+  function start(held: Held<Task>): void {
     held.attempts++
     let settled = false
     const settle = (act: () => void): void => {
@@ -85,31 +104,64 @@ export function boundedQueue<Task> (options: BoundedQueueOptions<Task>): Bounded
       act()
       pump()
     }
-    const cancelTimeout = timeoutMs === undefined
-      ? () => {}
-      : clock.after(timeoutMs, () => { settle(() => { failed(held, new Error(`It took more than ${timeoutMs / 1000} seconds.`), retriesTimeouts) }) })
+    const cancelTimeout =
+      timeoutMs === undefined
+        ? () => {}
+        : clock.after(timeoutMs, () => {
+            settle(() => {
+              failed(held, new Error(`It took more than ${timeoutMs / 1000} seconds.`), retriesTimeouts)
+            })
+          })
     // An async function, so that what throws at once has failed like what rejects.
-    const attempted = async (): Promise<void> => { await attempt(held.task) }
-    attempted().then(() => { settle(() => { onDone?.(held.task, held.attempts) }) }, (error: unknown) => { settle(() => { failed(held, error, true) }) })
+    const attempted = async (): Promise<void> => {
+      await attempt(held.task)
+    }
+    attempted().then(
+      () => {
+        settle(() => {
+          onDone?.(held.task, held.attempts)
+        })
+      },
+      (error: unknown) => {
+        settle(() => {
+          failed(held, error, true)
+        })
+      }
+    )
   }
 
-  function failed (held: Held<Task>, error: unknown, mayRetry: boolean): void {
+  function failed(held: Held<Task>, error: unknown, mayRetry: boolean): void {
     const delayMs = retryDelaysMs[held.attempts - 1]
     if (delayMs === undefined || !mayRetry || closing) onGivenUp(held.task, error, held.attempts)
-    else retries.set(held, clock.after(delayMs, () => { retry(held) }))
+    else
+      retries.set(
+        held,
+        clock.after(delayMs, () => {
+          retry(held)
+        })
+      )
   }
 
-  function retry (held: Held<Task>): void {
+  function retry(held: Held<Task>): void {
     retries.delete(held)
     queue.push(held)
     pump()
   }
 
   return {
-    add (task) {
+    add(task) {
       if (closing || count() >= capacity) {
         dropped++
-        if (dropped === 1) onGivenUp(task, new Error(closing ? 'The server stops.' : `More than ${capacity} ${tasks} wait; new ones are dropped until some are done.`), 0)
+        if (dropped === 1)
+          onGivenUp(
+            task,
+            new Error(
+              closing
+                ? 'The server stops.'
+                : `More than ${capacity} ${tasks} wait; new ones are dropped until some are done.`
+            ),
+            0
+          )
         return false
       }
       queue.push({ task, attempts: 0 })
@@ -117,11 +169,14 @@ export function boundedQueue<Task> (options: BoundedQueueOptions<Task>): Bounded
       return true
     },
 
-    async idle () {
-      if (count() > 0) await new Promise<void>((resolve) => { onIdle.push(resolve) })
+    async idle() {
+      if (count() > 0)
+        await new Promise<void>((resolve) => {
+          onIdle.push(resolve)
+        })
     },
 
-    async close () {
+    async close() {
       closing = true
       for (const [held, cancel] of retries) {
         cancel()

@@ -67,79 +67,159 @@ interface Group {
 }
 
 /**
- * Every route of the plugin, each group in a child of its own: our parsers, validator and error handler hold there alone,
- * and the host's hooks, logger and request ids hold there too.
+ * Every route of the plugin, each group in a child of its own: our parsers, validator and error handler hold there
+ * alone, and the host's hooks, logger and request ids hold there too.
  */
-export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, placement: Placement): Promise<void> {
+export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, placement: Placement): Promise<void> {
   const guardOf = createGuards(deps)
   tellOfLateDocuments(host)
-  const schemes = securitySchemes({ ...deps, hostPrefix: host.prefix, cookieName: deps.pages === null ? null : deps.cookieName })
+  const schemes = securitySchemes({
+    ...deps,
+    hostPrefix: host.prefix,
+    cookieName: deps.pages === null ? null : deps.cookieName
+  })
   for (const { cors: policy, pages, register } of groupsOf(deps, placement)) {
-    await host.register(named(async (child) => {
-      useStrictValidation(child)
-      redactLoggedUrls(child, deps.secretHeaders)
-      if (pages === undefined) {
-        useErrorReply(child, host)
-        usePlainJson(child)
-      } else {
-        registerFormParser(child)
-        usePageErrors(child, pages, host)
-      }
-      if (placement.watch !== null) child.addHook('onRequest', placement.watch)
-      useCallers(child, guardOf)
-      useDocuments(child, { pages: pages !== undefined, schemes, path: deps.path, usualPaths: deps.usualPaths })
-      policy?.(child)
-      guardSenders(child, { ...deps.senders, hostAnswersPreflights: policy === undefined })
-      child.addHook('onSend', (_request, reply, payload, done) => {
-        if (!isPageReply(reply)) {
-          reply.header('x-content-type-options', 'nosniff')
-          reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
-          reply.header('referrer-policy', 'no-referrer')
+    await host.register(
+      named(async (child) => {
+        useStrictValidation(child)
+        redactLoggedUrls(child, deps.secretHeaders)
+        if (pages === undefined) {
+          useErrorReply(child, host)
+          usePlainJson(child)
+        } else {
+          registerFormParser(child)
+          usePageErrors(child, pages, host)
         }
-        done(null, payload)
+        if (placement.watch !== null) child.addHook('onRequest', placement.watch)
+        useCallers(child, guardOf)
+        useDocuments(child, { pages: pages !== undefined, schemes, path: deps.path, usualPaths: deps.usualPaths })
+        policy?.(child)
+        guardSenders(child, { ...deps.senders, hostAnswersPreflights: policy === undefined })
+        child.addHook('onSend', (_request, reply, payload, done) => {
+          if (!isPageReply(reply)) {
+            reply.header('x-content-type-options', 'nosniff')
+            reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+            reply.header('referrer-policy', 'no-referrer')
+          }
+          done(null, payload)
+        })
+        await register(child)
       })
-      await register(child)
-    }))
+    )
   }
 }
 
-/** What the host's `printPlugins()` shows. Fastify looks for the name of a function without one among all modules of the process. */
-function named (plugin: FastifyPluginAsync): FastifyPluginAsync {
+/**
+ * What the host's `printPlugins()` shows. Fastify looks for the name of a function without one among all modules of the
+ * process.
+ */
+function named(plugin: FastifyPluginAsync): FastifyPluginAsync {
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: 'fastify-authority: routes' })
 }
 
-function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, openidConstraints, webauthnConstraints }: Placement): Group[] {
-  const { cors, pages, openid, grants: { accounts: { factors } } } = deps
+function groupsOf(
+  deps: RouteDeps,
+  { jwksConstraints, metadataConstraints, openidConstraints, webauthnConstraints }: Placement
+): Group[] {
+  const {
+    cors,
+    pages,
+    openid,
+    grants: {
+      accounts: { factors }
+    }
+  } = deps
   const hasKeySet = jwksConstraints !== null
   const wellKnown = (child: FastifyInstance): void => {
     if (jwksConstraints !== null) jwksRoute(child, deps, jwksConstraints)
     metadataRoute(child, deps, { constraints: metadataConstraints, openidConstraints, hasKeySet })
   }
   return [
-    { cors: cors.ofClients, register: (child) => { tokenRoute(child, deps) } },
-    { register: (child) => { refreshRoute(child, deps) } },
-    { cors: cors.ofClients, register: (child) => { revokeRoute(child, deps) } },
-    { cors: cors.noOrigin, register: (child) => { introspectRoute(child, deps) } },
-    { register: (child) => { accountRoutes(child, deps) } },
-    { register: (child) => { ownAccountRoutes(child, deps) } },
-    { register: (child) => { sessionRoutes(child, deps) } },
-    { register: (child) => { connectionRoutes(child, deps) } },
-    ...(factors === null ? [] : [{ register: async (child: FastifyInstance) => { (await import('./api/factors.ts')).factorRoutes(child, deps, factors) } }, ...passkeyGroups(deps, factors, webauthnConstraints)]),
+    {
+      cors: cors.ofClients,
+      register: (child) => {
+        tokenRoute(child, deps)
+      }
+    },
+    {
+      register: (child) => {
+        refreshRoute(child, deps)
+      }
+    },
+    {
+      cors: cors.ofClients,
+      register: (child) => {
+        revokeRoute(child, deps)
+      }
+    },
+    {
+      cors: cors.noOrigin,
+      register: (child) => {
+        introspectRoute(child, deps)
+      }
+    },
+    {
+      register: (child) => {
+        accountRoutes(child, deps)
+      }
+    },
+    {
+      register: (child) => {
+        ownAccountRoutes(child, deps)
+      }
+    },
+    {
+      register: (child) => {
+        sessionRoutes(child, deps)
+      }
+    },
+    {
+      register: (child) => {
+        connectionRoutes(child, deps)
+      }
+    },
+    ...(factors === null
+      ? []
+      : [
+          {
+            register: async (child: FastifyInstance) => {
+              ;(await import('./api/factors.ts')).factorRoutes(child, deps, factors)
+            }
+          },
+          ...passkeyGroups(deps, factors, webauthnConstraints)
+        ]),
     { cors: cors.anyOrigin, register: wellKnown },
-    ...(hasKeySet ? [{ cors: cors.ofAccessTokens, register: (child: FastifyInstance) => { userinfoRoute(child, deps) } }] : []),
+    ...(hasKeySet
+      ? [
+          {
+            cors: cors.ofAccessTokens,
+            register: (child: FastifyInstance) => {
+              userinfoRoute(child, deps)
+            }
+          }
+        ]
+      : []),
     ...(pages === null ? [] : pageGroups(pages, { cors, redirectLogin: openid !== null }))
   ]
 }
 
 /** Loaded only where passkeys are on. */
-function passkeyGroups (deps: RouteDeps, factors: NonNullable<RouteDeps['grants']['accounts']['factors']>, webauthnConstraints: Placement['webauthnConstraints']): Group[] {
+function passkeyGroups(
+  deps: RouteDeps,
+  factors: NonNullable<RouteDeps['grants']['accounts']['factors']>,
+  webauthnConstraints: Placement['webauthnConstraints']
+): Group[] {
   const { passkeys } = factors
   if (passkeys === null) return []
   return [
-    { register: async (child) => { (await import('./api/passkeys.ts')).passkeyRoutes(child, deps, factors, passkeys) } },
+    {
+      register: async (child) => {
+        ;(await import('./api/passkeys.ts')).passkeyRoutes(child, deps, factors, passkeys)
+      }
+    },
     {
       cors: deps.cors.anyOrigin,
-      async register (child) {
+      async register(child) {
         const { passkeyChallengeRoute, relatedOriginsRoute } = await import('./api/passkeys.ts')
         passkeyChallengeRoute(child, deps, passkeys)
         if (webauthnConstraints !== null) relatedOriginsRoute(child, deps, passkeys, webauthnConstraints)
@@ -149,12 +229,16 @@ function passkeyGroups (deps: RouteDeps, factors: NonNullable<RouteDeps['grants'
 }
 
 /** Loaded only where there are second factors. */
-async function secondFactor (child: FastifyInstance, pages: PageDeps): Promise<void> {
+async function secondFactor(child: FastifyInstance, pages: PageDeps): Promise<void> {
   const { factors } = pages.authorize.accounts
   if (factors === null) return
-  const [{ secondFactorPage }, { passkeyPromptPage }, { secondFactorLinkPage }, { setUpSecondFactorPage }] = await Promise.all([
-    import('./pages/second-factor.ts'), import('./pages/passkey-prompt.ts'), import('./pages/second-factor-link.ts'), import('./pages/set-up-second-factor.ts')
-  ])
+  const [{ secondFactorPage }, { passkeyPromptPage }, { secondFactorLinkPage }, { setUpSecondFactorPage }] =
+    await Promise.all([
+      import('./pages/second-factor.ts'),
+      import('./pages/passkey-prompt.ts'),
+      import('./pages/second-factor-link.ts'),
+      import('./pages/set-up-second-factor.ts')
+    ])
   secondFactorPage(child, pages, factors)
   passkeyPromptPage(child, pages)
   secondFactorLinkPage(child, pages, factors)
@@ -162,32 +246,63 @@ async function secondFactor (child: FastifyInstance, pages: PageDeps): Promise<v
 }
 
 /** Loaded only where people sign in by e-mail. */
-async function emailSignIn (child: FastifyInstance, pages: PageDeps): Promise<void> {
+async function emailSignIn(child: FastifyInstance, pages: PageDeps): Promise<void> {
   const { accounts } = pages.authorize
   const { emailSignIn: given } = accounts
   if (given === null) return
-  const [{ emailCodePage }, { emailLinkPage }] = await Promise.all([import('./pages/email/email-code.ts'), import('./pages/email/email-link.ts')])
+  const [{ emailCodePage }, { emailLinkPage }] = await Promise.all([
+    import('./pages/email/email-code.ts'),
+    import('./pages/email/email-link.ts')
+  ])
   emailCodePage(child, pages, { ...accounts, emailSignIn: given })
   emailLinkPage(child, pages, { ...accounts, emailSignIn: given })
 }
 
 /** Loaded only where there are connections. */
-async function connect (child: FastifyInstance, pages: PageDeps): Promise<void> {
-  (await import('./pages/connect/routes.ts')).connectRoutes(child, pages)
+async function connect(child: FastifyInstance, pages: PageDeps): Promise<void> {
+  ;(await import('./pages/connect/routes.ts')).connectRoutes(child, pages)
 }
 
-function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, redirectLogin: boolean }): Group[] {
+function pageGroups(pages: PageDeps, { cors, redirectLogin }: { cors: Cors; redirectLogin: boolean }): Group[] {
   const group = (...parts: Array<(child: FastifyInstance, deps: PageDeps) => void | Promise<void>>): Group => ({
     cors: cors.noOrigin,
     pages,
-    async register (child) { for (const part of parts) await part(child, pages) }
+    async register(child) {
+      for (const part of parts) await part(child, pages)
+    }
   })
   return [
-    group(loginPage, secondFactor, emailSignIn, ...(pages.loginUrl === null ? [reauthenticatePage] : []), accountPages, logoutRoutes, connect),
-    { cors: cors.noOrigin, register: (child) => { browserSessionRoutes(child, pages) } },
-    { register: (child) => { pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix }) } },
+    group(
+      loginPage,
+      secondFactor,
+      emailSignIn,
+      ...(pages.loginUrl === null ? [reauthenticatePage] : []),
+      accountPages,
+      logoutRoutes,
+      connect
+    ),
+    {
+      cors: cors.noOrigin,
+      register: (child) => {
+        browserSessionRoutes(child, pages)
+      }
+    },
+    {
+      register: (child) => {
+        pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix })
+      }
+    },
     ...(pages.offers.account
-      ? [group(ownAccountPages), { cors: cors.noOriginBesides, pages, register: (child: FastifyInstance) => { accountOverview(child, pages) } }]
+      ? [
+          group(ownAccountPages),
+          {
+            cors: cors.noOriginBesides,
+            pages,
+            register: (child: FastifyInstance) => {
+              accountOverview(child, pages)
+            }
+          }
+        ]
       : []),
     ...(redirectLogin ? [group(authorizeRoutes, consentPage)] : [])
   ]

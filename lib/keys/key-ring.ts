@@ -1,16 +1,20 @@
 import { OAuthError } from '../errors.ts'
 import type { JsonWebKeyObject, LoadedKey } from '../ports/jwt.ts'
 
-/** The keys that sign and verify now: one that signs for each algorithm, and those whose tokens still live or that sign next. */
+/**
+ * The keys that sign and verify now: one that signs for each algorithm, and those whose tokens still live or that sign
+ * next.
+ */
 export interface KeyRing {
   /**
-   * Resolves when there is a key to sign with, of this algorithm alone (default: the first); rejects where the store can't be
-   * reached. @throws OAuthError `server_error` for an algorithm that is not one of `algs`
+   * Resolves when there is a key to sign with, of this algorithm alone (default: the first); rejects where the store
+   * can't be reached. @throws OAuthError `server_error` for an algorithm that is not one of `algs`
    */
   ready(alg?: string): Promise<void>
   /**
    * The key that signs now, by default with the first algorithm.
-   * @throws OAuthError `temporarily_unavailable` before the first is there, `server_error` for an algorithm that is not one of `algs`
+   * @throws OAuthError `temporarily_unavailable` before the first is there, `server_error` for an algorithm that is not
+   * one of `algs`
    */
   signingKey(alg?: string): LoadedKey
   /** What it can sign with, whether the first key is there yet or not. The first signs access tokens. */
@@ -19,7 +23,8 @@ export interface KeyRing {
   find(kid: string): LoadedKey | undefined
   /**
    * Looks in the store for a key made elsewhere since; at most once in 5 s, whatever `kid`s strangers invent.
-   * @throws OAuthError `temporarily_unavailable` where the store can't be reached: then an unknown `kid` says nothing of a token
+   * @throws OAuthError `temporarily_unavailable` where the store can't be reached: then an unknown `kid` says nothing
+   * of a token
    */
   refresh(): Promise<void>
   /** The public halves, for the JWKS. */
@@ -30,7 +35,7 @@ export interface KeyRing {
 }
 
 /** Keys that the host gave: all verify and are published, the first of its algorithm signs. */
-export function fixedKeyRing (keys: readonly LoadedKey[]): KeyRing {
+export function fixedKeyRing(keys: readonly LoadedKey[]): KeyRing {
   const [first] = keys
   if (first === undefined) throw new Error('A key ring needs a key.')
   const signingKey = (alg = first.alg): LoadedKey => {
@@ -39,22 +44,24 @@ export function fixedKeyRing (keys: readonly LoadedKey[]): KeyRing {
     return key
   }
   return {
-    async ready (alg) { signingKey(alg) },
+    async ready(alg) {
+      signingKey(alg)
+    },
     signingKey,
     algs: () => [...new Set(keys.map(({ alg }) => alg))],
     find: (kid) => keys.find((key) => key.kid === kid),
-    async refresh () {},
+    async refresh() {},
     publicJwks: () => publicHalves(keys),
     ages: () => ({}),
-    close () {}
+    close() {}
   }
 }
 
-export function publicHalves (keys: readonly LoadedKey[]): JsonWebKeyObject[] {
-  return keys.flatMap(({ publicJwk }) => publicJwk === null ? [] : [publicJwk])
+export function publicHalves(keys: readonly LoadedKey[]): JsonWebKeyObject[] {
+  return keys.flatMap(({ publicJwk }) => (publicJwk === null ? [] : [publicJwk]))
 }
 
 /** A registered client asks for an algorithm that this server has no key for: nothing that the caller could mend. */
-export function noSuchAlgorithm (alg: string): OAuthError {
+export function noSuchAlgorithm(alg: string): OAuthError {
   return new OAuthError('server_error', 'There is no signing key for this algorithm.', { detail: `no key for ${alg}` })
 }

@@ -28,23 +28,29 @@ interface ManagedKeyDeps {
   onError: (error: unknown) => void
 }
 
-interface RingEntry { stored: StoredKey, key: LoadedKey }
+interface RingEntry {
+  stored: StoredKey
+  key: LoadedKey
+}
 
 const REFRESH_COOLDOWN_MS = 5000
 /** After a look that failed: until then nobody knows what the store has. */
 const RETRY_MS = 1000
-/** What the clocks of two instances may differ by: the slower one signs with a key for as long after the faster one has stopped. */
+/**
+ * What the clocks of two instances may differ by: the slower one signs with a key for as long after the faster one has
+ * stopped.
+ */
 const CLOCKS_APART_MS = 10 * 60_000
 /** After the start: by then the first requests are through, and a process that lives shorter never needed them. */
 const OTHER_ALGORITHMS_AFTER_MS = 1000
 
 /**
- * Keys that the plugin makes, announces, uses and retires by itself. A key is written once and never changed: all instances
- * come to the same view from the same list, and two that make the next key at once agree on one through `addIfAbsent`. Algorithms
- * don't wait for each other: an RSA key may take seconds to make, an elliptic one a millisecond. So the first one's key is made at
- * once, the others' a second later or when `ready` asks for them.
+ * Keys that the plugin makes, announces, uses and retires by itself. A key is written once and never changed: all
+ * instances come to the same view from the same list, and two that make the next key at once agree on one through
+ * `addIfAbsent`. Algorithms don't wait for each other: an RSA key may take seconds to make, an elliptic one a
+ * millisecond. So the first one's key is made at once, the others' a second later or when `ready` asks for them.
  */
-export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps): KeyRing {
+export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps): KeyRing {
   const { algs } = options
   const { clock, engine, store, sealer } = deps
   let ring: RingEntry[] = []
@@ -57,11 +63,13 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   let closed = false
 
   /** A store that was closed with us is no news. */
-  const report = (error: unknown): void => { if (!closed) deps.onError(error) }
+  const report = (error: unknown): void => {
+    if (!closed) deps.onError(error)
+  }
   const entriesOf = (alg: string): RingEntry[] => ring.filter(({ stored }) => stored.alg === alg)
 
   /** The key, or `null` where it can't be read: that is told once, and the key is set aside. */
-  async function open (stored: StoredKey): Promise<RingEntry | null> {
+  async function open(stored: StoredKey): Promise<RingEntry | null> {
     const plain = sealer.open(stored.sealed)
     try {
       if (plain !== null) return { stored, key: await engine.load(JSON.parse(plain) as JsonWebKeyObject) }
@@ -69,14 +77,21 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
       // What was sealed here is one of our keys. An engine's error might quote it.
     }
     setAside.add(stored.kid)
-    report(new Error(plain === null
-      ? `The signing key ${stored.kid} can't be opened with the option secret, so tokens that it signed are refused here. Put the former secret into the array of the option secret; if it is lost, nothing is left to do, and the key is removed when its time is over.`
-      : `The signing key ${stored.kid} is no key that this release can use, so tokens that it signed are refused here. It is removed when its time is over.`))
+    report(
+      new Error(
+        plain === null
+          ? `The signing key ${stored.kid} can't be opened with the option secret, so tokens that it ` +
+              'signed are refused here. Put the former secret into the array of the option secret; if it ' +
+              'is lost, nothing is left to do, and the key is removed when its time is over.'
+          : `The signing key ${stored.kid} is no key that this release can use, so tokens that it ` +
+              'signed are refused here. It is removed when its time is over.'
+      )
+    )
     return null
   }
 
   /** Resolves to what the store has, readable or not. */
-  async function look (): Promise<StoredKey[]> {
+  async function look(): Promise<StoredKey[]> {
     lastLook = clock.monotonic()
     try {
       const listed = await read()
@@ -90,24 +105,28 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     }
   }
 
-  async function read (): Promise<StoredKey[]> {
+  async function read(): Promise<StoredKey[]> {
     const listed = (await store.list()).filter(({ alg }) => algs.includes(alg))
     const next: RingEntry[] = []
     for (const stored of listed) {
-      const entry = ring.find((known) => known.stored.kid === stored.kid) ?? (setAside.has(stored.kid) ? null : await open(stored))
+      const entry =
+        ring.find((known) => known.stored.kid === stored.kid) ?? (setAside.has(stored.kid) ? null : await open(stored))
       if (entry !== null) next.push(entry)
     }
     for (const kid of setAside) if (!listed.some((stored) => stored.kid === kid)) setAside.delete(kid)
-    ring = next.sort(({ stored: left }, { stored: right }) => algs.indexOf(left.alg) - algs.indexOf(right.alg) || left.sequence - right.sequence)
+    ring = next.sort(
+      ({ stored: left }, { stored: right }) =>
+        algs.indexOf(left.alg) - algs.indexOf(right.alg) || left.sequence - right.sequence
+    )
     return listed
   }
 
-  // One look at the store at a time, or a slow one would replace a newer list by its older one. Callers that ask while one look waits share it:
-  // `underWay` is the look that has begun, `waiting` the one that begins after it.
+  // One look at the store at a time, or a slow one would replace a newer list by its older one. Callers that ask while
+  // one look waits share it: `underWay` is the look that has begun, `waiting` the one that begins after it.
   let looking: Promise<unknown> = Promise.resolve()
   let waiting: Promise<StoredKey[]> | undefined
   let underWay: Promise<StoredKey[]> | undefined
-  function reload (): Promise<StoredKey[]> {
+  function reload(): Promise<StoredKey[]> {
     const begin = async (): Promise<StoredKey[]> => {
       waiting = undefined
       const begun = look()
@@ -118,7 +137,7 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     return waiting
   }
 
-  async function make (alg: string, sequence: number, signsFrom: number): Promise<void> {
+  async function make(alg: string, sequence: number, signsFrom: number): Promise<void> {
     const privateJwk = await engine.generate(alg)
     if (closed) return
     const key = await engine.load(privateJwk)
@@ -137,10 +156,10 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   }
 
   /** Makes the next key in time, and forgets those whose last token is dead. */
-  async function maintain (alg: string): Promise<void> {
+  async function maintain(alg: string): Promise<void> {
     // One look decides: whoever saw the same list tries the same sequence, and only one of them gets it.
     const listed = await reload()
-    const highest = listed.reduce((max, stored) => stored.alg === alg ? Math.max(max, stored.sequence) : max, 0)
+    const highest = listed.reduce((max, stored) => (stored.alg === alg ? Math.max(max, stored.sequence) : max), 0)
     const now = clock.now()
     const newest = entriesOf(alg).at(-1)
     if (newest === undefined) {
@@ -155,7 +174,13 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     })
     // Another instance, with another secret, may sign with one that can't be read here: it goes by its own time alone.
     const longestMs = options.rotateEveryMs + options.announceMs + options.tokenLifetimeMs + CLOCKS_APART_MS
-    const unreadable = listed.filter((stored) => stored.alg === alg && setAside.has(stored.kid) && stored.sequence < highest && now > stored.signsFrom + longestMs)
+    const unreadable = listed.filter(
+      (stored) =>
+        stored.alg === alg &&
+        setAside.has(stored.kid) &&
+        stored.sequence < highest &&
+        now > stored.signsFrom + longestMs
+    )
     const ended = [...dead.map(({ stored }) => stored), ...unreadable]
     for (const stored of ended) {
       await store.remove(stored.kid)
@@ -165,26 +190,36 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   }
 
   const maintaining = new Map<string, Promise<void>>()
-  function maintainOnce (alg: string): Promise<void> {
-    const running = maintaining.get(alg) ?? maintain(alg).finally(() => { maintaining.delete(alg) })
+  function maintainOnce(alg: string): Promise<void> {
+    const running =
+      maintaining.get(alg) ??
+      maintain(alg).finally(() => {
+        maintaining.delete(alg)
+      })
     maintaining.set(alg, running)
     return running
   }
 
-  async function maintainAll (): Promise<void> {
+  async function maintainAll(): Promise<void> {
     await Promise.all(algs.map(maintainOnce))
   }
 
-  function scheduleAll (delayMs: number): void {
+  function scheduleAll(delayMs: number): void {
     if (closed) return
-    undo = clock.after(delayMs, () => { maintainAll().catch(report).finally(() => { scheduleAll(options.pollMs) }) })
+    undo = clock.after(delayMs, () => {
+      maintainAll()
+        .catch(report)
+        .finally(() => {
+          scheduleAll(options.pollMs)
+        })
+    })
   }
 
   maintainOnce(algs[0]).catch(report)
   scheduleAll(OTHER_ALGORITHMS_AFTER_MS)
 
   /** A look for a key made elsewhere, where the last one is not from a moment ago. */
-  async function lookForMore (): Promise<void> {
+  async function lookForMore(): Promise<void> {
     // Right at the start another instance may be signing with the key that this one is about to find.
     if (entriesOf(algs[0]).length === 0) {
       await maintainOnce(algs[0])
@@ -193,23 +228,24 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     // Whoever comes while one is on the way waits for it, or a good token would be refused for coming second.
     const pending = waiting ?? underWay
     const agoMs = clock.monotonic() - lastLook
-    if (pending !== undefined || agoMs >= (failure === null ? REFRESH_COOLDOWN_MS : RETRY_MS)) await (pending ?? reload())
+    if (pending !== undefined || agoMs >= (failure === null ? REFRESH_COOLDOWN_MS : RETRY_MS))
+      await (pending ?? reload())
     else if (failure !== null) throw failure.cause
   }
 
-  function signing (alg: string): RingEntry | undefined {
+  function signing(alg: string): RingEntry | undefined {
     const now = clock.now()
     const entries = entriesOf(alg)
     return entries.findLast(({ stored }) => stored.signsFrom <= now) ?? entries[0]
   }
 
   return {
-    async ready (alg = algs[0]) {
+    async ready(alg = algs[0]) {
       if (!algs.includes(alg)) throw noSuchAlgorithm(alg)
       if (entriesOf(alg).length === 0) await maintainOnce(alg)
       if (entriesOf(alg).length === 0) throw unavailable()
     },
-    signingKey (alg = algs[0]) {
+    signingKey(alg = algs[0]) {
       if (!algs.includes(alg)) throw noSuchAlgorithm(alg)
       const entry = signing(alg)
       if (entry === undefined) throw unavailable()
@@ -217,7 +253,7 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     },
     algs: () => [...algs],
     find: (kid) => ring.find((entry) => entry.key.kid === kid)?.key,
-    async refresh () {
+    async refresh() {
       try {
         await lookForMore()
       } catch (cause) {
@@ -225,17 +261,25 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
       }
     },
     publicJwks: () => publicHalves(ring.map(({ key }) => key)),
-    ages: () => Object.fromEntries(algs.flatMap((alg) => {
-      const entry = signing(alg)
-      return entry === undefined ? [] : [[alg, Math.max(0, Math.floor((clock.now() - entry.stored.signsFrom) / 1000))]]
-    })),
-    close () {
+    ages: () =>
+      Object.fromEntries(
+        algs.flatMap((alg) => {
+          const entry = signing(alg)
+          return entry === undefined
+            ? []
+            : [[alg, Math.max(0, Math.floor((clock.now() - entry.stored.signsFrom) / 1000))]]
+        })
+      ),
+    close() {
       closed = true
       undo()
     }
   }
 }
 
-function unavailable (cause?: unknown): OAuthError {
-  return new OAuthError('temporarily_unavailable', 'The signing keys are not available at the moment. Try again.', { headers: { 'retry-after': '1' }, ...(cause === undefined ? {} : { cause }) })
+function unavailable(cause?: unknown): OAuthError {
+  return new OAuthError('temporarily_unavailable', 'The signing keys are not available at the moment. Try again.', {
+    headers: { 'retry-after': '1' },
+    ...(cause === undefined ? {} : { cause })
+  })
 }

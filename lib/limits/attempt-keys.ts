@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** What a counter's key stands for. It is part of the digest, so that an API key spelt like an address is no address. */
+/**
+ * What a counter's key stands for. It is part of the digest, so that an API key spelt like an address is no address.
+ */
 type Subject = 'address' | 'custom' | 'api-key' | 'account' | 'device' | 'second-factor' | 'message' | 'recipient'
 
 /** The eight 16 bit groups of an IPv6 address that `isIPv6` accepted. A zone id is dropped. */
-export function ipv6Groups (address: string): number[] {
+export function ipv6Groups(address: string): number[] {
   const bare = address.split('%')[0] ?? ''
   const [head = '', tail] = bare.split('::')
   const left = groupsOf(head)
@@ -14,7 +16,7 @@ export function ipv6Groups (address: string): number[] {
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
 }
 
-function groupsOf (part: string): number[] {
+function groupsOf(part: string): number[] {
   if (part === '') return []
   return part.split(':').flatMap((group) => {
     if (!group.includes('.')) return [Number.parseInt(group, 16)]
@@ -23,18 +25,21 @@ function groupsOf (part: string): number[] {
   })
 }
 
-/** The IPv4 address inside an IPv4-mapped one (`::ffff:0:0/96`), dotted or hexadecimal; else `null`. @see RFC 4291 §2.5.5.2 */
-export function mappedIPv4 (groups: readonly number[]): string | null {
+/**
+ * The IPv4 address inside an IPv4-mapped one (`::ffff:0:0/96`), dotted or hexadecimal; else `null`. @see RFC 4291
+ * §2.5.5.2
+ */
+export function mappedIPv4(groups: readonly number[]): string | null {
   if (groups.slice(0, 5).some((group) => group !== 0) || groups[5] !== 0xffff) return null
   const [high = 0, low = 0] = groups.slice(6)
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 
 /**
- * One spelling per address: IPv4 dotted, IPv4-mapped IPv6 as IPv4, IPv6 as eight groups; `null` for what is no address (a
- * Unix socket has none). A port is dropped: some proxies forward `address:port`, and a client picks its own port.
+ * One spelling per address: IPv4 dotted, IPv4-mapped IPv6 as IPv4, IPv6 as eight groups; `null` for what is no address
+ * (a Unix socket has none). A port is dropped: some proxies forward `address:port`, and a client picks its own port.
  */
-export function canonicalAddress (ip: string | undefined): string | null {
+export function canonicalAddress(ip: string | undefined): string | null {
   if (ip === undefined) return null
   if (isIPv4(ip)) return ip
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(ip)?.[1] ?? /^([\d.]+):\d+$/.exec(ip)?.[1] ?? ip
@@ -45,10 +50,10 @@ export function canonicalAddress (ip: string | undefined): string | null {
 }
 
 /**
- * The key of a client address. IPv6 counts per /64, which is what one customer gets. All that is no address shares one key,
- * or a client that can put garbage into a forwarding header would have as many allowances as it likes.
+ * The key of a client address. IPv6 counts per /64, which is what one customer gets. All that is no address shares one
+ * key, or a client that can put garbage into a forwarding header would have as many allowances as it likes.
  */
-export function addressKey (ip: string | undefined): string {
+export function addressKey(ip: string | undefined): string {
   const address = canonicalAddress(ip)
   if (address === null) return digest('address', 'none')
   if (!address.includes(':')) return digest('address', address)
@@ -56,55 +61,55 @@ export function addressKey (ip: string | undefined): string {
 }
 
 /**
- * The key of the /48 that an IPv6 address lies in, which is what a site gets: it holds 65,536 networks of the size that `addressKey`
- * counts by. `null` for anything else.
+ * The key of the /48 that an IPv6 address lies in, which is what a site gets: it holds 65,536 networks of the size that
+ * `addressKey` counts by. `null` for anything else.
  */
-export function networkKey (ip: string | undefined): string | null {
+export function networkKey(ip: string | undefined): string | null {
   const address = canonicalAddress(ip)
   if (address === null || !address.includes(':')) return null
   return digest('address', `${address.split(':').slice(0, 3).join(':')}::/48`)
 }
 
 /** The key of what the option `rateLimit.key` returned. */
-export function customKey (value: string): string {
+export function customKey(value: string): string {
   return digest('custom', value)
 }
 
 /** The key of a verified API key. */
-export function apiKeyKey (apiKey: string): string {
+export function apiKeyKey(apiKey: string): string {
   return digest('api-key', apiKey)
 }
 
 /** The key of a username, normalised as for `UserStore.findByUsername`; the same whether such a user exists or not. */
-export function accountKey (username: string): string {
+export function accountKey(username: string): string {
   return digest('account', username)
 }
 
 /** The key of a username as tried from a browser that is known for it. */
-export function knownDeviceKey (account: string, deviceId: string): string {
+export function knownDeviceKey(account: string, deviceId: string): string {
   return digest('device', `${account}.${deviceId}`)
 }
 
 /** The key of the second factors of a user, by their id. */
-export function secondFactorKey (userId: string): string {
+export function secondFactorKey(userId: string): string {
   return digest('second-factor', userId)
 }
 
 /**
- * The key of whom a code is sent to: a normalised name, whether anybody has it or not. Where they ask in a browser that is known for them, it is
- * one of its own.
+ * The key of whom a code is sent to: a normalised name, whether anybody has it or not. Where they ask in a browser that
+ * is known for them, it is one of its own.
  */
-export function recipientKey (name: string, deviceId: string | null): string {
+export function recipientKey(name: string, deviceId: string | null): string {
   // No name has a NUL.
   return digest('recipient', deviceId === null ? name : `${name}\0${deviceId}`)
 }
 
 /** The key of the messages of one kind to one person. */
-export function messageKey (subject: readonly string[]): string {
+export function messageKey(subject: readonly string[]): string {
   return digest('message', JSON.stringify(subject))
 }
 
 /** 43 characters, whatever it is made from: no user's bytes and no user's length reach a store. */
-function digest (subject: Subject, value: string): string {
+function digest(subject: Subject, value: string): string {
   return hash('sha256', `${subject}\0${value}`, 'base64url')
 }

@@ -8,8 +8,9 @@ const SPACING_MS = 5 * 60 * 1000
 
 export interface MessageBound {
   /**
-   * Does `work`, which sends a message, unless one was sent less than five minutes (or `spacingMs`) ago for the same (`subject`: whatever must be equal
-   * for the link of that to be as good as a new one). `false`: it was not done. What rejects has sent nothing, and does not count.
+   * Does `work`, which sends a message, unless one was sent less than five minutes (or `spacingMs`) ago for the same
+   * (`subject`: whatever must be equal for the link of that to be as good as a new one). `false`: it was not done. What
+   * rejects has sent nothing, and does not count.
    */
   send(subject: readonly string[], work: () => Promise<void>, options?: { spacingMs?: number }): Promise<boolean>
 }
@@ -21,12 +22,12 @@ interface MessageBoundDeps {
 }
 
 /**
- * How often strangers can have a message sent to one person, from however many addresses they ask. Counted where attempts are counted,
- * and turned off with the rule `passwordReset`, but where a message names a spacing of its own.
+ * How often strangers can have a message sent to one person, from however many addresses they ask. Counted where
+ * attempts are counted, and turned off with the rule `passwordReset`, but where a message names a spacing of its own.
  */
-export function messageBound (rule: Rule | false, { reserve, refund, random }: MessageBoundDeps): MessageBound {
+export function messageBound(rule: Rule | false, { reserve, refund, random }: MessageBoundDeps): MessageBound {
   return {
-    async send (subject, work, { spacingMs } = {}) {
+    async send(subject, work, { spacingMs } = {}) {
       if (rule === false && spacingMs === undefined) {
         await work()
         return true

@@ -27,27 +27,58 @@ interface RememberedAccount {
   passwordHash: string | null
 }
 
-/** Whether this token was given to a browser for this account as it is now, less than `lifetimeMs` ago. One of `keys` has to have made it. */
-export function isRemembered (keys: readonly Uint8Array[], token: string | undefined, account: RememberedAccount, { now, lifetimeMs }: { now: number, lifetimeMs: number }): boolean {
+/**
+ * Whether this token was given to a browser for this account as it is now, less than `lifetimeMs` ago. One of `keys`
+ * has to have made it.
+ */
+export function isRemembered(
+  keys: readonly Uint8Array[],
+  token: string | undefined,
+  account: RememberedAccount,
+  { now, lifetimeMs }: { now: number; lifetimeMs: number }
+): boolean {
   if (token === undefined || !TOKEN.test(token)) return false
   const [deviceId = '', ...entries] = token.split('.')
-  return keys.some((key) => entries.some((entry) => {
-    const time = entry.slice(TAG_LENGTH, TAG_LENGTH + TIME_LENGTH)
-    return now - parseInt(time, 36) * 1000 < lifetimeMs && equalSecrets(entry, entryOf(key, deviceId, account, time))
-  }))
+  return keys.some((key) =>
+    entries.some((entry) => {
+      const time = entry.slice(TAG_LENGTH, TAG_LENGTH + TIME_LENGTH)
+      return now - parseInt(time, 36) * 1000 < lifetimeMs && equalSecrets(entry, entryOf(key, deviceId, account, time))
+    })
+  )
 }
 
 /**
- * The token that has a browser remembered for one more account, from `now` on. The entries of other accounts keep their time, so that none
- * lives longer by it. `newDeviceId` is used where `token` is not one of ours.
+ * The token that has a browser remembered for one more account, from `now` on. The entries of other accounts keep their
+ * time, so that none lives longer by it. `newDeviceId` is used where `token` is not one of ours.
  */
-export function rememberAccount ([key = new Uint8Array()]: readonly Uint8Array[], token: string | undefined, account: RememberedAccount, now: number, newDeviceId: string): string {
+export function rememberAccount(
+  [key = new Uint8Array()]: readonly Uint8Array[],
+  token: string | undefined,
+  account: RememberedAccount,
+  now: number,
+  newDeviceId: string
+): string {
   const [deviceId = newDeviceId, ...entries] = token !== undefined && TOKEN.test(token) ? token.split('.') : []
-  const entry = entryOf(key, deviceId, account, Math.floor(now / 1000).toString(36).padStart(TIME_LENGTH, '0'))
-  return [deviceId, entry, ...entries.filter((other) => other.slice(0, TAG_LENGTH) !== entry.slice(0, TAG_LENGTH))].slice(0, 1 + MAX_ACCOUNTS).join('.')
+  const entry = entryOf(
+    key,
+    deviceId,
+    account,
+    Math.floor(now / 1000)
+      .toString(36)
+      .padStart(TIME_LENGTH, '0')
+  )
+  return [deviceId, entry, ...entries.filter((other) => other.slice(0, TAG_LENGTH) !== entry.slice(0, TAG_LENGTH))]
+    .slice(0, 1 + MAX_ACCOUNTS)
+    .join('.')
 }
 
-function entryOf (key: Uint8Array, deviceId: string, { userId, epoch, passwordHash }: RememberedAccount, time: string): string {
-  const mac = (what: unknown[], bytes: number): string => createHmac('sha256', key).update(JSON.stringify(what)).digest().subarray(0, bytes).toString('base64url')
+function entryOf(
+  key: Uint8Array,
+  deviceId: string,
+  { userId, epoch, passwordHash }: RememberedAccount,
+  time: string
+): string {
+  const mac = (what: unknown[], bytes: number): string =>
+    createHmac('sha256', key).update(JSON.stringify(what)).digest().subarray(0, bytes).toString('base64url')
   return `${mac(['account', deviceId, userId], TAG_BYTES)}${time}${mac(['remembered', deviceId, userId, time, epoch, passwordHash], MAC_BYTES)}`
 }

@@ -8,7 +8,10 @@ export type RuleName = AddressRuleName | 'account' | 'secondFactor'
 export interface SecondFactorCheck {
   rule: 'secondFactor'
   userId: string
-  /** Another value once the password or the factors of the user are others: a browser that is known by a former one is a stranger. */
+  /**
+   * Another value once the password or the factors of the user are others: a browser that is known by a former one is a
+   * stranger.
+   */
   proof: string
 }
 
@@ -27,7 +30,7 @@ const NETWORK_FACTOR = 20
 const NETWORK_MOST = 10_000
 
 /** The `max` of a /48 of IPv6, of that of a /64. */
-export function networkMax (max: number): number {
+export function networkMax(max: number): number {
   return Math.max(max, Math.min(max * NETWORK_FACTOR, NETWORK_MOST))
 }
 
@@ -52,7 +55,7 @@ export interface RateLimitsOf<Request, Reply> {
   /** Replaces the client's address as what is counted. */
   key: ((request: Request) => string | Promise<string>) | null
   /** `header` in lower case. */
-  apiKey: { header: string, verify: ApiKeyOption['verify'] } | null
+  apiKey: { header: string; verify: ApiKeyOption['verify'] } | null
   bypass: readonly string[]
   prefix: string
   onStoreError: OnStoreError

@@ -15,32 +15,46 @@ export interface MailContent {
   heading: string
   text: string
   /** To type, with what is to be known of it. `null`: there is none. */
-  code: { value: string, validity: string, asked: string } | null
+  code: { value: string; validity: string; asked: string } | null
   /** What is known of the thing it tells of, each in one line. */
   details: string[]
   /** `validity`: `''` where the link does not end. */
-  action: { label: string, hint: string, url: string, validity: string } | null
+  action: { label: string; hint: string; url: string; validity: string } | null
   otherwise: string
   /** Which account it is about, as `before`, name, `after`. `null` where the address says it. */
-  account: { before: string, name: string, after: string } | null
+  account: { before: string; name: string; after: string } | null
   /** Below the message: terms, privacy and help. */
-  links: Array<{ label: string, url: string }>
+  links: Array<{ label: string; url: string }>
 }
 
 /** Absolute URLs, as the option `pages.links` has them. */
-export interface MailLinks { terms?: string | undefined, privacy?: string | undefined, support?: string | undefined }
+export interface MailLinks {
+  terms?: string | undefined
+  privacy?: string | undefined
+  support?: string | undefined
+}
 
 const MAX_TITLE = 100
 const MAX_NAME = 64
 
-/** @throws TypeError for a kind that has no texts, a link that is no http: or https: URL, or an `expiresAt` that is no time */
-export function contentOf (message: Message, { title, now, links = {} }: { title: string, now: number, links?: MailLinks }): MailContent {
+/**
+ * @throws TypeError for a kind that has no texts, a link that is no http: or https: URL, or an `expiresAt` that is no
+ * time
+ */
+export function contentOf(
+  message: Message,
+  { title, now, links = {} }: { title: string; now: number; links?: MailLinks }
+): MailContent {
   // Set anew by hosts, from what they know of a person.
   const wanted: unknown = message.locale
   const lang = chooseLocale(typeof wanted === 'string' ? [wanted] : [], undefined)
   const texts = mailTextsOf(lang)
   const about = subjectOf(message)
-  if (!Object.hasOwn(texts, about) || typeof texts[about] !== 'object') throw new TypeError(`renderMessage: there are no texts for the kind ${JSON.stringify(message.kind)}${about === message.kind ? '' : ` (${about})`}.`)
+  if (!Object.hasOwn(texts, about) || typeof texts[about] !== 'object')
+    throw new TypeError(
+      'renderMessage: there are no texts for the kind ' +
+        `${JSON.stringify(message.kind)}${about === message.kind ? '' : ` (${about})`}.`
+    )
   const { heading, text } = texts[about]
   const named = oneLine(title, MAX_TITLE)
   return {
@@ -59,46 +73,63 @@ export function contentOf (message: Message, { title, now, links = {} }: { title
   }
 }
 
-/** Some kinds have a text for each thing that they may be about. A field that says nothing of it (`JSON.parse`) leads to a kind without texts. */
-function subjectOf (message: Message): MailSubject {
+/**
+ * Some kinds have a text for each thing that they may be about. A field that says nothing of it (`JSON.parse`) leads to
+ * a kind without texts.
+ */
+function subjectOf(message: Message): MailSubject {
   if (message.kind === 'account_removed') return `account_removed_${message.by}`
   if (message.kind === 'factor_added') return `factor_added_${message.factor}`
   return message.kind === 'factor_removed' ? `factor_removed_${message.factor ?? 'all'}` : message.kind
 }
 
 /** What to do for whoever has not done it. */
-function adviceOf (message: Message, about: MailSubject, texts: MailTexts): string {
+function adviceOf(message: Message, about: MailSubject, texts: MailTexts): string {
   const { otherwise } = texts[about]
   const { hasPassword = true, canReset = true } = message
   if ('by' in message && message.by === 'host') return texts.notAsked
   // Who connects an account at another provider knew the password, where there is one.
-  if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined) return texts.secureWithoutPassword
-  if (!canReset && (otherwise === undefined || about === 'email_change_requested')) return texts.email_changed.otherwise ?? texts.notAsked
+  if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined)
+    return texts.secureWithoutPassword
+  if (!canReset && (otherwise === undefined || about === 'email_change_requested'))
+    return texts.email_changed.otherwise ?? texts.notAsked
   return otherwise ?? texts.secure
 }
 
-function linksOf ({ terms, privacy, support }: MailLinks, lang: Locale): MailContent['links'] {
+function linksOf({ terms, privacy, support }: MailLinks, lang: Locale): MailContent['links'] {
   const { linkTerms, linkPrivacy, linkSupport } = messagesOf(lang)
-  return [[linkTerms, terms, 'terms'], [linkPrivacy, privacy, 'privacy'], [linkSupport, support, 'support']].flatMap(([label = '', given, name = '']) => {
+  return [
+    [linkTerms, terms, 'terms'],
+    [linkPrivacy, privacy, 'privacy'],
+    [linkSupport, support, 'support']
+  ].flatMap(([label = '', given, name = '']) => {
     if (given === undefined) return []
-    return [{ label, url: name === 'support' && /^mailto:[^\s<>"?]{1,320}$/.test(given) ? given : webUrl(given, `links.${name}`) }]
+    return [
+      {
+        label,
+        url: name === 'support' && /^mailto:[^\s<>"?]{1,320}$/.test(given) ? given : webUrl(given, `links.${name}`)
+      }
+    ]
   })
 }
 
-/** A device is named where it is one that many have: anybody can call theirs anything, and this goes to somebody else's mailbox. */
-function detailsOf ({ at, ip, userAgent }: NewSignInMessage, lang: Locale): string[] {
+/**
+ * A device is named where it is one that many have: anybody can call theirs anything, and this goes to somebody else's
+ * mailbox.
+ */
+function detailsOf({ at, ip, userAgent }: NewSignInMessage, lang: Locale): string[] {
   const { signInTime, signInDevice, signInAddress } = mailTextsOf(lang)
   // From a queue of the host's it comes as text.
   const time = new Date(at).getTime()
   const device = typeof userAgent === 'string' ? knownDevice(userAgent) : null
   return [
-    ...Number.isNaN(time) ? [] : [format(signInTime, { time: timeOf(time, messagesOf(lang)) })],
-    ...device === null ? [] : [format(signInDevice, { device })],
-    ...typeof ip === 'string' && /^[0-9a-f.:]{2,45}$/i.test(ip) ? [format(signInAddress, { address: ip })] : []
+    ...(Number.isNaN(time) ? [] : [format(signInTime, { time: timeOf(time, messagesOf(lang)) })]),
+    ...(device === null ? [] : [format(signInDevice, { device })]),
+    ...(typeof ip === 'string' && /^[0-9a-f.:]{2,45}$/i.test(ip) ? [format(signInAddress, { address: ip })] : [])
   ]
 }
 
-function codeOf ({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Locale, now: number): MailContent['code'] {
+function codeOf({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Locale, now: number): MailContent['code'] {
   const { codeValidity, codeAsked } = mailTextsOf(lang)
   const messages = messagesOf(lang)
   const asked = new Date(askedAt).getTime()
@@ -112,15 +143,21 @@ function codeOf ({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Loc
 }
 
 /** A kind that has no link is told without one, whatever the host's queue has put into it. */
-function actionOf (message: Message, lang: Locale, now: number): MailContent['action'] {
+function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
   const { [subjectOf(message)]: texts, hint, validity } = mailTextsOf(lang)
   if (message.url === undefined || !('button' in texts)) return null
   const url = webUrl(message.url, 'url')
   const { button } = texts
-  return { label: button, hint, url, validity: message.kind === 'new_sign_in' ? '' : format(validity, { duration: spanUntil(message.expiresAt, lang, now) }) }
+  return {
+    label: button,
+    hint,
+    url,
+    validity:
+      message.kind === 'new_sign_in' ? '' : format(validity, { duration: spanUntil(message.expiresAt, lang, now) })
+  }
 }
 
-function spanUntil (expiresAt: Date, lang: Locale, now: number): string {
+function spanUntil(expiresAt: Date, lang: Locale, now: number): string {
   // A host that keeps messages in a queue has them back from JSON, with the time as text.
   const at = new Date(expiresAt).getTime()
   if (Number.isNaN(at)) throw new TypeError('renderMessage: expiresAt takes a Date.')
@@ -129,19 +166,23 @@ function spanUntil (expiresAt: Date, lang: Locale, now: number): string {
   return durationOf(seconds, messagesOf(lang))
 }
 
-/** The URL as browsers write it, without a character that could end an attribute or a line. The error does not show it: it may bear a token. */
-export function webUrl (given: string, name: string): string {
+/**
+ * The URL as browsers write it, without a character that could end an attribute or a line. The error does not show it:
+ * it may bear a token.
+ */
+export function webUrl(given: string, name: string): string {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : null
-  if (url === null || !(url.protocol === 'https:' || url.protocol === 'http:')) throw new TypeError(`renderMessage: ${name} takes an absolute http: or https: URL.`)
+  if (url === null || !(url.protocol === 'https:' || url.protocol === 'http:'))
+    throw new TypeError(`renderMessage: ${name} takes an absolute http: or https: URL.`)
   return url.href
 }
 
 /**
- * The name of the account, where it is not the address that the mail goes to: many accounts may have one address. A name is chosen by
- * whoever signs up, with any address, so a mail to an address that nobody has confirmed shows none that a mail program could take for a
- * link, and a first mail to it shows none at all.
+ * The name of the account, where it is not the address that the mail goes to: many accounts may have one address. A
+ * name is chosen by whoever signs up, with any address, so a mail to an address that nobody has confirmed shows none
+ * that a mail program could take for a link, and a first mail to it shows none at all.
  */
-function accountOf ({ kind, user }: Message, text: string): MailContent['account'] {
+function accountOf({ kind, user }: Message, text: string): MailContent['account'] {
   const name = oneLine(user.username, MAX_NAME)
   const address = (user.email ?? '').toLowerCase()
   const isAddress = address === '' || address === user.username.toLowerCase()
@@ -151,12 +192,21 @@ function accountOf ({ kind, user }: Message, text: string): MailContent['account
   return { before, name, after }
 }
 
-/** Marks that turn the order of what follows, and what nobody sees. The two joiners stay, for scripts and emoji that need them. */
+/**
+ * Marks that turn the order of what follows, and what nobody sees. The two joiners stay, for scripts and emoji that
+ * need them.
+ */
 const UNSEEN = /(?![\u200c\u200d])\p{Cf}|\p{Cs}/gu
 /** White space and control characters: line ends would begin another header. */
 const GAPS = /[\s\p{Cc}]+/gu
 
-function oneLine (given: string, max: number): string {
-  const characters = [...given.slice(0, max * 8).replace(UNSEEN, '').replace(GAPS, ' ').trim()]
+function oneLine(given: string, max: number): string {
+  const characters = [
+    ...given
+      .slice(0, max * 8)
+      .replace(UNSEEN, '')
+      .replace(GAPS, ' ')
+      .trim()
+  ]
   return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : characters.join('')
 }

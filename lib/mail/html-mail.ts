@@ -10,7 +10,7 @@ interface MailLook {
   /** Absolute, http: or https:; `null`: the title stands there as text. */
   logoUrl: string | null
   colorScheme: 'light' | 'dark' | 'auto'
-  background: string | { light: string | null, dark: string | null }
+  background: string | { light: string | null; dark: string | null }
   /** `px` or `rem`, or `0`. */
   radius: string
   /** A CSS list of font families; `null`: the system's. */
@@ -20,10 +20,13 @@ interface MailLook {
 const WIDTH = 480
 
 /**
- * A whole HTML mail. Mail programs know less than browsers: the layout is tables, every style is in an attribute, and a style sheet,
- * which some programs drop, holds the dark colours alone. Nothing is loaded but the host's own logo.
+ * A whole HTML mail. Mail programs know less than browsers: the layout is tables, every style is in an attribute, and a
+ * style sheet, which some programs drop, holds the dark colours alone. Nothing is loaded but the host's own logo.
  */
-export function htmlMail ({ lang, dir, subject, title, heading, text, code, details, action, otherwise, account, links }: MailContent, { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook): string {
+export function htmlMail(
+  { lang, dir, subject, title, heading, text, code, details, action, otherwise, account, links }: MailContent,
+  { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook
+): string {
   const theme = colorScheme === 'dark' ? DARK : LIGHT
   const colors = accentsOf(accentColor, theme, colorScheme === 'dark' ? '#ffffff' : '#000000')
   const grounds = groundsOf(background, colorScheme)
@@ -43,9 +46,12 @@ export function htmlMail ({ lang, dir, subject, title, heading, text, code, deta
   const hint = (content: string | Html): Html => paragraph(content, { color: theme.quiet, name: 'quiet', size: 14 })
   // A background of the host's own takes texts of its own.
   const brandColor = ground === theme.ground ? theme.text : onGround
-  const brand = logoUrl !== null
-    ? html`<img class="brand" src="${logoUrl}" alt="${title}" height="40" style="display:block;height:40px;width:auto;max-width:100%;border:0;font-size:17px;font-weight:600;color:${brandColor}">`
-    : title === '' ? null : html`<p class="brand" style="margin:0;font-size:17px;line-height:1.4;font-weight:600;color:${brandColor}"><bdi>${title}</bdi></p>`
+  const brand =
+    logoUrl !== null
+      ? html`<img class="brand" src="${logoUrl}" alt="${title}" height="40" style="display:block;height:40px;width:auto;max-width:100%;border:0;font-size:17px;font-weight:600;color:${brandColor}">`
+      : title === ''
+        ? null
+        : html`<p class="brand" style="margin:0;font-size:17px;line-height:1.4;font-weight:600;color:${brandColor}"><bdi>${title}</bdi></p>`
 
   return `${markupOf(html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
@@ -64,22 +70,34 @@ ${colorScheme === 'auto' && html`<style>${darkStyle(accentColor, grounds.dark, {
 <tr><td align="center" style="padding:32px 12px">
 <!--[if mso]><table role="presentation" width="${WIDTH}" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->
 <table role="presentation" dir="${dir}" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:${WIDTH}px">
-${brand !== null && html`<tr><td align="${start}" dir="${dir}" style="padding:0 4px 20px;text-align:${start};overflow-wrap:anywhere;${family}">${brand}</td></tr>
-`}<tr><td class="card" align="${start}" dir="${dir}" bgcolor="${theme.card}" style="padding:32px 24px 12px;text-align:${start};background-color:${theme.card};border:1px solid ${theme.line};border-radius:${Math.round(corner * 1.5)}px;overflow-wrap:anywhere;word-break:${breaks};${family}">
+${
+  brand !== null &&
+  html`<tr><td align="${start}" dir="${dir}" style="padding:0 4px 20px;text-align:${start};overflow-wrap:anywhere;${family}">${brand}</td></tr>
+`
+}<tr><td class="card" align="${start}" dir="${dir}" bgcolor="${theme.card}" style="padding:32px 24px 12px;text-align:${start};background-color:${theme.card};border:1px solid ${theme.line};border-radius:${Math.round(corner * 1.5)}px;overflow-wrap:anywhere;word-break:${breaks};${family}">
 <h1 class="text" style="margin:0 0 20px;font-size:24px;line-height:${tightLines};font-weight:650;color:${theme.text}">${heading}</h1>
 ${paragraph(text)}
-${code !== null && html`<p class="text" dir="ltr" style="margin:0 0 20px;font-size:32px;line-height:1.25;font-weight:650;letter-spacing:2px;text-align:${start};color:${theme.text}">${code.value}</p>
+${
+  code !== null &&
+  html`<p class="text" dir="ltr" style="margin:0 0 20px;font-size:32px;line-height:1.25;font-weight:650;letter-spacing:2px;text-align:${start};color:${theme.text}">${code.value}</p>
 ${hint(code.validity)}
 ${hint(code.asked)}
-`}${details.length > 0 && hint(html`${details.map((line, index) => html`${index > 0 && html`<br>`}<bdi>${line}</bdi>`)}`)}
-${action !== null && html`<table role="presentation" dir="${dir}" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 20px"><tr><td class="button" align="center" bgcolor="${colors.button}" style="background-color:${colors.button};border:1px solid ${colors.edge};border-radius:${corner}px;mso-padding-alt:13px 24px"><a class="on-button" href="${action.url}" style="display:inline-block;padding:13px 24px;font-size:16px;line-height:${tightLines};font-weight:600;text-decoration:none;color:${colors.onButton};border-radius:${corner}px">${action.label}</a></td></tr></table>
+`
+}${details.length > 0 && hint(html`${details.map((line, index) => html`${index > 0 && html`<br>`}<bdi>${line}</bdi>`)}`)}
+${
+  action !== null &&
+  html`<table role="presentation" dir="${dir}" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 20px"><tr><td class="button" align="center" bgcolor="${colors.button}" style="background-color:${colors.button};border:1px solid ${colors.edge};border-radius:${corner}px;mso-padding-alt:13px 24px"><a class="on-button" href="${action.url}" style="display:inline-block;padding:13px 24px;font-size:16px;line-height:${tightLines};font-weight:600;text-decoration:none;color:${colors.onButton};border-radius:${corner}px">${action.label}</a></td></tr></table>
 ${action.validity !== '' && hint(action.validity)}
 ${hint(html`${action.hint}<br><a class="link" dir="ltr" href="${action.url}" style="color:${colors.link};text-decoration:underline;word-break:break-all">${action.url}</a>`)}
-`}${paragraph(otherwise)}
+`
+}${paragraph(otherwise)}
 ${account !== null && hint(html`${account.before}<b><bdi>${account.name}</bdi></b>${account.after}`)}
 </td></tr>
-${links.length > 0 && html`<tr><td align="center" dir="${dir}" style="padding:16px 4px 0;font-size:13px;line-height:${lines};${family}">${links.map(({ label, url }) => html`<a class="on-ground" href="${url}" style="color:${onGround};text-decoration:underline;margin:0 8px">${label}</a> `)}</td></tr>
-`}</table>
+${
+  links.length > 0 &&
+  html`<tr><td align="center" dir="${dir}" style="padding:16px 4px 0;font-size:13px;line-height:${lines};${family}">${links.map(({ label, url }) => html`<a class="on-ground" href="${url}" style="color:${onGround};text-decoration:underline;margin:0 8px">${label}</a> `)}</td></tr>
+`
+}</table>
 <!--[if mso]></td></tr></table><![endif]-->
 </td></tr>
 </table>
@@ -89,7 +107,7 @@ ${links.length > 0 && html`<tr><td align="center" dir="${dir}" style="padding:16
 }
 
 /** What programs with a dark mode of their own take, over the light colours of the attributes. */
-function darkStyle (accentColor: Color, own: Color | null, has: { brand: boolean, links: boolean }): Html {
+function darkStyle(accentColor: Color, own: Color | null, has: { brand: boolean; links: boolean }): Html {
   const ground = own ?? DARK.ground
   const onGround = textOnGround(DARK, ground)
   const { button, onButton, edge, link } = accentsOf(accentColor, DARK, '#ffffff')

@@ -1,7 +1,10 @@
 import type { LinkKind, NoticeKind } from '../ports/message.ts'
 
 /** Kinds whose message says by whom it was, or what it was: each of these has texts of its own. */
-type Particular = `account_removed_${'user' | 'host'}` | `factor_added_${'totp' | 'passkey' | 'recovery_codes'}` | `factor_removed_${'totp' | 'passkey' | 'all'}`
+type Particular =
+  | `account_removed_${'user' | 'host'}`
+  | `factor_added_${'totp' | 'passkey' | 'recovery_codes'}`
+  | `factor_removed_${'totp' | 'passkey' | 'all'}`
 type Plain = Exclude<NoticeKind, 'account_removed' | 'factor_added' | 'factor_removed'>
 
 /** What a mail can be about. */
@@ -19,23 +22,33 @@ interface LinkTexts extends NoticeTexts {
   button: string
 }
 
-/** Everything that mails say in one language. A kind of message that lacks its texts does not compile. `{name}` is filled in. */
-export type MailTexts = Readonly<{ [Kind in LinkKind | 'sign_in_code']: LinkTexts } & { [Kind in Plain | Particular]: NoticeTexts } & { new_sign_in: LinkTexts } & {
-  /** For whoever has not done what most mails are about: that they set a new password, or what else they do where the account has none. */
-  secure: string
-  secureWithoutPassword: string
-  /** The same, of what the host did. */
-  notAsked: string
-  signInTime: string
-  signInDevice: string
-  signInAddress: string
-  /** `{duration}` is a span such as "30 minutes". */
-  validity: string
-  /** Of a code to sign in with. */
-  codeValidity: string
-  /** `{time}` is when, and `{browser}` what the browser calls itself. */
-  codeAsked: string
-  /** Above the address that the button leads to. */
-  hint: string
-  account: string
-}>
+/**
+ * Everything that mails say in one language. A kind of message that lacks its texts does not compile. `{name}` is
+ * filled in.
+ */
+export type MailTexts = Readonly<
+  { [Kind in LinkKind | 'sign_in_code']: LinkTexts } & { [Kind in Plain | Particular]: NoticeTexts } & {
+    new_sign_in: LinkTexts
+  } & {
+    /**
+     * For whoever has not done what most mails are about: that they set a new password, or what else they do where the
+     * account has none.
+     */
+    secure: string
+    secureWithoutPassword: string
+    /** The same, of what the host did. */
+    notAsked: string
+    signInTime: string
+    signInDevice: string
+    signInAddress: string
+    /** `{duration}` is a span such as "30 minutes". */
+    validity: string
+    /** Of a code to sign in with. */
+    codeValidity: string
+    /** `{time}` is when, and `{browser}` what the browser calls itself. */
+    codeAsked: string
+    /** Above the address that the button leads to. */
+    hint: string
+    account: string
+  }
+>

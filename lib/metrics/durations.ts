@@ -13,26 +13,36 @@ const DURATIONS: { [Name in TraceName]: (context: TraceContext<Name>) => [Metric
 }
 
 /** Measures the work of every service in this process, by the machine's own clock. Returns what ends it. */
-export function measureDurations (count: Count): () => void {
+export function measureDurations(count: Count): () => void {
   const undo = (Object.keys(TRACES) as TraceName[]).map((name) => {
     const channel = tracingChannel<unknown, TraceContext>(TRACES[name])
     const began = new WeakMap<TraceContext, number>()
     const describe = DURATIONS[name] as (context: TraceContext) => [MetricName, Labels]
     const handlers = {
-      start (context: TraceContext) { began.set(context, performance.now()) },
-      end () {},
-      asyncStart () {},
-      asyncEnd (context: TraceContext) {
+      start(context: TraceContext) {
+        began.set(context, performance.now())
+      },
+      end() {},
+      asyncStart() {},
+      asyncEnd(context: TraceContext) {
         const beganAt = began.get(context)
         // It began before anybody measured.
         if (beganAt === undefined) return
         const [metric, labels] = describe(context)
-        count(metric, { ...labels, outcome: context.error === undefined ? 'success' : 'failure' }, (performance.now() - beganAt) / 1000)
+        count(
+          metric,
+          { ...labels, outcome: context.error === undefined ? 'success' : 'failure' },
+          (performance.now() - beganAt) / 1000
+        )
       },
-      error () {}
+      error() {}
     }
     channel.subscribe(handlers)
-    return () => { channel.unsubscribe(handlers) }
+    return () => {
+      channel.unsubscribe(handlers)
+    }
   })
-  return () => { for (const end of undo) end() }
+  return () => {
+    for (const end of undo) end()
+  }
 }

@@ -1,6 +1,14 @@
 import type { AuthorityEventName, AuthorityEvents, Events } from '../events.ts'
 import { measureDurations } from './durations.ts'
-import { type Look, meterGauge, meterSink, type OpenTelemetryMeter, type PrometheusClient, prometheusGauge, prometheusSink } from './sinks.ts'
+import {
+  type Look,
+  meterGauge,
+  meterSink,
+  type OpenTelemetryMeter,
+  type PrometheusClient,
+  prometheusGauge,
+  prometheusSink
+} from './sinks.ts'
 import { type Labels, type Metric, type MetricName, METRICS } from './table.ts'
 
 export type { OpenTelemetryMeter, PrometheusClient, PrometheusOptions } from './sinks.ts'
@@ -14,20 +22,32 @@ export interface MetricsOptions {
 
 /** What is used of `app.authority`. */
 export interface MeasuredAuthority extends Pick<Events, 'on' | 'off'> {
-  health(): Promise<{ state: 'up' | 'down', counters: 'up' | 'down' | 'off', keyAges: Record<string, number>, passwords: { running: number, waiting: number } }>
+  health(): Promise<{
+    state: 'up' | 'down'
+    counters: 'up' | 'down' | 'off'
+    keyAges: Record<string, number>
+    passwords: { running: number; waiting: number }
+  }>
 }
 
 type Count = (name: MetricName, labels?: Labels, value?: number) => void
 
 /** What each event counts. No user, address, username or client is a label. */
 const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], count: Count) => void } = {
-  authenticated ({ methods }, count) {
+  authenticated({ methods }, count) {
     count('authority.authentication', { outcome: 'success' })
-    for (const method of methods.slice(1)) count('authority.second_factor', { outcome: 'passed', kind: method === 'otp' ? 'totp' : method })
+    for (const method of methods.slice(1))
+      count('authority.second_factor', { outcome: 'passed', kind: method === 'otp' ? 'totp' : method })
   },
-  login_failed: ({ reason }, count) => { count('authority.authentication', { outcome: 'failure', 'error.type': reason }) },
-  second_factor_required: (_event, count) => { count('authority.second_factor', { outcome: 'required', kind: 'none' }) },
-  second_factor_failed: ({ kind }, count) => { count('authority.second_factor', { outcome: 'failed', kind }) },
+  login_failed: ({ reason }, count) => {
+    count('authority.authentication', { outcome: 'failure', 'error.type': reason })
+  },
+  second_factor_required: (_event, count) => {
+    count('authority.second_factor', { outcome: 'required', kind: 'none' })
+  },
+  second_factor_failed: ({ kind }, count) => {
+    count('authority.second_factor', { outcome: 'failed', kind })
+  },
   enrolment_required: () => {},
   enrolment_link_made: () => {},
   enrolment_link_used: () => {},
@@ -40,62 +60,137 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   recovery_codes_replaced: () => {},
   device_remembered: () => {},
   devices_forgotten: () => {},
-  new_sign_in: (_event, count) => { count('authority.new_sign_in') },
+  new_sign_in: (_event, count) => {
+    count('authority.new_sign_in')
+  },
   step_up: () => {},
-  client_authentication_failed: ({ reason }, count) => { count('authority.client_authentication.failed', { 'error.type': reason }) },
-  connection_failed: ({ reason }, count) => { count('authority.connection.failed', { 'error.type': reason }) },
-  link_required: (_event, count) => { count('authority.connection.link_required') },
-  registered: (_event, count) => { count('authority.account.registered') },
-  token_issued: ({ grantType }, count) => { count('authority.token.issued', { grant_type: grantType }) },
-  token_refreshed: ({ rotated }, count) => { count('authority.token.refreshed', { rotated: String(rotated) }) },
-  refresh_token_reused: (_event, count) => { count('authority.refresh_token.reused') },
-  password_reset_requested: (_event, count) => { count('authority.password_reset.requested') },
-  password_changed: ({ by }, count) => { count('authority.password.changed', { by }) },
-  email_change_requested: (_event, count) => { count('authority.email.change_requested') },
-  email_changed: (_event, count) => { count('authority.email.changed') },
-  profile_changed: (_event, count) => { count('authority.profile.changed') },
-  identity_linked: ({ by }, count) => { count('authority.identity.linked', { by }) },
-  identity_unlinked: ({ by }, count) => { count('authority.identity.unlinked', { by }) },
-  account_removed: (_event, count) => { count('authority.account.removed') },
-  email_verified: (_event, count) => { count('authority.email.verified') },
-  logged_out: ({ by, sids }, count) => { count('authority.session.ended', { by }, sids.length) },
-  consent_granted: (_event, count) => { count('authority.consent.granted') },
-  consent_revoked: ({ by }, count) => { count('authority.consent.revoked', { by }) },
-  message_sent: ({ kind, attempts }, count) => { message({ kind, outcome: 'sent' }, attempts, count) },
-  message_failed: ({ kind, attempts }, count) => { message({ kind, outcome: 'failed' }, attempts, count) },
-  key_created: ({ alg }, count) => { count('authority.key.created', { alg }) },
-  key_retired: ({ alg }, count) => { count('authority.key.retired', { alg }) },
-  rate_limited: ({ rule }, count) => { count('authority.rate_limit.refused', { rule }) },
-  hash_queue_full: (_event, count) => { count('authority.password_hash.overloaded') },
-  store_degraded: ({ store }, count) => { count('authority.store.degraded', { store }) }
+  client_authentication_failed: ({ reason }, count) => {
+    count('authority.client_authentication.failed', { 'error.type': reason })
+  },
+  connection_failed: ({ reason }, count) => {
+    count('authority.connection.failed', { 'error.type': reason })
+  },
+  link_required: (_event, count) => {
+    count('authority.connection.link_required')
+  },
+  registered: (_event, count) => {
+    count('authority.account.registered')
+  },
+  token_issued: ({ grantType }, count) => {
+    count('authority.token.issued', { grant_type: grantType })
+  },
+  token_refreshed: ({ rotated }, count) => {
+    count('authority.token.refreshed', { rotated: String(rotated) })
+  },
+  refresh_token_reused: (_event, count) => {
+    count('authority.refresh_token.reused')
+  },
+  password_reset_requested: (_event, count) => {
+    count('authority.password_reset.requested')
+  },
+  password_changed: ({ by }, count) => {
+    count('authority.password.changed', { by })
+  },
+  email_change_requested: (_event, count) => {
+    count('authority.email.change_requested')
+  },
+  email_changed: (_event, count) => {
+    count('authority.email.changed')
+  },
+  profile_changed: (_event, count) => {
+    count('authority.profile.changed')
+  },
+  identity_linked: ({ by }, count) => {
+    count('authority.identity.linked', { by })
+  },
+  identity_unlinked: ({ by }, count) => {
+    count('authority.identity.unlinked', { by })
+  },
+  account_removed: (_event, count) => {
+    count('authority.account.removed')
+  },
+  email_verified: (_event, count) => {
+    count('authority.email.verified')
+  },
+  logged_out: ({ by, sids }, count) => {
+    count('authority.session.ended', { by }, sids.length)
+  },
+  consent_granted: (_event, count) => {
+    count('authority.consent.granted')
+  },
+  consent_revoked: ({ by }, count) => {
+    count('authority.consent.revoked', { by })
+  },
+  message_sent: ({ kind, attempts }, count) => {
+    message({ kind, outcome: 'sent' }, attempts, count)
+  },
+  message_failed: ({ kind, attempts }, count) => {
+    message({ kind, outcome: 'failed' }, attempts, count)
+  },
+  key_created: ({ alg }, count) => {
+    count('authority.key.created', { alg })
+  },
+  key_retired: ({ alg }, count) => {
+    count('authority.key.retired', { alg })
+  },
+  rate_limited: ({ rule }, count) => {
+    count('authority.rate_limit.refused', { rule })
+  },
+  hash_queue_full: (_event, count) => {
+    count('authority.password_hash.overloaded')
+  },
+  store_degraded: ({ store }, count) => {
+    count('authority.store.degraded', { store })
+  }
 }
 
-function message (labels: Labels, attempts: number, count: Count): void {
+function message(labels: Labels, attempts: number, count: Count): void {
   count('authority.message', labels)
   count('authority.message.attempts', labels, attempts)
 }
 
 /** What each gauge shows of `app.authority.health()`, which all of them share a look of. */
-const GAUGES: Partial<Record<MetricName, (health: Awaited<ReturnType<MeasuredAuthority['health']>>) => Array<[Labels, number]>>> = {
-  'authority.password_hash.queue': ({ passwords: { running, waiting } }) => [[{ state: 'running' }, running], [{ state: 'waiting' }, waiting]],
-  'authority.store.available': ({ state, counters }) => [[{ store: 'state' }, Number(state === 'up')], ...counters === 'off' ? [] : [[{ store: 'rate limits' }, Number(counters === 'up')] as [Labels, number]]],
+const GAUGES: Partial<
+  Record<MetricName, (health: Awaited<ReturnType<MeasuredAuthority['health']>>) => Array<[Labels, number]>>
+> = {
+  'authority.password_hash.queue': ({ passwords: { running, waiting } }) => [
+    [{ state: 'running' }, running],
+    [{ state: 'waiting' }, waiting]
+  ],
+  'authority.store.available': ({ state, counters }) => [
+    [{ store: 'state' }, Number(state === 'up')],
+    ...(counters === 'off' ? [] : [[{ store: 'rate limits' }, Number(counters === 'up')] as [Labels, number]])
+  ],
   'authority.key.age': ({ keyAges }) => Object.entries(keyAges).map(([alg, seconds]) => [{ alg }, seconds])
 }
 
 /**
- * Counts what happens, measures how long it takes and shows how full the queue is, with labels out of closed lists alone, so that no
- * stranger makes new time series. Returns what ends it.
+ * Counts what happens, measures how long it takes and shows how full the queue is, with labels out of closed lists
+ * alone, so that no stranger makes new time series. Returns what ends it.
  *
  * Durations are those of every service in this process, so call it once for each registry.
  *
  * @example authorityMetrics(app.authority, { prometheus: await import('prom-client') })
  */
-export function authorityMetrics (authority: MeasuredAuthority, { prometheus, registry, meter }: MetricsOptions): () => void {
+export function authorityMetrics(
+  authority: MeasuredAuthority,
+  { prometheus, registry, meter }: MetricsOptions
+): () => void {
   const metrics = Object.entries(METRICS) as Array<[MetricName, Metric]>
-  const byName = new Map(metrics.filter(([, { gauge }]) => gauge !== true).map(([name, metric]) => [name, [
-    ...prometheus === undefined ? [] : [prometheusSink(name, metric, prometheus, registry)],
-    ...meter === undefined ? [] : [meterSink(name, metric, meter)]
-  ]] as const))
+  const byName = new Map(
+    metrics
+      .filter(([, { gauge }]) => gauge !== true)
+      .map(
+        ([name, metric]) =>
+          [
+            name,
+            [
+              ...(prometheus === undefined ? [] : [prometheusSink(name, metric, prometheus, registry)]),
+              ...(meter === undefined ? [] : [meterSink(name, metric, meter)])
+            ]
+          ] as const
+      )
+  )
   const count: Count = (name, given = {}, value = 1) => {
     const labels = closed(name, given)
     for (const add of byName.get(name) ?? []) add(labels, value)
@@ -103,21 +198,33 @@ export function authorityMetrics (authority: MeasuredAuthority, { prometheus, re
   const gauges = metrics.flatMap(([name, metric]) => {
     const read = GAUGES[name]
     if (read === undefined) return []
-    const look: Look = async () => read(await authority.health()).map(([labels, value]) => [closed(name, labels), value])
-    return [...prometheus === undefined ? [] : [prometheusGauge(name, metric, prometheus, registry, look)], ...meter === undefined ? [] : [meterGauge(name, metric, meter, look)]]
+    const look: Look = async () =>
+      read(await authority.health()).map(([labels, value]) => [closed(name, labels), value])
+    return [
+      ...(prometheus === undefined ? [] : [prometheusGauge(name, metric, prometheus, registry, look)]),
+      ...(meter === undefined ? [] : [meterGauge(name, metric, meter, look)])
+    ]
   })
   const undo = (Object.keys(COUNTED) as AuthorityEventName[]).map((name) => {
     const tell = COUNTED[name] as (event: AuthorityEvents[AuthorityEventName], count: Count) => void
-    const handler = (event: AuthorityEvents[AuthorityEventName]): void => { tell(event, count) }
+    const handler = (event: AuthorityEvents[AuthorityEventName]): void => {
+      tell(event, count)
+    }
     authority.on(name, handler)
-    return () => { authority.off(name, handler) }
+    return () => {
+      authority.off(name, handler)
+    }
   })
   const durations = measureDurations(count)
-  return () => { for (const end of [...undo, ...gauges, durations]) end() }
+  return () => {
+    for (const end of [...undo, ...gauges, durations]) end()
+  }
 }
 
 /** A word that is in no list is `other`, whoever sent it. */
-function closed (name: MetricName, given: Labels): Labels {
+function closed(name: MetricName, given: Labels): Labels {
   const allowed: Metric['labels'] = METRICS[name].labels
-  return Object.fromEntries(Object.entries(given).map(([label, text]) => [label, allowed[label]?.includes(text) === true ? text : 'other']))
+  return Object.fromEntries(
+    Object.entries(given).map(([label, text]) => [label, allowed[label]?.includes(text) === true ? text : 'other'])
+  )
 }

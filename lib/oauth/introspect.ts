@@ -24,7 +24,10 @@ interface ActiveToken {
   acr: string | undefined
   amr: readonly string[] | undefined
   sid: string | undefined
-  /** This and the rest only for access tokens: a refresh token is for this server alone, and its family does not know when it was made. */
+  /**
+   * This and the rest only for access tokens: a refresh token is for this server alone, and its family does not know
+   * when it was made.
+   */
   aud?: string | readonly string[]
   iat?: number
   jti?: string
@@ -33,11 +36,12 @@ interface ActiveToken {
 }
 
 /**
- * What a token is worth now, by the stores, for a client that has proved who it is. The answer has no claim about the person, and the
- * question counts as no use. A token that is not good and one that is not this client's business get the same `active: false`.
+ * What a token is worth now, by the stores, for a client that has proved who it is. The answer has no claim about the
+ * person, and the question counts as no use. A token that is not good and one that is not this client's business get
+ * the same `active: false`.
  * @see RFC 7662 §2.2, §4
  */
-export async function introspect (token: string, client: Client, deps: GrantDeps): Promise<Introspection> {
+export async function introspect(token: string, client: Client, deps: GrantDeps): Promise<Introspection> {
   try {
     const refresh = parseCredential(token)
     return refresh === null ? await ofAccessToken(token, client, deps) : await ofRefreshToken(refresh, client, deps)
@@ -47,36 +51,64 @@ export async function introspect (token: string, client: Client, deps: GrantDeps
   }
 }
 
-async function ofAccessToken (token: string, client: Client, deps: GrantDeps): Promise<Introspection> {
+async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Promise<Introspection> {
   const claims = await deps.accessTokens.verify(token)
   if (!mayKnow(client, claims, deps.accounts.issuer)) return { active: false }
   // A client's own token belongs to no session. Any other is active as long as its session is.
-  if (claims.sid !== undefined || claims.sub !== claims.client_id) await liveSession(claims, { sessions: deps.sessions, users: deps.accounts.users })
-  const owner = claims.client_id === undefined ? null : claims.client_id === client.clientId ? client : await deps.clients.findById(claims.client_id)
+  if (claims.sid !== undefined || claims.sub !== claims.client_id)
+    await liveSession(claims, { sessions: deps.sessions, users: deps.accounts.users })
+  const owner =
+    claims.client_id === undefined
+      ? null
+      : claims.client_id === client.clientId
+        ? client
+        : await deps.clients.findById(claims.client_id)
   if (claims.client_id !== undefined && owner === null) return { active: false }
   const { client_id: clientId, sub, aud, iss, exp, iat, jti, auth_time: authTime, acr, amr, sid } = claims
-  return { active: true, scope: claims.scope === undefined ? undefined : scopeNow(claims.scope, owner, deps), client_id: clientId, sub, aud, iss, exp, iat, jti, token_type: 'Bearer', auth_time: authTime, acr, amr, sid }
+  return {
+    active: true,
+    scope: claims.scope === undefined ? undefined : scopeNow(claims.scope, owner, deps),
+    client_id: clientId,
+    sub,
+    aud,
+    iss,
+    exp,
+    iat,
+    jti,
+    token_type: 'Bearer',
+    auth_time: authTime,
+    acr,
+    amr,
+    sid
+  }
 }
 
 /**
- * A client may ask about its own tokens and those with itself in the audience. The issuer as audience is the host's own API, about whose
- * tokens all of the host's own clients may ask.
+ * A client may ask about its own tokens and those with itself in the audience. The issuer as audience is the host's own
+ * API, about whose tokens all of the host's own clients may ask.
  */
-function mayKnow (client: Client, { client_id: owner, aud }: AccessTokenClaims, issuer: string): boolean {
+function mayKnow(client: Client, { client_id: owner, aud }: AccessTokenClaims, issuer: string): boolean {
   const audience = [aud].flat()
-  return owner === client.clientId || audience.includes(client.clientId) || (isFirstParty(client) && audience.includes(issuer))
+  return (
+    owner === client.clientId ||
+    audience.includes(client.clientId) ||
+    (isFirstParty(client) && audience.includes(issuer))
+  )
 }
 
 /** The part of the granted scope that this client may have today. */
-function scopeNow (granted: string, client: Client | null, { scopes }: GrantDeps): string {
+function scopeNow(granted: string, client: Client | null, { scopes }: GrantDeps): string {
   return disclosureOf({ client, scopes: granted.split(' ') }, scopes).scopes.join(' ')
 }
 
-async function ofRefreshToken ({ sid, digest }: Credential, client: Client, deps: GrantDeps): Promise<Introspection> {
-  const { accounts: { clock, issuer, users }, sessions } = deps
+async function ofRefreshToken({ sid, digest }: Credential, client: Client, deps: GrantDeps): Promise<Introspection> {
+  const {
+    accounts: { clock, issuer, users },
+    sessions
+  } = deps
   const family = await deps.tokens.peekToken({ sid, digest, now: clock.now(), graceMs: deps.refreshToken.graceMs })
   if (family === null || family.clientId !== client.clientId) return { active: false }
-  if (await userOf(family, { users, sessions }) === null) return { active: false }
+  if ((await userOf(family, { users, sessions })) === null) return { active: false }
   return {
     active: true,
     scope: scopeNow(family.scope, client, deps),

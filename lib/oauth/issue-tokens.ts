@@ -30,10 +30,13 @@ interface IssuedTokens {
 }
 
 /**
- * Starts a refresh token family and makes its first tokens. The tokens are signed before the commit, so a failure to sign leaves no
- * family behind. The caller calls `reportIssued` once it is sure that the tokens are handed out.
+ * Starts a refresh token family and makes its first tokens. The tokens are signed before the commit, so a failure to
+ * sign leaves no family behind. The caller calls `reportIssued` once it is sure that the tokens are handed out.
  */
-export async function issueTokens ({ user, client, methods, scopes, origin, idToken }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
+export async function issueTokens(
+  { user, client, methods, scopes, origin, idToken }: Issue,
+  deps: GrantDeps
+): Promise<IssuedTokens> {
   const { clock, random } = deps.accounts
   const now = clock.now()
   const id = newCredentialId(user.id, random.id())
@@ -60,7 +63,8 @@ export async function issueTokens ({ user, client, methods, scopes, origin, idTo
     authorization: idToken === undefined ? null : '{}',
     tokenDigest: digest(secret)
   }
-  const signed = client === null ? {} : await signIdToken({ user, client, scopes, family, accessToken, nonce: idToken?.nonce }, deps)
+  const signed =
+    client === null ? {} : await signIdToken({ user, client, scopes, family, accessToken, nonce: idToken?.nonce }, deps)
   await deps.tokens.createFamily(family)
   return {
     sid,
@@ -76,16 +80,28 @@ export async function issueTokens ({ user, client, methods, scopes, origin, idTo
 }
 
 /** Tells that tokens are handed out. */
-export function reportIssued ({ user, client, scopes, origin, grantType }: Omit<Issue, 'methods'>, sid: string, deps: GrantDeps): void {
-  deps.accounts.events.emit('token_issued', { userId: user.id, sid, clientId: client?.clientId ?? null, scope: scopes.join(' '), grantType }, origin)
+export function reportIssued(
+  { user, client, scopes, origin, grantType }: Omit<Issue, 'methods'>,
+  sid: string,
+  deps: GrantDeps
+): void {
+  deps.accounts.events.emit(
+    'token_issued',
+    { userId: user.id, sid, clientId: client?.clientId ?? null, scope: scopes.join(' '), grantType },
+    origin
+  )
 }
 
 /**
  * An access token for a family, with the host's claims.
  * @throws OAuthError `unmet_authentication_requirements` for a sign-in that is worth less than the client must have
  */
-export async function signAccessToken (of: { user: User, client: Client | null, scopes: string[], sid: string, authentication: AuthenticationContext }, deps: GrantDeps): Promise<string> {
-  if (!isContent(of.client, of.authentication.acr)) throw new OAuthError('unmet_authentication_requirements', 'This client needs a stronger sign-in.')
+export async function signAccessToken(
+  of: { user: User; client: Client | null; scopes: string[]; sid: string; authentication: AuthenticationContext },
+  deps: GrantDeps
+): Promise<string> {
+  if (!isContent(of.client, of.authentication.acr))
+    throw new OAuthError('unmet_authentication_requirements', 'This client needs a stronger sign-in.')
   await deps.accessTokens.ready()
   const extra = deps.claims === null ? {} : await hostClaims(of, deps)
   return deps.accessTokens.mint({

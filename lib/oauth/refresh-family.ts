@@ -11,8 +11,8 @@ import type { GrantDeps, Origin } from './deps.ts'
 import { signAccessToken } from './issue-tokens.ts'
 
 /**
- * What both ways of refreshing share: `POST /auth/refresh` and the grant `refresh_token`. Who may ask, and what a refusal looks
- * like, is each one's own.
+ * What both ways of refreshing share: `POST /auth/refresh` and the grant `refresh_token`. Who may ask, and what a
+ * refusal looks like, is each one's own.
  */
 export interface RefreshAttempt {
   presented: Credential
@@ -22,24 +22,35 @@ export interface RefreshAttempt {
 }
 
 /** The granted scope of the family, less what may no longer be granted. */
-export function stillGrantable (family: RefreshTokenFamily, client: Client | null, deps: GrantDeps): string[] {
+export function stillGrantable(family: RefreshTokenFamily, client: Client | null, deps: GrantDeps): string[] {
   const allowed = allowedScopes(client, deps.scopes)
   return family.scope.split(' ').filter((scope) => allowed.includes(scope))
 }
 
 /** A new access token of the family, for a user who is still there, and that user. */
-export async function signForFamily ({ family, client, scopes }: { family: RefreshTokenFamily, client: Client | null, scopes: string[] }, attempt: RefreshAttempt, deps: GrantDeps): Promise<{ user: User, accessToken: string }> {
+export async function signForFamily(
+  { family, client, scopes }: { family: RefreshTokenFamily; client: Client | null; scopes: string[] },
+  attempt: RefreshAttempt,
+  deps: GrantDeps
+): Promise<{ user: User; accessToken: string }> {
   // The client was registered for less when the family began. It goes on where that is so again.
   if (!isContent(client, family.acr)) throw attempt.refused('acr')
   const user = await activeUser(family, attempt, deps)
-  return { user, accessToken: await signAccessToken({ user, client, scopes, sid: family.sid, authentication: family }, deps) }
+  return {
+    user,
+    accessToken: await signAccessToken({ user, client, scopes, sid: family.sid, authentication: family }, deps)
+  }
 }
 
 /**
- * Uses the token without replacing it. `clientId`: whose family it must be; left out, anyone's.
- * The use is committed first, in one trip to the store. A failure after it costs nothing, because the token stays the same.
+ * Uses the token without replacing it. `clientId`: whose family it must be; left out, anyone's. The use is committed
+ * first, in one trip to the store. A failure after it costs nothing, because the token stays the same.
  */
-export async function commitUse (attempt: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): Promise<RefreshTokenFamily> {
+export async function commitUse(
+  attempt: RefreshAttempt,
+  clientId: string | null | undefined,
+  deps: GrantDeps
+): Promise<RefreshTokenFamily> {
   const result = await deps.tokens.useToken(tokenUse(attempt, clientId, deps))
   if (result.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
   if (result.outcome === 'replayed') throw replayed(result.family, attempt, deps)
@@ -47,22 +58,32 @@ export async function commitUse (attempt: RefreshAttempt, clientId: string | nul
 }
 
 /**
- * Replaces the token by its successor, does `work` with the family, and resolves to both results. The compare-and-swap is the first
- * step, so one trip to the store does it. Whoever loses the race, or comes back within the grace time, gets the winner's successor.
- * Where `work` fails (a user store that is down, a claim that can't be made) the successor is given back, and when all who got it
- * have done so the swap is taken back: a failure uses no token up.
+ * Replaces the token by its successor, does `work` with the family, and resolves to both results. The compare-and-swap
+ * is the first step, so one trip to the store does it. Whoever loses the race, or comes back within the grace time,
+ * gets the winner's successor. Where `work` fails (a user store that is down, a claim that can't be made) the successor
+ * is given back, and when all who got it have done so the swap is taken back: a failure uses no token up.
  */
-export async function withRotation<Result> (attempt: RefreshAttempt, clientId: string | null | undefined, work: (family: RefreshTokenFamily) => Promise<Result>, deps: GrantDeps): Promise<{ result: Result, refreshToken: string }> {
+export async function withRotation<Result>(
+  attempt: RefreshAttempt,
+  clientId: string | null | undefined,
+  work: (family: RefreshTokenFamily) => Promise<Result>,
+  deps: GrantDeps
+): Promise<{ result: Result; refreshToken: string }> {
   const { presented } = attempt
   const nextSecret = deps.accounts.random.secret()
-  const rotation = await deps.tokens.rotateToken(tokenUse(attempt, clientId, deps), { digest: digest(nextSecret), sealed: sealSuccessor(presented.secret, nextSecret) })
+  const rotation = await deps.tokens.rotateToken(tokenUse(attempt, clientId, deps), {
+    digest: digest(nextSecret),
+    sealed: sealSuccessor(presented.secret, nextSecret)
+  })
   if (rotation.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
   if (rotation.outcome === 'replayed') throw replayed(rotation.family, attempt, deps)
   let result: Result
   try {
     result = await work(rotation.family)
   } catch (error) {
-    await deps.tokens.undoRotation(rotation.undo).catch((failure: unknown) => { deps.accounts.onError(failure, 'a rotation whose answer could not be made was not taken back') })
+    await deps.tokens.undoRotation(rotation.undo).catch((failure: unknown) => {
+      deps.accounts.onError(failure, 'a rotation whose answer could not be made was not taken back')
+    })
     throw error
   }
   reportRefresh(rotation.family, true, attempt, deps)
@@ -70,15 +91,31 @@ export async function withRotation<Result> (attempt: RefreshAttempt, clientId: s
   return { result, refreshToken: formatCredential(presented.id, secret) }
 }
 
-export function reportRefresh (family: RefreshTokenFamily, rotated: boolean, { origin }: RefreshAttempt, deps: GrantDeps): void {
-  deps.accounts.events.emit('token_refreshed', { userId: family.userId, sid: family.sid, clientId: family.clientId, rotated }, origin)
+export function reportRefresh(
+  family: RefreshTokenFamily,
+  rotated: boolean,
+  { origin }: RefreshAttempt,
+  deps: GrantDeps
+): void {
+  deps.accounts.events.emit(
+    'token_refreshed',
+    { userId: family.userId, sid: family.sid, clientId: family.clientId, rotated },
+    origin
+  )
 }
 
-/** A disabled or deleted user's sessions all end with the first refresh that notices; one from before the present password ends alone. */
-async function activeUser (family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Promise<User> {
+/**
+ * A disabled or deleted user's sessions all end with the first refresh that notices; one from before the present
+ * password ends alone.
+ */
+async function activeUser(
+  family: RefreshTokenFamily,
+  { origin, refused }: RefreshAttempt,
+  deps: GrantDeps
+): Promise<User> {
   const user = await deps.accounts.users.findById(family.userId)
   if (isActive(user)) {
-    if (!await deps.sessions.isOver(user, family)) return user
+    if (!(await deps.sessions.isOver(user, family))) return user
     await deps.sessions.revoke(user.id, family.sid, 'password_changed', origin)
     throw refused('signed in before the password was changed')
   }
@@ -86,7 +123,7 @@ async function activeUser (family: RefreshTokenFamily, { origin, refused }: Refr
   throw refused('user gone or disabled')
 }
 
-function tokenUse ({ presented }: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): TokenUse {
+function tokenUse({ presented }: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): TokenUse {
   const now = deps.accounts.clock.now()
   return {
     sid: presented.sid,
@@ -99,8 +136,12 @@ function tokenUse ({ presented }: RefreshAttempt, clientId: string | null | unde
 }
 
 /** The store has revoked the family by now; this instance's access tokens of it follow. */
-function replayed (family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Error {
+function replayed(family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Error {
   deps.sessions.forget(family.sid)
-  deps.accounts.events.emit('refresh_token_reused', { userId: family.userId, sid: family.sid, clientId: family.clientId }, origin)
+  deps.accounts.events.emit(
+    'refresh_token_reused',
+    { userId: family.userId, sid: family.sid, clientId: family.clientId },
+    origin
+  )
   return refused('replayed')
 }

@@ -8,22 +8,32 @@ import type { Origin, Sessions } from '../sessions/sessions.ts'
 /**
  * Ends the family that a refresh or an access token belongs to: all its refresh and access tokens.
  *
- * Any refresh token of the family is accepted, also a replaced one. Only a holder of one knows the id of the family, and the store keeps no
- * digest by which it could tell an older token from a forged secret. Somebody with the id alone could end the family at the refresh
- * endpoint as well, where the same request counts as a replay.
+ * Any refresh token of the family is accepted, also a replaced one. Only a holder of one knows the id of the family,
+ * and the store keeps no digest by which it could tell an older token from a forged secret. Somebody with the id alone
+ * could end the family at the refresh endpoint as well, where the same request counts as a replay.
  *
- * @throws OAuthError `invalid_token` where the token is unknown, malformed, expired or revoked: the caller makes a success of it
+ * @throws OAuthError `invalid_token` where the token is unknown, malformed, expired or revoked: the caller makes a
+ * success of it
  * @throws OAuthError `unauthorized_client` where it is another client's, which stays alive
  * @throws OAuthError `invalid_request` for an access token without a session, which nothing can end before it expires
  * @see RFC 7009 §2.1, §2.2
  */
-export async function revokeToken (token: string, client: Client | null, origin: Origin, { sessions, accessTokens }: { sessions: Sessions, accessTokens: AccessTokens }): Promise<void> {
+export async function revokeToken(
+  token: string,
+  client: Client | null,
+  origin: Origin,
+  { sessions, accessTokens }: { sessions: Sessions; accessTokens: AccessTokens }
+): Promise<void> {
   const refresh = parseCredential(token)
   const claims = refresh === null ? await accessTokens.verify(token) : null
   if (claims !== null && claims.sid === undefined) {
     checkOwner(claims.client_id ?? null, client)
-    // The token stays valid, so a 200 would be wrong. unsupported_token_type (RFC 7009 §2.2.1) is for a whole kind of tokens.
-    throw new OAuthError('invalid_request', 'This access token belongs to no session and can not be revoked; it ends when it expires.')
+    // The token stays valid, so a 200 would be wrong. unsupported_token_type (RFC 7009 §2.2.1) is for a whole kind of
+    // tokens.
+    throw new OAuthError(
+      'invalid_request',
+      'This access token belongs to no session and can not be revoked; it ends when it expires.'
+    )
   }
   const family = await sessions.find(refresh?.sid ?? claims?.sid ?? '')
   if (family === null || (claims !== null && claims.sub !== family.userId)) throw invalidToken('The token is unknown.')
@@ -32,10 +42,11 @@ export async function revokeToken (token: string, client: Client | null, origin:
 }
 
 /**
- * A caller without a client owns the tokens that were issued without one. RFC 7009 §2.1 asks for an error and names none:
- * `unauthorized_client`, for the token is good and the credentials are; it is this client that may not do this. (`invalid_grant`
- * would say that the token is bad, and a client library would take that for a sign-out that worked.)
+ * A caller without a client owns the tokens that were issued without one. RFC 7009 §2.1 asks for an error and names
+ * none: `unauthorized_client`, for the token is good and the credentials are; it is this client that may not do this.
+ * (`invalid_grant` would say that the token is bad, and a client library would take that for a sign-out that worked.)
  */
-function checkOwner (owner: string | null, client: Client | null): void {
-  if (owner !== (client?.clientId ?? null)) throw new OAuthError('unauthorized_client', 'The token was not issued to this client.')
+function checkOwner(owner: string | null, client: Client | null): void {
+  if (owner !== (client?.clientId ?? null))
+    throw new OAuthError('unauthorized_client', 'The token was not issued to this client.')
 }

@@ -5,22 +5,33 @@ import { name } from './layout.ts'
 import type { PageModels } from './model.ts'
 import { format, timeOf } from './texts.ts'
 
-/** The accounts at other providers that a person signs in with. Who has no password signs in again before one is taken away. */
-export function accountConnections (model: PageModels['account_connections']): string {
+/**
+ * The accounts at other providers that a person signs in with. Who has no password signs in again before one is taken
+ * away.
+ */
+export function accountConnections(model: PageModels['account_connections']): string {
   const { messages, action, error, links, ways, askPassword, signInUrl } = model
   const state = formState(error, ['current_password'], '')
   const list = html`<ul class="items">
-${links.map(({ id, name: provider, email, linkedAt, lastUsedAt }, index) => html`<li>
+${links.map(
+  ({ id, name: provider, email, linkedAt, lastUsedAt }, index) => html`<li>
 <div><p id="link-${index}">${name(provider)}${email !== null && html` <bdi>${email}</bdi>`}</p>
 <p class="hint">${format(messages.connectionsTimes, { since: timeOf(linkedAt, messages), used: timeOf(lastUsedAt, messages) })}</p></div>
 ${signInUrl === null && itemSubmit(messages.connectionsEnd, { name: 'link', value: id, about: `link-${index}` })}
 </li>
-`)}</ul>
 `
-  return accountFrame(model, messages.connectionsTitle, html`${links.length === 0
-    ? html`<p class="status">${messages.connectionsNone}</p>
+)}</ul>
 `
-    : html`<p>${messages.connectionsText}</p>
-${signInUrl === null ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${list}`) : html`${list}${signInAgain(model, signInUrl)}`}`}
-${ways.map((way) => form(way.url, null, submit(format(messages.connectionsAdd, { name: way.name }), { look: 'quiet' })))}`)
+  return accountFrame(
+    model,
+    messages.connectionsTitle,
+    html`${
+      links.length === 0
+        ? html`<p class="status">${messages.connectionsNone}</p>
+`
+        : html`<p>${messages.connectionsText}</p>
+${signInUrl === null ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${list}`) : html`${list}${signInAgain(model, signInUrl)}`}`
+    }
+${ways.map((way) => form(way.url, null, submit(format(messages.connectionsAdd, { name: way.name }), { look: 'quiet' })))}`
+  )
 }

@@ -1,61 +1,123 @@
 import { deviceName } from './device-name.ts'
-import { form, formState, itemSubmit, link, newEmailField, newPasswordField, passwordAgainField, profileField, serverFault, submit } from './fields.ts'
+import {
+  form,
+  formState,
+  itemSubmit,
+  link,
+  newEmailField,
+  newPasswordField,
+  passwordAgainField,
+  profileField,
+  serverFault,
+  submit
+} from './fields.ts'
 import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
 import type { AccountModel, AccountNote, PageModels } from './model.ts'
 import { scopeList, signedInPerson } from './people.ts'
 import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
 
-export function account (model: PageModels['account']): string {
+export function account(model: PageModels['account']): string {
   const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
   const ways: Array<[url: string | null, label: MessageKey]> = [
-    [links.profile, 'profileTitle'], [links.email, 'emailTitle'], [links.password, 'passwordTitle'],
+    [links.profile, 'profileTitle'],
+    [links.email, 'emailTitle'],
+    [links.password, 'passwordTitle'],
     [links.security, 'securityTitle'],
-    [links.connections, 'connectionsTitle'], [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [logoutUrl, 'logoutSubmit'], [links.remove, 'removeTitle']
+    [links.connections, 'connectionsTitle'],
+    [links.sessions, 'sessionsTitle'],
+    [links.access, 'accessTitle'],
+    [logoutUrl, 'logoutSubmit'],
+    [links.remove, 'removeTitle']
   ]
   return layout(model, {
     heading: messages.accountTitle,
-    content: html`${signedInPerson(model, username, emailVerified === null
-      ? null
-      : html`<p class="hint">${email !== null && html`<bdi>${email}</bdi> `}${badge(messages, emailVerified)}</p>`)}
+    content: html`${signedInPerson(
+      model,
+      username,
+      emailVerified === null
+        ? null
+        : html`<p class="hint">${email !== null && html`<bdi>${email}</bdi> `}${badge(messages, emailVerified)}</p>`
+    )}
 <ul class="ways">
-${ways.map(([url, label]) => url !== null && html`<li${url === links.remove && html` class="danger"`}>${link(url, messages[label])}</li>
-`)}</ul>`,
+${ways.map(
+  ([url, label]) =>
+    url !== null &&
+    html`<li${url === links.remove && html` class="danger"`}>${link(url, messages[label])}</li>
+`
+)}</ul>`,
     links: html`<p>${link(backUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
 
-export function accountProfile (model: PageModels['account_profile']): string {
+export function accountProfile(model: PageModels['account_profile']): string {
   const { messages, action, error, fields } = model
-  const state = formState(error, fields.map(({ name }) => name), '')
-  return accountFrame(model, messages.profileTitle, form(action, state, html`${fields.map((field) => profileField(state, field))}${submit(messages.profileSubmit)}
-`))
+  const state = formState(
+    error,
+    fields.map(({ name }) => name),
+    ''
+  )
+  return accountFrame(
+    model,
+    messages.profileTitle,
+    form(
+      action,
+      state,
+      html`${fields.map((field) => profileField(state, field))}${submit(messages.profileSubmit)}
+`
+    )
+  )
 }
 
-export function accountEmail (model: PageModels['account_email']): string {
-  const { messages, action, error, currentEmail, emailVerified, email, canChange, canResend, askPassword, signInUrl } = model
+export function accountEmail(model: PageModels['account_email']): string {
+  const { messages, action, error, currentEmail, emailVerified, email, canChange, canResend, askPassword, signInUrl } =
+    model
   const state = formState(error, ['email', 'current_password'], '')
-  const known = currentEmail === null ? messages.emailNone : formatHtml(emailVerified ? messages.emailConfirmed : messages.emailUnconfirmed, { email: name(currentEmail) })
-  return accountFrame(model, messages.emailTitle, html`<p class="status">${known}</p>
+  const known =
+    currentEmail === null
+      ? messages.emailNone
+      : formatHtml(emailVerified ? messages.emailConfirmed : messages.emailUnconfirmed, { email: name(currentEmail) })
+  return accountFrame(
+    model,
+    messages.emailTitle,
+    html`<p class="status">${known}</p>
 ${canResend && form(action, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))}
-${canChange && (signInUrl === null
+${
+  canChange &&
+  (signInUrl === null
     ? html`<p class="hint">${messages.emailChangeText}</p>
-${form(action, state, html`${newEmailField(state, model, email)}${askPassword && passwordAgainField(state, model)}${submit(messages.forgotSubmit)}
-`)}`
-    : signInAgain(model, signInUrl))}`)
+${form(
+  action,
+  state,
+  html`${newEmailField(state, model, email)}${askPassword && passwordAgainField(state, model)}${submit(messages.forgotSubmit)}
+`
+)}`
+    : signInAgain(model, signInUrl))
+}`
+  )
 }
 
-export function accountRemove (model: PageModels['account_remove']): string {
+export function accountRemove(model: PageModels['account_remove']): string {
   const { messages, action, error, username, askPassword, signInUrl } = model
   const state = formState(error, ['current_password'], '')
-  return accountFrame(model, messages.removeTitle, html`<p>${formatHtml(messages.removeText, { username: name(username) })}</p>
-${signInUrl === null
-    ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${submit(messages.removeSubmit, { decision: 'remove', look: 'danger', deliberate: true })}
-`)
-    : signInAgain(model, signInUrl)}`)
+  return accountFrame(
+    model,
+    messages.removeTitle,
+    html`<p>${formatHtml(messages.removeText, { username: name(username) })}</p>
+${
+  signInUrl === null
+    ? form(
+        action,
+        state,
+        html`${askPassword && passwordAgainField(state, model)}${submit(messages.removeSubmit, { decision: 'remove', look: 'danger', deliberate: true })}
+`
+      )
+    : signInAgain(model, signInUrl)
+}`
+  )
 }
 
-export function accountRemoved (model: PageModels['account_removed']): string {
+export function accountRemoved(model: PageModels['account_removed']): string {
   const { messages, title, homeUrl } = model
   return layout(model, {
     heading: messages.removeDoneTitle,
@@ -67,49 +129,82 @@ export function accountRemoved (model: PageModels['account_removed']): string {
 }
 
 /** For who has no password that could be asked for. */
-export function signInAgain ({ messages }: AccountModel, url: string): Html {
+export function signInAgain({ messages }: AccountModel, url: string): Html {
   return html`<p>${messages.freshText}</p>
 <p class="actions">${link(url, messages.signInAgain)}</p>`
 }
 
-export function accountPassword (model: PageModels['account_password']): string {
+export function accountPassword(model: PageModels['account_password']): string {
   const { messages, action, error, minLength, hasPassword } = model
   const state = formState(error, ['current_password', 'password'], 'current_password')
   if (!hasPassword) {
-    return accountFrame(model, messages.passwordTitle, html`<p>${messages.passwordNone}</p>
-${form(action, state, submit(messages.forgotSubmit, { decision: 'first' }))}`)
+    return accountFrame(
+      model,
+      messages.passwordTitle,
+      html`<p>${messages.passwordNone}</p>
+${form(action, state, submit(messages.forgotSubmit, { decision: 'first' }))}`
+    )
   }
-  return accountFrame(model, messages.passwordTitle, html`<p class="hint">${messages.passwordText}</p>
-${form(action, state, html`${passwordAgainField(state, model)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
-`)}`)
+  return accountFrame(
+    model,
+    messages.passwordTitle,
+    html`<p class="hint">${messages.passwordText}</p>
+${form(
+  action,
+  state,
+  html`${passwordAgainField(state, model)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
+`
+)}`
+  )
 }
 
-export function accountSessions (model: PageModels['account_sessions']): string {
+export function accountSessions(model: PageModels['account_sessions']): string {
   const { messages, action, error, sessions } = model
-  return accountFrame(model, messages.sessionsTitle, form(action, formState(error, [], ''), html`<ul class="items">
-${sessions.map(({ id, current, clientName, userAgent, createdAt, lastUsedAt }, index) => html`<li>
+  return accountFrame(
+    model,
+    messages.sessionsTitle,
+    form(
+      action,
+      formState(error, [], ''),
+      html`<ul class="items">
+${sessions.map(
+  ({ id, current, clientName, userAgent, createdAt, lastUsedAt }, index) => html`<li>
 <div><p id="session-${index}">${name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown)}${current && html` <span class="badge good">${messages.sessionHere}</span>`}</p>
 <p class="hint">${clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`}${format(messages.sessionTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })}</p></div>
 ${itemSubmit(messages.logoutSubmit, { name: 'session', value: id, about: `session-${index}` })}
 </li>
-`)}</ul>
+`
+)}</ul>
 <p class="hint">${messages.sessionsEndText}</p>
 ${submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' })}${submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })}
-`))
+`
+    )
+  )
 }
 
-export function accountAccess (model: PageModels['account_access']): string {
+export function accountAccess(model: PageModels['account_access']): string {
   const { messages, action, error, clients } = model
-  if (clients.length === 0 && error === null) return accountFrame(model, messages.accessTitle, html`<p class="status">${messages.accessNone}</p>`)
-  return accountFrame(model, messages.accessTitle, form(action, formState(error, [], ''), html`<ul class="items">
-${clients.map(({ clientId, name: clientName, scopes, grantedAt }, index) => html`<li>
+  if (clients.length === 0 && error === null)
+    return accountFrame(model, messages.accessTitle, html`<p class="status">${messages.accessNone}</p>`)
+  return accountFrame(
+    model,
+    messages.accessTitle,
+    form(
+      action,
+      formState(error, [], ''),
+      html`<ul class="items">
+${clients.map(
+  ({ clientId, name: clientName, scopes, grantedAt }, index) => html`<li>
 <div><p id="client-${index}">${name(clientName)}</p>
 <p class="hint">${format(messages.accessSince, { time: timeOf(grantedAt, messages) })}</p></div>
 ${scopeList(scopes, messages)}
 ${itemSubmit(messages.accessEnd, { name: 'client', value: clientId, about: `client-${index}` })}
 </li>
-`)}</ul>
-`))
+`
+)}</ul>
+`
+    )
+  )
 }
 
 const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
@@ -133,19 +228,27 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
 }
 
 /** A page below `account`, with what was done a moment ago. */
-export function accountFrame (model: AccountModel, heading: string, content: HtmlValue, { passkeyScript }: { passkeyScript?: string | undefined } = {}): string {
+export function accountFrame(
+  model: AccountModel,
+  heading: string,
+  content: HtmlValue,
+  { passkeyScript }: { passkeyScript?: string | undefined } = {}
+): string {
   const { messages, error, username, accountUrl, done } = model
   return layout(model, {
     heading,
     error,
     passkeyScript,
-    content: html`${done !== null && html`<p class="note${done === 'nothing' && ' plain'}" role="status">${messages[NOTES[done]]}</p>
-`}${content}${serverFault(model)}`,
+    content: html`${
+      done !== null &&
+      html`<p class="note${done === 'nothing' && ' plain'}" role="status">${messages[NOTES[done]]}</p>
+`
+    }${content}${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
 <p>${link(accountUrl, messages.accountBack)}</p>`
   })
 }
 
-function badge (messages: Messages, isConfirmed: boolean): Html {
+function badge(messages: Messages, isConfirmed: boolean): Html {
   return html`<span class="badge ${isConfirmed ? 'good' : 'bad'}">${isConfirmed ? messages.badgeConfirmed : messages.badgeUnconfirmed}</span>`
 }

@@ -1,8 +1,8 @@
 import { html, type Html } from './html.ts'
 
 /**
- * The marks of providers, as their brand rules have them: not recoloured, not cropped. `currentColor` only where the brand has one in the
- * colour of the text. No attribute `style`: the pages' policy refuses it.
+ * The marks of providers, as their brand rules have them: not recoloured, not cropped. `currentColor` only where the
+ * brand has one in the colour of the text. No attribute `style`: the pages' policy refuses it.
  */
 const MARKS: Readonly<Record<string, Html>> = {
   google: html`<path fill="#4285F4" d="M23.49 12.27c0-.79-.07-1.54-.19-2.27H12v4.51h6.47c-.29 1.48-1.14 2.73-2.4 3.58v3h3.86c2.26-2.09 3.56-5.17 3.56-8.82z"></path><path fill="#34A853" d="M12 24c3.24 0 5.95-1.08 7.93-2.91l-3.86-3c-1.08.72-2.45 1.16-4.07 1.16-3.13 0-5.78-2.11-6.73-4.96H1.29v3.09C3.26 21.3 7.31 24 12 24z"></path><path fill="#FBBC05" d="M5.27 14.29c-.25-.72-.38-1.49-.38-2.29s.14-1.57.38-2.29V6.62H1.29C.47 8.24 0 10.06 0 12s.47 3.76 1.29 5.38z"></path><path fill="#EA4335" d="M12 4.75c1.77 0 3.35.61 4.6 1.8l3.42-3.42C17.95 1.19 15.24 0 12 0 7.31 0 3.26 2.7 1.29 6.62l3.98 3.09C6.22 6.86 8.87 4.75 12 4.75z"></path>`,
@@ -13,8 +13,13 @@ const MARKS: Readonly<Record<string, Html>> = {
   facebook: html`<path fill="#1877F2" d="M24 12a12 12 0 1 0-13.87 11.85v-8.38H7.08V12h3.05V9.36c0-3.01 1.79-4.67 4.53-4.67 1.31 0 2.69.24 2.69.24v2.95h-1.52c-1.49 0-1.95.92-1.95 1.87V12h3.32l-.53 3.47h-2.79v8.38A12 12 0 0 0 24 12z"></path>`
 }
 
-/** `null` for a provider whose mark the pages don't have. The link's text names it, so the mark says nothing to who can't see it. */
-export function brandMark (brand: string | null): Html | null {
+/**
+ * `null` for a provider whose mark the pages don't have. The link's text names it, so the mark says nothing to who
+ * can't see it.
+ */
+export function brandMark(brand: string | null): Html | null {
   const mark = brand !== null && Object.hasOwn(MARKS, brand) ? MARKS[brand] : undefined
-  return mark === undefined ? null : html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">${mark}</svg>`
+  return mark === undefined
+    ? null
+    : html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">${mark}</svg>`
 }

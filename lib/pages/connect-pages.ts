@@ -7,16 +7,24 @@ import { format } from './texts.ts'
 import type { CommonModel, ConnectButton, PageModels } from './model.ts'
 
 /** The ways to sign in elsewhere, below a form. Links: a form could not follow where a provider redirects to. */
-export function connectButtons ({ messages }: CommonModel, connections: readonly ConnectButton[]): Html | null {
+export function connectButtons({ messages }: CommonModel, connections: readonly ConnectButton[]): Html | null {
   if (connections.length === 0) return null
   return html`<p class="or"><span>${messages.connectOr}</span></p>
 <div class="connect">
-${connections.map(({ brand, label, logoUrl, name: provider, url }) => html`<a${attributes({ href: safeUrl(url), 'data-brand': brand })}>${brandMark(brand) ?? (logoUrl !== null && html`<img src="${logoUrl}" alt="" width="20" height="20">`)}<span>${label ?? format(messages.connectWith, { name: provider })}</span></a>
-`)}</div>
+${connections.map(
+  ({
+    brand,
+    label,
+    logoUrl,
+    name: provider,
+    url
+  }) => html`<a${attributes({ href: safeUrl(url), 'data-brand': brand })}>${brandMark(brand) ?? (logoUrl !== null && html`<img src="${logoUrl}" alt="" width="20" height="20">`)}<span>${label ?? format(messages.connectWith, { name: provider })}</span></a>
+`
+)}</div>
 `
 }
 
-export function connectLeaving (model: PageModels['connect_leaving']): string {
+export function connectLeaving(model: PageModels['connect_leaving']): string {
   const { messages, name: provider, url } = model
   return layout(model, {
     heading: messages.formPostTitle,
@@ -25,7 +33,7 @@ export function connectLeaving (model: PageModels['connect_leaving']): string {
   })
 }
 
-export function connectFailed (model: PageModels['connect_failed']): string {
+export function connectFailed(model: PageModels['connect_failed']): string {
   const { messages, error, loginUrl } = model
   return layout(model, {
     heading: messages.errorTitle,
@@ -38,19 +46,22 @@ ${errorCode(model, error)}`
 }
 
 /** Where a sign-in elsewhere meets an account with the same address: how to go on, whoever made that account. */
-export function connectConfirm (model: PageModels['connect_confirm']): string {
+export function connectConfirm(model: PageModels['connect_confirm']): string {
   const { messages, email, name: provider, signInUrl, forgotUrl } = model
   return layout(model, {
     heading: messages.connectConfirmTitle,
     icon: 'lock',
     lead: html`<p>${formatHtml(messages.connectConfirmText, { email: name(email), name: name(provider) })}</p>`,
     content: html`<p class="actions">${link(signInUrl, messages.loginLink)}</p>`,
-    links: forgotUrl === null ? null : html`<p>${messages.connectConfirmHint}</p>
+    links:
+      forgotUrl === null
+        ? null
+        : html`<p>${messages.connectConfirmHint}</p>
 <p>${link(forgotUrl, messages.forgotLink)}</p>`
   })
 }
 
-export function connectLink (model: PageModels['connect_link']): string {
+export function connectLink(model: PageModels['connect_link']): string {
   const { messages, action, error, name: provider, username, skipUrl } = model
   return layout(model, {
     heading: format(messages.connectLinkTitle, { name: provider }),
@@ -58,23 +69,35 @@ export function connectLink (model: PageModels['connect_link']): string {
     icon: 'lock',
     lead: html`<p>${formatHtml(messages.connectLinkText, { name: name(provider) })}</p>`,
     content: html`${signedInPerson(model, username)}
-${form(action, formState(error, [], ''), html`${submit(messages.connectLinkSubmit, { decision: 'link', deliberate: true })}
-`)}${serverFault(model)}`,
+${form(
+  action,
+  formState(error, [], ''),
+  html`${submit(messages.connectLinkSubmit, { decision: 'link', deliberate: true })}
+`
+)}${serverFault(model)}`,
     links: html`<p>${link(skipUrl, messages.continueSubmit)}</p>`
   })
 }
 
-export function connectFinish (model: PageModels['connect_finish']): string {
+export function connectFinish(model: PageModels['connect_finish']): string {
   const { messages, action, error, fields, email, loginUrl } = model
   const [first] = fields
-  const state = formState(error, fields.map((field) => field.name), first?.name ?? '')
+  const state = formState(
+    error,
+    fields.map((field) => field.name),
+    first?.name ?? ''
+  )
   return layout(model, {
     heading: messages.connectFinishTitle,
     error,
     lead: html`<p class="lead">${messages.connectFinishText}</p>`,
     content: html`${email !== null && address(email)}
-${form(action, state, html`${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
-`)}${serverFault(model)}`,
+${form(
+  action,
+  state,
+  html`${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
+`
+)}${serverFault(model)}`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }

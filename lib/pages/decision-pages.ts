@@ -5,7 +5,7 @@ import { durationOf, format, spaceOf } from './texts.ts'
 import { scopeList, signedInPerson } from './people.ts'
 import type { PageModels } from './model.ts'
 
-export function consent (model: PageModels['consent']): string {
+export function consent(model: PageModels['consent']): string {
   const { messages, asks, action, error, username, client, scopes, lifetimeSeconds, clientUri } = model
   const isConsent = asks === 'consent'
   const clientName = name(client.name)
@@ -16,22 +16,29 @@ export function consent (model: PageModels['consent']): string {
     lead: html`<p>${formatHtml(isConsent ? messages.consentText : messages.continueText, { client: clientName })}</p>
 ${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`}`,
     content: html`${signedInPerson(model, username)}
-${scopes.length > 0 && html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
-${scopeList(scopes, messages, 'scopes')}`}
+${
+  scopes.length > 0 &&
+  html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
+${scopeList(scopes, messages, 'scopes')}`
+}
 <p class="hint">${isConsent && html`${format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) })}${spaceOf(messages)}`}${formatHtml(messages.consentRedirect, { host: name(client.redirectHost) })}</p>
-${form(action, formState(error, [], ''), html`<div class="choice">${submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true })}${submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })}</div>
-`)}${serverFault(model)}`
+${form(
+  action,
+  formState(error, [], ''),
+  html`<div class="choice">${submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true })}${submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })}</div>
+`
+)}${serverFault(model)}`
   })
 }
 
 /** Its name is in the text, so neither logo nor letter says anything to who can't see it. */
-function clientIcon ({ clientLogoUri, client }: PageModels['consent']): Html {
+function clientIcon({ clientLogoUri, client }: PageModels['consent']): Html {
   return clientLogoUri === null
     ? html`<span class="icon" aria-hidden="true">${monogram(client.name)}</span>`
     : html`<img class="icon" src="${clientLogoUri}" alt="" width="56" height="56">`
 }
 
-export function logout (model: PageModels['logout']): string {
+export function logout(model: PageModels['logout']): string {
   const { messages, title, action, error, username } = model
   return layout(model, {
     heading: messages.logoutTitle,
@@ -39,12 +46,16 @@ export function logout (model: PageModels['logout']): string {
     icon: 'door',
     lead: html`<p>${formatHtml(messages.logoutText, { title: name(title) })}</p>`,
     content: html`${username !== null && signedInPerson(model, username)}
-${form(action, formState(error, [], ''), html`${submit(messages.logoutSubmit, { decision: 'sign_out' })}
-`)}${serverFault(model)}`
+${form(
+  action,
+  formState(error, [], ''),
+  html`${submit(messages.logoutSubmit, { decision: 'sign_out' })}
+`
+)}${serverFault(model)}`
   })
 }
 
-export function signedOut (model: PageModels['signed_out']): string {
+export function signedOut(model: PageModels['signed_out']): string {
   const { messages, title, ended, homeUrl, loginUrl } = model
   return layout(model, {
     heading: ended ? messages.signedOutTitle : messages.nobodySignedInTitle,
@@ -55,30 +66,43 @@ export function signedOut (model: PageModels['signed_out']): string {
   })
 }
 
-export function errorPage (model: PageModels['error']): string {
+export function errorPage(model: PageModels['error']): string {
   const { messages, title, error, homeUrl, newLink } = model
   return layout(model, {
     heading: newLink === null ? messages.errorTitle : messages.expiredTitle,
     error,
     icon: 'warning',
     lead: html`<p role="alert">${error.text}</p>`,
-    content: html`${newLink !== null && html`${newLink.by === 'sign_in' && html`<p class="hint status">${messages.expiredVerifyText}</p>
-`}<p class="actions">${link(newLink.url, newLink.by === 'sign_in' ? messages.loginLink : messages.expiredNewLink)}</p>
-`}${errorCode(model, error)}`,
+    content: html`${
+      newLink !== null &&
+      html`${
+        newLink.by === 'sign_in' &&
+        html`<p class="hint status">${messages.expiredVerifyText}</p>
+`
+      }<p class="actions">${link(newLink.url, newLink.by === 'sign_in' ? messages.loginLink : messages.expiredNewLink)}</p>
+`
+    }${errorCode(model, error)}`,
     links: html`<p>${link(homeUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
 
 /** @see OAuth 2.0 Form Post Response Mode §4 */
-export function formPost (model: PageModels['form_post']): string {
+export function formPost(model: PageModels['form_post']): string {
   const { messages, action, params, clientName } = model
-  const text = clientName === null ? messages.formPostTextNoClient : formatHtml(messages.formPostText, { client: name(clientName) })
+  const text =
+    clientName === null
+      ? messages.formPostTextNoClient
+      : formatHtml(messages.formPostText, { client: name(clientName) })
   return layout(model, {
     heading: messages.formPostTitle,
     // What the script looks for.
     content: html`<div data-submit>
 <p class="status">${text}</p>
-${form(action, null, html`${Object.entries(params).map(([param, value]) => hidden(param, value))}${submit(messages.continueSubmit)}
-`)}</div>`
+${form(
+  action,
+  null,
+  html`${Object.entries(params).map(([param, value]) => hidden(param, value))}${submit(messages.continueSubmit)}
+`
+)}</div>`
   })
 }

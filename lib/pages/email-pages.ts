@@ -1,23 +1,41 @@
-import { emailCodeField, form, formState, hidden, link, profileField, serverFault, submit, usernameField } from './fields.ts'
+import {
+  emailCodeField,
+  form,
+  formState,
+  hidden,
+  link,
+  profileField,
+  serverFault,
+  submit,
+  usernameField
+} from './fields.ts'
 import { formatHtml, html } from './html.ts'
 import { address, layout, name } from './layout.ts'
 import { tellsPasskeysField } from './passkey-forms.ts'
 import type { PageModels } from './model.ts'
 
 /** Asks whom to send a code to, then for the code, and where there is no account yet for what it must have. */
-export function emailCode (model: PageModels['email_code']): string {
+export function emailCode(model: PageModels['email_code']): string {
   const { messages, action, error, step, username, fields, tellsPasskeys, loginUrl } = model
   const tells = tellsPasskeysField(tellsPasskeys)
   const back = html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   if (step === 'finish') {
-    const state = formState(error, fields.map((field) => field.name), fields[0]?.name ?? '')
+    const state = formState(
+      error,
+      fields.map((field) => field.name),
+      fields[0]?.name ?? ''
+    )
     return layout(model, {
       heading: messages.connectFinishTitle,
       error,
       lead: html`<p class="lead">${messages.connectFinishText}</p>`,
       content: html`${address(username)}
-${form(action, state, html`${tells}${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
-`)}${serverFault(model)}`,
+${form(
+  action,
+  state,
+  html`${tells}${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
+`
+)}${serverFault(model)}`,
       links: back
     })
   }
@@ -27,8 +45,12 @@ ${form(action, state, html`${tells}${fields.map((field) => profileField(state, f
       heading: messages.emailCodeTitle,
       error,
       lead: html`<p class="lead">${messages.emailCodeText}</p>`,
-      content: html`${form(action, state, html`${usernameField(state, model, username)}${submit(messages.emailCodeSubmit)}
-`)}${serverFault(model)}`,
+      content: html`${form(
+        action,
+        state,
+        html`${usernameField(state, model, username)}${submit(messages.emailCodeSubmit)}
+`
+      )}${serverFault(model)}`,
       links: back
     })
   }
@@ -36,27 +58,45 @@ ${form(action, state, html`${tells}${fields.map((field) => profileField(state, f
     heading: messages.sentTitle,
     error,
     lead: html`<p class="lead">${formatHtml(messages.emailCodeSent, { username: name(username) })}</p>`,
-    content: html`${form(action, state, html`${tells}${emailCodeField(state, model)}${submit(messages.continueSubmit)}
-`)}${serverFault(model)}
+    content: html`${form(
+      action,
+      state,
+      html`${tells}${emailCodeField(state, model)}${submit(messages.continueSubmit)}
+`
+    )}${serverFault(model)}
 <p class="hint">${messages.checkSpam}</p>
-${form(action, null, html`${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
+${form(
+  action,
+  null,
+  html`${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
 ${submit(messages.emailCodeOther, { decision: 'other', look: 'quiet' })}
-`)}`,
+`
+)}`,
     links: back
   })
 }
 
 /** The link is used up by the button and not by the visit, and only where it was asked for. */
-export function emailLink (model: PageModels['email_link']): string {
+export function emailLink(model: PageModels['email_link']): string {
   const { messages, action, error, token, username, tellsPasskeys, codeUrl } = model
-  if (username === null) return layout(model, { heading: messages.emailCodeTitle, error, icon: 'lock', content: html`<p>${messages.emailLinkElsewhere}</p>` })
+  if (username === null)
+    return layout(model, {
+      heading: messages.emailCodeTitle,
+      error,
+      icon: 'lock',
+      content: html`<p>${messages.emailLinkElsewhere}</p>`
+    })
   return layout(model, {
     heading: messages.loginTitle,
     error,
     icon: 'mail',
     content: html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
-${form(action, formState(error, [], ''), html`${hidden('token', token)}${tellsPasskeysField(tellsPasskeys)}${submit(messages.loginSubmit)}
-`)}${serverFault(model)}`,
+${form(
+  action,
+  formState(error, [], ''),
+  html`${hidden('token', token)}${tellsPasskeysField(tellsPasskeys)}${submit(messages.loginSubmit)}
+`
+)}${serverFault(model)}`,
     links: html`<p>${link(codeUrl, messages.emailCodeLabel)}</p>`
   })
 }

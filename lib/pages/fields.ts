@@ -11,7 +11,7 @@ interface FormState {
 }
 
 /** An error of a field that the form does not have is one of the whole form, or nobody would see it. */
-export function formState (error: PageError | null, fields: readonly string[], focus: string): FormState {
+export function formState(error: PageError | null, fields: readonly string[], focus: string): FormState {
   const wrong = error?.field !== null && error?.field !== undefined && fields.includes(error.field) ? error.field : null
   return { error, wrong, focus: wrong ?? focus }
 }
@@ -30,7 +30,11 @@ interface Field {
   extra?: Readonly<Record<string, string | boolean>>
 }
 
-function field (state: FormState, fieldName: string, { label, type, value, autocomplete, inputmode, required = true, hint = null, beside = null, extra = {} }: Field): Html {
+function field(
+  state: FormState,
+  fieldName: string,
+  { label, type, value, autocomplete, inputmode, required = true, hint = null, beside = null, extra = {} }: Field
+): Html {
   const { error, wrong, focus } = state
   const ownError = wrong === fieldName ? error : null
   const described = [
@@ -47,7 +51,10 @@ function field (state: FormState, fieldName: string, { label, type, value, autoc
     autocomplete,
     inputmode,
     // A wrong name or password is an error of both fields.
-    'aria-invalid': ownError !== null || (error?.error === 'invalid_grant' && wrong === null && error.field !== 'credential') ? 'true' : null,
+    'aria-invalid':
+      ownError !== null || (error?.error === 'invalid_grant' && wrong === null && error.field !== 'credential')
+        ? 'true'
+        : null,
     'aria-describedby': described.length === 0 ? null : described.join(' '),
     autofocus: focus === fieldName,
     ...extra
@@ -61,23 +68,58 @@ function field (state: FormState, fieldName: string, { label, type, value, autoc
 // Addresses, usernames and passwords are written from the left in every language.
 const AS_TYPED = { dir: 'ltr', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
 
-/** `passkeys`: the browser proposes those too, beside the names that it knows. It looks for the word at the end. @see HTML §4.10.18.7.1 */
-export function usernameField (state: FormState, { messages }: CommonModel, value: string, { passkeys = false } = {}): Html {
-  return field(state, 'username', { label: messages.usernameLabel, type: 'text', value, autocomplete: passkeys ? 'username webauthn' : 'username', inputmode: 'email', extra: AS_TYPED })
+/**
+ * `passkeys`: the browser proposes those too, beside the names that it knows. It looks for the word at the end. @see
+ * HTML §4.10.18.7.1
+ */
+export function usernameField(
+  state: FormState,
+  { messages }: CommonModel,
+  value: string,
+  { passkeys = false } = {}
+): Html {
+  return field(state, 'username', {
+    label: messages.usernameLabel,
+    type: 'text',
+    value,
+    autocomplete: passkeys ? 'username webauthn' : 'username',
+    inputmode: 'email',
+    extra: AS_TYPED
+  })
 }
 
 /** Never has a value. */
-export function currentPasswordField (state: FormState, { messages }: CommonModel, { beside, required }: { beside: Html | null, required: boolean }): Html {
-  return field(state, 'password', { label: messages.passwordLabel, type: 'password', autocomplete: 'current-password', beside, required, extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
+export function currentPasswordField(
+  state: FormState,
+  { messages }: CommonModel,
+  { beside, required }: { beside: Html | null; required: boolean }
+): Html {
+  return field(state, 'password', {
+    label: messages.passwordLabel,
+    type: 'password',
+    autocomplete: 'current-password',
+    beside,
+    required,
+    extra: { ...AS_TYPED, 'data-reveal': messages.showPassword }
+  })
 }
 
 /** The password of now, for what a session alone is not enough for. Never has a value. */
-export function passwordAgainField (state: FormState, { messages }: CommonModel): Html {
-  return field(state, 'current_password', { label: messages.currentPasswordLabel, type: 'password', autocomplete: 'current-password', extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
+export function passwordAgainField(state: FormState, { messages }: CommonModel): Html {
+  return field(state, 'current_password', {
+    label: messages.currentPasswordLabel,
+    type: 'password',
+    autocomplete: 'current-password',
+    extra: { ...AS_TYPED, 'data-reveal': messages.showPassword }
+  })
 }
 
 /** Never has a value. No `maxlength`: it would cut a pasted password without a word. */
-export function newPasswordField (state: FormState, { messages }: CommonModel, { label, minLength }: { label: string, minLength: number }): Html {
+export function newPasswordField(
+  state: FormState,
+  { messages }: CommonModel,
+  { label, minLength }: { label: string; minLength: number }
+): Html {
   return field(state, 'password', {
     label,
     type: 'password',
@@ -87,45 +129,86 @@ export function newPasswordField (state: FormState, { messages }: CommonModel, {
   })
 }
 
-/** What a new password takes, and room for what the script says of the one that is typed: neither proves it good, the server does. */
-function passwordRules (id: string, messages: Messages, minLength: number): Html {
+/**
+ * What a new password takes, and room for what the script says of the one that is typed: neither proves it good, the
+ * server does.
+ */
+function passwordRules(id: string, messages: Messages, minLength: number): Html {
   return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${formatNumbers(messages.passwordHint, { minLength }, messages)}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" aria-live="polite" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
 }
 
 /** Six digits that an app shows. */
-export function codeField (state: FormState, { messages }: CommonModel): Html {
+export function codeField(state: FormState, { messages }: CommonModel): Html {
   return digitsField(state, messages.codeLabel, messages.errorCodeForm)
 }
 
 /** Eight digits that were sent by e-mail. */
-export function emailCodeField (state: FormState, { messages }: CommonModel): Html {
+export function emailCodeField(state: FormState, { messages }: CommonModel): Html {
   return digitsField(state, messages.emailCodeLabel, messages.errorEmailCodeForm)
 }
 
-/** No `maxlength`: a code that is pasted with a space in it would be cut. `digits` says how many there are, unless that is what was wrong. */
-function digitsField (state: FormState, label: string, digits: string): Html {
-  return field(state, 'code', { label, type: 'text', autocomplete: 'one-time-code', inputmode: 'numeric', hint: state.error?.text === digits ? null : note(digits), extra: AS_TYPED })
+/**
+ * No `maxlength`: a code that is pasted with a space in it would be cut. `digits` says how many there are, unless that
+ * is what was wrong.
+ */
+function digitsField(state: FormState, label: string, digits: string): Html {
+  return field(state, 'code', {
+    label,
+    type: 'text',
+    autocomplete: 'one-time-code',
+    inputmode: 'numeric',
+    hint: state.error?.text === digits ? null : note(digits),
+    extra: AS_TYPED
+  })
 }
 
-export function recoveryCodeField (state: FormState, { messages }: CommonModel): Html {
-  return field(state, 'recovery_code', { label: messages.recoveryLabel, type: 'text', autocomplete: 'off', hint: note(messages.recoveryText), extra: AS_TYPED })
+export function recoveryCodeField(state: FormState, { messages }: CommonModel): Html {
+  return field(state, 'recovery_code', {
+    label: messages.recoveryLabel,
+    type: 'text',
+    autocomplete: 'off',
+    hint: note(messages.recoveryText),
+    extra: AS_TYPED
+  })
 }
 
-const note = (text: string) => (id: string): Html => html`<p class="hint" id="${id}">${text}</p>`
+const note =
+  (text: string) =>
+  (id: string): Html =>
+    html`<p class="hint" id="${id}">${text}</p>`
 
 /** Never ticked beforehand: the browser may be somebody else's. */
-export function rememberField (state: FormState, { messages }: CommonModel, seconds: number): Html {
-  return field(state, 'remember', { label: format(messages.rememberLabel, { duration: durationOf(seconds, messages) }), type: 'checkbox', value: 'on', required: false })
+export function rememberField(state: FormState, { messages }: CommonModel, seconds: number): Html {
+  return field(state, 'remember', {
+    label: format(messages.rememberLabel, { duration: durationOf(seconds, messages) }),
+    type: 'checkbox',
+    value: 'on',
+    required: false
+  })
 }
 
 /** What the person calls an authenticator app or a passkey. */
-export function factorNameField (state: FormState, label: string, value: string): Html {
-  return field(state, 'name', { label, type: 'text', value, autocomplete: 'off', required: false, extra: { dir: 'auto', maxlength: '64' } })
+export function factorNameField(state: FormState, label: string, value: string): Html {
+  return field(state, 'name', {
+    label,
+    type: 'text',
+    value,
+    autocomplete: 'off',
+    required: false,
+    extra: { dir: 'auto', maxlength: '64' }
+  })
 }
 
 /** Another address than the one of now. */
-export function newEmailField (state: FormState, { messages }: CommonModel, value: string): Html {
-  return field(state, 'email', { label: messages.newEmailLabel, type: 'email', value, autocomplete: 'email', inputmode: 'email', extra: AS_TYPED })
+export function newEmailField(state: FormState, { messages }: CommonModel, value: string): Html {
+  return field(state, 'email', {
+    label: messages.newEmailLabel,
+    type: 'email',
+    value,
+    autocomplete: 'email',
+    inputmode: 'email',
+    extra: AS_TYPED
+  })
 }
 
 /** What browsers can fill in by themselves. @see OpenID Connect Core 1.0 §5.1, HTML §4.10.18.7 */
@@ -142,25 +225,26 @@ const AUTOCOMPLETE: Readonly<Record<string, string>> = {
   organization: 'organization'
 }
 
-export function profileField (state: FormState, { name, label, type, required, value }: ProfileField): Html {
-  if (type === 'checkbox') return field(state, name, { label, type, required, value: 'true', extra: { checked: value === 'true' } })
+export function profileField(state: FormState, { name, label, type, required, value }: ProfileField): Html {
+  if (type === 'checkbox')
+    return field(state, name, { label, type, required, value: 'true', extra: { checked: value === 'true' } })
   return field(state, name, {
     label,
     type,
     value,
     required,
-    autocomplete: Object.hasOwn(AUTOCOMPLETE, name) ? AUTOCOMPLETE[name] ?? null : null,
+    autocomplete: Object.hasOwn(AUTOCOMPLETE, name) ? (AUTOCOMPLETE[name] ?? null) : null,
     inputmode: type === 'email' ? 'email' : type === 'url' ? 'url' : null,
     extra: type === 'email' || type === 'url' ? AS_TYPED : type === 'text' ? { dir: 'auto' } : {}
   })
 }
 
-export function hidden (name: string, value: string): Html {
+export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">\n`
 }
 
 /** Always a POST: what it holds is no matter for an address bar. */
-export function form (action: string, state: FormState | null, content: HtmlValue): Html {
+export function form(action: string, state: FormState | null, content: HtmlValue): Html {
   const error = state !== null && state.wrong === null ? state.error : null
   return html`${error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>`}
 <form method="post" action="${safeUrl(action)}">
@@ -168,29 +252,42 @@ ${content}</form>`
 }
 
 /**
- * `deliberate`: where scripts run, it does nothing in the half second after the page was shown or its window got the focus. `about`: the id of
- * the element that names what it acts on, where a page has several of them.
+ * `deliberate`: where scripts run, it does nothing in the half second after the page was shown or its window got the
+ * focus. `about`: the id of the element that names what it acts on, where a page has several of them.
  */
-export function submit (label: string, { decision, look = null, deliberate = false, about = null }: { decision?: string, look?: 'quiet' | 'danger' | null, deliberate?: boolean, about?: string | null } = {}): Html {
+export function submit(
+  label: string,
+  {
+    decision,
+    look = null,
+    deliberate = false,
+    about = null
+  }: { decision?: string; look?: 'quiet' | 'danger' | null; deliberate?: boolean; about?: string | null } = {}
+): Html {
   return html`<button${attributes({ type: 'submit', class: look, name: decision === undefined ? null : 'decision', value: decision, 'aria-describedby': about, 'data-deliberate': deliberate })}>${label}</button>`
 }
 
 /** A submit button of a list: what it does, and to what. `about` is the id of the element that names it. */
-export function itemSubmit (label: string, { name, value, about }: { name: string, value: string, about: string }): Html {
+export function itemSubmit(
+  label: string,
+  { name, value, about }: { name: string; value: string; about: string }
+): Html {
   return html`<button${attributes({ type: 'submit', class: 'quiet', id: `${about}-submit`, name, value, 'aria-labelledby': `${about}-submit ${about}` })}>${label}</button>`
 }
 
-export function link (url: string, label: HtmlValue): Html {
+export function link(url: string, label: HtmlValue): Html {
   return html`<a href="${safeUrl(url)}">${label}</a>`
 }
 
 /** What support finds the request's line in the log by. The script adds a button that copies it. */
-export function errorCode ({ messages, requestId }: CommonModel, { error }: PageError): Html {
+export function errorCode({ messages, requestId }: CommonModel, { error }: PageError): Html {
   const code = html`<code${attributes({ dir: 'ltr', 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })}>${error} · ${requestId}</code>`
   return html`<p class="code"><span>${formatHtml(messages.errorCode, { code })}</span></p>`
 }
 
 /** Only what the person can't mend needs a code: a wrong password has a text of its own. */
-export function serverFault (model: CommonModel & { error: PageError | null }): Html | null {
-  return model.error !== null && ['server_error', 'temporarily_unavailable'].includes(model.error.error) ? errorCode(model, model.error) : null
+export function serverFault(model: CommonModel & { error: PageError | null }): Html | null {
+  return model.error !== null && ['server_error', 'temporarily_unavailable'].includes(model.error.error)
+    ? errorCode(model, model.error)
+    : null
 }

@@ -19,7 +19,10 @@ interface Layout {
 }
 
 /** A whole document. */
-export function layout (model: CommonModel, { heading, lead, icon = null, content, links, error = null, passkeyScript = null }: Layout): string {
+export function layout(
+  model: CommonModel,
+  { heading, lead, icon = null, content, links, error = null, passkeyScript = null }: Layout
+): string {
   const { title, lang, dir, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
   const about = `${heading} – ${title}`
   return `${markupOf(html`<!doctype html>
@@ -30,11 +33,20 @@ export function layout (model: CommonModel, { heading, lead, icon = null, conten
 <meta name="color-scheme" content="${colorScheme === 'auto' ? 'light dark' : colorScheme}">
 <meta name="robots" content="noindex">
 <title>${error === null ? about : format(messages.errorInTitle, { title: about })}</title>
-${faviconUrl !== null && html`<link rel="icon" href="${safeUrl(faviconUrl)}">
-`}<link rel="stylesheet" href="${styleUrl}">
-${stylesheetUrl !== null && html`<link rel="stylesheet" href="${safeUrl(stylesheetUrl)}">
-`}<script src="${scriptUrl}" defer></script>${passkeyScript !== null && html`
-<script src="${passkeyScript}" defer></script>`}
+${
+  faviconUrl !== null &&
+  html`<link rel="icon" href="${safeUrl(faviconUrl)}">
+`
+}<link rel="stylesheet" href="${styleUrl}">
+${
+  stylesheetUrl !== null &&
+  html`<link rel="stylesheet" href="${safeUrl(stylesheetUrl)}">
+`
+}<script src="${scriptUrl}" defer></script>${
+    passkeyScript !== null &&
+    html`
+<script src="${passkeyScript}" defer></script>`
+  }
 </head>
 <body>
 <div class="page">
@@ -55,40 +67,57 @@ ${footer(model)}
 }
 
 /** The logo stands for the name where there is one. */
-function brand ({ title, logoUrl, logoUrlDark, colorScheme }: CommonModel): Html {
-  if (logoUrl === null) return html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p><bdi>${title}</bdi></p>`
-  if (logoUrlDark === null || colorScheme !== 'auto') return html`<img src="${colorScheme === 'dark' && logoUrlDark !== null ? logoUrlDark : logoUrl}" alt="${title}">`
+function brand({ title, logoUrl, logoUrlDark, colorScheme }: CommonModel): Html {
+  if (logoUrl === null)
+    return html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p><bdi>${title}</bdi></p>`
+  if (logoUrlDark === null || colorScheme !== 'auto')
+    return html`<img src="${colorScheme === 'dark' && logoUrlDark !== null ? logoUrlDark : logoUrl}" alt="${title}">`
   // A comma would begin another candidate.
   return html`<picture><source srcset="${logoUrlDark.replaceAll(',', '%2C')}" media="(prefers-color-scheme:dark)"><img src="${logoUrl}" alt="${title}"></picture>`
 }
 
 /** The first letter of a name, for where there is no picture. */
-export function monogram (name: string): string {
+export function monogram(name: string): string {
   const [first = ''] = /[\p{L}\p{N}]/u.exec(name) ?? [...name]
   return first.toLocaleUpperCase()
 }
 
-function footer ({ messages, lang, footer: { terms, privacy, support }, languages }: CommonModel): Html | null {
-  const ways = [[terms, messages.linkTerms], [privacy, messages.linkPrivacy], [support, messages.linkSupport]] as const
+function footer({ messages, lang, footer: { terms, privacy, support }, languages }: CommonModel): Html | null {
+  const ways = [
+    [terms, messages.linkTerms],
+    [privacy, messages.linkPrivacy],
+    [support, messages.linkSupport]
+  ] as const
   const current = languages.find((language) => language.lang === lang)
   if (current === undefined && ways.every(([url]) => url === null)) return null
   return html`<footer class="foot">
-${ways.map(([url, label]) => url !== null && html`<a href="${safeUrl(url)}">${label}</a>
-`)}${current !== undefined && html`<details>
+${ways.map(
+  ([url, label]) =>
+    url !== null &&
+    html`<a href="${safeUrl(url)}">${label}</a>
+`
+)}${
+    current !== undefined &&
+    html`<details>
 <summary aria-label="${messages.languageLabel}: ${current.name}">${current.name}</summary>
 <ul>
-${languages.map((language) => html`<li><a${attributes({ href: safeUrl(language.url), lang: language.lang, hreflang: language.lang, 'aria-current': language === current ? 'true' : null })}>${language.name}</a></li>
-`)}</ul>
+${languages.map(
+  (
+    language
+  ) => html`<li><a${attributes({ href: safeUrl(language.url), lang: language.lang, hreflang: language.lang, 'aria-current': language === current ? 'true' : null })}>${language.name}</a></li>
+`
+)}</ul>
 </details>
-`}</footer>`
+`
+  }</footer>`
 }
 
 /** A name that others chose, apart from the sentence around it whichever way it is written. */
-export function name (text: string): Html {
+export function name(text: string): Html {
   return html`<b><bdi>${text}</bdi></b>`
 }
 
 /** Whom or what address a page is about, on a line of its own. */
-export function address (text: string): Html {
+export function address(text: string): Html {
   return html`<p class="address"><bdi>${text}</bdi></p>`
 }

@@ -2,7 +2,9 @@ import type { ShownScope } from './model.ts'
 import { formatNumbers, LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
 
 /** The option `pages.texts`: texts in place of the built-in ones, by language. `lang` is no text. */
-export type OwnTexts = { [Name in Locale]?: Partial<Record<keyof Omit<Messages, 'lang'>, string | undefined>> | undefined }
+export type OwnTexts = {
+  [Name in Locale]?: Partial<Record<keyof Omit<Messages, 'lang'>, string | undefined>> | undefined
+}
 
 /** What the option `scopes` says of a scope, by language. */
 export type ScopeTexts = Readonly<Record<string, Partial<Record<Locale, string | undefined>>>>
@@ -14,31 +16,44 @@ interface Mistake {
 }
 
 /** Frozen, as the built-in ones are. The texts were checked. */
-export function withOwnTexts (messages: Messages, own: OwnTexts[Locale]): Messages {
+export function withOwnTexts(messages: Messages, own: OwnTexts[Locale]): Messages {
   return own === undefined ? messages : Object.freeze({ ...messages, ...own } as Messages)
 }
 
 /** The first text that the pages could not show; `null` where there is none. */
-export function ownTextMistake (texts: OwnTexts): Mistake | null {
+export function ownTextMistake(texts: OwnTexts): Mistake | null {
   for (const [locale, own] of Object.entries(texts)) {
     if (!isLocale(locale)) return unknownLanguage(locale, locale)
     const built = messagesOf(locale)
     for (const [key, text] of Object.entries(own as Record<string, string>)) {
-      if (key === 'lang' || !Object.hasOwn(built, key)) return { path: `${locale}.${key}`, problem: 'there is no such text. docs/reference/texts.md has them all' }
+      if (key === 'lang' || !Object.hasOwn(built, key))
+        return { path: `${locale}.${key}`, problem: 'there is no such text. docs/reference/texts.md has them all' }
       const taken = placeholdersOf(built[key as keyof Messages])
       const given = placeholdersOf(text)
       const missing = taken.find((name) => !given.includes(name))
       if (missing !== undefined) return { path: `${locale}.${key}`, problem: `it lacks {${missing}}` }
       const unknown = given.find((name) => !taken.includes(name))
-      if (unknown !== undefined) return { path: `${locale}.${key}`, problem: `there is nothing that {${unknown}} could stand for${taken.length === 0 ? '' : `; there is ${taken.map((name) => `{${name}}`).join(', ')}`}` }
-      if (lacksForm(text, built)) return { path: `${locale}.${key}`, problem: 'a number has its forms as in {minLength, plural, one {# character} other {# characters}}, with other always' }
+      if (unknown !== undefined)
+        return {
+          path: `${locale}.${key}`,
+          problem:
+            `there is nothing that {${unknown}} could stand ` +
+            `for${taken.length === 0 ? '' : `; there is ${taken.map((name) => `{${name}}`).join(', ')}`}`
+        }
+      if (lacksForm(text, built))
+        return {
+          path: `${locale}.${key}`,
+          problem:
+            'a number has its forms as in {minLength, plural, one {# character} other {# characters}}, ' +
+            'with other always'
+        }
     }
   }
   return null
 }
 
 /** The first description of a scope in a language that the pages don't have. */
-export function scopeTextMistake (texts: ScopeTexts): Mistake | null {
+export function scopeTextMistake(texts: ScopeTexts): Mistake | null {
   for (const [scope, own] of Object.entries(texts)) {
     const unknown = Object.keys(own).find((locale) => !isLocale(locale))
     if (unknown !== undefined) return unknownLanguage(`${scope}.${unknown}`, unknown)
@@ -46,12 +61,15 @@ export function scopeTextMistake (texts: ScopeTexts): Mistake | null {
   return null
 }
 
-/** A scope as people read of it: what the host says in this language, in English or in any, else what is said of a standard one. */
-export function shownScope (name: string, locale: string, texts: ScopeTexts): ShownScope {
+/**
+ * A scope as people read of it: what the host says in this language, in English or in any, else what is said of a
+ * standard one.
+ */
+export function shownScope(name: string, locale: string, texts: ScopeTexts): ShownScope {
   return { name, description: scopeDescription(name), own: scopeText(texts, name, locale) }
 }
 
-function scopeText (texts: ScopeTexts, scope: string, locale: string): ShownScope['own'] {
+function scopeText(texts: ScopeTexts, scope: string, locale: string): ShownScope['own'] {
   const own = Object.hasOwn(texts, scope) ? texts[scope] : undefined
   if (own === undefined) return null
   for (const lang of [locale as Locale, 'en' as const, ...LOCALES]) {
@@ -62,19 +80,24 @@ function scopeText (texts: ScopeTexts, scope: string, locale: string): ShownScop
 }
 
 /** Of `{name}` and of `{name, plural, …}`. */
-function placeholdersOf (text: string): string[] {
+function placeholdersOf(text: string): string[] {
   return [...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name)
 }
 
 /** Whether some number would find no form in it. */
-function lacksForm (text: string, messages: Messages): boolean {
-  return placeholdersOf(text).some((name) => [0, 1, 2, 3, 5, 11, 21, 100].some((count) => formatNumbers(text, { [name]: count }, messages).includes(`{${name}`)))
+function lacksForm(text: string, messages: Messages): boolean {
+  return placeholdersOf(text).some((name) =>
+    [0, 1, 2, 3, 5, 11, 21, 100].some((count) => formatNumbers(text, { [name]: count }, messages).includes(`{${name}`))
+  )
 }
 
-function isLocale (given: string): given is Locale {
+function isLocale(given: string): given is Locale {
   return (LOCALES as readonly string[]).includes(given)
 }
 
-function unknownLanguage (path: string, locale: string): Mistake {
-  return { path, problem: `the pages have no language ${JSON.stringify(locale.slice(0, 40))}. There are: ${LOCALES.join(', ')}` }
+function unknownLanguage(path: string, locale: string): Mistake {
+  return {
+    path,
+    problem: `the pages have no language ${JSON.stringify(locale.slice(0, 40))}. There are: ${LOCALES.join(', ')}`
+  }
 }

@@ -85,7 +85,10 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
 }
 
 /** Codes whose error is about one field, whoever threw it. */
-const FIELDS: Partial<Readonly<Record<OAuthErrorCode, string>>> = { invalid_password: 'password', username_taken: 'username' }
+const FIELDS: Partial<Readonly<Record<OAuthErrorCode, string>>> = {
+  invalid_password: 'password',
+  username_taken: 'username'
+}
 
 interface PageErrorValues {
   /** Code points: of a password that is too short. */
@@ -95,18 +98,25 @@ interface PageErrorValues {
 }
 
 /** What a page says of an error, in the language of `messages`. The English `error_description` never gets there. */
-export function pageErrorOf (error: OAuthError, messages: Messages, { minLength, retryAfterSeconds = retryAfterOf(error) }: PageErrorValues = {}): PageError {
+export function pageErrorOf(
+  error: OAuthError,
+  messages: Messages,
+  { minLength, retryAfterSeconds = retryAfterOf(error) }: PageErrorValues = {}
+): PageError {
   const field = error.field ?? FIELDS[error.error] ?? null
   const said = (text: string): PageError => ({ error: error.error, text, field })
   if (error.error === 'too_many_requests' && retryAfterSeconds !== undefined) {
     return said(format(messages.errorTooManyRequests, { duration: durationOf(retryAfterSeconds, messages) }))
   }
-  if (error.reason === 'too_short' && minLength !== undefined) return said(formatNumbers(messages.errorPasswordTooShort, { minLength }, messages))
+  if (error.reason === 'too_short' && minLength !== undefined)
+    return said(formatNumbers(messages.errorPasswordTooShort, { minLength }, messages))
   if (error.reason !== undefined) return said(messages[BY_REASON[error.reason]])
-  return said(messages[error.error === 'invalid_request' && field !== null ? 'errorInvalidField' : BY_CODE[error.error]])
+  return said(
+    messages[error.error === 'invalid_request' && field !== null ? 'errorInvalidField' : BY_CODE[error.error]]
+  )
 }
 
-function retryAfterOf ({ headers }: OAuthError): number | undefined {
+function retryAfterOf({ headers }: OAuthError): number | undefined {
   const value = headers['retry-after']
   return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : undefined
 }

@@ -12,7 +12,12 @@ interface Asking {
 }
 
 /** Hidden until the script shows it: without one there is no button that does nothing, and no room for it. */
-export function passkeyForm (action: string, { options, renewUrl, signals }: PasskeyForm, { messages }: CommonModel, { call, label, look = null, fields }: Asking): Html {
+export function passkeyForm(
+  action: string,
+  { options, renewUrl, signals }: PasskeyForm,
+  { messages }: CommonModel,
+  { call, label, look = null, fields }: Asking
+): Html {
   return html`<form${attributes({
     method: 'post',
     action: safeUrl(action),
@@ -31,24 +36,29 @@ ${fields}${submit(label, { look })}
 `
 }
 
-/** In place of a hidden form, on a page where nothing else would be left. The stylesheet takes it away where the form is seen. */
-export function withoutPasskeys ({ messages }: CommonModel): Html {
+/**
+ * In place of a hidden form, on a page where nothing else would be left. The stylesheet takes it away where the form is
+ * seen.
+ */
+export function withoutPasskeys({ messages }: CommonModel): Html {
   return html`<p class="hint instead">${messages.passkeysMissing}</p>
 `
 }
 
 /** Where the page has no form to carry them. */
-export function passkeySignals ({ signals }: PasskeySignals): Html | null {
+export function passkeySignals({ signals }: PasskeySignals): Html | null {
   const told = signalsOf(signals)
-  return told === null ? null : html`<div${attributes({ 'data-signals': told, hidden: true })}></div>
+  return told === null
+    ? null
+    : html`<div${attributes({ 'data-signals': told, hidden: true })}></div>
 `
 }
 
-function signalsOf (signals: PasskeySignals['signals']): string | null {
+function signalsOf(signals: PasskeySignals['signals']): string | null {
   return Object.keys(signals).length === 0 ? null : JSON.stringify(signals)
 }
 
 /** The script says whether the browser can make passkeys; then the person may be asked to make one. */
-export function tellsPasskeysField (tells: boolean): Html | null {
+export function tellsPasskeysField(tells: boolean): Html | null {
   return tells ? html`<input type="hidden" name="passkeys" value="">\n` : null
 }

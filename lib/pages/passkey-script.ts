@@ -1,13 +1,17 @@
 /**
- * The script of the pages that ask for a passkey or make one. It shows the form that the page keeps hidden, and posts what the browser
- * answers in the form's field `credential`.
+ * The script of the pages that ask for a passkey or make one. It shows the form that the page keeps hidden, and posts
+ * what the browser answers in the form's field `credential`.
  *
- * - A document has one request at a time: the one that is under way has ended before the next begins, which WebKit asks for too.
- * - The answer is put together by hand, of what can be read: where a password manager stands in for the browser, `toJSON()` and `getPublicKey()`
- *   throw, and so does whatever it has left to the browser's own prototypes. It may fail with anything, or with nothing.
+ * - A document has one request at a time: the one that is under way has ended before the next begins, which WebKit asks
+ *   for too.
+ * - The answer is put together by hand, of what can be read: where a password manager stands in for the browser,
+ *   `toJSON()` and `getPublicKey()` throw, and so does whatever it has left to the browser's own prototypes. It may
+ *   fail with anything, or with nothing.
  * - In the options every `id` is of bytes but that of the Relying Party, which has a `name` and no `displayName`.
- * - What can't be told apart (cancelled, too late, no passkey) has one text. A passkey of the username field fails without a word.
- * - With `data-again`, a challenge of eight minutes is changed for a new one, for one of ten is refused; not while nobody sees the page.
+ * - What can't be told apart (cancelled, too late, no passkey) has one text. A passkey of the username field fails
+ *   without a word.
+ * - With `data-again`, a challenge of eight minutes is changed for a new one, for one of ten is refused; not while
+ *   nobody sees the page.
  * - `data-signals` tells the browser which passkeys still work. Not every browser wants to know.
  *
  * @see W3C WebAuthn Level 3 §5.1

@@ -27,15 +27,30 @@ import { encode } from 'uqr'
 /** Light modules around the code, by which scanners find it. @see ISO/IEC 18004 §6.3.8 */
 const QUIET = 4
 
-/** A QR code as the `d` of one SVG path of dark modules, in a square of `size` by `size` units with the quiet zone. Costs some milliseconds. */
-export function qrPath (text: string): { size: number, path: string } {
+/**
+ * A QR code as the `d` of one SVG path of dark modules, in a square of `size` by `size` units with the quiet zone.
+ * Costs some milliseconds.
+ */
+export function qrPath(text: string): { size: number; path: string } {
   const { size, data } = encode(text, { ecc: 'M', border: 0 })
-  const rows = data.map((row, y) => [...row.map((dark) => dark ? '1' : '0').join('').matchAll(/1+/g)].map(({ index, 0: run }) => `M${index + QUIET} ${y + QUIET}h${run.length}v1h-${run.length}z`).join(''))
+  const rows = data.map((row, y) =>
+    [
+      ...row
+        .map((dark) => (dark ? '1' : '0'))
+        .join('')
+        .matchAll(/1+/g)
+    ]
+      .map(({ index, 0: run }) => `M${index + QUIET} ${y + QUIET}h${run.length}v1h-${run.length}z`)
+      .join('')
+  )
   return { size: size + 2 * QUIET, path: rows.join('') }
 }
 
 /** The code as an SVG document of its own, with a ground that is white whatever the page is. */
-export function qrSvg (text: string): string {
+export function qrSvg(text: string): string {
   const { size, path } = qrPath(text)
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path d="${path}"/></svg>`
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}"><path fill="#fff" ` +
+    `d="M0 0h${size}v${size}H0z"/><path d="${path}"/></svg>`
+  )
 }

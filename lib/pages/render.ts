@@ -1,11 +1,36 @@
-import { accountPasskey, accountRecoveryCodes, accountSecurity, accountTotp, passkeyPrompt, setUpSecondFactor } from './security-pages.ts'
+import {
+  accountPasskey,
+  accountRecoveryCodes,
+  accountSecurity,
+  accountTotp,
+  passkeyPrompt,
+  setUpSecondFactor
+} from './security-pages.ts'
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
 import { accountConnections } from './account-connections.ts'
-import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
+import {
+  account,
+  accountAccess,
+  accountEmail,
+  accountPassword,
+  accountProfile,
+  accountRemove,
+  accountRemoved,
+  accountSessions
+} from './account-pages.ts'
 import { emailCode, emailLink } from './email-pages.ts'
 import type { PageModels, PageName } from './model.ts'
 import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
-import { forgotPassword, login, reauthenticate, resetPassword, secondFactor, secondFactorLink, signup, verifyEmail } from './sign-in-pages.ts'
+import {
+  forgotPassword,
+  login,
+  reauthenticate,
+  resetPassword,
+  secondFactor,
+  secondFactorLink,
+  signup,
+  verifyEmail
+} from './sign-in-pages.ts'
 
 type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
 
@@ -48,6 +73,6 @@ const RENDERERS: Renderers = {
 }
 
 /** The built-in HTML of a page: a whole document, without any code, style or handler of its own. Pure. */
-export function renderPage<Name extends PageName> (page: Name, model: PageModels[Name]): string {
+export function renderPage<Name extends PageName>(page: Name, model: PageModels[Name]): string {
   return RENDERERS[page](model)
 }

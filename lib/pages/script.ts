@@ -1,8 +1,9 @@
 /**
- * The pages' one script, as it is served. Nothing depends on it: it adds the button that shows a password and the one that copies an
- * error's code, says how strong a new password looks, sends no form twice, sends the `form_post` answer on without a click, and holds the
- * buttons back that allow a client something, or remove something, until a person can have seen them. It has no spread syntax: the
- * browser of the OpenID Foundation's conformance suite does not know that, and would stay on the `form_post` page.
+ * The pages' one script, as it is served. Nothing depends on it: it adds the button that shows a password and the one
+ * that copies an error's code, says how strong a new password looks, sends no form twice, sends the `form_post` answer
+ * on without a click, and holds the buttons back that allow a client something, or remove something, until a person can
+ * have seen them. It has no spread syntax: the browser of the OpenID Foundation's conformance suite does not know that,
+ * and would stay on the `form_post` page.
  */
 export const PAGE_SCRIPT = `'use strict'
 const all = (selector) => document.querySelectorAll(selector)
@@ -67,7 +68,8 @@ for (const form of all('form:not([data-passkey])')) {
 for (const field of all('input[name=passkeys]')) field.value = globalThis.PublicKeyCredential ? 'yes' : ''
 for (const deliberate of all('[data-deliberate]')) {
   let timer
-  // Another window can have a person double-click, turn this one to its page with the first click and be gone for the second.
+  // Another window can have a person double-click, turn this one to its page with the first click and be gone for the
+  // second.
   const hold = () => {
     const hadFocus = document.activeElement === deliberate
     deliberate.disabled = true

@@ -6,65 +6,147 @@ import type { AccountFactor, AccountPasskey, FormModel, PageModels, PasskeyForm,
 import { passkeyForm, passkeySignals, withoutPasskeys } from './passkey-forms.ts'
 import { format, type Messages, spaceOf, timeOf } from './texts.ts'
 
-export function accountSecurity (model: PageModels['account_security']): string {
-  const { messages, error, factors, hasPassword, mustKeepOne, recoveryCodesLeft, enrolUrl, canForget, signInUrl, passkeys, addPasskeyUrl, passkeySignals: told, action } = model
+export function accountSecurity(model: PageModels['account_security']): string {
+  const {
+    messages,
+    error,
+    factors,
+    hasPassword,
+    mustKeepOne,
+    recoveryCodesLeft,
+    enrolUrl,
+    canForget,
+    signInUrl,
+    passkeys,
+    addPasskeyUrl,
+    passkeySignals: told,
+    action
+  } = model
   const alert = error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`
   const sole = factors.length + passkeys.length === 1
-  return accountFrame(model, messages.securityTitle, html`${hasPassword && html`<p class="hint">${messages.securityText}</p>
-`}${alert}${items(model, factors, messages.factorApp, 'factor', messages.factorNameLabel)}${addPasskeyUrl !== null && html`<h2>${messages.passkeysTitle}</h2>
+  return accountFrame(
+    model,
+    messages.securityTitle,
+    html`${
+      hasPassword &&
+      html`<p class="hint">${messages.securityText}</p>
+`
+    }${alert}${items(model, factors, messages.factorApp, 'factor', messages.factorNameLabel)}${
+      addPasskeyUrl !== null &&
+      html`<h2>${messages.passkeysTitle}</h2>
 <p class="hint">${messages.passkeysText}</p>
-`}${items(model, passkeys, messages.passkeyName, 'passkey', messages.passkeyNameLabel)}${sole && passkeys.some(({ synced }) => !synced) && html`<p class="note plain">${messages.passkeySole}</p>
-`}${recoveryCodesLeft !== null && html`<p class="status">${format(messages.codesLeft, { count: String(recoveryCodesLeft) })}</p>
-`}${signInUrl !== null
-    ? signInAgain(model, signInUrl)
-    : html`${sole && (hasPassword || mustKeepOne) && html`<p class="hint">${mustKeepOne ? messages.errorLastFactor : factors.length === 1 ? messages.factorLastText : messages.passkeyLastText}</p>
-`}<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
-${addPasskeyUrl !== null && html`<p class="actions">${link(addPasskeyUrl, messages.passkeyAdd)}</p>
-`}${recoveryCodesLeft !== null && form(action, null, html`<p class="hint">${messages.codesNewText}</p>
+`
+    }${items(model, passkeys, messages.passkeyName, 'passkey', messages.passkeyNameLabel)}${
+      sole &&
+      passkeys.some(({ synced }) => !synced) &&
+      html`<p class="note plain">${messages.passkeySole}</p>
+`
+    }${
+      recoveryCodesLeft !== null &&
+      html`<p class="status">${format(messages.codesLeft, { count: String(recoveryCodesLeft) })}</p>
+`
+    }${
+      signInUrl !== null
+        ? signInAgain(model, signInUrl)
+        : html`${
+            sole &&
+            (hasPassword || mustKeepOne) &&
+            html`<p class="hint">${mustKeepOne ? messages.errorLastFactor : factors.length === 1 ? messages.factorLastText : messages.passkeyLastText}</p>
+`
+          }<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
+${
+  addPasskeyUrl !== null &&
+  html`<p class="actions">${link(addPasskeyUrl, messages.passkeyAdd)}</p>
+`
+}${
+            recoveryCodesLeft !== null &&
+            form(
+              action,
+              null,
+              html`<p class="hint">${messages.codesNewText}</p>
 ${submit(messages.codesNew, { decision: 'codes', look: 'quiet' })}
-`)}${canForget && html`<h2>${messages.devicesTitle}</h2>
-${form(action, null, html`<p class="hint">${messages.devicesText}</p>
+`
+            )
+          }${
+            canForget &&
+            html`<h2>${messages.devicesTitle}</h2>
+${form(
+  action,
+  null,
+  html`<p class="hint">${messages.devicesText}</p>
 ${submit(messages.devicesForget, { decision: 'forget', look: 'quiet' })}
-`)}`}`}${told !== null && passkeySignals(told)}`, { passkeyScript: told?.scriptUrl })
+`
+)}`
+          }`
+    }${told !== null && passkeySignals(told)}`,
+    { passkeyScript: told?.scriptUrl }
+  )
 }
 
 /** What there is of one kind. Whoever has signed in just now can rename and remove it. */
-function items ({ messages, action, signInUrl }: PageModels['account_security'], factors: ReadonlyArray<AccountFactor | AccountPasskey>, unnamed: string, kind: string, nameLabel: string): Html | null {
+function items(
+  { messages, action, signInUrl }: PageModels['account_security'],
+  factors: ReadonlyArray<AccountFactor | AccountPasskey>,
+  unnamed: string,
+  kind: string,
+  nameLabel: string
+): Html | null {
   if (factors.length === 0) return null
   return html`<ul class="items">
-${factors.map((factor, index) => html`<li>
+${factors.map(
+  (factor, index) => html`<li>
 <div><p id="${kind}-${index}">${name(factor.name ?? unnamed)}${badgeOf(factor, messages)}</p>
 <p class="hint">${timesOf(factor, messages)}</p></div>
-${signInUrl === null && form(action, null, html`${hidden('factor', factor.id)}<label for="${kind}-name-${index}">${nameLabel}</label>
+${
+  signInUrl === null &&
+  form(
+    action,
+    null,
+    html`${hidden('factor', factor.id)}<label for="${kind}-name-${index}">${nameLabel}</label>
 <input${attributes({ id: `${kind}-name-${index}`, name: 'name', type: 'text', dir: 'auto', maxlength: 64, value: factor.name ?? '', 'aria-describedby': `${kind}-${index}` })}>
 <div class="choice">${submit(messages.factorRename, { decision: 'rename', look: 'quiet', about: `${kind}-${index}` })}${submit(messages.factorRemove, { decision: 'remove', look: 'quiet', deliberate: true, about: `${kind}-${index}` })}</div>
-`)}</li>
-`)}</ul>
+`
+  )
+}</li>
+`
+)}</ul>
 `
 }
 
-function badgeOf (factor: AccountFactor | AccountPasskey, messages: Messages): Html | null {
-  if ('synced' in factor) return html` <span class="badge">${factor.synced ? messages.passkeySynced : messages.passkeyUnsynced}</span>`
+function badgeOf(factor: AccountFactor | AccountPasskey, messages: Messages): Html | null {
+  if ('synced' in factor)
+    return html` <span class="badge">${factor.synced ? messages.passkeySynced : messages.passkeyUnsynced}</span>`
   return factor.disabled ? html` <span class="badge bad">${messages.factorOff}</span>` : null
 }
 
-function timesOf ({ createdAt, lastUsedAt }: Pick<AccountFactor, 'createdAt' | 'lastUsedAt'>, messages: Messages): string {
+function timesOf(
+  { createdAt, lastUsedAt }: Pick<AccountFactor, 'createdAt' | 'lastUsedAt'>,
+  messages: Messages
+): string {
   const since = timeOf(createdAt, messages)
-  return lastUsedAt === null ? format(messages.factorSince, { since }) : format(messages.factorTimes, { since, used: timeOf(lastUsedAt, messages) })
+  return lastUsedAt === null
+    ? format(messages.factorSince, { since })
+    : format(messages.factorTimes, { since, used: timeOf(lastUsedAt, messages) })
 }
 
-export function accountPasskey (model: PageModels['account_passkey']): string {
+export function accountPasskey(model: PageModels['account_passkey']): string {
   const { messages, action, passkey, name: typed, signInUrl, confirmUrl, endsOthers, hasPassword } = model
   if (confirmUrl !== null) return accountFrame(model, messages.passkeyAdd, confirmFirst(model, confirmUrl))
-  if (passkey === null) return accountFrame(model, messages.passkeyAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
-  return accountFrame(model, messages.passkeyAdd, creation(model, action, { passkey, typed, endsOthers, hasPassword }), { passkeyScript: passkey.scriptUrl })
+  if (passkey === null)
+    return accountFrame(model, messages.passkeyAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
+  return accountFrame(
+    model,
+    messages.passkeyAdd,
+    creation(model, action, { passkey, typed, endsOthers, hasPassword }),
+    { passkeyScript: passkey.scriptUrl }
+  )
 }
 
-function confirmFirst ({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
+function confirmFirst({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
   return html`<p>${messages.errorEmailNotVerified}</p>\n<p class="actions">${link(confirmUrl, messages.verifyTitle)}</p>`
 }
 
-export function passkeyPrompt (model: PageModels['passkey_prompt']): string {
+export function passkeyPrompt(model: PageModels['passkey_prompt']): string {
   const { messages, action, error, username, passkey, skipUrl, endsOthers, hasPassword } = model
   return layout(model, {
     heading: messages.passkeyPromptTitle,
@@ -77,24 +159,41 @@ ${serverFault(model)}`,
 }
 
 /** What a passkey is, what follows from having one, and the form that makes it. */
-function creation (model: PageModels['account_passkey'] | PageModels['passkey_prompt'], action: string, { passkey, typed, endsOthers, hasPassword }: { passkey: PasskeyForm, typed: string, endsOthers: boolean, hasPassword: boolean }): Html {
+function creation(
+  model: PageModels['account_passkey'] | PageModels['passkey_prompt'],
+  action: string,
+  {
+    passkey,
+    typed,
+    endsOthers,
+    hasPassword
+  }: { passkey: PasskeyForm; typed: string; endsOthers: boolean; hasPassword: boolean }
+): Html {
   const { messages, error } = model
   const state = formState(error, ['name'], '')
   return html`<p>${messages.passkeysText}</p>
-${endsOthers && html`<p class="hint">${hasPassword && html`${messages.passkeyFollows}${spaceOf(messages)}`}${messages.enrolText}</p>
-`}${error !== null && state.wrong === null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>
-`}${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, fields: factorNameField(state, messages.passkeyNameLabel, typed) })}${withoutPasskeys(model)}`
+${
+  endsOthers &&
+  html`<p class="hint">${hasPassword && html`${messages.passkeyFollows}${spaceOf(messages)}`}${messages.enrolText}</p>
+`
+}${
+    error !== null &&
+    state.wrong === null &&
+    html`<p class="alert" role="alert" id="form-error">${error.text}</p>
+`
+  }${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, fields: factorNameField(state, messages.passkeyNameLabel, typed) })}${withoutPasskeys(model)}`
 }
 
-export function accountTotp (model: PageModels['account_totp']): string {
+export function accountTotp(model: PageModels['account_totp']): string {
   const { messages, enrolment, name: typed, signInUrl, confirmUrl, endsOthers } = model
   if (confirmUrl !== null) return accountFrame(model, messages.factorAdd, confirmFirst(model, confirmUrl))
-  if (enrolment === null) return accountFrame(model, messages.factorAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
+  if (enrolment === null)
+    return accountFrame(model, messages.factorAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
   return accountFrame(model, messages.factorAdd, enrolmentForm(model, enrolment, typed, endsOthers))
 }
 
 /** What has to be set up before somebody is signed in. */
-export function setUpSecondFactor (model: PageModels['set_up_second_factor']): string {
+export function setUpSecondFactor(model: PageModels['set_up_second_factor']): string {
   const { messages, action, error, username, forAccount, enrolment, passkey, name: typed, sent, loginUrl } = model
   const links = html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`
@@ -103,7 +202,9 @@ export function setUpSecondFactor (model: PageModels['set_up_second_factor']): s
       heading: messages.verifyTitle,
       error,
       lead: html`<p class="lead">${messages.errorEmailNotVerified}</p>`,
-      content: sent ? html`<p role="status">${messages.checkSpam}</p>` : form(action, null, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })),
+      content: sent
+        ? html`<p role="status">${messages.checkSpam}</p>`
+        : form(action, null, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })),
       links
     })
   }
@@ -117,18 +218,30 @@ export function setUpSecondFactor (model: PageModels['set_up_second_factor']): s
   })
 }
 
-/** A passkey in place of an app, or where no app is set up here. What it is stands in the form, which nobody sees whose browser can't make one. */
-function passkeyInstead (model: FormModel, passkey: PasskeyForm, enrolment: ShownEnrolment | null): Html {
+/**
+ * A passkey in place of an app, or where no app is set up here. What it is stands in the form, which nobody sees whose
+ * browser can't make one.
+ */
+function passkeyInstead(model: FormModel, passkey: PasskeyForm, enrolment: ShownEnrolment | null): Html {
   const { messages, action, error } = model
   // The key of the app stays the same where the passkey came to nothing: somebody may have scanned it.
   const fields = html`${enrolment !== null && hidden('enrolment', enrolment.token)}<p>${messages.passkeysText}</p>
 <p class="hint">${messages.enrolText}</p>
 `
-  return html`${enrolment === null && error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>
-`}${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, look: enrolment === null ? null : 'quiet', fields })}${enrolment === null && withoutPasskeys(model)}`
+  return html`${
+    enrolment === null &&
+    error !== null &&
+    html`<p class="alert" role="alert" id="form-error">${error.text}</p>
+`
+  }${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, look: enrolment === null ? null : 'quiet', fields })}${enrolment === null && withoutPasskeys(model)}`
 }
 
-function enrolmentForm (model: FormModel, { token, secret, uri, qr: { size, path } }: ShownEnrolment, typed: string, endsOthers: boolean): Html {
+function enrolmentForm(
+  model: FormModel,
+  { token, secret, uri, qr: { size, path } }: ShownEnrolment,
+  typed: string,
+  endsOthers: boolean
+): Html {
   const { messages, action, error } = model
   const state = formState(error, ['code', 'name'], 'code')
   return html`<p>${messages.enrolScan}</p>
@@ -137,19 +250,25 @@ function enrolmentForm (model: FormModel, { token, secret, uri, qr: { size, path
 <p class="key"><code dir="ltr">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</code></p>
 <p>${link(uri, messages.enrolOpen)}</p>
 <p class="hint">${messages.enrolAnyDevice}</p>
-${form(action, state, html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}${endsOthers && html`${spaceOf(messages)}${messages.enrolText}`}</p>
+${form(
+  action,
+  state,
+  html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}${endsOthers && html`${spaceOf(messages)}${messages.enrolText}`}</p>
 ${codeField(state, model)}${factorNameField(state, messages.factorNameLabel, typed)}${submit(messages.factorAdd)}
-`)}`
+`
+)}`
 }
 
-export function accountRecoveryCodes (model: PageModels['account_recovery_codes']): string {
+export function accountRecoveryCodes(model: PageModels['account_recovery_codes']): string {
   const { messages, username, codes, backUrl, signedIn } = model
   return layout(model, {
     heading: messages.codesTitle,
     content: html`<p>${messages.codesText}</p>
 <ol class="codes" dir="ltr">
-${codes.map((code) => html`<li><code>${code}</code></li>
-`)}</ol>
+${codes.map(
+  (code) => html`<li><code>${code}</code></li>
+`
+)}</ol>
 <p class="actions">${link(backUrl, messages.codesSaved)}</p>`,
     links: html`<p>${formatHtml(signedIn ? messages.signedInAs : messages.secondFactorAs, { username: name(username) })}</p>`
   })

@@ -1,4 +1,19 @@
-import { codeField, currentPasswordField, form, formState, hidden, link, newPasswordField, passwordAgainField, profileField, recoveryCodeField, rememberField, serverFault, submit, usernameField } from './fields.ts'
+import {
+  codeField,
+  currentPasswordField,
+  form,
+  formState,
+  hidden,
+  link,
+  newPasswordField,
+  passwordAgainField,
+  profileField,
+  recoveryCodeField,
+  rememberField,
+  serverFault,
+  submit,
+  usernameField
+} from './fields.ts'
 import { connectButtons } from './connect-pages.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
@@ -6,27 +21,72 @@ import { address, type IconName, layout, name } from './layout.ts'
 import { spaceOf, timeOf } from './texts.ts'
 import type { CommonModel, PageModels } from './model.ts'
 
-export function login (model: PageModels['login']): string {
-  const { messages, action, error, again, username, resendToken, signupUrl, forgotUrl, emailCodeUrl, connections, passwordLater, passkey, tellsPasskeys } = model
+export function login(model: PageModels['login']): string {
+  const {
+    messages,
+    action,
+    error,
+    again,
+    username,
+    resendToken,
+    signupUrl,
+    forgotUrl,
+    emailCodeUrl,
+    connections,
+    passwordLater,
+    passkey,
+    tellsPasskeys
+  } = model
   const state = formState(error, ['username', 'password'], username === '' ? 'username' : 'password')
   return layout(model, {
     heading: messages.loginTitle,
     error,
-    lead: again ? html`<p class="lead">${messages.freshText}</p>
-${onward(model)}` : onward(model),
+    lead: again
+      ? html`<p class="lead">${messages.freshText}</p>
+${onward(model)}`
+      : onward(model),
     passkeyScript: passkey?.scriptUrl,
-    content: html`${form(action, state, html`${tellsPasskeysField(tellsPasskeys)}${usernameField(state, model, username, { passkeys: passkey !== null })}${currentPasswordField(state, model, { beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink), required: !passwordLater })}${submit(messages.loginSubmit)}
-`)}${resendToken !== null && html`
-${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
-`)}`}
+    content: html`${form(
+      action,
+      state,
+      html`${tellsPasskeysField(tellsPasskeys)}${usernameField(state, model, username, { passkeys: passkey !== null })}${currentPasswordField(state, model, { beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink), required: !passwordLater })}${submit(messages.loginSubmit)}
+`
+    )}${
+      resendToken !== null &&
+      html`
+${form(
+  action,
+  null,
+  html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
+`
+)}`
+    }
 ${passkey !== null && passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' })}${serverFault(model)}${connectButtons(model, connections)}`,
-    links: signupUrl === null && emailCodeUrl === null ? null : html`${emailCodeUrl !== null && html`<p>${link(emailCodeUrl, messages.emailCodeLink)}</p>
-`}${signupUrl !== null && html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`}`
+    links:
+      signupUrl === null && emailCodeUrl === null
+        ? null
+        : html`${
+            emailCodeUrl !== null &&
+            html`<p>${link(emailCodeUrl, messages.emailCodeLink)}</p>
+`
+          }${signupUrl !== null && html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`}`
   })
 }
 
-export function secondFactor (model: PageModels['second_factor']): string {
-  const { messages, action, error, username, asksCode, rememberSeconds, loginUrl, passkey, tellsPasskeys, title, footer: { support } } = model
+export function secondFactor(model: PageModels['second_factor']): string {
+  const {
+    messages,
+    action,
+    error,
+    username,
+    asksCode,
+    rememberSeconds,
+    loginUrl,
+    passkey,
+    tellsPasskeys,
+    title,
+    footer: { support }
+  } = model
   const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
   const state = formState(error, fields, asksCode ? 'code' : passkey === null ? 'recovery_code' : '')
   const given = html`${tellsPasskeysField(tellsPasskeys)}${asksCode ? codeField(state, model) : recoveryCodeField(state, model)}${rememberSeconds !== null && rememberField(state, model, rememberSeconds)}${submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' })}
@@ -36,11 +96,18 @@ export function secondFactor (model: PageModels['second_factor']): string {
     error,
     lead: html`<p class="lead">${asksCode ? messages.secondFactorText : passkey === null ? messages.errorFactorDisabled : messages.passkeySecond}</p>`,
     passkeyScript: passkey?.scriptUrl,
-    content: html`${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksCode ? 'quiet' : null })}${!asksCode && withoutPasskeys(model)}`}${form(action, state, given)}${asksCode && html`
+    content: html`${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksCode ? 'quiet' : null })}${!asksCode && withoutPasskeys(model)}`}${form(action, state, given)}${
+      asksCode &&
+      html`
 <details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}><summary>${messages.recoveryQuestion}</summary>
-${form(action, null, html`${tellsPasskeysField(tellsPasskeys)}${recoveryCodeField(state, model)}${submit(messages.continueSubmit, { look: 'quiet' })}
-`)}</details>
-`}${serverFault(model)}`,
+${form(
+  action,
+  null,
+  html`${tellsPasskeysField(tellsPasskeys)}${recoveryCodeField(state, model)}${submit(messages.continueSubmit, { look: 'quiet' })}
+`
+)}</details>
+`
+    }${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.secondFactorLost, { title: name(title) })}${support !== null && html`${spaceOf(messages)}${link(support, messages.linkSupport)}`}</p>
 <p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`
@@ -48,19 +115,23 @@ ${form(action, null, html`${tellsPasskeysField(tellsPasskeys)}${recoveryCodeFiel
 }
 
 /** Signs nobody in: the button leads to the sign-in, and uses the link up. */
-export function secondFactorLink (model: PageModels['second_factor_link']): string {
+export function secondFactorLink(model: PageModels['second_factor_link']): string {
   const { messages, action, error, token, username } = model
   return layout(model, {
     heading: messages.factorLinkTitle,
     error,
     icon: 'lock',
     lead: html`<p class="lead">${formatHtml(messages.factorLinkText, { username: name(username) })}</p>`,
-    content: html`${form(action, formState(error, [], ''), html`${hidden('token', token)}${submit(messages.continueSubmit)}
-`)}${serverFault(model)}`
+    content: html`${form(
+      action,
+      formState(error, [], ''),
+      html`${hidden('token', token)}${submit(messages.continueSubmit)}
+`
+    )}${serverFault(model)}`
   })
 }
 
-export function reauthenticate (model: PageModels['reauthenticate']): string {
+export function reauthenticate(model: PageModels['reauthenticate']): string {
   const { messages, action, error, username, asksPassword, passkey, sendsCode, connections, loginUrl } = model
   const state = formState(error, ['current_password'], 'current_password')
   return layout(model, {
@@ -68,31 +139,46 @@ export function reauthenticate (model: PageModels['reauthenticate']): string {
     error,
     lead: html`<p class="lead">${messages.reauthText}</p>`,
     passkeyScript: passkey?.scriptUrl,
-    content: html`${asksPassword && form(action, state, html`${passwordAgainField(state, model)}${submit(messages.continueSubmit)}
-`)}${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksPassword ? 'quiet' : null })}${!asksPassword && !sendsCode && connections.length === 0 && withoutPasskeys(model)}`}${sendsCode && form(action, asksPassword ? null : state, submit(messages.emailCodeLink, { decision: 'email', look: passkey === null ? null : 'quiet' }))}${serverFault(model)}${connectButtons(model, connections)}`,
+    content: html`${
+      asksPassword &&
+      form(
+        action,
+        state,
+        html`${passwordAgainField(state, model)}${submit(messages.continueSubmit)}
+`
+      )
+    }${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksPassword ? 'quiet' : null })}${!asksPassword && !sendsCode && connections.length === 0 && withoutPasskeys(model)}`}${sendsCode && form(action, asksPassword ? null : state, submit(messages.emailCodeLink, { decision: 'email', look: passkey === null ? null : 'quiet' }))}${serverFault(model)}${connectButtons(model, connections)}`,
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.signInAgain)}</p>`
   })
 }
 
-export function signup (model: PageModels['signup']): string {
+export function signup(model: PageModels['signup']): string {
   const { messages, action, error, username, fields, minLength, loginUrl, sent, connections } = model
   if (sent) return inbox(model, { text: messages.signupSentText, loginUrl, username })
   // Boxes to tick come last, beside the button that they belong to.
   const boxes = fields.filter(({ type }) => type === 'checkbox')
   const others = fields.filter(({ type }) => type !== 'checkbox')
-  const state = formState(error, ['username', 'password', ...fields.map(({ name }) => name)], username === '' ? 'username' : 'password')
+  const state = formState(
+    error,
+    ['username', 'password', ...fields.map(({ name }) => name)],
+    username === '' ? 'username' : 'password'
+  )
   return layout(model, {
     heading: messages.signupTitle,
     error,
     lead: onward(model),
-    content: html`${form(action, state, html`${usernameField(state, model, username)}${others.map((field) => profileField(state, field))}${newPasswordField(state, model, { label: messages.passwordLabel, minLength })}${boxes.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
-`)}${serverFault(model)}${connectButtons(model, connections)}`,
+    content: html`${form(
+      action,
+      state,
+      html`${usernameField(state, model, username)}${others.map((field) => profileField(state, field))}${newPasswordField(state, model, { label: messages.passwordLabel, minLength })}${boxes.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
+`
+    )}${serverFault(model)}${connectButtons(model, connections)}`,
     links: html`<p>${messages.loginQuestion} ${link(loginUrl, messages.loginLink)}</p>`
   })
 }
 
-export function forgotPassword (model: PageModels['forgot_password']): string {
+export function forgotPassword(model: PageModels['forgot_password']): string {
   const { messages, action, error, username, loginUrl, sent } = model
   if (sent) return inbox(model, { text: messages.forgotSentText, loginUrl, username })
   const state = formState(error, ['username'], 'username')
@@ -100,50 +186,86 @@ export function forgotPassword (model: PageModels['forgot_password']): string {
     heading: messages.forgotTitle,
     error,
     lead: html`<p class="lead">${messages.forgotText}</p>`,
-    content: html`${form(action, state, html`${usernameField(state, model, username)}${submit(messages.forgotSubmit)}
-`)}${serverFault(model)}`,
+    content: html`${form(
+      action,
+      state,
+      html`${usernameField(state, model, username)}${submit(messages.forgotSubmit)}
+`
+    )}${serverFault(model)}`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
 
-export function resetPassword (model: PageModels['reset_password']): string {
+export function resetPassword(model: PageModels['reset_password']): string {
   const { messages, action, error, token, minLength, loginUrl, done } = model
-  if (done) return finished(model, { icon: 'check', heading: messages.resetDoneTitle, text: messages.resetDoneText, loginUrl })
+  if (done)
+    return finished(model, { icon: 'check', heading: messages.resetDoneTitle, text: messages.resetDoneText, loginUrl })
   const state = formState(error, ['password'], 'password')
   return layout(model, {
     heading: messages.resetTitle,
     error,
-    content: html`${form(action, state, html`${hidden('token', token)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
-`)}${serverFault(model)}`,
+    content: html`${form(
+      action,
+      state,
+      html`${hidden('token', token)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
+`
+    )}${serverFault(model)}`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
 
 /** The token is used up by the click and not by the visit: mail scanners follow links. */
-export function verifyEmail (model: PageModels['verify_email']): string {
+export function verifyEmail(model: PageModels['verify_email']): string {
   const { messages, action, error, token, username, sentAt, canDisown, newAddress, loginUrl, done, disowned } = model
-  if (disowned) return finished(model, { icon: 'lock', heading: messages.verifyDisownedTitle, text: messages.verifyDisownedText, loginUrl: null })
-  if (done) return finished(model, { icon: 'check', heading: messages.verifyDoneTitle, text: messages.verifyDoneText, loginUrl })
+  if (disowned)
+    return finished(model, {
+      icon: 'lock',
+      heading: messages.verifyDisownedTitle,
+      text: messages.verifyDisownedText,
+      loginUrl: null
+    })
+  if (done)
+    return finished(model, {
+      icon: 'check',
+      heading: messages.verifyDoneTitle,
+      text: messages.verifyDoneText,
+      loginUrl
+    })
   const state = formState(error, [], '')
   return layout(model, {
     heading: messages.verifyTitle,
     error,
     icon: 'mail',
-    content: html`${newAddress !== null && address(newAddress)}<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, { username: name(username), time: timeOf(sentAt, messages) })}</p>${newAddress === null && html`
-<p>${messages.verifyOnlyYou}</p>`}
-${form(action, state, html`${hidden('token', token)}${submit(messages.verifySubmit)}${canDisown && html`
+    content: html`${newAddress !== null && address(newAddress)}<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, { username: name(username), time: timeOf(sentAt, messages) })}</p>${
+      newAddress === null &&
+      html`
+<p>${messages.verifyOnlyYou}</p>`
+    }
+${form(
+  action,
+  state,
+  html`${hidden('token', token)}${submit(messages.verifySubmit)}${
+    canDisown &&
+    html`
 <p class="hint">${messages.verifyNotMeHint}</p>
-${submit(messages.verifyNotMe, { decision: 'not_me', look: 'quiet' })}`}
-`)}${serverFault(model)}`
+${submit(messages.verifyNotMe, { decision: 'not_me', look: 'quiet' })}`
+  }
+`
+)}${serverFault(model)}`
   })
 }
 
-function onward ({ clientName, messages }: CommonModel): Html | null {
-  return clientName === null ? null : html`<p class="lead">${formatHtml(messages.continueTo, { client: name(clientName) })}</p>`
+function onward({ clientName, messages }: CommonModel): Html | null {
+  return clientName === null
+    ? null
+    : html`<p class="lead">${formatHtml(messages.continueTo, { client: name(clientName) })}</p>`
 }
 
 /** The address, and a second try: the same form once more, with what was typed. */
-function inbox (model: PageModels['signup'] | PageModels['forgot_password'], { text, loginUrl, username }: { text: string, loginUrl: string, username: string }): string {
+function inbox(
+  model: PageModels['signup'] | PageModels['forgot_password'],
+  { text, loginUrl, username }: { text: string; loginUrl: string; username: string }
+): string {
   const { messages, action } = model
   return layout(model, {
     heading: messages.sentTitle,
@@ -151,13 +273,23 @@ function inbox (model: PageModels['signup'] | PageModels['forgot_password'], { t
     content: html`<div class="message">${username !== '' && address(username)}
 <p>${text}</p>
 <p class="hint">${messages.checkSpam}</p>
-${username !== '' && form(action, null, html`${hidden('username', username)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
-`)}</div>`,
+${
+  username !== '' &&
+  form(
+    action,
+    null,
+    html`${hidden('username', username)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
+`
+  )
+}</div>`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
 
-function finished (model: CommonModel, { icon, heading, text, loginUrl }: { icon: IconName, heading: string, text: string, loginUrl: string | null }): string {
+function finished(
+  model: CommonModel,
+  { icon, heading, text, loginUrl }: { icon: IconName; heading: string; text: string; loginUrl: string | null }
+): string {
   return layout(model, {
     heading,
     icon,

@@ -9,7 +9,7 @@ export interface Look {
   accentColor: string
   colorScheme: 'light' | 'dark' | 'auto'
   /** `#rrggbb` */
-  background: string | { light: string | null, dark: string | null }
+  background: string | { light: string | null; dark: string | null }
   radius: string
   font: string | null
 }
@@ -17,10 +17,10 @@ export interface Look {
 const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",var(--script)'
 
 /**
- * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings keep WCAG AA whatever accent
- * and background are.
+ * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings keep WCAG AA
+ * whatever accent and background are.
  */
-export function stylesheet ({ accentColor, colorScheme, background, radius, font }: Look): string {
+export function stylesheet({ accentColor, colorScheme, background, radius, font }: Look): string {
   const accent = accentColor.toLowerCase() as Color
   const grounds = groundsOf(background, colorScheme)
   const light = variables(LIGHT, { accent, background: grounds.light, end: '#000000' }) + PROVIDERS.light
@@ -34,16 +34,24 @@ export function stylesheet ({ accentColor, colorScheme, background, radius, font
   return `${colors[colorScheme]}\n${SCRIPTS}\n${RULES}`
 }
 
-/** The links to other providers, which all look the same: as Google's brand rules have theirs, the strictest of them. */
-const PROVIDERS = { light: ';--provider:#fff;--provider-edge:#747775;--provider-text:#1f1f1f', dark: ';--provider:#131314;--provider-edge:#8e918f;--provider-text:#e3e3e3' }
+/**
+ * The links to other providers, which all look the same: as Google's brand rules have theirs, the strictest of them.
+ */
+const PROVIDERS = {
+  light: ';--provider:#fff;--provider-edge:#747775;--provider-text:#1f1f1f',
+  dark: ';--provider:#131314;--provider-edge:#8e918f;--provider-text:#e3e3e3'
+}
 
 const shape = (icon: string, size: string): string => `--shape:${icon};width:${size};height:${size}`
 const swap = (icon: string): string => `--shape:${icon}`
 
 /** Cut out of the colour of their text. */
-const SHAPED = '.icon[data-icon]::before,.reveal::before,.foot summary::before,.ways a::after,.scopes li::before,.alert::before,.note::before'
+const SHAPED =
+  '.icon[data-icon]::before,.reveal::before,.foot summary::before,.ways a::after,.scopes li::before,.alert::before,.note::before'
 
-const SCRIPTS = Object.entries(SCRIPT_FONTS).map(([lang, fonts]) => `html:lang(${lang}){--script:${fonts},sans-serif}`).join('\n')
+const SCRIPTS = Object.entries(SCRIPT_FONTS)
+  .map(([lang, fonts]) => `html:lang(${lang}){--script:${fonts},sans-serif}`)
+  .join('\n')
 
 const RULES = `*,::before,::after{box-sizing:border-box}
 html{font:100%/1.5 var(--font);-webkit-text-size-adjust:100%;text-size-adjust:100%}

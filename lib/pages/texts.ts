@@ -7,14 +7,30 @@ export type { MessageKey, Messages }
 export type Usernames = 'email' | 'any'
 
 /** The languages of the pages, for `ui_locales_supported`. The first is the default. */
-export const LOCALES = Object.freeze(['en', 'de', 'fr', 'es', 'ja', 'pt-BR', 'it', 'nl', 'pl', 'tr', 'uk', 'zh-CN', 'zh-TW', 'ko', 'ar'] as const)
+export const LOCALES = Object.freeze([
+  'en',
+  'de',
+  'fr',
+  'es',
+  'ja',
+  'pt-BR',
+  'it',
+  'nl',
+  'pl',
+  'tr',
+  'uk',
+  'zh-CN',
+  'zh-TW',
+  'ko',
+  'ar'
+] as const)
 
-export type Locale = typeof LOCALES[number]
+export type Locale = (typeof LOCALES)[number]
 
 const made = new Map<string, Messages>()
 
 /** The texts of a language, made when they are first asked for: fifteen languages at the start took a tenth of it. */
-export function messagesOf (locale: Locale, usernames: Usernames = 'any'): Messages {
+export function messagesOf(locale: Locale, usernames: Usernames = 'any'): Messages {
   const name = `${locale} ${usernames}`
   const known = made.get(name)
   if (known !== undefined) return known
@@ -28,52 +44,74 @@ export function messagesOf (locale: Locale, usernames: Usernames = 'any'): Messa
 const RIGHT_TO_LEFT: readonly string[] = ['ar'] satisfies Locale[]
 
 /** Which way the language is written, for `dir`. */
-export function directionOf (locale: string): 'ltr' | 'rtl' {
+export function directionOf(locale: string): 'ltr' | 'rtl' {
   return RIGHT_TO_LEFT.includes(locale) ? 'rtl' : 'ltr'
 }
 
 /** Fills `{name}` in. What has no value stays as it is. */
-export function format (message: string, values: Readonly<Record<string, string | number>>): string {
-  return message.replace(/\{(\w+)\}/g, (placeholder, name: string) => Object.hasOwn(values, name) ? String(values[name]) : placeholder)
+export function format(message: string, values: Readonly<Record<string, string | number>>): string {
+  return message.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
+    Object.hasOwn(values, name) ? String(values[name]) : placeholder
+  )
 }
 
 const PLURAL = /\{(\w+), plural,((?: [a-z]+ \{[^{}]*\})+)\}/g
 
 /**
- * As `format`, with numbers: `{days, plural, one {# day} other {# days}}` is the form that the language has for the number. It is the part
- * of ICU MessageFormat that the texts need. `other` is for every category that has no form of its own.
+ * As `format`, with numbers: `{days, plural, one {# day} other {# days}}` is the form that the language has for the
+ * number. It is the part of ICU MessageFormat that the texts need. `other` is for every category that has no form of
+ * its own.
  * @see Unicode Technical Standard 35, part 3, Language Plural Rules
  */
-export function formatNumbers (message: string, values: Readonly<Record<string, number>>, { lang }: Messages): string {
+export function formatNumbers(message: string, values: Readonly<Record<string, number>>, { lang }: Messages): string {
   const chosen = message.replace(PLURAL, (given, name: string, forms: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
     if (value === undefined) return given
-    const texts = new Map(forms.split('}').map((form) => {
-      const [category = '', text = ''] = form.slice(1).split(' {', 2)
-      return [category, text]
-    }))
-    return (texts.get(new Intl.PluralRules(lang).select(value)) ?? texts.get('other'))?.replaceAll('#', String(value)) ?? given
+    const texts = new Map(
+      forms.split('}').map((form) => {
+        const [category = '', text = ''] = form.slice(1).split(' {', 2)
+        return [category, text]
+      })
+    )
+    return (
+      (texts.get(new Intl.PluralRules(lang).select(value)) ?? texts.get('other'))?.replaceAll('#', String(value)) ??
+      given
+    )
   })
   return format(chosen, values)
 }
 
 const DAY = 86_400
-const UNITS = [['day', DAY], ['hour', 3600], ['minute', 60]] as const
+const UNITS = [
+  ['day', DAY],
+  ['hour', 3600],
+  ['minute', 60]
+] as const
 
-/** A span in words, in the catalogue's language: in the largest unit that says it whole, or else in the one that has two of it or more. Rounded up, and at least a minute. */
-export function durationOf (seconds: number, messages: Messages): string {
-  const [unit, size] = UNITS.find(([, size]) => seconds >= size * 2 || (seconds >= size && seconds % size === 0)) ?? ['minute', 60] as const
-  return new Intl.NumberFormat(messages.lang, { style: 'unit', unit, unitDisplay: 'long' }).format(Math.max(1, Math.ceil(seconds / size)))
+/**
+ * A span in words, in the catalogue's language: in the largest unit that says it whole, or else in the one that has two
+ * of it or more. Rounded up, and at least a minute.
+ */
+export function durationOf(seconds: number, messages: Messages): string {
+  const [unit, size] =
+    UNITS.find(([, size]) => seconds >= size * 2 || (seconds >= size && seconds % size === 0)) ??
+    (['minute', 60] as const)
+  return new Intl.NumberFormat(messages.lang, { style: 'unit', unit, unitDisplay: 'long' }).format(
+    Math.max(1, Math.ceil(seconds / size))
+  )
 }
 
 /** What stands between two sentences: nothing in Chinese and Japanese. */
-export function spaceOf ({ lang }: Pick<Messages, 'lang'>): string {
+export function spaceOf({ lang }: Pick<Messages, 'lang'>): string {
   return /^(zh|ja)/.test(lang) ? '' : ' '
 }
 
 /** A moment, in the catalogue's language. Nobody knows where the reader is, so it is UTC and says so. */
-export function timeOf (at: number, messages: Messages): string {
-  return `${new Intl.DateTimeFormat(messages.lang, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at)} UTC`
+export function timeOf(at: number, messages: Messages): string {
+  return (
+    `${new Intl.DateTimeFormat(messages.lang, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at)} ` +
+    'UTC'
+  )
 }
 
 const SCOPES: Readonly<Record<string, MessageKey>> = {
@@ -86,6 +124,6 @@ const SCOPES: Readonly<Record<string, MessageKey>> = {
 }
 
 /** What a scope means to a person; `null` for one of the host's own. @see OpenID Connect Core 1.0 §5.4, §11 */
-export function scopeDescription (scope: string): MessageKey | null {
-  return Object.hasOwn(SCOPES, scope) ? SCOPES[scope] ?? null : null
+export function scopeDescription(scope: string): MessageKey | null {
+  return Object.hasOwn(SCOPES, scope) ? (SCOPES[scope] ?? null) : null
 }

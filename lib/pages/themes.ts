@@ -17,8 +17,30 @@ interface Theme {
   goodGround: Color
 }
 
-export const LIGHT: Theme = { ground: '#f3f4f7', card: '#ffffff', text: '#1a1d24', quiet: '#565d6b', line: '#dfe2e8', edge: '#7f8796', wrong: '#b3261e', wrongGround: '#fdf0ef', good: '#1b6e3c', goodGround: '#e9f6ee' }
-export const DARK: Theme = { ground: '#0f1115', card: '#181b21', text: '#eceef2', quiet: '#a7aebb', line: '#2c313a', edge: '#737c8b', wrong: '#ff9d94', wrongGround: '#33201f', good: '#79d79b', goodGround: '#172b1f' }
+export const LIGHT: Theme = {
+  ground: '#f3f4f7',
+  card: '#ffffff',
+  text: '#1a1d24',
+  quiet: '#565d6b',
+  line: '#dfe2e8',
+  edge: '#7f8796',
+  wrong: '#b3261e',
+  wrongGround: '#fdf0ef',
+  good: '#1b6e3c',
+  goodGround: '#e9f6ee'
+}
+export const DARK: Theme = {
+  ground: '#0f1115',
+  card: '#181b21',
+  text: '#eceef2',
+  quiet: '#a7aebb',
+  line: '#2c313a',
+  edge: '#737c8b',
+  wrong: '#ff9d94',
+  wrongGround: '#33201f',
+  good: '#79d79b',
+  goodGround: '#172b1f'
+}
 
 interface Accents {
   /** The colours of a button, of the text on it, and of the button under the pointer. */
@@ -34,22 +56,37 @@ interface Accents {
 /** Below this a button can't be told from the card at a glance, as a near-black one in the dark. */
 const BUTTON_CONTRAST = 1.25
 
-/** What becomes of the accent in a theme: the button keeps it where it can be seen, links and edges as far as they can be read. */
-export function accentsOf (accent: Color, { ground, card }: Theme, end: Color): Accents {
+/**
+ * What becomes of the accent in a theme: the button keeps it where it can be seen, links and edges as far as they can
+ * be read.
+ */
+export function accentsOf(accent: Color, { ground, card }: Theme, end: Color): Accents {
   const on = [ground, card]
   const edge = readable(accent, { on, least: EDGE_CONTRAST, end })
   const button = contrast(accent, card) < BUTTON_CONTRAST ? edge : accent
   const onButton = textOn(button)
-  return { button, onButton, hover: hoverOf(button, onButton), link: readable(accent, { on, least: TEXT_CONTRAST, end }), edge }
+  return {
+    button,
+    onButton,
+    hover: hoverOf(button, onButton),
+    link: readable(accent, { on, least: TEXT_CONTRAST, end }),
+    edge
+  }
 }
 
 /** Away from the text: the button under the pointer reads better, never worse. */
-function hoverOf (button: Color, onButton: Color): Color {
+function hoverOf(button: Color, onButton: Color): Color {
   return mix(button, onButton === '#ffffff' ? '#000000' : '#ffffff', 0.14)
 }
 
-/** The variables of a theme. Their names are documented and stay: stylesheets of hosts count on them. @see docs/guides/branding.md */
-export function variables (theme: Theme, { accent, background, end }: { accent: Color, background: Color | null, end: Color }): string {
+/**
+ * The variables of a theme. Their names are documented and stay: stylesheets of hosts count on them. @see
+ * docs/guides/branding.md
+ */
+export function variables(
+  theme: Theme,
+  { accent, background, end }: { accent: Color; background: Color | null; end: Color }
+): string {
   const { button, onButton, hover, link, edge } = accentsOf(accent, theme, end)
   const ground = background ?? theme.ground
   const values = {
@@ -73,17 +110,22 @@ export function variables (theme: Theme, { accent, background, end }: { accent: 
     good: theme.good,
     'good-ground': theme.goodGround
   }
-  return Object.entries(values).map(([name, value]) => `--${name}:${value}`).join(';')
+  return Object.entries(values)
+    .map(([name, value]) => `--${name}:${value}`)
+    .join(';')
 }
 
 /** One colour is for both schemes, but a light one would dazzle in the dark. */
-export function groundsOf (background: string | { light: string | null, dark: string | null }, colorScheme: 'light' | 'dark' | 'auto'): { light: Color | null, dark: Color | null } {
-  if (typeof background !== 'string') return background as { light: Color | null, dark: Color | null }
+export function groundsOf(
+  background: string | { light: string | null; dark: string | null },
+  colorScheme: 'light' | 'dark' | 'auto'
+): { light: Color | null; dark: Color | null } {
+  if (typeof background !== 'string') return background as { light: Color | null; dark: Color | null }
   const ground = background.toLowerCase() as Color
   return { light: ground, dark: colorScheme === 'dark' || contrast('#ffffff', ground) >= TEXT_CONTRAST ? ground : null }
 }
 
 /** Whatever the ground is, what stands on it can be read. */
-export function textOnGround (theme: Theme, ground: Color): Color {
+export function textOnGround(theme: Theme, ground: Color): Color {
   return readable(theme.quiet, { on: [ground], least: TEXT_CONTRAST, end: textOn(ground) })
 }

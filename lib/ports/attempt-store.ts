@@ -17,14 +17,14 @@ export interface AttemptStanding {
 }
 
 export type AttemptOutcome =
-  | { allowed: true, standings: AttemptStanding[] }
+  | { allowed: true; standings: AttemptStanding[] }
   /** `refusedBy` is the limit that takes longest to pass again; `standings` are all of them. */
-  | { allowed: false, refusedBy: AttemptStanding, standings: AttemptStanding[] }
+  | { allowed: false; refusedBy: AttemptStanding; standings: AttemptStanding[] }
 
 /**
- * Counts attempts. Exact: in no span of `windowMs`, however placed, are more than `max` of one key allowed, and the first
- * `max` of a burst are. All limits of one attempt are decided in one step: all are reserved or none.
- * May answer at once (memory) or by a promise (a server). An outage rejects or throws.
+ * Counts attempts. Exact: in no span of `windowMs`, however placed, are more than `max` of one key allowed, and the
+ * first `max` of a burst are. All limits of one attempt are decided in one step: all are reserved or none. May answer
+ * at once (memory) or by a promise (a server). An outage rejects or throws.
  */
 export interface AttemptStore {
   /** `attemptId` is unique per attempt and names the reservation for `refund`. */

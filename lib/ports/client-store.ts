@@ -1,4 +1,9 @@
-export type GrantType = 'password' | 'authorization_code' | 'refresh_token' | 'client_credentials' | 'urn:ietf:params:oauth:grant-type:token-exchange'
+export type GrantType =
+  | 'password'
+  | 'authorization_code'
+  | 'refresh_token'
+  | 'client_credentials'
+  | 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 /** A registered OAuth client. @see RFC 7591 §2 for the terms */
 export interface Client {
@@ -6,8 +11,8 @@ export interface Client {
   /** 32 bytes or more. Without it the client is public. */
   clientSecret?: string | undefined
   /**
-   * `web` (the default): its URIs are `https:`, or `http:` on this machine. `native`: private-use schemes too, and any port of a
-   * loopback address. @see OpenID Connect Dynamic Client Registration 1.0 §2, RFC 8252 §7
+   * `web` (the default): its URIs are `https:`, or `http:` on this machine. `native`: private-use schemes too, and any
+   * port of a loopback address. @see OpenID Connect Dynamic Client Registration 1.0 §2, RFC 8252 §7
    */
   applicationType?: 'web' | 'native' | undefined
   redirectUris?: string[] | undefined
@@ -30,13 +35,17 @@ export interface Client {
   /** Which claims its ID tokens have. Default: the option `idToken.claims`. */
   idTokenClaims?: 'requested' | 'scopes' | undefined
   backchannelLogoutUri?: string | undefined
-  /** What a sign-in has to be worth at the least for this client to get tokens of the user: a value that this configuration can give. Default: anything. */
+  /**
+   * What a sign-in has to be worth at the least for this client to get tokens of the user: a value that this
+   * configuration can give. Default: anything.
+   */
   acr?: string | undefined
 }
 
 /**
- * The host's own clients. Every row is checked as listed clients are: one that does not fit is an unknown client and an error in the log
- * that names the field (`MisfitError`). `null` in a field is "not given", as SQL has it; names that no client has are refused.
+ * The host's own clients. Every row is checked as listed clients are: one that does not fit is an unknown client and an
+ * error in the log that names the field (`MisfitError`). `null` in a field is "not given", as SQL has it; names that no
+ * client has are refused.
  */
 export interface ClientStore {
   /** `null`: there is none. `undefined` is taken for it too. */

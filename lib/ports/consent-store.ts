@@ -8,7 +8,10 @@ export interface Consent {
   expiresAt: number
 }
 
-/** Consents. Every operation is atomic across all instances. Outages reject. An expired consent is as one that never was. */
+/**
+ * Consents. Every operation is atomic across all instances. Outages reject. An expired consent is as one that never
+ * was.
+ */
 export interface ConsentStore {
   findConsent(userId: string, clientId: string, now: number): Promise<Consent | null>
   /** Adds the scopes to those allowed before; the times are the new ones. */

@@ -7,7 +7,9 @@ export interface TotpFactor {
   id: string
   /** Sealed under the option `secret`, for this user and this factor alone. */
   sealedSecret: string
-  /** The newest time step a code of which was taken: none of it, and none of one before it, counts again. RFC 6238 §5.2 */
+  /**
+   * The newest time step a code of which was taken: none of it, and none of one before it, counts again. RFC 6238 §5.2
+   */
   lastStep: number
   /** Wrong codes since the last right one, in whatever sign-ins they were. */
   failures: number
@@ -26,7 +28,10 @@ export interface TotpFactor {
 export interface PasskeyFactor {
   /** Names the factor to its user; unique among what they have, and no credential. */
   id: string
-  /** base64url. Unique among what the user has; another user may have the same, for whoever knows it can claim to have it. */
+  /**
+   * base64url. Unique among what the user has; another user may have the same, for whoever knows it can claim to have
+   * it.
+   */
   credentialId: string
   /** SubjectPublicKeyInfo in DER, as base64url. */
   publicKey: string
@@ -40,7 +45,10 @@ export interface PasskeyFactor {
   backupEligible: boolean
   /** Whether it is by now. */
   backedUp: boolean
-  /** Whether it proved who holds it when it was made. `false`: a security key, which is a second factor and never the first. */
+  /**
+   * Whether it proved who holds it when it was made. `false`: a security key, which is a second factor and never the
+   * first.
+   */
   uvInitialized: boolean
   /** The model of the authenticator, as the UUID it claims. For show. */
   aaguid: string | null
@@ -60,7 +68,10 @@ export interface UserFactors {
   totp: TotpFactor[]
   passkeys: PasskeyFactor[]
   recoveryCodesLeft: number
-  /** A number that is another one after each change of what factors there are, and each `forgetDevices`. 0: there was none. */
+  /**
+   * A number that is another one after each change of what factors there are, and each `forgetDevices`. 0: there was
+   * none.
+   */
   deviceEpoch: number
 }
 
@@ -81,10 +92,11 @@ export interface FactorAddition<Factor extends TotpFactor | PasskeyFactor> {
 }
 
 /**
- * `codesStored`: the recovery codes of this call are those that count. `duplicate`: the user has a factor of this id, or this credential.
- * `full`: they have as many of this kind as they may; a duplicate is told first. Nothing is written in either case.
+ * `codesStored`: the recovery codes of this call are those that count. `duplicate`: the user has a factor of this id,
+ * or this credential. `full`: they have as many of this kind as they may; a duplicate is told first. Nothing is written
+ * in either case.
  */
-export type AddedFactor = { outcome: 'added', codesStored: boolean } | { outcome: 'duplicate' } | { outcome: 'full' }
+export type AddedFactor = { outcome: 'added'; codesStored: boolean } | { outcome: 'duplicate' } | { outcome: 'full' }
 
 export interface TotpUse {
   userId: string
@@ -111,17 +123,23 @@ export interface PasskeyUse {
 }
 
 /**
- * `regressed`: the counter did not grow, though it counts. Of a passkey that may be in several places (`backupEligible`) the use counts
- * nevertheless, since these have been seen to count apart; of any other it is refused as a copy's.
+ * `regressed`: the counter did not grow, though it counts. Of a passkey that may be in several places
+ * (`backupEligible`) the use counts nevertheless, since these have been seen to count apart; of any other it is refused
+ * as a copy's.
  */
-export type UsedPasskey = { outcome: 'used', regressed: boolean } | { outcome: 'replayed' } | { outcome: 'regressed' } | { outcome: 'unknown' }
+export type UsedPasskey =
+  | { outcome: 'used'; regressed: boolean }
+  | { outcome: 'replayed' }
+  | { outcome: 'regressed' }
+  | { outcome: 'unknown' }
 
 /**
- * Second factors and passkeys: what a sign-in takes beside a password, or instead of one. What is lost here is a user with a password
- * alone, so it belongs where the users are, and in no cache.
+ * Second factors and passkeys: what a sign-in takes beside a password, or instead of one. What is lost here is a user
+ * with a password alone, so it belongs where the users are, and in no cache.
  *
- * Every method is a transaction, atomic across all instances: of any number of parallel calls on one user, each finds what those before it
- * left. Outages reject; no method takes one for "there is none". Strings are kept as they are, whatever is in them, or the call rejects.
+ * Every method is a transaction, atomic across all instances: of any number of parallel calls on one user, each finds
+ * what those before it left. Outages reject; no method takes one for "there is none". Strings are kept as they are,
+ * whatever is in them, or the call rejects.
  *
  * A user has recovery codes only as long as they have a factor: those that are left go with the last one.
  */
@@ -133,11 +151,15 @@ export interface FactorStore {
 
   /** What the user has, in one trip; an empty set where there is nothing. */
   findFactors(userId: string): Promise<UserFactors>
-  /** The passkey of whoever has this handle, with all that they have, in one trip. `null`: nobody has the handle, or not this credential. */
+  /**
+   * The passkey of whoever has this handle, with all that they have, in one trip. `null`: nobody has the handle, or not
+   * this credential.
+   */
   findByHandle(handle: string, credentialId: string): Promise<FactorsByHandle | null>
   /**
-   * The user's handle: the one that they have, else `candidate` from now on and for good. A candidate begins with the user's partition (see
-   * protocol/partition), so that a handle is found where the user's factors are; 43 random characters of base64url follow.
+   * The user's handle: the one that they have, else `candidate` from now on and for good. A candidate begins with the
+   * user's partition (see protocol/partition), so that a handle is found where the user's factors are; 43 random
+   * characters of base64url follow.
    */
   claimHandle(userId: string, candidate: string): Promise<string>
 
@@ -147,40 +169,49 @@ export interface FactorStore {
   addPasskey(addition: FactorAddition<PasskeyFactor>): Promise<AddedFactor>
 
   /**
-   * A right code was given. `used` only where its step is newer than `lastStep`; then no failure counts any more, of this or another app of
-   * the user that is not disabled. `replayed`: not newer. Nothing is written but by `used`.
+   * A right code was given. `used` only where its step is newer than `lastStep`; then no failure counts any more, of
+   * this or another app of the user that is not disabled. `replayed`: not newer. Nothing is written but by `used`.
    */
   useTotp(use: TotpUse): Promise<'used' | 'replayed' | 'disabled' | 'unknown'>
   /**
-   * A challenge was answered rightly. `used`: it is claimed, and counter and `backedUp` are those given, in one step. `replayed`: it was
-   * claimed before, by whichever passkey of the user; that is told before `regressed`. Nothing is written but by `used`.
+   * A challenge was answered rightly. `used`: it is claimed, and counter and `backedUp` are those given, in one step.
+   * `replayed`: it was claimed before, by whichever passkey of the user; that is told before `regressed`. Nothing is
+   * written but by `used`.
    */
   usePasskey(use: PasskeyUse): Promise<UsedPasskey>
   /** Uses a recovery code up, by its digest. `left`: how many there are after it. */
-  useRecoveryCode(use: { userId: string, digest: string }): Promise<{ outcome: 'used', left: number } | { outcome: 'unknown' }>
-  /** From now on these are the user's codes, and no others. `false`, and nothing is written, where they have no factor. */
+  useRecoveryCode(use: {
+    userId: string
+    digest: string
+  }): Promise<{ outcome: 'used'; left: number } | { outcome: 'unknown' }>
+  /**
+   * From now on these are the user's codes, and no others. `false`, and nothing is written, where they have no factor.
+   */
   replaceRecoveryCodes(userId: string, digests: readonly string[]): Promise<boolean>
   /**
-   * A wrong code was given, which is wrong for each authenticator app of the user that is not disabled; one that has `max` failures is
-   * disabled. `disabled`: this call has disabled one. `unknown`: the user has none that is not.
+   * A wrong code was given, which is wrong for each authenticator app of the user that is not disabled; one that has
+   * `max` failures is disabled. `disabled`: this call has disabled one. `unknown`: the user has none that is not.
    */
-  countFailure(failure: { userId: string, max: number }): Promise<'counted' | 'disabled' | 'unknown'>
+  countFailure(failure: { userId: string; max: number }): Promise<'counted' | 'disabled' | 'unknown'>
 
   /**
-   * Removes a factor of either kind. With `keepOne` it is `last`, and stays, unless the user has another that is not disabled. The recovery
-   * codes go with the last factor.
+   * Removes a factor of either kind. With `keepOne` it is `last`, and stays, unless the user has another that is not
+   * disabled. The recovery codes go with the last factor.
    */
-  removeFactor(removal: { userId: string, factorId: string, keepOne: boolean }): Promise<'removed' | 'last' | 'unknown'>
+  removeFactor(removal: { userId: string; factorId: string; keepOne: boolean }): Promise<'removed' | 'last' | 'unknown'>
   /** `false` where the user has no such factor. */
-  renameFactor(naming: { userId: string, factorId: string, name: string | null }): Promise<boolean>
+  renameFactor(naming: { userId: string; factorId: string; name: string | null }): Promise<boolean>
   /** Moves the device epoch and resolves to the new one, so that no browser that was remembered counts any more. */
   forgetDevices(userId: string): Promise<number>
-  /** Removes every factor and recovery code; resolves to how many factors there were. The handle stays, and the epoch moves. */
+  /**
+   * Removes every factor and recovery code; resolves to how many factors there were. The handle stays, and the epoch
+   * moves.
+   */
   removeFactorsOfUser(userId: string): Promise<number>
 
   /**
-   * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start. Rejects with a
-   * `StartError` where only a person can mend it; an outage rejects with anything else.
+   * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start.
+   * Rejects with a `StartError` where only a person can mend it; an outage rejects with anything else.
    */
   prepare?(): Promise<void>
   /** Removes claims that have expired, in small slices. Called about once a minute. */

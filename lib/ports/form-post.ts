@@ -6,7 +6,11 @@ export interface FormAnswer {
 }
 
 /**
- * Posts a form to a client's server. Follows no redirect, sends no credentials, reads at most a kilobyte of the answer, and of a
- * success nothing. Rejects where there is no answer within `timeoutMs`.
+ * Posts a form to a client's server. Follows no redirect, sends no credentials, reads at most a kilobyte of the answer,
+ * and of a success nothing. Rejects where there is no answer within `timeoutMs`.
  */
-export type FormPost = (url: string, params: Record<string, string>, options: { timeoutMs: number }) => Promise<FormAnswer>
+export type FormPost = (
+  url: string,
+  params: Record<string, string>,
+  options: { timeoutMs: number }
+) => Promise<FormAnswer>

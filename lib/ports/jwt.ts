@@ -11,7 +11,10 @@ export interface LoadedKey {
   publicJwk: JsonWebKeyObject | null
   /** A compact JWS with this `kid` and this `typ` (default `at+jwt`). `iat` and `exp` are the payload's own. */
   sign(payload: Record<string, unknown>, typ?: TokenType): string
-  /** The payload of a token that bears this key's signature under this key's algorithm. Throws on any other. Checks no claim. */
+  /**
+   * The payload of a token that bears this key's signature under this key's algorithm. Throws on any other. Checks no
+   * claim.
+   */
   verify(token: string): unknown
 }
 

@@ -1,38 +1,71 @@
 /**
- * What the plugin writes to the host's log beside the lines of a request: one line each, all with one prefix, and with a code that stays
- * the same whatever becomes of the words. docs/reference/errors.md is made of this table.
+ * What the plugin writes to the host's log beside the lines of a request: one line each, all with one prefix, and with
+ * a code that stays the same whatever becomes of the words. docs/reference/errors.md is made of this table.
  */
 export const LOG_CODES = {
-  FST_AUTHORITY_UNAVAILABLE: 'error: a request was answered 503, because a store is out of reach or something of it failed. `err` has the cause.',
+  FST_AUTHORITY_UNAVAILABLE:
+    'error: a request was answered 503, because a store is out of reach or something of it ' +
+    'failed. `err` has the cause.',
   FST_AUTHORITY_FAULT: 'error: a request was answered 500: a mistake in some code. `err` says which.',
-  FST_AUTHORITY_STORE_DOWN: 'error: a store does not answer: `store` says which. Said once an outage, and at the start. Nothing has to be restarted.',
+  FST_AUTHORITY_STORE_DOWN:
+    'error: a store does not answer: `store` says which. Said once an outage, and at the ' +
+    'start. Nothing has to be restarted.',
   FST_AUTHORITY_STORE_BACK: 'info: it answers again.',
-  FST_AUTHORITY_STORE_MISFIT: 'error: a store of the host\'s answered what its port does not allow: the request got 500, or a row of the client store is an unknown client. `err` names the method and the field.',
-  FST_AUTHORITY_HOOK_MISFIT: 'error: a function of the host\'s options answered what it may not, and the request got 500. `err` names it.',
-  FST_AUTHORITY_EVICTION: 'warn: a Redis throws away what is needed when its memory is full. Set its `maxmemory-policy` to `noeviction`.',
-  FST_AUTHORITY_PACKAGE_MISSING: 'error: a request needs a package that is not installed, and was answered 503: `err` names it. Install it and start again.',
-  FST_AUTHORITY_CLOCK_SKEW: 'warn: this machine\'s clock differs from that of the server with the state by `skewMs`. Set this machine\'s clock.',
+  FST_AUTHORITY_STORE_MISFIT:
+    "error: a store of the host's answered what its port does not allow: the request got 500, " +
+    'or a row of the client store is an unknown client. `err` names the method and the field.',
+  FST_AUTHORITY_HOOK_MISFIT:
+    "error: a function of the host's options answered what it may not, and the request got 500. `err` names it.",
+  FST_AUTHORITY_EVICTION:
+    'warn: a Redis throws away what is needed when its memory is full. Set its `maxmemory-policy` to `noeviction`.',
+  FST_AUTHORITY_PACKAGE_MISSING:
+    'error: a request needs a package that is not installed, and was answered 503: `err` names ' +
+    'it. Install it and start again.',
+  FST_AUTHORITY_CLOCK_SKEW:
+    "warn: this machine's clock differs from that of the server with the state by `skewMs`. Set this machine's clock.",
   FST_AUTHORITY_SWEEP_FAILED: 'warn: expired records could not be removed. Tried again a minute later.',
-  FST_AUTHORITY_KEYS_FAILED: 'error: the signing keys could not be read or made. Most often the secret is another one than they were sealed with.',
-  FST_AUTHORITY_HASHER_BROKEN: 'error: the password hasher does not work here, so nobody can sign in with a password. Look at its installation.',
-  FST_AUTHORITY_HASH_QUEUE_FULL: 'warn: more passwords wait to be hashed than `password.maxQueue`; sign-ins get 503 meanwhile. Said once an overload.',
-  FST_AUTHORITY_HASH_UNUSABLE: 'error, once for each reason: a stored password hash can\'t be used (`reason`); its user can sign in after a password reset.',
-  FST_AUTHORITY_HASHES_REPLACED: 'warn: imported password hashes are replaced as their users sign in. Look whether another application still reads them.',
-  FST_AUTHORITY_HOOK_FAILED: 'warn, or error where its answer does not fit: a function of the host\'s options threw or answered what it may not. The line says what was done instead.',
-  FST_AUTHORITY_EVENT_HANDLER_FAILED: 'error: a handler of `app.authority.on` threw or rejected: `event` says of which event. No request was broken by it.',
+  FST_AUTHORITY_KEYS_FAILED:
+    'error: the signing keys could not be read or made. Most often the secret is another one ' +
+    'than they were sealed with.',
+  FST_AUTHORITY_HASHER_BROKEN:
+    'error: the password hasher does not work here, so nobody can sign in with a password. Look at its installation.',
+  FST_AUTHORITY_HASH_QUEUE_FULL:
+    'warn: more passwords wait to be hashed than `password.maxQueue`; sign-ins get 503 ' +
+    'meanwhile. Said once an overload.',
+  FST_AUTHORITY_HASH_UNUSABLE:
+    "error, once for each reason: a stored password hash can't be used (`reason`); its user " +
+    'can sign in after a password reset.',
+  FST_AUTHORITY_HASHES_REPLACED:
+    'warn: imported password hashes are replaced as their users sign in. Look whether another ' +
+    'application still reads them.',
+  FST_AUTHORITY_HOOK_FAILED:
+    "warn, or error where its answer does not fit: a function of the host's options threw or " +
+    'answered what it may not. The line says what was done instead.',
+  FST_AUTHORITY_EVENT_HANDLER_FAILED:
+    'error: a handler of `app.authority.on` threw or rejected: `event` says of which event. No ' +
+    'request was broken by it.',
   FST_AUTHORITY_PAGE_FAILED: 'error: a page could not be made as it should be; a plainer one was sent.',
   FST_AUTHORITY_MESSAGE_FAILED: 'error: a message was given up, or there is no room for more: look at `sendMessage`.',
   FST_AUTHORITY_BACK_CHANNEL_FAILED: 'error: a client was not told of a sign-out: look at its `backchannelLogoutUri`.',
-  FST_AUTHORITY_WORK_FAILED: 'error: something that no answer told of failed: work behind a reply, or tidying up after a failure. The line says what.',
-  FST_AUTHORITY_RATE_LIMITED: 'info: a rate limit refuses requests. Said once a minute and rule; each refusal is a line at `debug`.',
+  FST_AUTHORITY_WORK_FAILED:
+    'error: something that no answer told of failed: work behind a reply, or tidying up after ' +
+    'a failure. The line says what.',
+  FST_AUTHORITY_RATE_LIMITED:
+    'info: a rate limit refuses requests. Said once a minute and rule; each refusal is a line at `debug`.',
   FST_AUTHORITY_UNSAFE: 'warn: a configuration that works and is unsafe. The line has the mend.',
-  FST_AUTHORITY_UNDOCUMENTED: 'warn: @fastify/swagger was registered after this plugin, so the app\'s document has none of the plugin\'s routes. Register it first.',
+  FST_AUTHORITY_UNDOCUMENTED:
+    "warn: @fastify/swagger was registered after this plugin, so the app's document has none " +
+    "of the plugin's routes. Register it first.",
   FST_AUTHORITY_NOTICE: 'info: what follows from the configuration, such as state that is in memory.'
 } as const
 
 export type LogCode = keyof typeof LOG_CODES
 
 /** The arguments of a logger's method: `log.warn(...logLine('FST_AUTHORITY_…', 'what happened', { err }))`. */
-export function logLine (code: LogCode, text: string, bindings: Readonly<Record<string, unknown>> = {}): [Record<string, unknown>, string] {
+export function logLine(
+  code: LogCode,
+  text: string,
+  bindings: Readonly<Record<string, unknown>> = {}
+): [Record<string, unknown>, string] {
   return [{ code, ...bindings }, `fastify-authority: ${text}`]
 }

@@ -11,13 +11,15 @@ export interface MessageUser {
 /** What every message has. */
 export interface MessageCommon {
   /**
-   * To be sent to `user.email`, and nowhere else. It is the stored address, never one that a request named; but that of `email_change` is
-   * the one that the account is to have, and those of `email_changed` and `account_removed` are the ones that it had.
+   * To be sent to `user.email`, and nowhere else. It is the stored address, never one that a request named; but that of
+   * `email_change` is the one that the account is to have, and those of `email_changed` and `account_removed` are the
+   * ones that it had.
    */
   user: MessageUser
   /**
-   * The language to write in, as a BCP 47 tag: one of those of the hosted pages. It is that of the page or the request that caused the
-   * message; where neither asked for one of them, that of the user's own claim `locale`; English where there is none.
+   * The language to write in, as a BCP 47 tag: one of those of the hosted pages. It is that of the page or the request
+   * that caused the message; where neither asked for one of them, that of the user's own claim `locale`; English where
+   * there is none.
    */
   locale: string
   /** Whether the account has a password. Who has none is not told to set a new one. Absent: it has. */
@@ -29,7 +31,18 @@ export interface MessageCommon {
 /** Kinds with a link. */
 export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change'
 /** Kinds without one. */
-export type NoticeKind = 'password_changed' | 'email_change_requested' | 'email_changed' | 'account_removed' | 'identity_linked' | 'identity_unlinked' | 'second_factor_failed' | 'factor_added' | 'factor_removed' | 'recovery_code_used' | 'passkey_counter_regressed'
+export type NoticeKind =
+  | 'password_changed'
+  | 'email_change_requested'
+  | 'email_changed'
+  | 'account_removed'
+  | 'identity_linked'
+  | 'identity_unlinked'
+  | 'second_factor_failed'
+  | 'factor_added'
+  | 'factor_removed'
+  | 'recovery_code_used'
+  | 'passkey_counter_regressed'
 export type MessageKind = LinkKind | NoticeKind | 'new_sign_in' | 'sign_in_code'
 
 /** A message that leads somewhere. */
@@ -70,14 +83,20 @@ export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> 
 /** Somebody signed in in a browser in which the account never had a session. Once an hour at the most. */
 export interface NewSignInMessage extends MessageCommon {
   kind: 'new_sign_in'
-  /** The account page or the security page, for whoever it was not; absent where there is none (`pages`). It bears no token. */
+  /**
+   * The account page or the security page, for whoever it was not; absent where there is none (`pages`). It bears no
+   * token.
+   */
   url?: string | undefined
   token?: undefined
   expiresAt?: undefined
   at: Date
   /** The address that the request came from; `null` where it is none. */
   ip: string | null
-  /** What the browser called itself, which may be any text: show what you recognise in it, and not the text. `null`: nothing. */
+  /**
+   * What the browser called itself, which may be any text: show what you recognise in it, and not the text. `null`:
+   * nothing.
+   */
   userAgent: string | null
 }
 
@@ -99,7 +118,16 @@ export interface CodeMessage extends MessageCommon {
 }
 
 /** What `sendMessage` gets: `kind` tells which fields there are. */
-export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed'>]: NoticeMessage<Kind> }[Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed'>] | FactorAddedMessage | FactorRemovedMessage | AccountRemovedMessage | NewSignInMessage | CodeMessage
+export type Message =
+  | { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind]
+  | {
+      [Kind in Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed'>]: NoticeMessage<Kind>
+    }[Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed'>]
+  | FactorAddedMessage
+  | FactorRemovedMessage
+  | AccountRemovedMessage
+  | NewSignInMessage
+  | CodeMessage
 
 /** The option `sendMessage`. */
 export type SendMessage = (message: Message) => void | Promise<void>

@@ -2,17 +2,27 @@
 export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_change'
 
 /**
- * Besides those of messages, what is kept for a user likewise. `password_change`: the digest of the hash that a change which has not
- * ended everything yet has set. `kept_session`: the sign-in that stayed when the password was changed.
+ * Besides those of messages, what is kept for a user likewise. `password_change`: the digest of the hash that a change
+ * which has not ended everything yet has set. `kept_session`: the sign-in that stayed when the password was changed.
  * `resend_verification`: what the sign-in page gives to who knew the password of an account that is not confirmed.
  * `contested_sign_up`: the password of an account that is not confirmed, and that somebody else wanted to sign up for.
- * `enrolment`: the link that the host hands to who has lost every second factor.
- * `sign_in_code`: the short code that was sent to an address. Its owner stands for the address, whether anybody has it or not, and only
- * `redeemCode` uses it up.
+ * `enrolment`: the link that the host hands to who has lost every second factor. `sign_in_code`: the short code that
+ * was sent to an address. Its owner stands for the address, whether anybody has it or not, and only `redeemCode` uses
+ * it up.
  */
-export type OneTimeTokenPurpose = MessageTokenPurpose | 'password_change' | 'kept_session' | 'resend_verification' | 'contested_sign_up' | 'enrolment' | 'sign_in_code'
+export type OneTimeTokenPurpose =
+  | MessageTokenPurpose
+  | 'password_change'
+  | 'kept_session'
+  | 'resend_verification'
+  | 'contested_sign_up'
+  | 'enrolment'
+  | 'sign_in_code'
 
-/** How many wrong guesses at the codes of one owner are looked at. No option changes it, for a code is short. @see NIST SP 800-63B-4 §3.2.2 */
+/**
+ * How many wrong guesses at the codes of one owner are looked at. No option changes it, for a code is short. @see NIST
+ * SP 800-63B-4 §3.2.2
+ */
 export const MAX_CODE_FAILURES = 5
 
 /** A guess at the code that was `put` for this owner (its `userId`). */
@@ -25,12 +35,15 @@ export interface CodeGuess {
 }
 
 /**
- * `redeemed`: it was the code, and is used up. `wrong`: it was not, and that is counted. `spent`: five wrong ones were counted, and the code
- * was not looked at. `unknown`: there is no code, or none any more.
+ * `redeemed`: it was the code, and is used up. `wrong`: it was not, and that is counted. `spent`: five wrong ones were
+ * counted, and the code was not looked at. `unknown`: there is no code, or none any more.
  */
 export type CodeOutcome = 'redeemed' | 'wrong' | 'spent' | 'unknown'
 
-/** A token that a message carries. Only its digest is kept, after the user's partition (see protocol/partition). Times are milliseconds since the epoch. */
+/**
+ * A token that a message carries. Only its digest is kept, after the user's partition (see protocol/partition). Times
+ * are milliseconds since the epoch.
+ */
 export interface OneTimeToken {
   purpose: OneTimeTokenPurpose
   digest: string
@@ -49,9 +62,10 @@ export interface OneTimeTokenStore {
   /** Ends all tokens of the user for this purpose. */
   discard(purpose: OneTimeTokenPurpose, userId: string): Promise<void>
   /**
-   * Uses up the owner's code, or counts a wrong one, in one step: of any number of parallel guesses at most five wrong ones are looked at,
-   * and of parallel right ones one is `redeemed`. What was counted stays counted when a `put` replaces the code, until the code would have
-   * expired at which the first wrong guess was made. Without it there is no sign-in by e-mail.
+   * Uses up the owner's code, or counts a wrong one, in one step: of any number of parallel guesses at most five wrong
+   * ones are looked at, and of parallel right ones one is `redeemed`. What was counted stays counted when a `put`
+   * replaces the code, until the code would have expired at which the first wrong guess was made. Without it there is
+   * no sign-in by e-mail.
    */
   redeemCode?(guess: CodeGuess): Promise<CodeOutcome>
 }

@@ -19,10 +19,10 @@ export interface PasswordHasher {
 /** A hash that another system made, as it was read (accounts/imported-hash-formats): with parameters that may run. */
 export type ImportedHash =
   | BcryptHash
-  | { kind: 'scrypt', N: number, r: number, p: number, salt: Uint8Array, tag: Uint8Array }
-  | { kind: 'pbkdf2', digest: 'sha1' | 'sha256' | 'sha512', iterations: number, salt: Uint8Array, tag: Uint8Array }
-  | { kind: 'firebase', N: number, r: number, p: number, salt: Uint8Array, tag: Uint8Array, signerKey: Uint8Array }
-  | { kind: 'phpass', rounds: number, salt: Uint8Array, tag: Uint8Array }
+  | { kind: 'scrypt'; N: number; r: number; p: number; salt: Uint8Array; tag: Uint8Array }
+  | { kind: 'pbkdf2'; digest: 'sha1' | 'sha256' | 'sha512'; iterations: number; salt: Uint8Array; tag: Uint8Array }
+  | { kind: 'firebase'; N: number; r: number; p: number; salt: Uint8Array; tag: Uint8Array; signerKey: Uint8Array }
+  | { kind: 'phpass'; rounds: number; salt: Uint8Array; tag: Uint8Array }
 
 export interface BcryptHash {
   kind: 'bcrypt'
@@ -30,8 +30,8 @@ export interface BcryptHash {
   /** The plain bcrypt string. */
   encoded: string
   /**
-   * What bcrypt was given: the password itself, its SHA-256 in hex (Django's `bcrypt_sha256`), or an HMAC of it with SHA-384 in
-   * base64 (WordPress 6.8).
+   * What bcrypt was given: the password itself, its SHA-256 in hex (Django's `bcrypt_sha256`), or an HMAC of it with
+   * SHA-384 in base64 (WordPress 6.8).
    */
   of: 'password' | 'sha256' | 'wordpress'
 }

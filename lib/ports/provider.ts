@@ -2,16 +2,25 @@ import type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from '
 
 /** What a provider says of a person. */
 export interface Assertion {
-  /** The person's id there, which is never given to anybody else: 1 to 255 characters. Never an e-mail address or a name that can change hands. */
+  /**
+   * The person's id there, which is never given to anybody else: 1 to 255 characters. Never an e-mail address or a name
+   * that can change hands.
+   */
   subject: string
   /** With the subject the key of a link. Default: the `issuer` of the connection. */
   issuer?: string | undefined
   email?: string | null | undefined
   /** Whether the provider says that it verified the address. An address for which this is not `true` counts as none. */
   emailVerified?: boolean | undefined
-  /** Whether the provider decides on that mailbox, so that nobody else can have had the address verified there. Default: `false`. */
+  /**
+   * Whether the provider decides on that mailbox, so that nobody else can have had the address verified there. Default:
+   * `false`.
+   */
   emailAuthoritative?: boolean | undefined
-  /** What else it says of the person, under the names of the standard claims: `name`, `given_name`, `picture`. @see OpenID Connect Core 1.0 §5.1 */
+  /**
+   * What else it says of the person, under the names of the standard claims: `name`, `given_name`, `picture`. @see
+   * OpenID Connect Core 1.0 §5.1
+   */
   profile?: Readonly<Record<string, unknown>> | undefined
   /** When the person signed in there, in milliseconds since the epoch, where the provider says so. */
   authenticatedAt?: number | undefined
@@ -20,8 +29,8 @@ export interface Assertion {
 }
 
 /**
- * Asks an API of the provider with the access token as Bearer, and gives the parsed JSON. Five seconds, 256 kB, https (http on this machine
- * alone), no redirects.
+ * Asks an API of the provider with the access token as Bearer, and gives the parsed JSON. Five seconds, 256 kB, https
+ * (http on this machine alone), no redirects.
  * @throws UpstreamError
  */
 export type ProviderGet = (url: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>
@@ -34,8 +43,8 @@ export interface ProviderEndpoints {
   keys?: string | undefined
   userinfo?: string | undefined
   /**
-   * Where tokens are revoked. With it the provider's refresh token is kept with each link, sealed, and revoked there when the link or the account
-   * is removed. @see RFC 7009 §2
+   * Where tokens are revoked. With it the provider's refresh token is kept with each link, sealed, and revoked there
+   * when the link or the account is removed. @see RFC 7009 §2
    */
   revocation?: string | undefined
 }
@@ -81,7 +90,8 @@ export interface OpenidProvider extends ProviderBase {
   /** Whether userinfo is asked, where there is one. */
   userinfo: boolean
   /**
-   * `claims`: those of the ID token, and of userinfo where it was asked. `answer`: what came to the callback; nobody has signed it.
+   * `claims`: those of the ID token, and of userinfo where it was asked. `answer`: what came to the callback; nobody
+   * has signed it.
    * @throws UpstreamError for a person whom the options don't let in
    */
   assertion(claims: Readonly<Record<string, unknown>>, answer: URLSearchParams): Assertion
@@ -111,38 +121,50 @@ export interface ConnectionOptions {
   /** Whether it may make accounts. Default: as the option `registration`, where the user store can. */
   registration?: boolean | undefined
   /**
-   * What becomes of somebody who comes for the first time with an e-mail address that an account here has. `confirm` (the default): they
-   * sign in the way they did before, then link. `verified-email`: linked at once where the provider verified the address and decides on it,
-   * and the account's is verified too; else as `confirm`. `never`: they sign in the way they did before.
+   * What becomes of somebody who comes for the first time with an e-mail address that an account here has. `confirm`
+   * (the default): they sign in the way they did before, then link. `verified-email`: linked at once where the provider
+   * verified the address and decides on it, and the account's is verified too; else as `confirm`. `never`: they sign in
+   * the way they did before.
    */
   linking?: Linking | undefined
   /** Takes verified e-mail addresses of these domains alone, and is where people go who type one. Default: any. */
   domains?: string[] | undefined
   /** Whether accounts in `domains` can sign in through this connection alone. Default: `false`. */
   enforce?: boolean | undefined
-  /** Makes fields of an account of what the provider said. Only fields of `registration.fields` and the standard claims of a profile are taken. */
+  /**
+   * Makes fields of an account of what the provider said. Only fields of `registration.fields` and the standard claims
+   * of a profile are taken.
+   */
   profile?: ((claims: Readonly<Record<string, unknown>>) => Record<string, unknown>) | undefined
   /** When these fields are filled: with a new account (`create`, the default), or at each sign-in (`always`). */
   sync?: 'create' | 'always' | undefined
-  /** How the provider authenticated the person, for ID tokens of this service. Default: only that it was a connection. */
-  assurance?: ((claims: Readonly<Record<string, unknown>>) => { amr?: string[] | undefined, acr?: string | undefined }) | undefined
   /**
-   * Told after a sign-in that is finished with the provider's answer. No reply waits for it. It alone sees the provider's tokens, once. A sign-in
-   * that ends on a page of this service (a second factor, fields of a new account, linking to an account) is told by events alone, for the
-   * tokens are kept nowhere until then.
+   * How the provider authenticated the person, for ID tokens of this service. Default: only that it was a connection.
+   */
+  assurance?:
+    | ((claims: Readonly<Record<string, unknown>>) => { amr?: string[] | undefined; acr?: string | undefined })
+    | undefined
+  /**
+   * Told after a sign-in that is finished with the provider's answer. No reply waits for it. It alone sees the
+   * provider's tokens, once. A sign-in that ends on a page of this service (a second factor, fields of a new account,
+   * linking to an account) is told by events alone, for the tokens are kept nowhere until then.
    */
   onSignIn?: ((event: ConnectionSignIn) => void | Promise<void>) | undefined
   /** Of the link on the sign-in page. */
-  button?: { label?: string | undefined, logoUrl?: string | undefined } | undefined
+  button?: { label?: string | undefined; logoUrl?: string | undefined } | undefined
   /** `false` only for a provider that refuses PKCE. @see RFC 7636 */
   pkce?: boolean | undefined
   /**
-   * What the provider calls your apps: the client ids of phone apps, Apple's bundle ids, and the client of One Tap on a page of yours. People
-   * who signed in there with the provider's own library are signed in here by its ID token, at the token endpoint. Default: none are.
+   * What the provider calls your apps: the client ids of phone apps, Apple's bundle ids, and the client of One Tap on a
+   * page of yours. People who signed in there with the provider's own library are signed in here by its ID token, at
+   * the token endpoint. Default: none are.
    * @see docs/guides/connections/apps.md
    */
   audiences?: string[] | undefined
-  /** `false` only for a library that can't have a nonce put into its ID tokens: a token without one is taken then. Default: `true`. */
+  /**
+   * `false` only for a library that can't have a nonce put into its ID tokens: a token without one is taken then.
+   * Default: `true`.
+   */
   appNonce?: boolean | undefined
   /** Asked at the start and at the callback of each sign-in, and for each ID token of an app. Default: `true`. */
   enabled?: boolean | (() => boolean | Promise<boolean>) | undefined

@@ -1,11 +1,14 @@
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 
 /**
- * A browser session of the hosted pages: one person signed in in one browser. Its cookie is `<sessionId>.<secret>`; `sid` is the
- * digest of the first part, and only a digest of the second is kept. Times are milliseconds since the epoch.
+ * A browser session of the hosted pages: one person signed in in one browser. Its cookie is `<sessionId>.<secret>`;
+ * `sid` is the digest of the first part, and only a digest of the second is kept. Times are milliseconds since the
+ * epoch.
  */
 export interface BrowserSession {
-  /** Public name of the session and the `sid` claim of ID tokens; begins with the user's partition. Not a credential. */
+  /**
+   * Public name of the session and the `sid` claim of ID tokens; begins with the user's partition. Not a credential.
+   */
   sid: string
   userId: string
   /** When the user last proved who they are. */
@@ -46,12 +49,15 @@ export interface SessionRenewal {
   idleExpiresAt: number
 }
 
-/** How many secrets of one session work at once. Parallel sign-ins in one browser leave one each; the cookie holds the last, so few are ever of use. */
+/**
+ * How many secrets of one session work at once. Parallel sign-ins in one browser leave one each; the cookie holds the
+ * last, so few are ever of use.
+ */
 export const MAX_SECRETS = 4
 
 /**
- * Browser sessions. Every operation is atomic across all instances. Outages reject. An ended session is as one that never was.
- * One session ends by `revokeSession` of the token store, together with what hangs on it.
+ * Browser sessions. Every operation is atomic across all instances. Outages reject. An ended session is as one that
+ * never was. One session ends by `revokeSession` of the token store, together with what hangs on it.
  */
 export interface SessionStore {
   /** At most `maxSessionsPerUser` stay; one more ends the one created first. */
@@ -61,8 +67,9 @@ export interface SessionStore {
   /** Counts as a use. `false`, and nothing is changed, if it is not alive. */
   useSession(use: SessionUse): Promise<boolean>
   /**
-   * The user proved again who they are: a new secret takes the former's place, and the lifetimes begin anew. Of two parallel ones
-   * both new secrets work, and the former no longer does; the newest four work. `false`, and nothing is changed, if that user's session is not alive.
+   * The user proved again who they are: a new secret takes the former's place, and the lifetimes begin anew. Of two
+   * parallel ones both new secrets work, and the former no longer does; the newest four work. `false`, and nothing is
+   * changed, if that user's session is not alive.
    */
   renewSession(renewal: SessionRenewal): Promise<boolean>
   /** Ends all of the user's but `exceptSid`; resolves to those it ended. */

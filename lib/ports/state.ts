@@ -6,8 +6,9 @@ import type { SessionStore } from './session-store.ts'
 import type { TokenStore } from './token-store.ts'
 
 /**
- * What the option `state` takes: the stores of one engine. They reject where they could not do what was asked; where that is because
- * their server was out of reach, the error has `isOutage: true`, and the grace time of replaced tokens stands still for as long.
+ * What the option `state` takes: the stores of one engine. They reject where they could not do what was asked; where
+ * that is because their server was out of reach, the error has `isOutage: true`, and the grace time of replaced tokens
+ * stands still for as long.
  */
 export interface State {
   /** What messages call it: `memory`, `sqlite`, … Nothing is decided by it. */
@@ -22,16 +23,21 @@ export interface State {
   /** Needed only where a connection has `audiences`; a state without it is refused then. */
   assertions?: AssertionStore
   /**
-   * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start, before any
-   * other. Rejects with a `StartError` where only a person can mend it; an outage rejects with anything else.
+   * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start,
+   * before any other. Rejects with a `StartError` where only a person can mend it; an outage rejects with anything
+   * else.
    */
   prepare?(): Promise<void>
   /**
-   * Whose state this is: that of the issuer that is named first, for good. Takes a digest of the issuer and resolves to the digest of the
-   * owner. Atomic: of any number of issuers that name themselves at once, one owns it. Called before any other, but `prepare`.
+   * Whose state this is: that of the issuer that is named first, for good. Takes a digest of the issuer and resolves to
+   * the digest of the owner. Atomic: of any number of issuers that name themselves at once, one owns it. Called before
+   * any other, but `prepare`.
    */
   claimFor?(issuer: string): Promise<string>
-  /** The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent where that is this machine's. */
+  /**
+   * The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent where
+   * that is this machine's.
+   */
   time?(): Promise<number>
   /** Removes what has expired, in small slices. Called about once a minute. */
   sweep(now: number): void | Promise<void>

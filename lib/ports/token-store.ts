@@ -27,13 +27,16 @@ export interface RefreshTokenFamily {
   sessionSid: string | null
   /** Whether it outlives that session (`offline_access` was granted). Always true without one. */
   offline: boolean
-  /** What the authorization request asked for beside the scope, as JSON (see protocol/authorization-details); `null` without one. */
+  /**
+   * What the authorization request asked for beside the scope, as JSON (see protocol/authorization-details); `null`
+   * without one.
+   */
   authorization: string | null
 }
 
 /**
- * A family that is still a code: it has no tokens and nobody can find or use it, but whatever revokes a family revokes it. An
- * expired one is as one that never was.
+ * A family that is still a code: it has no tokens and nobody can find or use it, but whatever revokes a family revokes
+ * it. An expired one is as one that never was.
  */
 export interface NewAuthorizationCode {
   sid: string
@@ -67,9 +70,9 @@ export interface CodeRedemption {
 }
 
 export type RedeemOutcome =
-  | { outcome: 'redeemed', family: RefreshTokenFamily }
+  | { outcome: 'redeemed'; family: RefreshTokenFamily }
   /** The code was used before, or its secret is another: the family is revoked, with all tokens it gave. */
-  | { outcome: 'replayed', family: RefreshTokenFamily }
+  | { outcome: 'replayed'; family: RefreshTokenFamily }
   /** No such code, expired, revoked, or another client's, which nothing happens to. */
   | { outcome: 'unknown' }
 
@@ -78,7 +81,10 @@ export interface NewRefreshTokenFamily extends RefreshTokenFamily {
   tokenDigest: string
 }
 
-/** The next token of a family: its digest, and the token itself sealed under the one it replaces (see protocol/refresh-token). */
+/**
+ * The next token of a family: its digest, and the token itself sealed under the one it replaces (see
+ * protocol/refresh-token).
+ */
 export interface Successor {
   digest: string
   sealed: string
@@ -92,14 +98,17 @@ export interface TokenUse {
   graceMs: number
   /** The new `idleExpiresAt`, never beyond `expiresAt`. */
   idleExpiresAt: number
-  /** The client whose family it is (`null`: no client's). Another's is `unknown`, and nothing happens to it. Left out: anyone's. */
+  /**
+   * The client whose family it is (`null`: no client's). Another's is `unknown`, and nothing happens to it. Left out:
+   * anyone's.
+   */
   clientId?: string | null
 }
 
 export type UseOutcome =
-  | { outcome: 'used', family: RefreshTokenFamily }
+  | { outcome: 'used'; family: RefreshTokenFamily }
   /** A token of this family that was replaced longer ago than the grace time: the family is revoked. */
-  | { outcome: 'replayed', family: RefreshTokenFamily }
+  | { outcome: 'replayed'; family: RefreshTokenFamily }
   /** No such family, revoked, or expired. */
   | { outcome: 'unknown' }
 
@@ -131,10 +140,10 @@ export interface EndedSession {
 }
 
 export type RotateOutcome =
-  | { outcome: 'rotated', family: RefreshTokenFamily, undo: RotationUndo }
+  | { outcome: 'rotated'; family: RefreshTokenFamily; undo: RotationUndo }
   /** Replaced within the grace time, or by a parallel call that won: `sealed` is the winner's successor. */
-  | { outcome: 'repeated', family: RefreshTokenFamily, sealed: string, undo: RotationUndo }
-  | { outcome: 'replayed', family: RefreshTokenFamily }
+  | { outcome: 'repeated'; family: RefreshTokenFamily; sealed: string; undo: RotationUndo }
+  | { outcome: 'replayed'; family: RefreshTokenFamily }
   | { outcome: 'unknown' }
 
 /**
@@ -142,20 +151,21 @@ export type RotateOutcome =
  *
  * Every `sid` begins with the partition of its user (see protocol/partition).
  *
- * A digest that is neither the family's current one nor, within the grace time, the one before is a replay: only a holder of
- * one of the family's tokens knows the preimage of its `sid`, so a stranger can't bring one about.
- * An expired or revoked family is as one that never was.
+ * A digest that is neither the family's current one nor, within the grace time, the one before is a replay: only a
+ * holder of one of the family's tokens knows the preimage of its `sid`, so a stranger can't bring one about. An expired
+ * or revoked family is as one that never was.
  */
 export interface TokenStore {
   createFamily(family: NewRefreshTokenFamily): Promise<void>
   /**
-   * With `use`, the code is one of that browser session, and counts as that use of it: `false`, and nothing is changed, if the session is
-   * not alive. A revocation of the session comes before both or after both.
+   * With `use`, the code is one of that browser session, and counts as that use of it: `false`, and nothing is changed,
+   * if the session is not alive. A revocation of the session comes before both or after both.
    */
   createCode(code: NewAuthorizationCode, use?: SessionUse): Promise<boolean>
   /**
-   * Turns a code into a family. Of any number of parallel calls with one code, one is `redeemed`; the code is remembered for as
-   * long as the family lives. A wrong secret revokes the code too: only a holder of the code knows the preimage of its `sid`.
+   * Turns a code into a family. Of any number of parallel calls with one code, one is `redeemed`; the code is
+   * remembered for as long as the family lives. A wrong secret revokes the code too: only a holder of the code knows
+   * the preimage of its `sid`.
    */
   redeemCode(redemption: CodeRedemption): Promise<RedeemOutcome>
   /** The family if it is alive at `now`. */
@@ -167,8 +177,9 @@ export interface TokenStore {
   /** Compare-and-swap from `use.digest` to `next`. Of any number of parallel calls with one token, one is `rotated`. */
   rotateToken(use: TokenUse, next: Successor): Promise<RotateOutcome>
   /**
-   * One of those who got a successor (`rotated`, `repeated`) gives it back, once. When all of them have, the rotation is taken back:
-   * the token it replaced is the current one again. Does nothing where the family has changed or ended since.
+   * One of those who got a successor (`rotated`, `repeated`) gives it back, once. When all of them have, the rotation
+   * is taken back: the token it replaced is the current one again. Does nothing where the family has changed or ended
+   * since.
    */
   undoRotation(undo: RotationUndo): Promise<void>
   /** `true` if the family was alive (and, where `userId` is given, that user's). Idempotent. */
@@ -176,8 +187,8 @@ export interface TokenStore {
   /** Revokes all families of the user but `exceptSid`; resolves to the `sid`s of those it ended. */
   revokeFamiliesOfUser(userId: string, exceptSid?: string): Promise<string[]>
   /**
-   * Ends a browser session of the user, its codes, and its families but the `offline` ones that are not of `clientId`: all of it or nothing.
-   * What is left of a session that has ended before ends too. Idempotent.
+   * Ends a browser session of the user, its codes, and its families but the `offline` ones that are not of `clientId`:
+   * all of it or nothing. What is left of a session that has ended before ends too. Idempotent.
    */
   revokeSession(userId: string, sessionSid: string, clientId?: string): Promise<EndedSession>
   /** Revokes all codes and families that the client has of the user; resolves to their `sid`s. */

@@ -17,27 +17,83 @@ interface TracedWork {
   /** How long it waited for its turn before. */
   hash_wait: object
   /** One call of a store. */
-  store: { store: StoreName, operation: string }
+  store: { store: StoreName; operation: string }
   /** One request of the token endpoint whose grant is known. */
   token: { grantType: string }
 }
 
 export type TraceName = keyof TracedWork
 
-/** What subscribers of `tracing:fastify-authority.<name>:*` get. No answer of a store and no error of one, which may hold more than a name. */
+/**
+ * What subscribers of `tracing:fastify-authority.<name>:*` get. No answer of a store and no error of one, which may
+ * hold more than a name.
+ */
 export type TraceContext<Name extends TraceName = TraceName> = TracedWork[Name] & { error?: Error }
 
-/** The names of all methods of a port. The compiler asks for each of them, since one that the list lacked would be missing from the store that is watched. */
+/**
+ * The names of all methods of a port. The compiler asks for each of them, since one that the list lacked would be
+ * missing from the store that is watched.
+ */
 const methodsOf = <Store extends object>(names: Record<keyof Store, 1>): readonly string[] => Object.keys(names)
 
 /** Every call that is watched, by store. What a store lacks is left out. */
 export const STORE_OPERATIONS = {
-  users: methodsOf<UserStore>({ findById: 1, findByUsername: 1, create: 1, setPasswordHash: 1, setEmailVerified: 1, update: 1, remove: 1, findByIdentity: 1, createWithIdentity: 1, linkIdentity: 1, unlinkIdentity: 1, listIdentities: 1, useIdentity: 1 }),
+  users: methodsOf<UserStore>({
+    findById: 1,
+    findByUsername: 1,
+    create: 1,
+    setPasswordHash: 1,
+    setEmailVerified: 1,
+    update: 1,
+    remove: 1,
+    findByIdentity: 1,
+    createWithIdentity: 1,
+    linkIdentity: 1,
+    unlinkIdentity: 1,
+    listIdentities: 1,
+    useIdentity: 1
+  }),
   clients: methodsOf<ClientStore>({ findById: 1 }),
-  factors: methodsOf<Omit<FactorStore, 'kind' | 'durable' | 'prepare' | 'sweep'>>({ findFactors: 1, findByHandle: 1, claimHandle: 1, addTotp: 1, addPasskey: 1, useTotp: 1, usePasskey: 1, useRecoveryCode: 1, replaceRecoveryCodes: 1, countFailure: 1, removeFactor: 1, renameFactor: 1, forgetDevices: 1, removeFactorsOfUser: 1 }),
-  tokens: methodsOf<TokenStore>({ createFamily: 1, createCode: 1, redeemCode: 1, findFamily: 1, peekToken: 1, useToken: 1, rotateToken: 1, undoRotation: 1, revokeFamily: 1, revokeFamiliesOfUser: 1, revokeSession: 1, revokeFamiliesOfClient: 1, listFamiliesOfUser: 1 }),
+  factors: methodsOf<Omit<FactorStore, 'kind' | 'durable' | 'prepare' | 'sweep'>>({
+    findFactors: 1,
+    findByHandle: 1,
+    claimHandle: 1,
+    addTotp: 1,
+    addPasskey: 1,
+    useTotp: 1,
+    usePasskey: 1,
+    useRecoveryCode: 1,
+    replaceRecoveryCodes: 1,
+    countFailure: 1,
+    removeFactor: 1,
+    renameFactor: 1,
+    forgetDevices: 1,
+    removeFactorsOfUser: 1
+  }),
+  tokens: methodsOf<TokenStore>({
+    createFamily: 1,
+    createCode: 1,
+    redeemCode: 1,
+    findFamily: 1,
+    peekToken: 1,
+    useToken: 1,
+    rotateToken: 1,
+    undoRotation: 1,
+    revokeFamily: 1,
+    revokeFamiliesOfUser: 1,
+    revokeSession: 1,
+    revokeFamiliesOfClient: 1,
+    listFamiliesOfUser: 1
+  }),
   one_time_tokens: methodsOf<OneTimeTokenStore>({ put: 1, find: 1, consume: 1, discard: 1, redeemCode: 1 }),
-  browser_sessions: methodsOf<SessionStore>({ createSession: 1, findSession: 1, useSession: 1, renewSession: 1, revokeSessionsOfUser: 1, listSessionsOfUser: 1 }),
+  browser_sessions: methodsOf<SessionStore>({
+    createSession: 1,
+    findSession: 1,
+    useSession: 1,
+    renewSession: 1,
+    revokeSessionsOfUser: 1,
+    listSessionsOfUser: 1
+  }),
   consents: methodsOf<ConsentStore>({ findConsent: 1, grantConsent: 1, revokeConsent: 1, listConsents: 1 }),
   keys: methodsOf<KeyStore>({ list: 1, addIfAbsent: 1, remove: 1 }),
   assertions: methodsOf<AssertionStore>({ claim: 1 }),
@@ -47,39 +103,73 @@ export const STORE_OPERATIONS = {
 export type StoreName = keyof typeof STORE_OPERATIONS
 
 /** Names of Node.js tracing channels, each for one kind of work. */
-export const TRACES = { hash: 'fastify-authority.hash', hash_wait: 'fastify-authority.hash_wait', store: 'fastify-authority.store', token: 'fastify-authority.token' } as const satisfies Record<TraceName, string>
+export const TRACES = {
+  hash: 'fastify-authority.hash',
+  hash_wait: 'fastify-authority.hash_wait',
+  store: 'fastify-authority.store',
+  token: 'fastify-authority.token'
+} as const satisfies Record<TraceName, string>
 
-const CHANNELS = Object.fromEntries(Object.entries(TRACES).map(([name, channel]) => [name, tracingChannel(channel)])) as Record<TraceName, TracingChannel>
+const CHANNELS = Object.fromEntries(
+  Object.entries(TRACES).map(([name, channel]) => [name, tracingChannel(channel)])
+) as Record<TraceName, TracingChannel>
 
-export function isTraced (name: TraceName): boolean {
+export function isTraced(name: TraceName): boolean {
   return CHANNELS[name].hasSubscribers
 }
 
 /**
- * Does the work, and tells the tracing channel of its beginning and its end. Where nobody listens it is the work alone. Subscribers learn
- * neither what it answered nor what it threw, for a store's answer may hold a hash and its error a command: of an error, its name alone.
+ * Does the work, and tells the tracing channel of its beginning and its end. Where nobody listens it is the work alone.
+ * Subscribers learn neither what it answered nor what it threw, for a store's answer may hold a hash and its error a
+ * command: of an error, its name alone.
  */
-export async function traced<Name extends TraceName, Answer> (name: Name, facts: TracedWork[Name], work: () => Answer | Promise<Answer>): Promise<Answer> {
+export async function traced<Name extends TraceName, Answer>(
+  name: Name,
+  facts: TracedWork[Name],
+  work: () => Answer | Promise<Answer>
+): Promise<Answer> {
   if (!isTraced(name)) return await work()
-  const outcome: { answer?: Answer, thrown?: { error: unknown } } = {}
-  await CHANNELS[name].tracePromise(async () => {
-    try {
-      outcome.answer = await work()
-    } catch (error) {
-      outcome.thrown = { error }
-    }
-    if (outcome.thrown !== undefined) throw new Error(outcome.thrown.error instanceof Error ? outcome.thrown.error.name : 'Error')
-  }, { ...facts }).catch(() => {})
+  const outcome: { answer?: Answer; thrown?: { error: unknown } } = {}
+  await CHANNELS[name]
+    .tracePromise(
+      async () => {
+        try {
+          outcome.answer = await work()
+        } catch (error) {
+          outcome.thrown = { error }
+        }
+        if (outcome.thrown !== undefined)
+          throw new Error(outcome.thrown.error instanceof Error ? outcome.thrown.error.name : 'Error')
+      },
+      { ...facts }
+    )
+    .catch(() => {})
   if (outcome.thrown !== undefined) throw outcome.thrown.error
   return outcome.answer as Answer
 }
 
-/** The store with each call watched. A call that nobody watches is that of the store, answered in the same tick where the store does. */
-export function tracedStore<Store extends object> (store: StoreName, methods: Store): Store {
+/**
+ * The store with each call watched. A call that nobody watches is that of the store, answered in the same tick where
+ * the store does.
+ */
+export function tracedStore<Store extends object>(store: StoreName, methods: Store): Store {
   const given = methods as Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>
-  return { ...methods, ...Object.fromEntries(STORE_OPERATIONS[store].flatMap((operation) => {
-    const method = given[operation]
-    if (method === undefined) return []
-    return [[operation, (...args: unknown[]) => isTraced('store') ? traced('store', { store, operation }, () => method.apply(methods, args)) : method.apply(methods, args)]]
-  })) }
+  return {
+    ...methods,
+    ...Object.fromEntries(
+      STORE_OPERATIONS[store].flatMap((operation) => {
+        const method = given[operation]
+        if (method === undefined) return []
+        return [
+          [
+            operation,
+            (...args: unknown[]) =>
+              isTraced('store')
+                ? traced('store', { store, operation }, () => method.apply(methods, args))
+                : method.apply(methods, args)
+          ]
+        ]
+      })
+    )
+  }
 }

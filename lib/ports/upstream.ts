@@ -8,11 +8,17 @@ export interface UpstreamAssertion {
   subject: string
   /** Only where the provider verified it; an address that is not verified counts as none. */
   email?: string
-  /** Whether the provider is the one who decides on this mailbox, so that nobody else can have had the address verified there. */
+  /**
+   * Whether the provider is the one who decides on this mailbox, so that nobody else can have had the address verified
+   * there.
+   */
   emailAuthoritative: boolean
   /** What it said besides, under the names of the standard claims. */
   profile: Readonly<Record<string, unknown>>
-  /** When the person signed in there, in milliseconds since the epoch, where the provider says so. @see OpenID Connect Core 1.0 §2 `auth_time` */
+  /**
+   * When the person signed in there, in milliseconds since the epoch, where the provider says so. @see OpenID Connect
+   * Core 1.0 §2 `auth_time`
+   */
   authenticatedAt?: number
 }
 
@@ -62,25 +68,32 @@ export interface Upstream {
   /** @throws UpstreamError `outage` while nothing is known of the provider yet */
   authorizationUrl(flow: UpstreamFlow, wishes: UpstreamWishes): Promise<string>
   /**
-   * Checks the answer that came to the callback, redeems its code and checks what that gives. `answer`: the parameters of the query or, by
-   * `response_mode=form_post`, of the body.
+   * Checks the answer that came to the callback, redeems its code and checks what that gives. `answer`: the parameters
+   * of the query or, by `response_mode=form_post`, of the body.
    * @throws UpstreamError
    */
   authenticate(answer: URLSearchParams, flow: UpstreamFlow): Promise<UpstreamResult>
   /**
-   * Checks an ID token that an app got from the provider by itself: its signature, issuer and times, and that it is for one of the audiences,
-   * not older than five minutes and bound to the nonce. Userinfo is not asked. Whether it counts for the first time is for the caller.
+   * Checks an ID token that an app got from the provider by itself: its signature, issuer and times, and that it is for
+   * one of the audiences, not older than five minutes and bound to the nonce. Userinfo is not asked. Whether it counts
+   * for the first time is for the caller.
    * @throws UpstreamError
    */
   verifyIdToken(token: string, rules: Omit<AppTokenRules, 'now'>): Promise<AppSignIn>
-  /** Ends a refresh token at the provider, where its `revocation` endpoint is known; else does nothing. @throws UpstreamError */
+  /**
+   * Ends a refresh token at the provider, where its `revocation` endpoint is known; else does nothing. @throws
+   * UpstreamError
+   */
   revoke(token: string): Promise<void>
 }
 
 /** Under this a `provider` of a connection has, in tests, what is asked in place of a server. */
 export const UPSTREAM: unique symbol = Symbol('upstream')
 
-/** What becomes of somebody who comes through a connection for the first time, and whose e-mail address an account here has already. */
+/**
+ * What becomes of somebody who comes through a connection for the first time, and whose e-mail address an account here
+ * has already.
+ */
 export type Linking = 'confirm' | 'verified-email' | 'never'
 
 /** What `onSignIn` of a connection is told, once the sign-in stands. */
@@ -116,19 +129,27 @@ export interface Connection {
   appNonce: boolean
   /** What of the provider's tokens is kept with a link, sealed: what `withdraw` needs. `undefined`: nothing. */
   keep(tokens: UpstreamTokens): string | undefined
-  /** Ends at the provider what a link kept. What is not of this service, or of a former secret, is left as it is. @throws UpstreamError */
+  /**
+   * Ends at the provider what a link kept. What is not of this service, or of a former secret, is left as it is.
+   * @throws UpstreamError
+   */
   withdraw(sealed: string): Promise<void>
   /** Whether answers come by POST. @see OAuth 2.0 Form Post Response Mode §2 */
   formPost: boolean
   /** Whether the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
   /** `brand` names a mark that the pages know. */
-  button: { brand: string | null, label: string | null, logoUrl: string | null }
-  /** Asked at the start and at the callback of each sign-in. A hook that throws or answers anything but `true` is no. */
+  button: { brand: string | null; label: string | null; logoUrl: string | null }
+  /**
+   * Asked at the start and at the callback of each sign-in. A hook that throws or answers anything but `true` is no.
+   */
   enabled(): Promise<boolean>
   /** Fields of `registration.fields` and the standard claims of a profile, and never a reserved one. */
   profile(claims: Readonly<Record<string, unknown>>): Record<string, unknown>
-  /** How the provider authenticated the person, where the host says how to read it. @see OpenID Connect Core 1.0 §2 `amr`, `acr` */
-  assurance(claims: Readonly<Record<string, unknown>>): { amr?: string[], acr?: string }
+  /**
+   * How the provider authenticated the person, where the host says how to read it. @see OpenID Connect Core 1.0 §2
+   * `amr`, `acr`
+   */
+  assurance(claims: Readonly<Record<string, unknown>>): { amr?: string[]; acr?: string }
   onSignIn: ((event: ConnectionSignIn) => void | Promise<void>) | null
 }

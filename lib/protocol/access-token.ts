@@ -18,7 +18,10 @@ export interface AccessTokenClaims {
   readonly sid?: string
   /** Seconds since the epoch. */
   readonly auth_time?: number
-  /** What the sign-in was worth: `password`, or absent where the host vouches for the user and did not say how. @see RFC 9068 §2.2.1 */
+  /**
+   * What the sign-in was worth: `password`, or absent where the host vouches for the user and did not say how. @see RFC
+   * 9068 §2.2.1
+   */
   readonly acr?: string
   /** How the user was authenticated, such as `pwd`; absent where nobody said. @see RFC 8176 §2 */
   readonly amr?: readonly string[]
@@ -33,12 +36,17 @@ export interface AccessTokenPolicy {
 }
 
 /** The JOSE header that the signature part is checked under. */
-interface TokenHeader { alg: string, kid: string | undefined }
+interface TokenHeader {
+  alg: string
+  kid: string | undefined
+}
 
 const MAX_HEADER_LENGTH = 1024
 const REGISTERED_STRINGS = ['iss', 'sub', 'jti'] as const
 
-/** The kinds of token that are read here, by what their `typ` may be (RFC 7515 §4.1.9), and what a refusal calls them. */
+/**
+ * The kinds of token that are read here, by what their `typ` may be (RFC 7515 §4.1.9), and what a refusal calls them.
+ */
 const KINDS = {
   'at+jwt': { types: ['at+jwt', 'application/at+jwt'], name: 'an access token' },
   JWT: { types: ['jwt', 'application/jwt'], name: 'an ID token' },
@@ -47,18 +55,20 @@ const KINDS = {
 } as const
 
 /**
- * Splits a token and reads its header, before any signature is looked at. Kinds exclude each other by their `typ`; where an access
- * token has that of an ID token, by their claims: `jti` is in every access token and no ID token, `at_hash` the reverse.
- * @throws OAuthError `invalid_token`: not three parts, a header that is no JSON object, another `typ`, `crit`, or a key of its own
+ * Splits a token and reads its header, before any signature is looked at. Kinds exclude each other by their `typ`;
+ * where an access token has that of an ID token, by their claims: `jti` is in every access token and no ID token,
+ * `at_hash` the reverse.
+ * @throws OAuthError `invalid_token`: not three parts, a header that is no JSON object, another `typ`, `crit`, or a key
+ * of its own
  * @see RFC 9068 §4, RFC 7515 §4.1.11, RFC 8725 §3.10 to §3.12
  */
-export function parseTokenHeader (token: string, kind: keyof typeof KINDS = 'at+jwt'): TokenHeader {
+export function parseTokenHeader(token: string, kind: keyof typeof KINDS = 'at+jwt'): TokenHeader {
   return readTokenHeader(headerPart(token), kind)
 }
 
 /** `parseTokenHeader` that reads a header once for many tokens: those of one key have the same, to the letter. */
-export function tokenHeaderReader (kind: keyof typeof KINDS = 'at+jwt'): (token: string) => TokenHeader {
-  let last: { part: string, header: TokenHeader } | null = null
+export function tokenHeaderReader(kind: keyof typeof KINDS = 'at+jwt'): (token: string) => TokenHeader {
+  let last: { part: string; header: TokenHeader } | null = null
   return (token) => {
     const part = headerPart(token)
     // Only a header that was found good is ever kept.
@@ -67,14 +77,15 @@ export function tokenHeaderReader (kind: keyof typeof KINDS = 'at+jwt'): (token:
   }
 }
 
-function headerPart (token: string): string {
+function headerPart(token: string): string {
   const first = token.indexOf('.')
   const second = token.indexOf('.', first + 1)
-  if (first < 1 || first > MAX_HEADER_LENGTH || second < 0 || token.indexOf('.', second + 1) >= 0) throw invalidToken('The token is malformed.')
+  if (first < 1 || first > MAX_HEADER_LENGTH || second < 0 || token.indexOf('.', second + 1) >= 0)
+    throw invalidToken('The token is malformed.')
   return token.slice(0, first)
 }
 
-function readTokenHeader (part: string, kind: keyof typeof KINDS): TokenHeader {
+function readTokenHeader(part: string, kind: keyof typeof KINDS): TokenHeader {
   let header: unknown
   try {
     header = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
@@ -84,8 +95,10 @@ function readTokenHeader (part: string, kind: keyof typeof KINDS): TokenHeader {
   if (!isObject(header)) throw invalidToken('The token is malformed.')
   const { alg, kid, typ } = header
   const { types, name: expected } = KINDS[kind]
-  if (typeof typ !== 'string' || !types.some((type) => type === typ.toLowerCase())) throw invalidToken(`The token is not ${expected}.`, 'typ')
-  if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string')) throw invalidToken('The token is malformed.')
+  if (typeof typ !== 'string' || !types.some((type) => type === typ.toLowerCase()))
+    throw invalidToken(`The token is not ${expected}.`, 'typ')
+  if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string'))
+    throw invalidToken('The token is malformed.')
   // A key or an extension that the token names itself is never trusted, so that nothing is ever fetched for it.
   for (const name of ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']) {
     if (name in header) throw invalidToken('The token is malformed.', `header ${name}`)
@@ -98,32 +111,36 @@ function readTokenHeader (part: string, kind: keyof typeof KINDS): TokenHeader {
  * @throws OAuthError `invalid_token`
  * @see RFC 9068 §4, RFC 8725 §3.8, §3.9
  */
-export function checkAccessTokenClaims (payload: unknown, policy: AccessTokenPolicy, now: number): AccessTokenClaims {
+export function checkAccessTokenClaims(payload: unknown, policy: AccessTokenPolicy, now: number): AccessTokenClaims {
   if (!isObject(payload)) throw invalidToken('The token is malformed.')
   for (const name of REGISTERED_STRINGS) {
     if (typeof payload[name] !== 'string' || payload[name] === '') throw invalidToken('The token lacks a claim.', name)
   }
   for (const name of ['client_id', 'scope', 'sid'] as const) {
-    if (payload[name] !== undefined && typeof payload[name] !== 'string') throw invalidToken('The token has a malformed claim.', name)
+    if (payload[name] !== undefined && typeof payload[name] !== 'string')
+      throw invalidToken('The token has a malformed claim.', name)
   }
   if (payload.at_hash !== undefined) throw invalidToken('The token is not an access token.', 'at_hash')
   const { iss, aud, exp, iat, nbf } = payload
   if (iss !== policy.issuer) throw invalidToken('The token is from another issuer.', 'iss')
   if (!audienceMatches(aud, policy.audience)) throw invalidToken('The token is for another audience.', 'aud')
-  if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf))) throw invalidToken('The token has a malformed claim.', 'exp, iat or nbf')
+  if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf)))
+    throw invalidToken('The token has a malformed claim.', 'exp, iat or nbf')
   const seconds = now / 1000
   if (seconds >= exp) throw invalidToken('The token has expired.', 'exp')
-  if (iat > seconds + policy.clockSkewSeconds || (nbf !== undefined && nbf > seconds + policy.clockSkewSeconds)) throw invalidToken('The token is not valid yet.', 'iat or nbf')
+  if (iat > seconds + policy.clockSkewSeconds || (nbf !== undefined && nbf > seconds + policy.clockSkewSeconds))
+    throw invalidToken('The token is not valid yet.', 'iat or nbf')
   return deepFreeze(payload) as unknown as AccessTokenClaims
 }
 
 /** RFC 7638 thumbprint of a public JWK: the `kid` of every key without one. */
-export function thumbprint (jwk: Record<string, unknown>): string {
-  const members = jwk.kty === 'EC' ? ['crv', 'kty', 'x', 'y'] : jwk.kty === 'OKP' ? ['crv', 'kty', 'x'] : ['e', 'kty', 'n']
+export function thumbprint(jwk: Record<string, unknown>): string {
+  const members =
+    jwk.kty === 'EC' ? ['crv', 'kty', 'x', 'y'] : jwk.kty === 'OKP' ? ['crv', 'kty', 'x'] : ['e', 'kty', 'n']
   return hash('sha256', JSON.stringify(Object.fromEntries(members.map((name) => [name, jwk[name]]))), 'base64url')
 }
 
-export function deepFreeze<T> (value: T): T {
+export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value)
     for (const member of Object.values(value)) deepFreeze(member)
@@ -131,16 +148,21 @@ export function deepFreeze<T> (value: T): T {
   return value
 }
 
-function audienceMatches (aud: unknown, accepted: string | readonly string[]): boolean {
+function audienceMatches(aud: unknown, accepted: string | readonly string[]): boolean {
   const wanted = typeof accepted === 'string' ? [accepted] : accepted
   if (typeof aud === 'string') return wanted.includes(aud)
-  return Array.isArray(aud) && aud.length > 0 && aud.every((one) => typeof one === 'string') && aud.some((one: string) => wanted.includes(one))
+  return (
+    Array.isArray(aud) &&
+    aud.length > 0 &&
+    aud.every((one) => typeof one === 'string') &&
+    aud.some((one: string) => wanted.includes(one))
+  )
 }
 
-function isTime (value: unknown): value is number {
+function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-function isObject (value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,12 +5,35 @@ import { readParams, serializeParams } from './request-params.ts'
 export type ResponseMode = 'query' | 'fragment' | 'form_post'
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create'
 
-/** The parameters of an authorization request as they were sent: each a non-empty string, sent once. Unknown ones are left out. */
+/**
+ * The parameters of an authorization request as they were sent: each a non-empty string, sent once. Unknown ones are
+ * left out.
+ */
 export type AuthorizationParams = { [Name in AuthorizationParamName]?: string }
 type AuthorizationParamName =
-  | 'client_id' | 'redirect_uri' | 'response_type' | 'response_mode' | 'scope' | 'state' | 'nonce' | 'prompt' | 'max_age' | 'display'
-  | 'login_hint' | 'id_token_hint' | 'ui_locales' | 'claims_locales' | 'acr_values' | 'claims' | 'code_challenge' | 'code_challenge_method'
-  | 'request' | 'request_uri' | 'registration' | 'screen_hint' | 'connection'
+  | 'client_id'
+  | 'redirect_uri'
+  | 'response_type'
+  | 'response_mode'
+  | 'scope'
+  | 'state'
+  | 'nonce'
+  | 'prompt'
+  | 'max_age'
+  | 'display'
+  | 'login_hint'
+  | 'id_token_hint'
+  | 'ui_locales'
+  | 'claims_locales'
+  | 'acr_values'
+  | 'claims'
+  | 'code_challenge'
+  | 'code_challenge_method'
+  | 'request'
+  | 'request_uri'
+  | 'registration'
+  | 'screen_hint'
+  | 'connection'
 
 /** Bytes. No RFC sets limits; these hold what is honest, and the whole fits into a URL. */
 const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
@@ -45,28 +68,32 @@ const DECIDE_WHO_IS_ANSWERED: readonly string[] = ['client_id', 'redirect_uri']
 export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'form_post']
 
 /**
- * Reads an authorization request from the query or the form. An empty parameter counts as not sent; an unknown one is ignored.
- * Judges nothing but the sizes of `client_id` and `redirect_uri`, so that these can be judged before all else. Any other parameter
- * that is too long is cut but still too long, for `checkSizes` to refuse wherever the request is carried meanwhile; `state` is left
- * whole, for it goes back as it came. What the answer needs and the query lacks is read from the request object.
+ * Reads an authorization request from the query or the form. An empty parameter counts as not sent; an unknown one is
+ * ignored. Judges nothing but the sizes of `client_id` and `redirect_uri`, so that these can be judged before all else.
+ * Any other parameter that is too long is cut but still too long, for `checkSizes` to refuse wherever the request is
+ * carried meanwhile; `state` is left whole, for it goes back as it came. What the answer needs and the query lacks is
+ * read from the request object.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
-export function readAuthorizationParams (raw: unknown): AuthorizationParams {
+export function readAuthorizationParams(raw: unknown): AuthorizationParams {
   const params: AuthorizationParams = readParams(raw, LIMITS, (name, value) => {
     // A state as long as that could not go back.
-    if (DECIDE_WHO_IS_ANSWERED.includes(name) || (name === 'state' && value.length > MAX_SERIALIZED)) throw tooLong(name)
+    if (DECIDE_WHO_IS_ANSWERED.includes(name) || (name === 'state' && value.length > MAX_SERIALIZED))
+      throw tooLong(name)
     return name === 'state' ? value : value.slice(0, LIMITS[name] + 1)
   })
   if (params.request === undefined || (params.state !== undefined && params.response_mode !== undefined)) return params
   const { state, responseMode } = readRequestObject(params.request)
-  if (params.state === undefined && state !== undefined && Buffer.byteLength(state) <= LIMITS.state) params.state = state
-  if (params.response_mode === undefined && RESPONSE_MODES.some((known) => known === responseMode)) params.response_mode = responseMode as ResponseMode
+  if (params.state === undefined && state !== undefined && Buffer.byteLength(state) <= LIMITS.state)
+    params.state = state
+  if (params.response_mode === undefined && RESPONSE_MODES.some((known) => known === responseMode))
+    params.response_mode = responseMode as ResponseMode
   return params
 }
 
 /** @throws OAuthError `invalid_request` naming the parameter that is too long */
-export function checkSizes (params: AuthorizationParams): void {
+export function checkSizes(params: AuthorizationParams): void {
   for (const [name, value] of Object.entries(params) as Array<[AuthorizationParamName, string | undefined]>) {
     if (value !== undefined && Buffer.byteLength(value) > LIMITS[name]) throw tooLong(name)
   }
@@ -74,7 +101,7 @@ export function checkSizes (params: AuthorizationParams): void {
 }
 
 /** Whether the address of a page of ours can carry the request. */
-export function fitsAddress (params: AuthorizationParams): boolean {
+export function fitsAddress(params: AuthorizationParams): boolean {
   return serializeParams(params).length <= MAX_SERIALIZED
 }
 
@@ -82,47 +109,58 @@ export function fitsAddress (params: AuthorizationParams): boolean {
  * The request for the address of a page of ours.
  * @throws OAuthError `invalid_request` where it is too long for one
  */
-export function carried (params: AuthorizationParams): string {
+export function carried(params: AuthorizationParams): string {
   if (!fitsAddress(params)) throw wholeTooLong()
   return serializeParams(params)
 }
 
-function wholeTooLong (): OAuthError {
+function wholeTooLong(): OAuthError {
   return new OAuthError('invalid_request', 'The authorization request is too long.')
 }
 
-function tooLong (name: string): OAuthError {
+function tooLong(name: string): OAuthError {
   return new OAuthError('invalid_request', `${name} is too long.`)
 }
 
 /**
- * How an answer to this request goes back, an error in the response mode itself included: then, and without one, it is the
- * response type's default. That of types with a token is the fragment, and their clients look there for the refusal.
+ * How an answer to this request goes back, an error in the response mode itself included: then, and without one, it is
+ * the response type's default. That of types with a token is the fragment, and their clients look there for the
+ * refusal.
  * @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1, §5
  */
-export function responseModeOf (params: AuthorizationParams): ResponseMode {
+export function responseModeOf(params: AuthorizationParams): ResponseMode {
   const mode = RESPONSE_MODES.find((known) => known === params.response_mode)
   if (mode !== undefined) return mode
   return wordsOf(params.response_type).some((type) => type === 'token' || type === 'id_token') ? 'fragment' : 'query'
 }
 
-/** What is left to do of a request when its user has just signed in, or has just consented: without this, they would be asked for ever. */
-export function satisfied (params: AuthorizationParams, step: 'login' | 'consent'): AuthorizationParams {
+/**
+ * What is left to do of a request when its user has just signed in, or has just consented: without this, they would be
+ * asked for ever.
+ */
+export function satisfied(params: AuthorizationParams, step: 'login' | 'consent'): AuthorizationParams {
   const done = step === 'login' ? ['login', 'select_account', 'create'] : ['consent']
   const { prompt, max_age: maxAge, screen_hint: _shown, ...rest } = params
-  const left = wordsOf(prompt).filter((one) => !done.includes(one)).join(' ')
-  return { ...rest, ...(left === '' ? {} : { prompt: left }), ...(step === 'login' || maxAge === undefined ? {} : { max_age: maxAge }) }
+  const left = wordsOf(prompt)
+    .filter((one) => !done.includes(one))
+    .join(' ')
+  return {
+    ...rest,
+    ...(left === '' ? {} : { prompt: left }),
+    ...(step === 'login' || maxAge === undefined ? {} : { max_age: maxAge })
+  }
 }
 
 /**
- * Whether the client wants the person to see the sign-up page: `prompt=create` in any case, Auth0's `screen_hint=signup` where a page is shown.
+ * Whether the client wants the person to see the sign-up page: `prompt=create` in any case, Auth0's
+ * `screen_hint=signup` where a page is shown.
  * @see Initiating User Registration via OpenID Connect 1.0 §4
  */
-export function wantsSignUp ({ prompt, screen_hint: hint }: AuthorizationParams): boolean {
+export function wantsSignUp({ prompt, screen_hint: hint }: AuthorizationParams): boolean {
   return hint === 'signup' || wordsOf(prompt).includes('create')
 }
 
 /** The words of a space-separated list. */
-export function wordsOf (list: string | undefined): string[] {
+export function wordsOf(list: string | undefined): string[] {
   return (list ?? '').split(' ').filter((word) => word !== '')
 }

@@ -1,17 +1,30 @@
-/** A sign-in looks at all that its user has, in one step that everything else in the store waits for: of 2,000 it takes 23 ms on Redis. */
+/**
+ * A sign-in looks at all that its user has, in one step that everything else in the store waits for: of 2,000 it takes
+ * 23 ms on Redis.
+ */
 const MAX_PER_USER = 1000
 /** Each attempt looks at all that a rule counts: at 10,000, a refusal takes Redis 0.4 ms. */
 export const MAX_COUNTED = 10_000
 
-/** How many sessions of each kind one user may have. @throws RangeError with the name of the bound, and why it has an end */
-export function checkPerUser (bounds: Readonly<Record<string, number>>): void {
+/**
+ * How many sessions of each kind one user may have. @throws RangeError with the name of the bound, and why it has an
+ * end
+ */
+export function checkPerUser(bounds: Readonly<Record<string, number>>): void {
   for (const [name, max] of Object.entries(bounds)) {
-    if (!Number.isSafeInteger(max) || max < 1 || max > MAX_PER_USER) throw new RangeError(`${name} must be a whole number from 1 to ${MAX_PER_USER}: a sign-in looks at all that its user has, and everybody waits for it.`)
+    if (!Number.isSafeInteger(max) || max < 1 || max > MAX_PER_USER)
+      throw new RangeError(
+        `${name} must be a whole number from 1 to ${MAX_PER_USER}: a sign-in looks at all that its ` +
+          'user has, and everybody waits for it.'
+      )
   }
 }
 
-/** For what is left of a store's options when those that it knows are taken: a misspelt one would count for nothing, and nobody told. @throws TypeError with its name */
-export function noOthers (store: string, others: object): void {
+/**
+ * For what is left of a store's options when those that it knows are taken: a misspelt one would count for nothing, and
+ * nobody told. @throws TypeError with its name
+ */
+export function noOthers(store: string, others: object): void {
   const [name] = Object.keys(others)
   if (name !== undefined) throw new TypeError(`${store} takes no option "${name}".`)
 }

@@ -1,7 +1,11 @@
 import { OAuthError } from '../errors.ts'
 
 /** How one claim is asked for; `null`: voluntarily. @see OpenID Connect Core 1.0 §5.5.1 */
-export interface ClaimRequest { essential?: boolean, value?: unknown, values?: unknown[] }
+export interface ClaimRequest {
+  essential?: boolean
+  value?: unknown
+  values?: unknown[]
+}
 
 /** The `claims` parameter, with what is unknown in it left out. @see OpenID Connect Core 1.0 §5.5 */
 export interface ClaimsRequest {
@@ -18,11 +22,11 @@ const MAX_VALUES = 20
 const CLAIM_NAME = /^[\x21-\x7e]{1,128}$/
 
 /**
- * Reads the `claims` parameter. Unknown members, and names that no claim has, are left out. No object in the result has a
- * prototype, so that nothing but what was sent can be found in it.
+ * Reads the `claims` parameter. Unknown members, and names that no claim has, are left out. No object in the result has
+ * a prototype, so that nothing but what was sent can be found in it.
  * @throws OAuthError `invalid_request`
  */
-export function parseClaimsRequest (json: string): ClaimsRequest {
+export function parseClaimsRequest(json: string): ClaimsRequest {
   if (Buffer.byteLength(json) > MAX_BYTES) throw refused('is too long')
   let parsed: unknown
   try {
@@ -39,7 +43,7 @@ export function parseClaimsRequest (json: string): ClaimsRequest {
   return request
 }
 
-function claimsOf (member: unknown, name: string): Record<string, ClaimRequest | null> {
+function claimsOf(member: unknown, name: string): Record<string, ClaimRequest | null> {
   if (!isObject(member)) throw refused(`must have an object as ${name}`)
   const entries = Object.entries(member)
   if (entries.length > MAX_CLAIMS) throw refused(`must not name more than ${MAX_CLAIMS} claims in ${name}`)
@@ -52,7 +56,7 @@ function claimsOf (member: unknown, name: string): Record<string, ClaimRequest |
   return claims
 }
 
-function claimOf (how: unknown): ClaimRequest {
+function claimOf(how: unknown): ClaimRequest {
   if (!isObject(how)) throw refused('must ask for each claim by null or an object')
   const { essential, values } = how
   const claim = Object.create(null) as ClaimRequest
@@ -62,22 +66,23 @@ function claimOf (how: unknown): ClaimRequest {
   }
   if (Object.hasOwn(how, 'value')) claim.value = how['value']
   if (values !== undefined) {
-    if (!Array.isArray(values) || values.length > MAX_VALUES) throw refused(`must have an array of at most ${MAX_VALUES} as values`)
+    if (!Array.isArray(values) || values.length > MAX_VALUES)
+      throw refused(`must have an array of at most ${MAX_VALUES} as values`)
     claim.values = values
   }
   return claim
 }
 
-function refused (problem: string): OAuthError {
+function refused(problem: string): OAuthError {
   return new OAuthError('invalid_request', `claims ${problem}.`)
 }
 
-function isObject (value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Goes no deeper than `depth` itself. */
-function isDeeperThan (depth: number, value: unknown): boolean {
+function isDeeperThan(depth: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner))
 }

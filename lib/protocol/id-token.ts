@@ -19,11 +19,43 @@ export interface IdTokenFacts extends AuthenticationContext {
 
 /** Claims with a meaning of their own: nothing of the user or the host replaces or adds one. */
 const REGISTERED: ReadonlySet<string> = new Set([
-  'iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'at_hash', 'c_hash', 's_hash', 'sid', 'events', 'cnf', 'sub_jwk', 'act', 'may_act'
+  'iss',
+  'sub',
+  'aud',
+  'exp',
+  'iat',
+  'nbf',
+  'jti',
+  'auth_time',
+  'nonce',
+  'acr',
+  'amr',
+  'azp',
+  'at_hash',
+  'c_hash',
+  's_hash',
+  'sid',
+  'events',
+  'cnf',
+  'sub_jwk',
+  'act',
+  'may_act'
 ])
 
 /** Those of them that an ID token of ours can have. */
-export const ID_TOKEN_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid'] as const
+export const ID_TOKEN_CLAIMS = [
+  'iss',
+  'sub',
+  'aud',
+  'exp',
+  'iat',
+  'auth_time',
+  'nonce',
+  'acr',
+  'amr',
+  'at_hash',
+  'sid'
+] as const
 
 const MAX_SUB_LENGTH = 255
 const LOGOUT_TOKEN_SECONDS = 120
@@ -34,8 +66,11 @@ const BACKCHANNEL_LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-lo
  * @throws OAuthError `server_error` for a user whose id is too long to be a subject
  * @see OpenID Connect Core 1.0 §2, §3.1.3.6
  */
-export function idTokenClaims (facts: IdTokenFacts, claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  if (facts.userId.length > MAX_SUB_LENGTH) throw new OAuthError('server_error', 'The user has no usable subject.', { detail: `a user id of more than ${MAX_SUB_LENGTH} characters` })
+export function idTokenClaims(facts: IdTokenFacts, claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  if (facts.userId.length > MAX_SUB_LENGTH)
+    throw new OAuthError('server_error', 'The user has no usable subject.', {
+      detail: `a user id of more than ${MAX_SUB_LENGTH} characters`
+    })
   const iat = Math.floor(facts.now / 1000)
   return {
     ...Object.fromEntries(Object.entries(claims).filter(([name]) => !REGISTERED.has(name))),
@@ -54,20 +89,24 @@ export function idTokenClaims (facts: IdTokenFacts, claims: Readonly<Record<stri
 }
 
 /**
- * `at_hash`: the left half of the hash that the signature algorithm has. Ed25519's is SHA-512; that of the others here SHA-256.
+ * `at_hash`: the left half of the hash that the signature algorithm has. Ed25519's is SHA-512; that of the others here
+ * SHA-256.
  * @see OpenID Connect Core 1.0 §3.1.3.6, RFC 8032 §5.1
  */
-export function accessTokenHash (accessToken: string, alg: string): string {
+export function accessTokenHash(accessToken: string, alg: string): string {
   const whole = hash(alg === 'EdDSA' ? 'sha512' : 'sha256', accessToken, 'buffer')
   return whole.subarray(0, whole.length / 2).toString('base64url')
 }
 
 /**
- * What an ID token says that came back as a hint; its signature is good and its `typ` is an ID token's. Whether it has expired does
- * not matter. `null`: not one of this issuer.
+ * What an ID token says that came back as a hint; its signature is good and its `typ` is an ID token's. Whether it has
+ * expired does not matter. `null`: not one of this issuer.
  * @see OpenID Connect Core 1.0 §3.1.2.1, OpenID Connect RP-Initiated Logout 1.0 §2
  */
-export function checkIdTokenHint (payload: unknown, issuer: string): { sub: string, aud: string, sid: string | undefined } | null {
+export function checkIdTokenHint(
+  payload: unknown,
+  issuer: string
+): { sub: string; aud: string; sid: string | undefined } | null {
   if (typeof payload !== 'object' || payload === null) return null
   const { iss, sub, aud, sid, jti } = payload as Record<string, unknown>
   // Only our access tokens have one, and theirs may be the same `typ`.
@@ -81,7 +120,30 @@ export function checkIdTokenHint (payload: unknown, issuer: string): { sub: stri
  * The claims of a logout token. It has no `nonce`, so that it can't pass for an ID token.
  * @see OpenID Connect Back-Channel Logout 1.0 §2.4
  */
-export function logoutTokenClaims ({ issuer, clientId, userId, sid, now, jti }: { issuer: string, clientId: string, userId: string, sid: string, now: number, jti: string }): Record<string, unknown> {
+export function logoutTokenClaims({
+  issuer,
+  clientId,
+  userId,
+  sid,
+  now,
+  jti
+}: {
+  issuer: string
+  clientId: string
+  userId: string
+  sid: string
+  now: number
+  jti: string
+}): Record<string, unknown> {
   const iat = Math.floor(now / 1000)
-  return { iss: issuer, sub: userId, aud: clientId, iat, exp: iat + LOGOUT_TOKEN_SECONDS, jti, events: { [BACKCHANNEL_LOGOUT_EVENT]: {} }, sid }
+  return {
+    iss: issuer,
+    sub: userId,
+    aud: clientId,
+    iat,
+    exp: iat + LOGOUT_TOKEN_SECONDS,
+    jti,
+    events: { [BACKCHANNEL_LOGOUT_EVENT]: {} },
+    sid
+  }
 }

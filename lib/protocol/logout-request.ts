@@ -15,12 +15,15 @@ const LIMITS = {
 } as const
 
 /**
- * Reads a logout request from the query or the form: all of it is optional. An empty parameter counts as not sent; an unknown
- * one is ignored. `returnTo` is what clients that were made for Auth0 call `post_logout_redirect_uri`, and is judged like it.
+ * Reads a logout request from the query or the form: all of it is optional. An empty parameter counts as not sent; an
+ * unknown one is ignored. `returnTo` is what clients that were made for Auth0 call `post_logout_redirect_uri`, and is
+ * judged like it.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see OpenID Connect RP-Initiated Logout 1.0 §2
  */
-export function readLogoutParams (raw: unknown): LogoutParams {
+export function readLogoutParams(raw: unknown): LogoutParams {
   const { returnTo, ...params } = readParams(raw, LIMITS)
-  return returnTo === undefined || params.post_logout_redirect_uri !== undefined ? params : { ...params, post_logout_redirect_uri: returnTo }
+  return returnTo === undefined || params.post_logout_redirect_uri !== undefined
+    ? params
+    : { ...params, post_logout_redirect_uri: returnTo }
 }

@@ -4,17 +4,20 @@ import { CLAIM_SCOPES, CLAIMS_OF_SCOPE } from './user-claims.ts'
 /** What this configuration really offers. What is off is left out. */
 export interface OfferedEndpoints {
   issuer: string
-  endpoints: { token: string, revoke: string, introspect: string, jwks: string | null }
+  endpoints: { token: string; revoke: string; introspect: string; jwks: string | null }
   grantTypes: readonly string[]
   scopes: readonly string[]
-  /** What sign-ins can be worth: an API may ask for one of these, whatever way clients have to sign people in. @see RFC 9470 §7 */
+  /**
+   * What sign-ins can be worth: an API may ask for one of these, whatever way clients have to sign people in. @see RFC
+   * 9470 §7
+   */
   acrValues: readonly string[]
   /** `null`: no redirect sign-in, and so no ID tokens. */
   openid: OfferedOpenid | null
 }
 
 interface OfferedOpenid {
-  endpoints: { authorize: string, userinfo: string, logout: string }
+  endpoints: { authorize: string; userinfo: string; logout: string }
   idTokenAlgs: readonly string[]
   /** BCP 47. */
   uiLocales: readonly string[]
@@ -62,13 +65,22 @@ const WITH_SECRET = ['client_secret_basic', 'client_secret_post']
 const AUTH_METHODS = ['none', ...WITH_SECRET]
 
 /**
- * The metadata of the authorization server and OpenID provider: one document, served at both places, so that they never differ.
+ * The metadata of the authorization server and OpenID provider: one document, served at both places, so that they never
+ * differ.
  *
- * `response_types_supported` is `[]` where there is no authorization endpoint: RFC 8414 §2 requires the member, §3.2 says that a
- * claim without elements is left out. Consumers check for what is required, and an empty list says what is true.
+ * `response_types_supported` is `[]` where there is no authorization endpoint: RFC 8414 §2 requires the member, §3.2
+ * says that a claim without elements is left out. Consumers check for what is required, and an empty list says what is
+ * true.
  * @see RFC 8414 §2, §3.2, OpenID Connect Discovery 1.0 §3
  */
-export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, acrValues, openid }: OfferedEndpoints): ServerMetadata {
+export function serverMetadata({
+  issuer,
+  endpoints,
+  grantTypes,
+  scopes,
+  acrValues,
+  openid
+}: OfferedEndpoints): ServerMetadata {
   return {
     issuer,
     token_endpoint: endpoints.token,
@@ -86,7 +98,7 @@ export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, acrValu
   }
 }
 
-function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp }: OfferedOpenid): OpenidMembers {
+function openidMembers({ endpoints, idTokenAlgs, uiLocales, canSignUp }: OfferedOpenid): OpenidMembers {
   return {
     authorization_endpoint: endpoints.authorize,
     userinfo_endpoint: endpoints.userinfo,
@@ -106,7 +118,7 @@ function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp }: Offere
     // Left out it would mean true.
     request_uri_parameter_supported: false,
     // Initiating User Registration via OpenID Connect 1.0 §4.1
-    prompt_values_supported: ['none', 'login', 'consent', 'select_account', ...canSignUp ? ['create'] : []],
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account', ...(canSignUp ? ['create'] : [])],
     ui_locales_supported: [...uiLocales],
     // OpenID Connect Back-Channel Logout 1.0 §2.1
     backchannel_logout_supported: true,
@@ -115,21 +127,21 @@ function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp }: Offere
 }
 
 /** Where the document stands: the well-known part comes between the issuer's host and its path. @see RFC 8414 §3.1 */
-export function metadataPath (issuer: string): string {
+export function metadataPath(issuer: string): string {
   return `/.well-known/oauth-authorization-server${pathOf(issuer)}`
 }
 
 /**
- * Where OpenID clients look for it: the well-known part comes after the issuer's path. `mountedAt` is the prefix under which the host
- * has registered the plugin; the route is given without it, because Fastify adds it.
+ * Where OpenID clients look for it: the well-known part comes after the issuer's path. `mountedAt` is the prefix under
+ * which the host has registered the plugin; the route is given without it, because Fastify adds it.
  * @see OpenID Connect Discovery 1.0 §4
  */
-export function openidConfigurationPath (issuer: string, mountedAt = ''): string {
+export function openidConfigurationPath(issuer: string, mountedAt = ''): string {
   const path = pathOf(issuer)
   const below = path === mountedAt || path.startsWith(`${mountedAt}/`) ? path.slice(mountedAt.length) : path
   return `${below}/.well-known/openid-configuration`
 }
 
-function pathOf (issuer: string): string {
+function pathOf(issuer: string): string {
   return new URL(issuer).pathname.replace(/\/$/, '')
 }

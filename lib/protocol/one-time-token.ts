@@ -2,8 +2,8 @@ import { digest } from './digest.ts'
 import { partitionIn, partitionOf } from './partition.ts'
 
 /**
- * The token of a message: the user's partition, 256 bits, and what it is bound to. Only its digest is kept, under the same partition:
- * with any part of it changed it is a token that nobody knows.
+ * The token of a message: the user's partition, 256 bits, and what it is bound to. Only its digest is kept, under the
+ * same partition: with any part of it changed it is a token that nobody knows.
  */
 interface MintedOneTimeToken {
   token: string
@@ -18,32 +18,38 @@ const FORMAT = /^[A-Za-z0-9_-]{46}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0-9_-]{78}
 const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH
 
 /**
- * `secret` is from `Random.secret`, and for one token only. `boundTo`: what must be as it is now when the token is used. `carried`: what
- * whoever has the token may read in it, and can't change; only with two bindings.
+ * `secret` is from `Random.secret`, and for one token only. `boundTo`: what must be as it is now when the token is
+ * used. `carried`: what whoever has the token may read in it, and can't change; only with two bindings.
  */
-export function oneTimeToken (userId: string, secret: string, boundTo: readonly string[] = [], carried = ''): MintedOneTimeToken {
+export function oneTimeToken(
+  userId: string,
+  secret: string,
+  boundTo: readonly string[] = [],
+  carried = ''
+): MintedOneTimeToken {
   const head = partitionOf(userId) + secret
-  const token = head + boundTo.map((value) => bindingOf(head, value)).join('') + Buffer.from(carried).toString('base64url')
+  const token =
+    head + boundTo.map((value) => bindingOf(head, value)).join('') + Buffer.from(carried).toString('base64url')
   return { token, digest: partitionIn(token) + digest(token) }
 }
 
 /** The digest under which a token is kept; `null` for what can't be one. */
-export function digestOfOneTimeToken (token: string): string | null {
+export function digestOfOneTimeToken(token: string): string | null {
   return FORMAT.test(token) ? partitionIn(token) + digest(token) : null
 }
 
 /** Whether a token that was found by its digest was made with this value as the one of that index in `boundTo`. */
-export function isBoundTo (token: string, index: number, value: string): boolean {
+export function isBoundTo(token: string, index: number, value: string): boolean {
   const from = SECRET_LENGTH + index * BINDING_LENGTH
   return token.slice(from, from + BINDING_LENGTH) === bindingOf(token.slice(0, SECRET_LENGTH), value)
 }
 
 /** What a token that was found by its digest carries; `null`: nothing. */
-export function carriedIn (token: string): string | null {
+export function carriedIn(token: string): string | null {
   return token.length <= CARRIED_FROM ? null : Buffer.from(token.slice(CARRIED_FROM), 'base64url').toString()
 }
 
 /** Made with the token's own secret, so that it tells nothing of the value to whoever has not got the token. */
-function bindingOf (head: string, value: string): string {
+function bindingOf(head: string, value: string): string {
   return digest(`${head}\0${value}`).slice(0, BINDING_LENGTH)
 }

@@ -1,5 +1,8 @@
 const MAX_LENGTH = 2048
-/** What RFC 3986 lets a URI be made of: no backslash, space, control or other character that two parsers could read in two ways. */
+/**
+ * What RFC 3986 lets a URI be made of: no backslash, space, control or other character that two parsers could read in
+ * two ways.
+ */
 const URI = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+$/
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/
 const USERINFO = /^[^:/?#]+:\/\/[^/?]*@/
@@ -13,17 +16,21 @@ const ANY_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?
 const WEB_TAKES = 'https:, or http: on localhost, 127.0.0.0/8 or [::1]'
 
 /** Whether a host name, as `URL` spells it, is one of this machine. */
-export function isLoopbackHost (hostname: string): boolean {
+export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.test(hostname)
 }
 
 /**
- * Whether the client may be answered at this URI: it is one of its registered ones, character by character. Only for a native app the
- * port of an http URI on 127.0.0.1, [::1] or localhost may be another, for it gets its own from the system. What could not be
- * registered matches nothing, whatever a client store says.
+ * Whether the client may be answered at this URI: it is one of its registered ones, character by character. Only for a
+ * native app the port of an http URI on 127.0.0.1, [::1] or localhost may be another, for it gets its own from the
+ * system. What could not be registered matches nothing, whatever a client store says.
  * @see RFC 6749 §3.1.2.3, RFC 8252 §7.3, RFC 9700 §2.1
  */
-export function matchesRedirectUri (registered: readonly string[], requested: string, applicationType: 'web' | 'native' = 'web'): boolean {
+export function matchesRedirectUri(
+  registered: readonly string[],
+  requested: string,
+  applicationType: 'web' | 'native' = 'web'
+): boolean {
   if (checkClientRedirectUri(requested, applicationType) !== null) return false
   if (registered.includes(requested)) return true
   if (applicationType === 'web') return false
@@ -31,7 +38,7 @@ export function matchesRedirectUri (registered: readonly string[], requested: st
   return portless !== null && registered.some((uri) => withoutLoopbackPort(uri) === portless)
 }
 
-function withoutLoopbackPort (uri: string): string | null {
+function withoutLoopbackPort(uri: string): string | null {
   const match = ANY_PORT.exec(uri)
   return match === null ? null : `${match[1]}${match[2]}`
 }
@@ -40,65 +47,77 @@ function withoutLoopbackPort (uri: string): string | null {
  * `null` where a client may have this redirect URI; otherwise what it should have been.
  * @see RFC 6749 §3.1.2, RFC 8252 §7.1, RFC 9700 §2.6
  */
-export function checkRegistrableRedirectUri (uri: string): string | null {
+export function checkRegistrableRedirectUri(uri: string): string | null {
   const scheme = schemeOf(uri)
   const plain = checkPlain(uri, scheme)
   if (plain !== null) return plain
   if (scheme === 'http' || scheme === 'https') return checkWebUri(uri)
   // The dot keeps out javascript:, data:, intent: and their like: those of reversed domain names have one.
-  if (!PRIVATE_USE.test(uri)) return `${WEB_TAKES}, or where applicationType is "native" a private-use scheme with a dot in it, such as com.example.app:/callback`
+  if (!PRIVATE_USE.test(uri))
+    return (
+      `${WEB_TAKES}, or where applicationType is "native" a private-use scheme with a dot in it, ` +
+      'such as com.example.app:/callback'
+    )
   // Pages and answers are made of the parsed URI.
   return URL.canParse(uri) ? null : 'a URI that can be parsed: its host and port are what a browser takes for such'
 }
 
 /**
- * `null` where a client of this application type may register this URI for redirects; otherwise what it should have been. A web client has
- * no use for a private-use scheme, and any app on the person's device could take its codes.
+ * `null` where a client of this application type may register this URI for redirects; otherwise what it should have
+ * been. A web client has no use for a private-use scheme, and any app on the person's device could take its codes.
  * @see OpenID Connect Dynamic Client Registration 1.0 §2 application_type
  */
-export function checkClientRedirectUri (uri: string, applicationType: 'web' | 'native'): string | null {
+export function checkClientRedirectUri(uri: string, applicationType: 'web' | 'native'): string | null {
   const takes = checkRegistrableRedirectUri(uri)
   if (takes !== null || applicationType === 'native' || checkWebUri(uri) === null) return takes
   return `${WEB_TAKES}; a private-use scheme only where applicationType is "native"`
 }
 
-/** `null` for an absolute https URI, or an http one on a loopback host, without fragment or user name; otherwise what it should have been. */
-export function checkWebUri (uri: string): string | null {
+/**
+ * `null` for an absolute https URI, or an http one on a loopback host, without fragment or user name; otherwise what it
+ * should have been.
+ */
+export function checkWebUri(uri: string): string | null {
   const scheme = schemeOf(uri)
   const plain = checkPlain(uri, scheme)
   if (plain !== null) return plain
   if (scheme !== 'http' && scheme !== 'https') return WEB_TAKES
   const host = WEB.exec(uri)?.[1]?.toLowerCase()
   // Browsers read 127.1 and 0x7f.0.0.1 as addresses, and find hosts in https:app.example and https:/app.example too.
-  if (host === undefined || !URL.canParse(uri) || new URL(uri).hostname !== host) return 'an absolute URI whose host is spelled as browsers do (xn--, no percent signs, plain IP addresses)'
+  if (host === undefined || !URL.canParse(uri) || new URL(uri).hostname !== host)
+    return 'an absolute URI whose host is spelled as browsers do (xn--, no percent signs, plain IP addresses)'
   return scheme === 'http' && !isLoopbackHost(host) ? WEB_TAKES : null
 }
 
 /** What holds for every scheme. */
-function checkPlain (uri: string, scheme: string | null): string | null {
-  if (uri.length > MAX_LENGTH || !URI.test(uri)) return `a URI of at most ${MAX_LENGTH} characters, all of them such as a URI is made of`
+function checkPlain(uri: string, scheme: string | null): string | null {
+  if (uri.length > MAX_LENGTH || !URI.test(uri))
+    return `a URI of at most ${MAX_LENGTH} characters, all of them such as a URI is made of`
   if (scheme === null) return 'an absolute URI'
   if (uri.includes('#')) return 'a URI without a fragment'
   return USERINFO.test(uri) ? 'a URI without user name and password' : null
 }
 
-function schemeOf (uri: string): string | null {
+function schemeOf(uri: string): string | null {
   return SCHEME.exec(uri)?.[1]?.toLowerCase() ?? null
 }
 
-/** Whether any app on the person's device could take this URI for itself: http on a loopback host, or a private-use scheme. @see RFC 8252 §8.6 */
-export function isPublicNativeRedirect (redirectUri: string): boolean {
+/**
+ * Whether any app on the person's device could take this URI for itself: http on a loopback host, or a private-use
+ * scheme. @see RFC 8252 §8.6
+ */
+export function isPublicNativeRedirect(redirectUri: string): boolean {
   return schemeOf(redirectUri) !== 'https'
 }
 
 /**
- * What `form-action` of a Content-Security-Policy needs, so that a form of our pages may lead to this URI: its origin, or
- * `scheme:`. Never holds a character that ends a source or a directive; of a URI that can't be registered, `'self'`, which adds
- * nothing. CSP has no source for an IPv6 address: of one of these, the scheme.
+ * What `form-action` of a Content-Security-Policy needs, so that a form of our pages may lead to this URI: its origin,
+ * or `scheme:`. Never holds a character that ends a source or a directive; of a URI that can't be registered, `'self'`,
+ * which adds nothing. CSP has no source for an IPv6 address: of one of these, the scheme.
  * @see Content Security Policy Level 3 §2.3.1, §6.4.1
  */
-export function formActionOf (redirectUri: string): string {
-  if (checkRegistrableRedirectUri(redirectUri) !== null) return '\'self\''
+export function formActionOf(redirectUri: string): string {
+  if (checkRegistrableRedirectUri(redirectUri) !== null) return "'self'"
   const { protocol, origin, hostname } = new URL(redirectUri)
   const web = protocol === 'https:' || protocol === 'http:'
   return web && !hostname.startsWith('[') ? origin : protocol

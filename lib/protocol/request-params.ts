@@ -1,17 +1,23 @@
 import { OAuthError } from '../errors.ts'
 
 /**
- * Reads the parameters of a request, from its query or its body. An empty one counts as not sent; an unknown one is ignored;
- * one that is longer than its limit in bytes of UTF-8, or no string, is refused, never ignored, unless `onTooLong` says what becomes
- * of it. No body: none sent.
+ * Reads the parameters of a request, from its query or its body. An empty one counts as not sent; an unknown one is
+ * ignored; one that is longer than its limit in bytes of UTF-8, or no string, is refused, never ignored, unless
+ * `onTooLong` says what becomes of it. No body: none sent.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
-export function readParams<Name extends string> (raw: unknown, limits: Readonly<Record<Name, number>>, onTooLong?: (name: Name, value: string) => string): { [Key in Name]?: string } {
-  if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw))) throw new OAuthError('invalid_request', 'The request must hold its parameters by name.')
+export function readParams<Name extends string>(
+  raw: unknown,
+  limits: Readonly<Record<Name, number>>,
+  onTooLong?: (name: Name, value: string) => string
+): { [Key in Name]?: string } {
+  if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw)))
+    throw new OAuthError('invalid_request', 'The request must hold its parameters by name.')
   const params: { [Key in Name]?: string } = {}
   for (const name of Object.keys(limits) as Name[]) {
-    const value: unknown = raw !== undefined && raw !== null && Object.hasOwn(raw, name) ? (raw as Record<string, unknown>)[name] : undefined
+    const value: unknown =
+      raw !== undefined && raw !== null && Object.hasOwn(raw, name) ? (raw as Record<string, unknown>)[name] : undefined
     if (value === undefined || value === '') continue
     if (typeof value !== 'string') throw new OAuthError('invalid_request', `${name} must be a string, sent once.`)
     const fits = Buffer.byteLength(value) <= limits[name]
@@ -22,7 +28,7 @@ export function readParams<Name extends string> (raw: unknown, limits: Readonly<
 }
 
 /** The parameters for a query or a form body, as `readParams` reads them again. */
-export function serializeParams (params: Readonly<Record<string, string | undefined>>): string {
+export function serializeParams(params: Readonly<Record<string, string | undefined>>): string {
   const form = new URLSearchParams()
   for (const [name, value] of Object.entries(params)) if (value !== undefined) form.append(name, value)
   return form.toString()

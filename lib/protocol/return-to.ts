@@ -1,10 +1,10 @@
 const MAX_LENGTH = 2048
 
 /**
- * Where a sign-in may lead: a path (with query and fragment) on the issuer's own origin, as a browser will read it; `null` for
- * all else. What comes out is ASCII and safe as a `Location`.
+ * Where a sign-in may lead: a path (with query and fragment) on the issuer's own origin, as a browser will read it;
+ * `null` for all else. What comes out is ASCII and safe as a `Location`.
  */
-export function localPath (target: string | undefined, issuer: string): string | null {
+export function localPath(target: string | undefined, issuer: string): string | null {
   if (target === undefined || target.length > MAX_LENGTH || !/^\/(?!\/)/.test(target)) return null
   // Browsers drop tabs and line breaks, and take a backslash for a slash: `/<tab>/evil` and `/\evil` leave the origin.
   if (/[^\x21-\x7e\x80-\uffff]|\\/.test(target)) return null

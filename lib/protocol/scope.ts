@@ -10,10 +10,13 @@ const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/
  * @throws OAuthError `invalid_scope`
  * @see RFC 6749 §3.3
  */
-export function parseScope (requested: string | undefined): string[] | undefined {
+export function parseScope(requested: string | undefined): string[] | undefined {
   if (requested === undefined) return undefined
   if (requested.length > MAX_LENGTH || !SCOPE.test(requested)) {
-    throw new OAuthError('invalid_scope', 'scope must be a list of scope tokens with one space between them, at most 1024 characters long.')
+    throw new OAuthError(
+      'invalid_scope',
+      'scope must be a list of scope tokens with one space between them, at most 1024 characters long.'
+    )
   }
   const tokens = [...new Set(requested.split(' '))]
   if (tokens.length > MAX_TOKENS) throw new OAuthError('invalid_scope', 'scope must name at most 50 scopes.')
@@ -21,7 +24,7 @@ export function parseScope (requested: string | undefined): string[] | undefined
 }
 
 /** `scope` of an answer or a token: nothing where nothing is granted, for an empty list is none. @see RFC 6749 §3.3 */
-export function scopeMember (scopes: readonly string[]): { scope?: string } {
+export function scopeMember(scopes: readonly string[]): { scope?: string } {
   return scopes.length === 0 ? {} : { scope: scopes.join(' ') }
 }
 
@@ -29,7 +32,7 @@ export function scopeMember (scopes: readonly string[]): { scope?: string } {
  * The granted scope: what was requested, all of which must be allowed; all that is allowed where nothing was requested.
  * @throws OAuthError `invalid_scope` naming what is not allowed
  */
-export function grantScope (requested: string[] | undefined, allowed: readonly string[]): string[] {
+export function grantScope(requested: string[] | undefined, allowed: readonly string[]): string[] {
   if (requested === undefined) return [...allowed]
   const refused = requested.filter((scope) => !allowed.includes(scope))
   if (refused.length > 0) throw new OAuthError('invalid_scope', `These scopes can't be granted: ${refused.join(' ')}.`)

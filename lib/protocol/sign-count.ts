@@ -1,8 +1,8 @@
 /**
- * Whether the signature counter of an authenticator did not grow though it counts, which may be the sign of a copy. One that is 0 before
- * and after does not count.
+ * Whether the signature counter of an authenticator did not grow though it counts, which may be the sign of a copy. One
+ * that is 0 before and after does not count.
  * @see W3C WebAuthn Level 3 §7.2, verification of signCount
  */
-export function hasRegressed (stored: number, given: number): boolean {
+export function hasRegressed(stored: number, given: number): boolean {
   return given <= stored && stored !== 0
 }

@@ -10,22 +10,28 @@ export interface StepUp {
 }
 
 /**
- * Whether a sign-in is enough, at `now`. A requirement is not met where the sign-in does not say how it was: `acr` is no string, or
- * `authenticatedAt` no number.
+ * Whether a sign-in is enough, at `now`. A requirement is not met where the sign-in does not say how it was: `acr` is
+ * no string, or `authenticatedAt` no number.
  * @param now in milliseconds since the epoch, as is `authenticatedAt`
  */
-export function isEnough ({ acr, authenticatedAt }: { acr: unknown, authenticatedAt: unknown }, required: StepUp, now: number): boolean {
+export function isEnough(
+  { acr, authenticatedAt }: { acr: unknown; authenticatedAt: unknown },
+  required: StepUp,
+  now: number
+): boolean {
   if (required.acr !== null && !(typeof acr === 'string' && covers(acr, required.acr))) return false
-  return required.maxAge === null || (typeof authenticatedAt === 'number' && now - authenticatedAt <= required.maxAge * 1000)
+  return (
+    required.maxAge === null || (typeof authenticatedAt === 'number' && now - authenticatedAt <= required.maxAge * 1000)
+  )
 }
 
 /**
- * The refusal of a token whose sign-in is not enough: a 401 that names all that is asked for, whichever of it is not met, so that one sign-in
- * meets it all.
+ * The refusal of a token whose sign-in is not enough: a 401 that names all that is asked for, whichever of it is not
+ * met, so that one sign-in meets it all.
  * @param acrValues each of which would do, the weakest first
  * @see RFC 9470 §3
  */
-export function insufficientAuthentication ({ maxAge, acr }: StepUp, acrValues: readonly string[]): OAuthError {
+export function insufficientAuthentication({ maxAge, acr }: StepUp, acrValues: readonly string[]): OAuthError {
   const description = acr === null ? 'A more recent sign-in is needed.' : 'Another sign-in is needed.'
   const enough = acr === null ? [] : acrValues.filter((value) => covers(value, acr))
   const params = [
@@ -34,5 +40,8 @@ export function insufficientAuthentication ({ maxAge, acr }: StepUp, acrValues: 
     ...(enough.length === 0 ? [] : [`acr_values="${enough.join(' ')}"`]),
     ...(maxAge === null ? [] : [`max_age="${maxAge}"`])
   ]
-  return new OAuthError('insufficient_user_authentication', description, { withoutStack: true, headers: { 'www-authenticate': `Bearer ${params.join(', ')}` } })
+  return new OAuthError('insufficient_user_authentication', description, {
+    withoutStack: true,
+    headers: { 'www-authenticate': `Bearer ${params.join(', ')}` }
+  })
 }

@@ -16,23 +16,29 @@ interface TokenExchange {
 }
 
 /**
- * Reads the parameters of a token exchange. Access tokens are refused, since they don't prove who sends them: every app that a person ever gave
- * one to could bring it here.
+ * Reads the parameters of a token exchange. Access tokens are refused, since they don't prove who sends them: every app
+ * that a person ever gave one to could bring it here.
  * @throws OAuthError `invalid_request`
  */
-export function readTokenExchange (params: TokenRequestParams): TokenExchange {
+export function readTokenExchange(params: TokenRequestParams): TokenExchange {
   const subjectToken = required(params, 'subject_token')
   const connection = required(params, 'connection')
-  if (required(params, 'subject_token_type') !== ID_TOKEN) throw new OAuthError('invalid_request', `subject_token_type must be ${ID_TOKEN}: no other token says who signed in to this client.`)
-  if (params.actor_token !== undefined || params.actor_token_type !== undefined) throw new OAuthError('invalid_request', 'actor_token is not supported.')
-  if (params.requested_token_type !== undefined && params.requested_token_type !== ACCESS_TOKEN) throw new OAuthError('invalid_request', `requested_token_type must be ${ACCESS_TOKEN}, or be left out.`)
+  if (required(params, 'subject_token_type') !== ID_TOKEN)
+    throw new OAuthError(
+      'invalid_request',
+      `subject_token_type must be ${ID_TOKEN}: no other token says who signed in to this client.`
+    )
+  if (params.actor_token !== undefined || params.actor_token_type !== undefined)
+    throw new OAuthError('invalid_request', 'actor_token is not supported.')
+  if (params.requested_token_type !== undefined && params.requested_token_type !== ACCESS_TOKEN)
+    throw new OAuthError('invalid_request', `requested_token_type must be ${ACCESS_TOKEN}, or be left out.`)
   return { subjectToken, connection, nonce: params.nonce ?? null }
 }
 
 /**
- * What a token is remembered by, so that it counts once: the part that was signed, without the signature. Of an ECDSA signature anybody can
- * compute a second one that is valid too, and the same token would pass again with it.
+ * What a token is remembered by, so that it counts once: the part that was signed, without the signature. Of an ECDSA
+ * signature anybody can compute a second one that is valid too, and the same token would pass again with it.
  */
-export function assertionDigest (token: string): string {
+export function assertionDigest(token: string): string {
   return digest(`assertion ${token.slice(0, token.lastIndexOf('.'))}`)
 }

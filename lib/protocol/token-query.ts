@@ -12,12 +12,12 @@ interface TokenQuery {
 const KNOWN = { token: Infinity, client_id: 512, client_secret: 1024 } as const
 
 /**
- * Reads the parameters of a revocation or introspection request. `token_type_hint` only speeds up a search, and a wrong or
- * unknown one must not hide a token, so it is not looked at.
+ * Reads the parameters of a revocation or introspection request. `token_type_hint` only speeds up a search, and a wrong
+ * or unknown one must not hide a token, so it is not looked at.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 7009 §2.1, RFC 7662 §2.1
  */
-export function parseTokenQuery (body: unknown): TokenQuery {
+export function parseTokenQuery(body: unknown): TokenQuery {
   const { token, ...client } = readParams(body, KNOWN)
   if (token === undefined) throw new OAuthError('invalid_request', 'token is missing.')
   return { token, ...client }

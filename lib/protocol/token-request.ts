@@ -12,7 +12,8 @@ const KNOWN = {
   scope: 4096,
   client_id: 512,
   client_secret: 1024,
-  // Whatever is no token of ours is an unknown one, an access token in its place too: the length of a body is bound enough.
+  // Whatever is no token of ours is an unknown one, an access token in its place too: the length of a body is bound
+  // enough.
   code: 16384,
   redirect_uri: 2048,
   code_verifier: 256,
@@ -37,14 +38,14 @@ type KnownParam = keyof typeof KNOWN
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.2, §4.3.2
  */
-export function parseTokenRequest (body: unknown): TokenRequestParams {
+export function parseTokenRequest(body: unknown): TokenRequestParams {
   const { grant_type: grantType, ...params } = readParams(body, KNOWN)
   if (grantType === undefined) throw new OAuthError('invalid_request', 'grant_type is missing.')
   return { grant_type: grantType, ...params }
 }
 
 /** The value of a parameter that the grant needs. @throws OAuthError `invalid_request` */
-export function required (params: TokenRequestParams, name: KnownParam): string {
+export function required(params: TokenRequestParams, name: KnownParam): string {
   const value = params[name]
   if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)
   return value

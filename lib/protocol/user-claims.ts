@@ -9,12 +9,27 @@ interface ClaimsSubject {
 
 /** Which claims each scope asks for. @see OpenID Connect Core 1.0 §5.4 */
 export const CLAIMS_OF_SCOPE = {
-  profile: ['name', 'family_name', 'given_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website', 'gender', 'birthdate', 'zoneinfo', 'locale', 'updated_at'],
+  profile: [
+    'name',
+    'family_name',
+    'given_name',
+    'middle_name',
+    'nickname',
+    'preferred_username',
+    'profile',
+    'picture',
+    'website',
+    'gender',
+    'birthdate',
+    'zoneinfo',
+    'locale',
+    'updated_at'
+  ],
   email: ['email', 'email_verified'],
   address: ['address'],
   phone: ['phone_number', 'phone_number_verified']
 } as const
-export type ClaimName = typeof CLAIMS_OF_SCOPE[keyof typeof CLAIMS_OF_SCOPE][number]
+export type ClaimName = (typeof CLAIMS_OF_SCOPE)[keyof typeof CLAIMS_OF_SCOPE][number]
 
 /** Every scope that asks for claims. With all of them, `standardClaims` says all that is known. */
 export const CLAIM_SCOPES = Object.keys(CLAIMS_OF_SCOPE) as ReadonlyArray<keyof typeof CLAIMS_OF_SCOPE>
@@ -29,19 +44,24 @@ type Read = (user: ClaimsSubject, context: { knowsEmail: boolean }) => unknown
 const READERS: { [Name in ClaimName]?: Read } = {
   preferred_username: (user, { knowsEmail }) => preferredUsername(user, knowsEmail),
   updated_at: (user) => seconds(user['updated_at']),
-  email_verified: (user) => text(user['email']) === undefined ? undefined : isVerified(user['emailVerified']),
+  email_verified: (user) => (text(user['email']) === undefined ? undefined : isVerified(user['emailVerified'])),
   address: (user) => address(user['address']),
-  phone_number_verified: (user) => text(user['phone_number']) === undefined ? undefined : flag(user['phone_number_verified'])
+  phone_number_verified: (user) =>
+    text(user['phone_number']) === undefined ? undefined : flag(user['phone_number_verified'])
 }
 
 /**
  * The standard claims that these scopes ask for, from fields of the row with the claims' own names, and `sub` always.
- * `preferred_username` is the row's own, else the username; one that is an e-mail address only for who knows the e-mail address
- * (by default: the scope `email` is there). `updated_at` is seconds, whether the row has a `Date`, an ISO 8601 string, seconds or
- * milliseconds. A value of the wrong type, or an empty one, is left out, as is what is unknown.
+ * `preferred_username` is the row's own, else the username; one that is an e-mail address only for who knows the e-mail
+ * address (by default: the scope `email` is there). `updated_at` is seconds, whether the row has a `Date`, an ISO 8601
+ * string, seconds or milliseconds. A value of the wrong type, or an empty one, is left out, as is what is unknown.
  * @see OpenID Connect Core 1.0 §5.1, §5.3.2, §5.4
  */
-export function standardClaims (user: ClaimsSubject, scopes: readonly string[], context: { knowsEmail: boolean } = { knowsEmail: scopes.includes('email') }): Record<string, unknown> {
+export function standardClaims(
+  user: ClaimsSubject,
+  scopes: readonly string[],
+  context: { knowsEmail: boolean } = { knowsEmail: scopes.includes('email') }
+): Record<string, unknown> {
   const claims: Record<string, unknown> = { sub: user.id }
   for (const scope of CLAIM_SCOPES) {
     if (!scopes.includes(scope)) continue
@@ -54,55 +74,63 @@ export function standardClaims (user: ClaimsSubject, scopes: readonly string[], 
 }
 
 /**
- * Those of the claims that a member of the `claims` parameter asks for. One that is not there, or not of a value asked for, is
- * left out: no claim of a user is promised, not even an essential one. (`sub`, `acr` and `auth_time` are the authorization
- * endpoint's to judge.)
+ * Those of the claims that a member of the `claims` parameter asks for. One that is not there, or not of a value asked
+ * for, is left out: no claim of a user is promised, not even an essential one. (`sub`, `acr` and `auth_time` are the
+ * authorization endpoint's to judge.)
  * @see OpenID Connect Core 1.0 §5.5.1
  */
-export function requestedClaims (all: Readonly<Record<string, unknown>>, requested: Readonly<Record<string, ClaimRequest | null>> | undefined): Record<string, unknown> {
-  const picked = Object.entries(requested ?? {}).filter(([name, how]) => Object.hasOwn(all, name) && fits(all[name], how)).map(([name]) => [name, all[name]])
+export function requestedClaims(
+  all: Readonly<Record<string, unknown>>,
+  requested: Readonly<Record<string, ClaimRequest | null>> | undefined
+): Record<string, unknown> {
+  const picked = Object.entries(requested ?? {})
+    .filter(([name, how]) => Object.hasOwn(all, name) && fits(all[name], how))
+    .map(([name]) => [name, all[name]])
   return Object.fromEntries(picked) as Record<string, unknown>
 }
 
-function fits (value: unknown, how: ClaimRequest | null): boolean {
+function fits(value: unknown, how: ClaimRequest | null): boolean {
   if (how === null) return true
   if (Object.hasOwn(how, 'value') && how.value !== value) return false
   return how.values === undefined || how.values.includes(value)
 }
 
-function text (value: unknown): string | undefined {
+function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-function flag (value: unknown): boolean | undefined {
+function flag(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
 /** The scope `profile` alone must not tell an e-mail address, and many usernames are one. */
-function preferredUsername (user: ClaimsSubject, knowsEmail: boolean): string | undefined {
+function preferredUsername(user: ClaimsSubject, knowsEmail: boolean): string | undefined {
   const name = text(user['preferred_username']) ?? text(user.username)
   return name === undefined || knowsEmail || !isEmailAddress(name, user['email']) ? name : undefined
 }
 
 /** Nothing but an e-mail address has an @ between two parts: no username that is none may have one. */
-function isEmailAddress (name: string, email: unknown): boolean {
+function isEmailAddress(name: string, email: unknown): boolean {
   return /.@./u.test(name) || name.toLowerCase() === text(email)?.toLowerCase()
 }
 
 /** Databases without booleans have 1; some rows have the time. Not every truthy value: the string `false` is one. */
-function isVerified (value: unknown): boolean {
+function isVerified(value: unknown): boolean {
   return value === true || value === 1 || value === 1n || value instanceof Date
 }
 
-function seconds (value: unknown): number | undefined {
-  const given = value instanceof Date ? value.getTime() / 1000 : typeof value === 'string' ? Date.parse(value) / 1000 : value
+function seconds(value: unknown): number | undefined {
+  const given =
+    value instanceof Date ? value.getTime() / 1000 : typeof value === 'string' ? Date.parse(value) / 1000 : value
   if (typeof given !== 'number' || !Number.isFinite(given) || given < 0) return undefined
   return Math.floor(typeof value === 'number' && given >= LEAST_MILLISECONDS ? given / 1000 : given)
 }
 
 /** @see OpenID Connect Core 1.0 §5.1.1 */
-function address (value: unknown): Record<string, string> | undefined {
+function address(value: unknown): Record<string, string> | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const entries = ADDRESS_MEMBERS.map((name) => [name, text((value as Record<string, unknown>)[name])] as const).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const entries = ADDRESS_MEMBERS.map((name) => [name, text((value as Record<string, unknown>)[name])] as const).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined
+  )
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }

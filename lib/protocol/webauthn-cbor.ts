@@ -8,13 +8,13 @@ const MAX_ENTRIES = 64
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads the one item of CBOR that begins at `offset`: `end` is where the next one would. It takes what authenticators write: whole numbers
- * to 32 bits, byte and text strings, arrays and maps of definite length, `true`, `false`, `null`. Anything deeper than four, longer than 64
- * entries, or with a key twice is refused.
+ * Reads the one item of CBOR that begins at `offset`: `end` is where the next one would. It takes what authenticators
+ * write: whole numbers to 32 bits, byte and text strings, arrays and maps of definite length, `true`, `false`, `null`.
+ * Anything deeper than four, longer than 64 entries, or with a key twice is refused.
  * @throws WebauthnError `malformed`
  * @see RFC 8949 §3, CTAP 2.2 §8
  */
-export function readCbor (bytes: Buffer, offset = 0, depth = 1): { value: Cbor, end: number } {
+export function readCbor(bytes: Buffer, offset = 0, depth = 1): { value: Cbor; end: number } {
   must(depth <= MAX_DEPTH, 'malformed', 'CBOR is too deep')
   must(offset < bytes.length, 'malformed', 'CBOR ends early')
   const initial = bytes.readUInt8(offset)
@@ -30,18 +30,22 @@ export function readCbor (bytes: Buffer, offset = 0, depth = 1): { value: Cbor, 
   }
   if (major === 4) return readArray(bytes, start, argument, depth)
   if (major === 5) return readMap(bytes, start, argument, depth)
-  must(major === 7 && (initial & 31) >= 20 && (initial & 31) <= 22, 'malformed', 'CBOR has a tag, a float or another simple value')
+  must(
+    major === 7 && (initial & 31) >= 20 && (initial & 31) <= 22,
+    'malformed',
+    'CBOR has a tag, a float or another simple value'
+  )
   return { value: initial === 0xf6 ? null : initial === 0xf5, end: start }
 }
 
 /** Reads bytes that are one item, and nothing behind it. @throws WebauthnError `malformed` */
-export function decodeCbor (bytes: Buffer): Cbor {
+export function decodeCbor(bytes: Buffer): Cbor {
   const { value, end } = readCbor(bytes)
   must(end === bytes.length, 'malformed', 'something follows the CBOR')
   return value
 }
 
-function readArgument (bytes: Buffer, offset: number, info: number): { value: number, end: number } {
+function readArgument(bytes: Buffer, offset: number, info: number): { value: number; end: number } {
   if (info < 24) return { value: info, end: offset }
   must(info <= 26, 'malformed', 'a CBOR length is indefinite, reserved or of 64 bits')
   const size = 1 << (info - 24)
@@ -49,7 +53,7 @@ function readArgument (bytes: Buffer, offset: number, info: number): { value: nu
   return { value: bytes.readUIntBE(offset, size), end: offset + size }
 }
 
-function textOf (content: Buffer): string {
+function textOf(content: Buffer): string {
   try {
     return UTF8.decode(content)
   } catch {
@@ -57,7 +61,7 @@ function textOf (content: Buffer): string {
   }
 }
 
-function readArray (bytes: Buffer, start: number, count: number, depth: number): { value: Cbor[], end: number } {
+function readArray(bytes: Buffer, start: number, count: number, depth: number): { value: Cbor[]; end: number } {
   must(count <= MAX_ENTRIES, 'malformed', 'a CBOR array is too long')
   const value: Cbor[] = []
   let end = start
@@ -69,7 +73,7 @@ function readArray (bytes: Buffer, start: number, count: number, depth: number):
   return { value, end }
 }
 
-function readMap (bytes: Buffer, start: number, count: number, depth: number): { value: CborMap, end: number } {
+function readMap(bytes: Buffer, start: number, count: number, depth: number): { value: CborMap; end: number } {
   must(count <= MAX_ENTRIES, 'malformed', 'a CBOR map is too long')
   const value: CborMap = new Map()
   let end = start

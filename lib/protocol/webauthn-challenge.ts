@@ -12,11 +12,14 @@ const SKEW_MS = 60 * 1000
 export const CLAIM_LIFETIME_MS = CHALLENGE_LIFETIME_MS + SKEW_MS
 
 /**
- * A challenge that nobody has to remember: 16 random bytes, the time, and 16 bytes of an HMAC over both and `purpose`, so that it is good for
- * that alone. Whoever verifies an answer to it has to see to it that it counts once.
+ * A challenge that nobody has to remember: 16 random bytes, the time, and 16 bytes of an HMAC over both and `purpose`,
+ * so that it is good for that alone. Whoever verifies an answer to it has to see to it that it counts once.
  * @see W3C WebAuthn Level 3 §13.4.3
  */
-export function makeChallenge (purpose: string, { key, now, random }: { key: Uint8Array, now: number, random: Uint8Array }): string {
+export function makeChallenge(
+  purpose: string,
+  { key, now, random }: { key: Uint8Array; now: number; random: Uint8Array }
+): string {
   const stamped = Buffer.alloc(STAMPED_BYTES)
   stamped.set(random.subarray(0, RANDOM_BYTES))
   stamped.writeBigUInt64BE(BigInt(now), RANDOM_BYTES)
@@ -24,7 +27,11 @@ export function makeChallenge (purpose: string, { key, now, random }: { key: Uin
 }
 
 /** Whether the challenge was made for this purpose with one of these keys, and is not too old at `now`. */
-export function isChallengeFor (purpose: string, challenge: string, { keys, now }: { keys: readonly Uint8Array[], now: number }): boolean {
+export function isChallengeFor(
+  purpose: string,
+  challenge: string,
+  { keys, now }: { keys: readonly Uint8Array[]; now: number }
+): boolean {
   const bytes = Buffer.from(challenge, 'base64url')
   if (bytes.length !== CHALLENGE_BYTES || bytes.toString('base64url') !== challenge) return false
   const stamped = bytes.subarray(0, STAMPED_BYTES)
@@ -34,6 +41,6 @@ export function isChallengeFor (purpose: string, challenge: string, { keys, now 
   return age >= -SKEW_MS && age < CHALLENGE_LIFETIME_MS
 }
 
-function macOf (stamped: Buffer, purpose: string, key: Uint8Array): Buffer {
+function macOf(stamped: Buffer, purpose: string, key: Uint8Array): Buffer {
   return createHmac('sha256', key).update(stamped).update(purpose).digest().subarray(0, 16)
 }

@@ -10,11 +10,11 @@ export interface AuthenticatorData {
   backedUp: boolean
   signCount: number
   /** Only in the answer that makes a new credential. */
-  attested: { aaguid: Buffer, credentialId: Buffer, publicKey: CborMap } | null
+  attested: { aaguid: Buffer; credentialId: Buffer; publicKey: CborMap } | null
 }
 
 /** @throws WebauthnError `malformed` */
-export function readAuthenticatorData (bytes: Buffer): AuthenticatorData {
+export function readAuthenticatorData(bytes: Buffer): AuthenticatorData {
   must(bytes.length >= 37, 'malformed', 'the authenticator data end early')
   const flags = bytes.readUInt8(32)
   const has = (bit: number): boolean => (flags & bit) !== 0
@@ -34,26 +34,44 @@ export function readAuthenticatorData (bytes: Buffer): AuthenticatorData {
     end = extensions.end
   }
   must(end === bytes.length, 'malformed', 'something follows the authenticator data')
-  return { rpIdHash: bytes.subarray(0, 32), userPresent: has(0x01), userVerified: has(0x04), backupEligible: has(0x08), backedUp: has(0x10), signCount: bytes.readUInt32BE(33), attested }
+  return {
+    rpIdHash: bytes.subarray(0, 32),
+    userPresent: has(0x01),
+    userVerified: has(0x04),
+    backupEligible: has(0x08),
+    backedUp: has(0x10),
+    signCount: bytes.readUInt32BE(33),
+    attested
+  }
 }
 
-interface ClientData { type: unknown, challenge: unknown, origin: unknown, crossOrigin?: unknown, topOrigin?: unknown }
+interface ClientData {
+  type: unknown
+  challenge: unknown
+  origin: unknown
+  crossOrigin?: unknown
+  topOrigin?: unknown
+}
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * The client data, which the browser wrote. It is read as JSON and not compared as text, since browsers may add members. A byte order mark
- * before it is overlooked.
+ * The client data, which the browser wrote. It is read as JSON and not compared as text, since browsers may add
+ * members. A byte order mark before it is overlooked.
  * @throws WebauthnError `malformed`
  * @see W3C WebAuthn Level 3 §5.8.1
  */
-export function readClientData (bytes: Buffer): ClientData {
+export function readClientData(bytes: Buffer): ClientData {
   const value = parsed(bytes)
-  must(typeof value === 'object' && value !== null && !Array.isArray(value), 'malformed', 'the client data are no object')
+  must(
+    typeof value === 'object' && value !== null && !Array.isArray(value),
+    'malformed',
+    'the client data are no object'
+  )
   return value as ClientData
 }
 
-function parsed (bytes: Buffer): unknown {
+function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(UTF8.decode(bytes))
   } catch {

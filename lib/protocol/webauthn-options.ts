@@ -1,23 +1,31 @@
 /**
- * What a browser is asked with, in the JSON form of WebAuthn: binary members are base64url. A page makes buffers of them, or has
- * `PublicKeyCredential.parseCreationOptionsFromJSON` do so.
+ * What a browser is asked with, in the JSON form of WebAuthn: binary members are base64url. A page makes buffers of
+ * them, or has `PublicKeyCredential.parseCreationOptionsFromJSON` do so.
  * @see W3C WebAuthn Level 3 §5.1.9, §5.1.10
  */
 
-export interface PasskeyDescriptor { type: 'public-key', id: string, transports?: string[] }
+export interface PasskeyDescriptor {
+  type: 'public-key'
+  id: string
+  transports?: string[]
+}
 
 export type UserVerification = 'required' | 'preferred' | 'discouraged'
 
 /** For `navigator.credentials.create`. */
 export interface PasskeyCreationOptions {
-  rp: { id: string, name: string }
-  user: { id: string, name: string, displayName: string }
+  rp: { id: string; name: string }
+  user: { id: string; name: string; displayName: string }
   challenge: string
-  pubKeyCredParams: Array<{ type: 'public-key', alg: number }>
+  pubKeyCredParams: Array<{ type: 'public-key'; alg: number }>
   /** Milliseconds. */
   timeout: number
   attestation: 'none'
-  authenticatorSelection: { residentKey: 'required' | 'discouraged', requireResidentKey: boolean, userVerification: UserVerification }
+  authenticatorSelection: {
+    residentKey: 'required' | 'discouraged'
+    requireResidentKey: boolean
+    userVerification: UserVerification
+  }
   /** What the user has already: an authenticator makes no second one. */
   excludeCredentials: PasskeyDescriptor[]
   hints: string[]
@@ -51,7 +59,16 @@ interface Creation {
   isPasskey: boolean
 }
 
-export function creationOptions ({ rp, userHandle, name, displayName, challenge, algs, exclude, isPasskey }: Creation): PasskeyCreationOptions {
+export function creationOptions({
+  rp,
+  userHandle,
+  name,
+  displayName,
+  challenge,
+  algs,
+  exclude,
+  isPasskey
+}: Creation): PasskeyCreationOptions {
   return {
     rp,
     user: { id: Buffer.from(userHandle).toString('base64url'), name, displayName },
@@ -68,6 +85,16 @@ export function creationOptions ({ rp, userHandle, name, displayName, challenge,
   }
 }
 
-export function requestOptions ({ rpId, challenge, allow, userVerification }: { rpId: string, challenge: string, allow: PasskeyDescriptor[], userVerification: UserVerification }): PasskeyRequestOptions {
+export function requestOptions({
+  rpId,
+  challenge,
+  allow,
+  userVerification
+}: {
+  rpId: string
+  challenge: string
+  allow: PasskeyDescriptor[]
+  userVerification: UserVerification
+}): PasskeyRequestOptions {
   return { rpId, challenge, timeout: TIMEOUT_MS, userVerification, allowCredentials: allow }
 }

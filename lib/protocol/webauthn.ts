@@ -5,7 +5,10 @@ import { type AuthenticatorData, readAuthenticatorData, readClientData } from '.
 import { isSignedBy, spkiOf } from './webauthn-key.ts'
 import { must } from './webauthn-refusal.ts'
 
-/** What was asked of the browser. Each point is checked in the answer, since the page's script could have asked for something else. */
+/**
+ * What was asked of the browser. Each point is checked in the answer, since the page's script could have asked for
+ * something else.
+ */
 export interface Ceremony {
   /** What was asked for with this challenge; `null`: it is none of ours, not for this purpose, or too old. */
   askedWith(challenge: string): { requiresVerification: boolean } | null
@@ -35,14 +38,23 @@ export interface NewCredential {
 type StoredCredential = Pick<NewCredential, 'publicKey' | 'alg' | 'backupEligible'> & { rpId: string }
 
 /** `challenge`: the one that was answered. */
-export interface Assertion { challenge: string, signCount: number, backedUp: boolean, userVerified: boolean }
+export interface Assertion {
+  challenge: string
+  signCount: number
+  backedUp: boolean
+  userVerified: boolean
+}
 
 /**
- * Verifies a new credential. The attestation statement is never looked at: whatever it claims about the authenticator, nothing depends on it.
+ * Verifies a new credential. The attestation statement is never looked at: whatever it claims about the authenticator,
+ * nothing depends on it.
  * @throws WebauthnError
  * @see W3C WebAuthn Level 3 §7.1
  */
-export function verifyRegistration ({ id, clientDataJSON, attestationObject, transports }: GivenRegistration, ceremony: Ceremony): NewCredential {
+export function verifyRegistration(
+  { id, clientDataJSON, attestationObject, transports }: GivenRegistration,
+  ceremony: Ceremony
+): NewCredential {
   const { requiresVerification } = checkedClientData(clientDataJSON, 'webauthn.create', ceremony)
   const attestation = decodeCbor(attestationObject)
   const authData = attestation instanceof Map ? attestation.get('authData') : undefined
@@ -50,29 +62,62 @@ export function verifyRegistration ({ id, clientDataJSON, attestationObject, tra
   const data = checkedData(authData, { ...ceremony, requiresVerification })
   must(data.attested !== null, 'no_credential', 'the authenticator data have no credential')
   const { aaguid, credentialId, publicKey } = data.attested
-  must(credentialId.length > 0 && credentialId.length <= 1023 && credentialId.toString('base64url') === id, 'credential_id', 'the id is another one than that of the credential')
+  must(
+    credentialId.length > 0 && credentialId.length <= 1023 && credentialId.toString('base64url') === id,
+    'credential_id',
+    'the id is another one than that of the credential'
+  )
   const { alg, spki } = spkiOf(publicKey)
   const { signCount, backupEligible, backedUp, userVerified } = data
-  return { credentialId: id, publicKey: spki.toString('base64url'), alg, signCount, transports, backupEligible, backedUp, uvInitialized: userVerified, aaguid: uuidOf(aaguid) }
+  return {
+    credentialId: id,
+    publicKey: spki.toString('base64url'),
+    alg,
+    signCount,
+    transports,
+    backupEligible,
+    backedUp,
+    uvInitialized: userVerified,
+    aaguid: uuidOf(aaguid)
+  }
 }
 
 /**
- * Verifies that a stored credential has answered. Whose it is, whether its counter grew and that the challenge was not answered before is
- * for the caller.
+ * Verifies that a stored credential has answered. Whose it is, whether its counter grew and that the challenge was not
+ * answered before is for the caller.
  * @throws WebauthnError
  * @see W3C WebAuthn Level 3 §7.2
  */
-export function verifyAssertion ({ clientDataJSON, authenticatorData, signature }: GivenAssertion, stored: StoredCredential, ceremony: Ceremony): Assertion {
+export function verifyAssertion(
+  { clientDataJSON, authenticatorData, signature }: GivenAssertion,
+  stored: StoredCredential,
+  ceremony: Ceremony
+): Assertion {
   const { challenge, requiresVerification } = checkedClientData(clientDataJSON, 'webauthn.get', ceremony)
   must(stored.rpId === ceremony.rpId, 'rp_id', 'the credential was made for another Relying Party ID')
-  const { signCount, backupEligible, backedUp, userVerified } = checkedData(authenticatorData, { ...ceremony, requiresVerification })
-  must(backupEligible === stored.backupEligible, 'backup_eligibility', 'the credential changed whether it may be backed up')
+  const { signCount, backupEligible, backedUp, userVerified } = checkedData(authenticatorData, {
+    ...ceremony,
+    requiresVerification
+  })
+  must(
+    backupEligible === stored.backupEligible,
+    'backup_eligibility',
+    'the credential changed whether it may be backed up'
+  )
   const signed = Buffer.concat([authenticatorData, hash('sha256', clientDataJSON, 'buffer')])
-  must(isSignedBy({ alg: stored.alg, spki: Buffer.from(stored.publicKey, 'base64url') }, signed, signature), 'signature', 'the signature is wrong')
+  must(
+    isSignedBy({ alg: stored.alg, spki: Buffer.from(stored.publicKey, 'base64url') }, signed, signature),
+    'signature',
+    'the signature is wrong'
+  )
   return { challenge, signCount, backedUp, userVerified }
 }
 
-function checkedClientData (bytes: Buffer, wanted: 'webauthn.create' | 'webauthn.get', { askedWith, origins }: Ceremony): { challenge: string, requiresVerification: boolean } {
+function checkedClientData(
+  bytes: Buffer,
+  wanted: 'webauthn.create' | 'webauthn.get',
+  { askedWith, origins }: Ceremony
+): { challenge: string; requiresVerification: boolean } {
   const { type, challenge, origin, crossOrigin = false, topOrigin } = readClientData(bytes)
   must(type === wanted, 'type', 'the answer is to another call')
   const asked = typeof challenge === 'string' ? askedWith(challenge) : null
@@ -82,16 +127,23 @@ function checkedClientData (bytes: Buffer, wanted: 'webauthn.create' | 'webauthn
   return { challenge, ...asked }
 }
 
-function checkedData (bytes: Buffer, { rpId, requiresVerification }: { rpId: string, requiresVerification: boolean }): AuthenticatorData {
+function checkedData(
+  bytes: Buffer,
+  { rpId, requiresVerification }: { rpId: string; requiresVerification: boolean }
+): AuthenticatorData {
   const data = readAuthenticatorData(bytes)
   must(timingSafeEqual(data.rpIdHash, hash('sha256', rpId, 'buffer')), 'rp_id', 'the Relying Party ID is another one')
   must(data.userPresent, 'user_presence', 'nobody was there')
-  must(data.userVerified || !requiresVerification, 'user_verification', 'the authenticator did not verify who was there')
+  must(
+    data.userVerified || !requiresVerification,
+    'user_verification',
+    'the authenticator did not verify who was there'
+  )
   must(data.backupEligible || !data.backedUp, 'backup_flags', 'the credential is backed up and may not be')
   return data
 }
 
-function uuidOf (aaguid: Buffer): string | null {
+function uuidOf(aaguid: Buffer): string | null {
   if (aaguid.every((byte) => byte === 0)) return null
   return aaguid.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

@@ -3,12 +3,18 @@ import type { Sessions } from './sessions.ts'
 import type { SignedIn } from './since-password-change.ts'
 
 /** Whether there is such a user and the account is not disabled. */
-export function isActive (user: User | null): user is User {
+export function isActive(user: User | null): user is User {
   return user !== null && !user.disabled
 }
 
-/** The user of a sign-in that a store has; `null` where the account is gone or disabled, or its password has changed since. */
-export async function userOf (signIn: SignedIn & { userId: string }, { users, sessions }: { users: Pick<UserStore, 'findById'>, sessions: Pick<Sessions, 'isOver'> }): Promise<User | null> {
+/**
+ * The user of a sign-in that a store has; `null` where the account is gone or disabled, or its password has changed
+ * since.
+ */
+export async function userOf(
+  signIn: SignedIn & { userId: string },
+  { users, sessions }: { users: Pick<UserStore, 'findById'>; sessions: Pick<Sessions, 'isOver'> }
+): Promise<User | null> {
   const user = await users.findById(signIn.userId)
-  return isActive(user) && !await sessions.isOver(user, signIn) ? user : null
+  return isActive(user) && !(await sessions.isOver(user, signIn)) ? user : null
 }

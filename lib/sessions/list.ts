@@ -19,14 +19,40 @@ export interface Session {
 }
 
 /** A user's sign-ins of both kinds that are alive now, newest first. */
-export async function listSessions (userId: string, sessions: Pick<Sessions, 'list' | 'listBrowserSessions'>): Promise<Session[]> {
+export async function listSessions(
+  userId: string,
+  sessions: Pick<Sessions, 'list' | 'listBrowserSessions'>
+): Promise<Session[]> {
   const [families, browserSessions] = await Promise.all([sessions.list(userId), sessions.listBrowserSessions(userId)])
   return [
-    ...families.map((family): Session => ({ id: family.sid, kind: 'token', clientId: family.clientId, scope: family.scope, ...commonFields(family) })),
-    ...browserSessions.map((session): Session => ({ id: session.sid, kind: 'browser', clientId: null, scope: '', ...commonFields(session) }))
+    ...families.map((family): Session => ({
+      id: family.sid,
+      kind: 'token',
+      clientId: family.clientId,
+      scope: family.scope,
+      ...commonFields(family)
+    })),
+    ...browserSessions.map((session): Session => ({
+      id: session.sid,
+      kind: 'browser',
+      clientId: null,
+      scope: '',
+      ...commonFields(session)
+    }))
   ].sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
 }
 
-function commonFields ({ userAgent, createdAt, lastUsedAt, expiresAt, idleExpiresAt }: RefreshTokenFamily | BrowserSession): Pick<Session, 'userAgent' | 'createdAt' | 'lastUsedAt' | 'expiresAt'> {
-  return { userAgent, createdAt: new Date(createdAt), lastUsedAt: new Date(lastUsedAt), expiresAt: new Date(Math.min(expiresAt, idleExpiresAt)) }
+function commonFields({
+  userAgent,
+  createdAt,
+  lastUsedAt,
+  expiresAt,
+  idleExpiresAt
+}: RefreshTokenFamily | BrowserSession): Pick<Session, 'userAgent' | 'createdAt' | 'lastUsedAt' | 'expiresAt'> {
+  return {
+    userAgent,
+    createdAt: new Date(createdAt),
+    lastUsedAt: new Date(lastUsedAt),
+    expiresAt: new Date(Math.min(expiresAt, idleExpiresAt))
+  }
 }

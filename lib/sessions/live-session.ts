@@ -6,11 +6,14 @@ import { userOf } from './active-user.ts'
 import type { Sessions } from './sessions.ts'
 
 /**
- * The user and the family behind an access token, looked up in the stores: a revocation or a disabled account anywhere is seen
- * at once.
+ * The user and the family behind an access token, looked up in the stores: a revocation or a disabled account anywhere
+ * is seen at once.
  * @throws OAuthError `invalid_token`
  */
-export async function liveSession (claims: AccessTokenClaims | null, { sessions, users }: { sessions: Pick<Sessions, 'find' | 'isOver'>, users: UserStore }): Promise<{ user: User, family: RefreshTokenFamily }> {
+export async function liveSession(
+  claims: AccessTokenClaims | null,
+  { sessions, users }: { sessions: Pick<Sessions, 'find' | 'isOver'>; users: UserStore }
+): Promise<{ user: User; family: RefreshTokenFamily }> {
   const sid = claims?.sid
   if (claims === null || sid === undefined) throw invalidToken('The token belongs to no session.')
   const family = await sessions.find(sid)

@@ -1,19 +1,19 @@
 import type { Clock } from '../ports/clock.ts'
 
 /**
- * The refresh token families that this instance ended, for as long as an access token of theirs could still live. It makes a
- * revocation visible to `app.authenticate` here at once, without a look-up in the store. A revocation by another instance is seen by the
- * endpoints that look into the store.
+ * The refresh token families that this instance ended, for as long as an access token of theirs could still live. It
+ * makes a revocation visible to `app.authenticate` here at once, without a look-up in the store. A revocation by
+ * another instance is seen by the endpoints that look into the store.
  */
 export interface Revocations {
   add(sid: string): void
   has(sid: string | undefined): boolean
 }
 
-export function revocations (tokenLifetimeMs: number, clock: Clock): Revocations {
+export function revocations(tokenLifetimeMs: number, clock: Clock): Revocations {
   const until = new Map<string, number>()
   return {
-    add (sid) {
+    add(sid) {
       const now = clock.monotonic()
       // All have the same lifetime, so they expire in the order in which they were added.
       for (const [known, end] of until) {

@@ -2,10 +2,15 @@ import type { AuthorityEvents, Events, Origin } from '../events.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 
 /**
- * Takes back what the user allowed a client, and tells. What the client was given stays alive: ending it is another step.
- * `false` where there was no consent.
+ * Takes back what the user allowed a client, and tells. What the client was given stays alive: ending it is another
+ * step. `false` where there was no consent.
  */
-export async function revokeConsent (userId: string, clientId: string, { by, sid = null, origin }: { by: AuthorityEvents['consent_revoked']['by'], sid?: string | null, origin: Origin }, { consents, events }: { consents: ConsentStore, events: Events }): Promise<boolean> {
+export async function revokeConsent(
+  userId: string,
+  clientId: string,
+  { by, sid = null, origin }: { by: AuthorityEvents['consent_revoked']['by']; sid?: string | null; origin: Origin },
+  { consents, events }: { consents: ConsentStore; events: Events }
+): Promise<boolean> {
   const revoked = await consents.revokeConsent(userId, clientId)
   if (revoked) events.emit('consent_revoked', { userId, sid, clientId, by }, origin)
   return revoked

@@ -11,8 +11,8 @@ export type { Origin } from '../events.ts'
 type EndedBy = AuthorityEvents['logged_out']['by']
 
 /**
- * A user's sign-ins: refresh token families and browser sessions. This is the one place where they end, so that there is an event,
- * their access tokens are refused here at once, and the clients of a browser session are notified.
+ * A user's sign-ins: refresh token families and browser sessions. This is the one place where they end, so that there
+ * is an event, their access tokens are refused here at once, and the clients of a browser session are notified.
  */
 export interface Sessions {
   /** Families alive now, newest first. */
@@ -21,23 +21,42 @@ export interface Sessions {
   listBrowserSessions(userId: string): Promise<BrowserSession[]>
   /** The family an access token belongs to, looked up in the store: `null` after a revocation on any instance. */
   find(sid: string): Promise<RefreshTokenFamily | null>
-  /** Ends one of the user's own: a family, or a browser session with what hangs on it. `false` where the user has no such one. */
+  /**
+   * Ends one of the user's own: a family, or a browser session with what hangs on it. `false` where the user has no
+   * such one.
+   */
   revoke(userId: string, sid: string, by: EndedBy, origin: Origin): Promise<boolean>
   /** Ends a browser session with its codes, its families that are not offline, and those of `clientId`. Idempotent. */
-  revokeBrowserSession(userId: string, sid: string, by: EndedBy, options: { clientId?: string | undefined, origin: Origin }): Promise<boolean>
+  revokeBrowserSession(
+    userId: string,
+    sid: string,
+    by: EndedBy,
+    options: { clientId?: string | undefined; origin: Origin }
+  ): Promise<boolean>
   /** Ends all codes and families that this client has of the user. */
   revokeFamiliesOfClient(userId: string, clientId: string, by: EndedBy, origin: Origin): Promise<void>
-  /** To be called where the store has ended this family by itself (a replay): its access tokens are refused here from now on. */
+  /**
+   * To be called where the store has ended this family by itself (a replay): its access tokens are refused here from
+   * now on.
+   */
   forget(sid: string): void
-  /** Whether a sign-in that is in the store is from before the user's present password, where the user store tells of that. */
+  /**
+   * Whether a sign-in that is in the store is from before the user's present password, where the user store tells of
+   * that.
+   */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
   /** Whether the user has a family or a browser session of this id now, asked of the stores. */
   isAlive(userId: string, sid: string): Promise<boolean>
-  /** Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in. By `password_changed` that one outlives the change. */
-  revokeAll(userId: string, by: EndedBy, options: { exceptSid?: string | undefined, origin: Origin }): Promise<void>
+  /**
+   * Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in.
+   * By `password_changed` that one outlives the change.
+   */
+  revokeAll(userId: string, by: EndedBy, options: { exceptSid?: string | undefined; origin: Origin }): Promise<void>
 }
 
-/** The id comes from a URL. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an outage. */
+/**
+ * The id comes from a URL. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an outage.
+ */
 const SID = /^[A-Za-z0-9_-]{1,128}$/
 
 interface SessionsDeps {
@@ -51,9 +70,22 @@ interface SessionsDeps {
   onSessionsEnded(ended: BrowserSession[]): void
 }
 
-export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations, events, clock, onSessionsEnded }: SessionsDeps): Sessions {
+export function sessions({
+  tokens,
+  browserSessions,
+  oneTimeTokens,
+  revocations,
+  events,
+  clock,
+  onSessionsEnded
+}: SessionsDeps): Sessions {
   /** Tells what has ended, whatever else failed. */
-  function conclude (userId: string, by: EndedBy, origin: Origin, ended: { browser?: BrowserSession[], families?: string[] }): void {
+  function conclude(
+    userId: string,
+    by: EndedBy,
+    origin: Origin,
+    ended: { browser?: BrowserSession[]; families?: string[] }
+  ): void {
     const { browser = [], families = [] } = ended
     for (const sid of families) revocations.add(sid)
     const sids = [...browser.map(({ sid }) => sid), ...families]
@@ -62,16 +94,26 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
   }
 
   /** Tries each step, also where one before it failed. */
-  async function endAll (userId: string, by: EndedBy, origin: Origin, steps: { browser: () => Promise<BrowserSession[]>, families: () => Promise<string[]> }): Promise<void> {
-    // The sessions first. A code is committed together with a use of its session, so either that finds no session and there is no code,
-    // or the code was there before the families ended.
+  async function endAll(
+    userId: string,
+    by: EndedBy,
+    origin: Origin,
+    steps: { browser: () => Promise<BrowserSession[]>; families: () => Promise<string[]> }
+  ): Promise<void> {
+    // The sessions first. A code is committed together with a use of its session, so either that finds no session and
+    // there is no code, or the code was there before the families ended.
     const [browser] = await Promise.allSettled([steps.browser()])
     const [families] = await Promise.allSettled([steps.families()])
     conclude(userId, by, origin, { browser: valueOf(browser), families: valueOf(families) })
     for (const step of [browser, families]) if (step.status === 'rejected') throw step.reason
   }
 
-  async function revokeBrowserSession (userId: string, sid: string, by: EndedBy, { clientId, origin }: { clientId?: string | undefined, origin: Origin }): Promise<boolean> {
+  async function revokeBrowserSession(
+    userId: string,
+    sid: string,
+    by: EndedBy,
+    { clientId, origin }: { clientId?: string | undefined; origin: Origin }
+  ): Promise<boolean> {
     const { session, sids } = await tokens.revokeSession(userId, sid, clientId)
     conclude(userId, by, origin, { browser: session === null ? [] : [session], families: sids })
     return session !== null || sids.length > 0
@@ -83,34 +125,43 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     find: (sid) => tokens.findFamily(sid, clock.now()),
     revokeBrowserSession,
 
-    async revoke (userId, sid, by, origin) {
+    async revoke(userId, sid, by, origin) {
       if (!SID.test(sid)) return false
-      if (!await tokens.revokeFamily(sid, userId)) return await revokeBrowserSession(userId, sid, by, { origin })
+      if (!(await tokens.revokeFamily(sid, userId))) return await revokeBrowserSession(userId, sid, by, { origin })
       conclude(userId, by, origin, { families: [sid] })
       return true
     },
 
-    async revokeFamiliesOfClient (userId, clientId, by, origin) {
+    async revokeFamiliesOfClient(userId, clientId, by, origin) {
       conclude(userId, by, origin, { families: await tokens.revokeFamiliesOfClient(userId, clientId) })
     },
 
     isOver: (user, signIn) => isFromFormerPassword(user, signIn, { oneTimeTokens, clock }),
 
-    forget: (sid) => { revocations.add(sid) },
+    forget: (sid) => {
+      revocations.add(sid)
+    },
 
-    async isAlive (userId, sid) {
+    async isAlive(userId, sid) {
       const now = clock.now()
-      const [family, ofBrowsers] = await Promise.all([tokens.findFamily(sid, now), browserSessions.listSessionsOfUser(userId, now)])
+      const [family, ofBrowsers] = await Promise.all([
+        tokens.findFamily(sid, now),
+        browserSessions.listSessionsOfUser(userId, now)
+      ])
       return family?.userId === userId || ofBrowsers.some((session) => session.sid === sid)
     },
 
-    async revokeAll (userId, by, { exceptSid, origin }) {
+    async revokeAll(userId, by, { exceptSid, origin }) {
       const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())
-      const exceptSession = kept === null ? exceptSid : kept.sessionSid ?? undefined
-      // A sign-in is noted as one that outlives a password change only where the change itself keeps it. A thief who ends all other sign-ins must
-      // not stay in by that when the owner sets a new password.
+      const exceptSession = kept === null ? exceptSid : (kept.sessionSid ?? undefined)
+      // A sign-in is noted as one that outlives a password change only where the change itself keeps it. A thief who
+      // ends all other sign-ins must not stay in by that when the owner sets a new password.
       const keeps = by === 'password_changed' || exceptSid === undefined
-      const [noted] = await Promise.allSettled([keeps ? keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock }) : undefined])
+      const [noted] = await Promise.allSettled([
+        keeps
+          ? keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock })
+          : undefined
+      ])
       await endAll(userId, by, origin, {
         browser: () => browserSessions.revokeSessionsOfUser(userId, exceptSession),
         families: () => tokens.revokeFamiliesOfUser(userId, exceptSid)
@@ -120,6 +171,6 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
   }
 }
 
-function valueOf<T> (result: PromiseSettledResult<T[]>): T[] {
+function valueOf<T>(result: PromiseSettledResult<T[]>): T[] {
   return result.status === 'fulfilled' ? result.value : []
 }

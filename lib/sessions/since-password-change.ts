@@ -16,33 +16,52 @@ export interface SignedIn {
 const KEPT_FOR_MS = 400 * 24 * 60 * 60 * 1000
 
 /** Milliseconds since the epoch; `null` where the user store does not tell. */
-export function passwordChangedAt ({ passwordChangedAt: given }: User): number | null {
+export function passwordChangedAt({ passwordChangedAt: given }: User): number | null {
   if (given === undefined || given === null) return null
   const at = given instanceof Date ? given.getTime() : given
   // A value that is no time would compare as "not older", and let every sign-in pass.
-  if (typeof at !== 'number' || !Number.isFinite(at)) throw new TypeError('passwordChangedAt of a user must be milliseconds since the epoch or a Date.')
+  if (typeof at !== 'number' || !Number.isFinite(at))
+    throw new TypeError('passwordChangedAt of a user must be milliseconds since the epoch or a Date.')
   return at
 }
 
-interface Deps { oneTimeTokens: OneTimeTokenStore, clock: Clock }
+interface Deps {
+  oneTimeTokens: OneTimeTokenStore
+  clock: Clock
+}
 
 /** Notes which sign-in stays when the password changes, in place of the one of an earlier change; `null`: none does. */
-export async function keepSignIn (userId: string, signIn: Pick<SignedIn, 'sid' | 'sessionSid'> | null, { oneTimeTokens, clock }: Deps): Promise<void> {
+export async function keepSignIn(
+  userId: string,
+  signIn: Pick<SignedIn, 'sid' | 'sessionSid'> | null,
+  { oneTimeTokens, clock }: Deps
+): Promise<void> {
   if (signIn === null) await oneTimeTokens.discard('kept_session', userId)
-  else await oneTimeTokens.put({ purpose: 'kept_session', digest: nameOf(userId, signIn), userId, expiresAt: clock.now() + KEPT_FOR_MS })
+  else
+    await oneTimeTokens.put({
+      purpose: 'kept_session',
+      digest: nameOf(userId, signIn),
+      userId,
+      expiresAt: clock.now() + KEPT_FOR_MS
+    })
 }
 
 /**
- * Whether a sign-in is from before the user's present password, and not the one that changed it. It should have ended with the change. This
- * refuses it where that failed. The store is asked only about a sign-in that is older than the password.
+ * Whether a sign-in is from before the user's present password, and not the one that changed it. It should have ended
+ * with the change. This refuses it where that failed. The store is asked only about a sign-in that is older than the
+ * password.
  */
-export async function isFromFormerPassword (user: User, signIn: SignedIn, { oneTimeTokens, clock }: Deps): Promise<boolean> {
+export async function isFromFormerPassword(
+  user: User,
+  signIn: SignedIn,
+  { oneTimeTokens, clock }: Deps
+): Promise<boolean> {
   const changedAt = passwordChangedAt(user)
   if (changedAt === null || signIn.authenticatedAt >= changedAt) return false
   const kept = await oneTimeTokens.find('kept_session', nameOf(user.id, signIn), clock.now())
   return kept === null || kept.userId !== user.id
 }
 
-function nameOf (userId: string, { sid, sessionSid }: Pick<SignedIn, 'sid' | 'sessionSid'>): string {
+function nameOf(userId: string, { sid, sessionSid }: Pick<SignedIn, 'sid' | 'sessionSid'>): string {
   return partitionOf(userId) + digest(`kept ${sessionSid ?? sid}`)
 }

@@ -3,7 +3,10 @@ import { badOption, invalid } from './option-error.ts'
 
 /** How somebody has to have signed in. One of them at least; both have to be met where both are given. */
 export interface AuthRequirements {
-  /** How many seconds ago at the most, from 1 to 31536000. Counted from the oldest of the proofs that `acr` rests on, without leeway. */
+  /**
+   * How many seconds ago at the most, from 1 to 31536000. Counted from the oldest of the proofs that `acr` rests on,
+   * without leeway.
+   */
   maxAge?: number | undefined
   /** What the sign-in is worth at the least: a value of `acr_values_supported`. A stronger one meets a weaker. */
   acr?: string | undefined
@@ -16,19 +19,24 @@ const A_YEAR = 31_536_000
  * @param name what the host called, for the message
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
-export function stepUpOf (given: unknown, name: string, acrValues: readonly string[]): StepUp {
+export function stepUpOf(given: unknown, name: string, acrValues: readonly string[]): StepUp {
   const takes = '{ maxAge, acr } with one of them at least'
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw invalid(name, given, takes)
   const { maxAge, acr, ...others } = given as Record<string, unknown>
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) throw badOption(`${name}.${unknown}`, 'there is no such option. There are: maxAge, acr')
   if (maxAge === undefined && acr === undefined) throw badOption(name, `got neither maxAge nor acr; it takes ${takes}`)
-  if (maxAge !== undefined && !(typeof maxAge === 'number' && Number.isInteger(maxAge) && maxAge >= 1 && maxAge <= A_YEAR)) throw invalid(`${name}.maxAge`, maxAge, `a whole number of seconds from 1 to ${A_YEAR}`)
-  if (acr !== undefined && !(typeof acr === 'string' && acrValues.includes(acr))) throw invalid(`${name}.acr`, acr, acrTakes(acrValues))
+  if (
+    maxAge !== undefined &&
+    !(typeof maxAge === 'number' && Number.isInteger(maxAge) && maxAge >= 1 && maxAge <= A_YEAR)
+  )
+    throw invalid(`${name}.maxAge`, maxAge, `a whole number of seconds from 1 to ${A_YEAR}`)
+  if (acr !== undefined && !(typeof acr === 'string' && acrValues.includes(acr)))
+    throw invalid(`${name}.acr`, acr, acrTakes(acrValues))
   return { maxAge: maxAge ?? null, acr: acr ?? null }
 }
 
 /** What an option takes that names an `acr`. */
-export function acrTakes (acrValues: readonly string[]): string {
+export function acrTakes(acrValues: readonly string[]): string {
   return `what a sign-in of this configuration can be worth (${acrValues.join(', ')})`
 }

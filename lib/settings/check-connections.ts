@@ -14,24 +14,32 @@ const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9
 const STORE_METHODS = ['findByIdentity', 'linkIdentity'] as const
 
 /**
- * Whether each connection was made by a function of ours and has what is read of it, before anything is. Without types a host can leave out
- * or misspell what the function asks for.
+ * Whether each connection was made by a function of ours and has what is read of it, before anything is. Without types
+ * a host can leave out or misspell what the function asks for.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
-export function checkProviders ({ connections = [] }: AuthorityOptions): void {
+export function checkProviders({ connections = [] }: AuthorityOptions): void {
   for (const [index, { provider }] of connections.entries()) {
     const refuse: Refuse = (field, got, takes) => invalid(`connections[${index}].${field}`, got, takes)
-    const { protocol, issuer, endpoints, mistake } = (typeof provider === 'object' && provider !== null ? provider : {}) as Partial<Provider>
-    if (protocol !== 'openid' && protocol !== 'oauth2') throw refuse('provider', provider, 'what google(…), oidc(…) and the others of fastify-authority/connections return')
+    const { protocol, issuer, endpoints, mistake } = (
+      typeof provider === 'object' && provider !== null ? provider : {}
+    ) as Partial<Provider>
+    if (protocol !== 'openid' && protocol !== 'oauth2')
+      throw refuse(
+        'provider',
+        provider,
+        'what google(…), oidc(…) and the others of fastify-authority/connections return'
+      )
     if (typeof issuer !== 'string') throw refuse('issuer', issuer, 'the issuer of the provider: an https: URL')
     for (const place of ['authorization', 'token'] as const) {
-      if (endpoints !== null && typeof endpoints?.[place] !== 'string') throw refuse(endpointOption(protocol, place), endpoints?.[place], 'an https: URL')
+      if (endpoints !== null && typeof endpoints?.[place] !== 'string')
+        throw refuse(endpointOption(protocol, place), endpoints?.[place], 'an https: URL')
     }
     if (mistake !== null && mistake !== undefined) throw refuse(mistake.option, mistake.got, mistake.takes)
   }
 }
 
-function endpointOption (protocol: Provider['protocol'], place: string): string {
+function endpointOption(protocol: Provider['protocol'], place: string): string {
   return protocol === 'openid' ? `endpoints.${place}` : `${place}Endpoint`
 }
 
@@ -41,48 +49,118 @@ type Refuse = (field: string, got: unknown, takes: string, confidential?: boolea
  * Checks the connections beyond what the schema says of each field.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
-export function checkConnections ({ connections, users, secrets, pages, state }: Settings): void {
+export function checkConnections({ connections, users, secrets, pages, state }: Settings): void {
   if (connections.length === 0) return
-  if (pages === false) throw invalid('pages', false, 'anything but false where there are connections: a sign-in elsewhere begins and ends on a page')
+  if (pages === false)
+    throw invalid(
+      'pages',
+      false,
+      'anything but false where there are connections: a sign-in elsewhere begins and ends on a page'
+    )
   const missing = STORE_METHODS.find((method) => users[method] === undefined)
-  if (missing !== undefined) throw invalid(`users.${missing}`, undefined, 'a function where there are connections: it is how people are known again who signed in elsewhere')
-  if (secrets.length === 0) throw invalid('secret', undefined, `${SECRET_TAKES}, where there are connections: it seals what a sign-in elsewhere begins with, in the browser`)
+  if (missing !== undefined)
+    throw invalid(
+      `users.${missing}`,
+      undefined,
+      'a function where there are connections: it is how people are known again who signed in elsewhere'
+    )
+  if (secrets.length === 0)
+    throw invalid(
+      'secret',
+      undefined,
+      `${SECRET_TAKES}, where there are connections: it seals what a sign-in elsewhere begins with, in the browser`
+    )
   for (const [index, connection] of connections.entries()) {
-    const refuse: Refuse = (field, got, takes, confidential) => invalid(`connections[${index}].${field}`, got, takes, confidential)
+    const refuse: Refuse = (field, got, takes, confidential) =>
+      invalid(`connections[${index}].${field}`, got, takes, confidential)
     checkConnection(connection, refuse)
-    if (connection.audiences.length > 0 && state !== null && state.assertions === undefined) throw refuse('audiences', connection.audiences, 'something only where the state has assertions, as those of this package have: an ID token counts once')
-    if (connection.registration && users.createWithIdentity === undefined) throw refuse('registration', true, 'true only where the user store has createWithIdentity')
-    for (const [before, other] of connections.slice(0, index).entries()) checkPair(connection, other, `connections[${before}]`, refuse)
+    if (connection.audiences.length > 0 && state !== null && state.assertions === undefined)
+      throw refuse(
+        'audiences',
+        connection.audiences,
+        'something only where the state has assertions, as those of this package have: an ID token counts once'
+      )
+    if (connection.registration && users.createWithIdentity === undefined)
+      throw refuse('registration', true, 'true only where the user store has createWithIdentity')
+    for (const [before, other] of connections.slice(0, index).entries())
+      checkPair(connection, other, `connections[${before}]`, refuse)
   }
 }
 
-function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes, domains, enforce, audiences, appNonce, button, provider }: ConnectionSettings, refuse: Refuse): void {
+function checkConnection(
+  {
+    id,
+    clientSecret,
+    privateKey,
+    keyId,
+    teamId,
+    scopes,
+    domains,
+    enforce,
+    audiences,
+    appNonce,
+    button,
+    provider
+  }: ConnectionSettings,
+  refuse: Refuse
+): void {
   if (RESERVED_IDS.includes(id)) throw refuse('id', id, 'another id: the path of this one is that of a page')
   const { issuer, endpoints, protocol } = provider
-  for (const [name, url] of Object.entries({ issuer, ...Object.fromEntries(Object.entries(endpoints ?? {}).map(([place, url]) => [endpointOption(protocol, place), url])) })) {
+  for (const [name, url] of Object.entries({
+    issuer,
+    ...Object.fromEntries(Object.entries(endpoints ?? {}).map(([place, url]) => [endpointOption(protocol, place), url]))
+  })) {
     const takes = url === undefined ? null : checkWebUri(url)
     if (takes !== null) throw refuse(name, url, takes)
   }
-  if (provider.secretRequired && clientSecret === null) throw refuse('clientSecret', undefined, 'the secret that the provider gave')
-  if (clientSecret !== null && privateKey !== null) throw refuse('privateKey', privateKey, 'nothing where clientSecret is set: the client proves itself by one of them', true)
+  if (provider.secretRequired && clientSecret === null)
+    throw refuse('clientSecret', undefined, 'the secret that the provider gave')
+  if (clientSecret !== null && privateKey !== null)
+    throw refuse(
+      'privateKey',
+      privateKey,
+      'nothing where clientSecret is set: the client proves itself by one of them',
+      true
+    )
   const isApple = provider.clientAuthentication === 'apple'
   for (const [name, value] of Object.entries({ privateKey, keyId, teamId })) {
     if (isApple && value === null) throw refuse(name, undefined, `that of Apple's key`)
   }
-  if (privateKey !== null && !isSigningKey(keyOf(privateKey), isApple)) throw refuse('privateKey', privateKey, isApple ? 'the content of the .p8 file that Apple gave: a P-256 key in PEM' : 'a private key in PEM: P-256, Ed25519 or RSA of 2048 bits or more', true)
-  if (provider.scopes.includes('openid') && !scopes.includes('openid')) throw refuse('scopes', scopes, 'scopes with "openid" among them: there is no ID token without')
+  if (privateKey !== null && !isSigningKey(keyOf(privateKey), isApple))
+    throw refuse(
+      'privateKey',
+      privateKey,
+      isApple
+        ? 'the content of the .p8 file that Apple gave: a P-256 key in PEM'
+        : 'a private key in PEM: P-256, Ed25519 or RSA of 2048 bits or more',
+      true
+    )
+  if (provider.scopes.includes('openid') && !scopes.includes('openid'))
+    throw refuse('scopes', scopes, 'scopes with "openid" among them: there is no ID token without')
   for (const [at, domain] of domains.entries()) {
-    if (!DOMAIN.test(domain) || domainToASCII(domain) !== domain) throw refuse(`domains[${at}]`, domain, 'a domain in ASCII (xn--), such as "example.com"')
+    if (!DOMAIN.test(domain) || domainToASCII(domain) !== domain)
+      throw refuse(`domains[${at}]`, domain, 'a domain in ASCII (xn--), such as "example.com"')
   }
-  if (audiences.length > 0 && protocol !== 'openid') throw refuse('audiences', audiences, 'nothing here: this provider has no ID tokens, and an access token does not say who signed in')
-  if (!appNonce && audiences.length === 0) throw refuse('appNonce', appNonce, 'false only with audiences: it is about ID tokens of apps')
+  if (audiences.length > 0 && protocol !== 'openid')
+    throw refuse(
+      'audiences',
+      audiences,
+      'nothing here: this provider has no ID tokens, and an access token does not say who signed in'
+    )
+  if (!appNonce && audiences.length === 0)
+    throw refuse('appNonce', appNonce, 'false only with audiences: it is about ID tokens of apps')
   if (enforce && domains.length === 0) throw refuse('enforce', true, 'true only with domains')
   const takes = button.logoUrl === null ? null : checkWebUri(button.logoUrl)
   if (takes !== null) throw refuse('button.logoUrl', button.logoUrl, takes)
 }
 
 /** What two of them must not share. */
-function checkPair ({ id, clientId, clientSecret, domains, provider }: ConnectionSettings, other: ConnectionSettings, where: string, refuse: Refuse): void {
+function checkPair(
+  { id, clientId, clientSecret, domains, provider }: ConnectionSettings,
+  other: ConnectionSettings,
+  where: string,
+  refuse: Refuse
+): void {
   if (id === other.id) throw refuse('id', id, `an id that no other connection has (${where} has it)`)
   // Links are kept by issuer and subject, and a provider may call one person differently to two of its clients.
   if (provider.issuer === other.provider.issuer) {
@@ -91,10 +169,11 @@ function checkPair ({ id, clientId, clientSecret, domains, provider }: Connectio
     if (!Object.is(clientSecret, other.clientSecret)) throw refuse('clientSecret', clientSecret, takes, true)
   }
   const shared = domains.findIndex((domain) => other.domains.includes(domain))
-  if (shared >= 0) throw refuse(`domains[${shared}]`, domains[shared], `a domain that no other connection has (${where} has it)`)
+  if (shared >= 0)
+    throw refuse(`domains[${shared}]`, domains[shared], `a domain that no other connection has (${where} has it)`)
 }
 
-function keyOf (pem: string): KeyObject | null {
+function keyOf(pem: string): KeyObject | null {
   try {
     return createPrivateKey(pem)
   } catch {
@@ -102,8 +181,12 @@ function keyOf (pem: string): KeyObject | null {
   }
 }
 
-function isSigningKey (key: KeyObject | null, es256: boolean): boolean {
+function isSigningKey(key: KeyObject | null, es256: boolean): boolean {
   const details = key?.asymmetricKeyDetails
   if (key?.asymmetricKeyType === 'ec') return details?.namedCurve === 'prime256v1'
-  return !es256 && (key?.asymmetricKeyType === 'ed25519' || (key?.asymmetricKeyType === 'rsa' && (details?.modulusLength ?? 0) >= 2048))
+  return (
+    !es256 &&
+    (key?.asymmetricKeyType === 'ed25519' ||
+      (key?.asymmetricKeyType === 'rsa' && (details?.modulusLength ?? 0) >= 2048))
+  )
 }

@@ -8,8 +8,11 @@ const LINKS = ['terms', 'privacy', 'support'] as const
 /** Without a query: a mail program would take a subject and a text from there. */
 const MAIL_ADDRESS = /^mailto:[\w.!#$&'*+/=^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}$/
 
-/** The addresses of the option `pages`. What they are written into escapes them; this refuses those that could not be meant. */
-export function checkPages ({ pages, issuer }: AuthorityOptions): void {
+/**
+ * The addresses of the option `pages`. What they are written into escapes them; this refuses those that could not be
+ * meant.
+ */
+export function checkPages({ pages, issuer }: AuthorityOptions): void {
   if (pages === undefined || pages === false) return
   for (const name of ADDRESSES) checkAddress(`pages.${name}`, pages[name], issuer)
   for (const name of LINKS) {
@@ -19,7 +22,7 @@ export function checkPages ({ pages, issuer }: AuthorityOptions): void {
   }
 }
 
-function checkAddress (path: string, given: string | undefined, issuer: string): void {
+function checkAddress(path: string, given: string | undefined, issuer: string): void {
   if (given === undefined || localPath(given, issuer) !== null) return
   const takes = checkWebUri(given)
   if (takes !== null) throw invalid(path, given, `a path such as "/home", or ${takes}`)

@@ -24,7 +24,7 @@ const MIN_ARGON2_WORK = 35_840
  * Checks what the host gave, and fills in what it did not. `undefined` is "not given" at every depth.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, what it got and what it takes
  */
-export function settingsOf (options: unknown): Settings {
+export function settingsOf(options: unknown): Settings {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
   // Fastify hands its own register option through.
   const { logLevel: _logLevel, ...given } = withoutUndefined(OPTIONS_SCHEMA, options) as Record<string, unknown>
@@ -50,137 +50,275 @@ export function settingsOf (options: unknown): Settings {
   return settings
 }
 
-function checkIssuer ({ issuer, allowInsecureIssuer = false }: AuthorityOptions): void {
-  if (allowInsecureIssuer && process.env['NODE_ENV'] === 'production') throw invalid('allowInsecureIssuer', true, 'false where NODE_ENV is "production": passwords and tokens would cross the network in clear text')
-  const takes = 'an absolute https: URL without query, fragment, user name, empty path segments or percent signs, spelled as browsers do (lower case, xn--, no default port); http: only for localhost, 127.0.0.0/8 and [::1], or with allowInsecureIssuer: true in development'
+function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOptions): void {
+  if (allowInsecureIssuer && process.env['NODE_ENV'] === 'production')
+    throw invalid(
+      'allowInsecureIssuer',
+      true,
+      'false where NODE_ENV is "production": passwords and tokens would cross the network in clear text'
+    )
+  const takes =
+    'an absolute https: URL without query, fragment, user name, empty path segments or percent ' +
+    'signs, spelled as browsers do (lower case, xn--, no default port); http: only for ' +
+    'localhost, 127.0.0.0/8 and [::1], or with allowInsecureIssuer: true in development'
   let url: URL
   try {
     url = new URL(issuer)
   } catch {
     throw invalid('issuer', issuer, takes)
   }
-  const plain = url.protocol === 'https:' || (url.protocol === 'http:' && (allowInsecureIssuer || isLoopbackHost(url.hostname)))
+  const plain =
+    url.protocol === 'https:' || (url.protocol === 'http:' && (allowInsecureIssuer || isLoopbackHost(url.hostname)))
   const spelled = issuer === url.origin || issuer === url.href
-  // The well-known documents of an issuer with a path are routes, and a router takes some characters for more than they are.
+  // The well-known documents of an issuer with a path are routes, and a router takes some characters for more than they
+  // are.
   const literal = /^[A-Za-z0-9._~!$&'+,;=@/-]*$/.test(url.pathname)
-  if (!plain || !spelled || !literal || url.pathname.includes('//') || /[?#]/.test(issuer) || url.username !== '' || url.password !== '') throw invalid('issuer', issuer, takes)
+  if (
+    !plain ||
+    !spelled ||
+    !literal ||
+    url.pathname.includes('//') ||
+    /[?#]/.test(issuer) ||
+    url.username !== '' ||
+    url.password !== ''
+  )
+    throw invalid('issuer', issuer, takes)
 }
 
-function checkStores ({ users, state, redis }: AuthorityOptions): void {
+function checkStores({ users, state, redis }: AuthorityOptions): void {
   for (const method of ['findById', 'findByUsername']) {
     if (!hasMethod(users, method)) throw invalid('users', users, `a UserStore: it lacks ${method}`)
   }
   for (const method of ['create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove']) {
-    if ((users as unknown as Record<string, unknown>)[method] !== undefined && !hasMethod(users, method)) throw invalid(`users.${method}`, (users as unknown as Record<string, unknown>)[method], 'a function')
+    if ((users as unknown as Record<string, unknown>)[method] !== undefined && !hasMethod(users, method))
+      throw invalid(`users.${method}`, (users as unknown as Record<string, unknown>)[method], 'a function')
   }
-  if (state !== undefined && !(isObject(state) && ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].every((port) => isObject((state as unknown as Record<string, unknown>)[port])))) {
-    throw invalid('state', state, 'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)')
+  if (
+    state !== undefined &&
+    !(
+      isObject(state) &&
+      ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].every((port) =>
+        isObject((state as unknown as Record<string, unknown>)[port])
+      )
+    )
+  ) {
+    throw invalid(
+      'state',
+      state,
+      'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)'
+    )
   }
-  if (state?.assertions !== undefined && !hasMethod(state.assertions, 'claim')) throw invalid('state.assertions', state.assertions, 'an AssertionStore, which has claim')
-  if (redis !== undefined && redis !== true && !isRedisClient(redis)) throw invalid('redis', redis, 'true, or an ioredis client or cluster')
+  if (state?.assertions !== undefined && !hasMethod(state.assertions, 'claim'))
+    throw invalid('state.assertions', state.assertions, 'an AssertionStore, which has claim')
+  if (redis !== undefined && redis !== true && !isRedisClient(redis))
+    throw invalid('redis', redis, 'true, or an ioredis client or cluster')
 }
 
-function checkCosts ({ password: { memoryCost, timeCost }, refreshToken, accessToken, session }: Settings): void {
-  if (memoryCost * timeCost < MIN_ARGON2_WORK) throw invalid('password.timeCost', timeCost, `a number of passes so that memoryCost × timeCost is ${MIN_ARGON2_WORK} or more (it is ${memoryCost * timeCost})`)
-  if (memoryCost * timeCost > ARGON2_MAX_WORK) throw invalid('password.timeCost', timeCost, `a number of passes so that memoryCost × timeCost is ${ARGON2_MAX_WORK} or less (it is ${memoryCost * timeCost}): no stored hash that takes more is ever run`)
+function checkCosts({ password: { memoryCost, timeCost }, refreshToken, accessToken, session }: Settings): void {
+  if (memoryCost * timeCost < MIN_ARGON2_WORK)
+    throw invalid(
+      'password.timeCost',
+      timeCost,
+      `a number of passes so that memoryCost × timeCost is ${MIN_ARGON2_WORK} or more (it is ${memoryCost * timeCost})`
+    )
+  if (memoryCost * timeCost > ARGON2_MAX_WORK)
+    throw invalid(
+      'password.timeCost',
+      timeCost,
+      `a number of passes so that memoryCost × timeCost is ${ARGON2_MAX_WORK} or less (it is ` +
+        `${memoryCost * timeCost}): no stored hash that takes more is ever run`
+    )
   const lifetime = refreshToken.expiresInMs / 1000
-  if (accessToken.expiresInSeconds > lifetime) throw invalid('accessToken.expiresIn', accessToken.expiresInSeconds, `no more than refreshToken.expiresIn (${lifetime})`)
-  if (session.idleTimeoutMs > session.expiresInMs) throw invalid('session.idleTimeout', session.idleTimeoutMs / 1000, `no more than session.expiresIn (${session.expiresInMs / 1000})`)
+  if (accessToken.expiresInSeconds > lifetime)
+    throw invalid(
+      'accessToken.expiresIn',
+      accessToken.expiresInSeconds,
+      `no more than refreshToken.expiresIn (${lifetime})`
+    )
+  if (session.idleTimeoutMs > session.expiresInMs)
+    throw invalid(
+      'session.idleTimeout',
+      session.idleTimeoutMs / 1000,
+      `no more than session.expiresIn (${session.expiresInMs / 1000})`
+    )
 }
 
-function checkSecrets ({ secret, password, keys, accessToken }: AuthorityOptions): void {
+function checkSecrets({ secret, password, keys, accessToken }: AuthorityOptions): void {
   const secrets = secret === undefined ? [] : [secret].flat()
   for (const [index, one] of secrets.entries()) {
     if (isRepetition(one)) throw invalid(Array.isArray(secret) ? `secret[${index}]` : 'secret', one, SECRET_TAKES, true)
   }
-  if (password?.pepper === true && secrets.length === 0) throw invalid('password.pepper', true, 'true only where the option secret is set')
-  if (keys !== undefined && accessToken?.alg !== undefined) throw invalid('accessToken.alg', accessToken.alg, 'nothing where the option keys is set: the first of those keys signs')
+  if (password?.pepper === true && secrets.length === 0)
+    throw invalid('password.pepper', true, 'true only where the option secret is set')
+  if (keys !== undefined && accessToken?.alg !== undefined)
+    throw invalid(
+      'accessToken.alg',
+      accessToken.alg,
+      'nothing where the option keys is set: the first of those keys signs'
+    )
   if (!Array.isArray(keys)) {
     if (keys !== undefined && isRepetition(keys.secret)) throw invalid('keys.secret', keys.secret, SECRET_TAKES, true)
     return
   }
   const kids = keys.map(({ kid }) => kid).filter((kid) => kid !== undefined)
   for (const [index, { kid }] of keys.entries()) {
-    if (kid !== undefined && kids.indexOf(kid) !== kids.lastIndexOf(kid)) throw invalid(`keys[${index}].kid`, kid, 'an id that no other key has')
+    if (kid !== undefined && kids.indexOf(kid) !== kids.lastIndexOf(kid))
+      throw invalid(`keys[${index}].kid`, kid, 'an id that no other key has')
   }
 }
 
-function checkFactors ({ factors, mfa, pages, secret }: AuthorityOptions): void {
+function checkFactors({ factors, mfa, pages, secret }: AuthorityOptions): void {
   if (factors === undefined) {
     if (Object.keys(mfa ?? {}).length > 0) throw invalid('mfa', mfa, 'nothing where the option factors is not set')
     return
   }
   const { methods = FACTOR_METHODS, required = false, rememberDevice = false, totpIssuer } = mfa ?? {}
-  if (methods.every((method) => method === 'recovery_code')) throw invalid('mfa.methods', methods, 'an array with "totp" or "passkey" in it: recovery codes stand in for one of these')
-  if (required !== false && !methods.includes('totp')) throw invalid('mfa.methods', methods, 'an array with "totp" in it where mfa.required is set: it is what people are led to set up')
-  if (pages === false && rememberDevice !== false) throw invalid('mfa.rememberDevice', rememberDevice, 'false where pages is false: the box for it is on the page of the second factor')
-  if (totpIssuer?.includes(':') === true) throw invalid('mfa.totpIssuer', totpIssuer, 'a name without a colon: apps part it from the account by one')
-  if (required !== false && pages === false) throw invalid('mfa.required', required, 'false where pages is false: a second factor is set up on them before anybody is signed in')
+  if (methods.every((method) => method === 'recovery_code'))
+    throw invalid(
+      'mfa.methods',
+      methods,
+      'an array with "totp" or "passkey" in it: recovery codes stand in for one of these'
+    )
+  if (required !== false && !methods.includes('totp'))
+    throw invalid(
+      'mfa.methods',
+      methods,
+      'an array with "totp" in it where mfa.required is set: it is what people are led to set up'
+    )
+  if (pages === false && rememberDevice !== false)
+    throw invalid(
+      'mfa.rememberDevice',
+      rememberDevice,
+      'false where pages is false: the box for it is on the page of the second factor'
+    )
+  if (totpIssuer?.includes(':') === true)
+    throw invalid('mfa.totpIssuer', totpIssuer, 'a name without a colon: apps part it from the account by one')
+  if (required !== false && pages === false)
+    throw invalid(
+      'mfa.required',
+      required,
+      'false where pages is false: a second factor is set up on them before anybody is signed in'
+    )
   const missing = FACTOR_STORE_METHODS.find((method) => !hasMethod(factors, method))
   if (missing !== undefined) throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: it lacks ${missing}`)
-  if (factors.durable && secret === undefined) throw invalid('secret', secret, `${SECRET_TAKES}, where factors is a store that outlives the process: it seals the keys of authenticator apps`)
+  if (factors.durable && secret === undefined)
+    throw invalid(
+      'secret',
+      secret,
+      `${SECRET_TAKES}, where factors is a store that outlives the process: it seals the keys of authenticator apps`
+    )
 }
 
-function checkEmailSignIn ({ emailSignIn = false, sendMessage, pages, users, registration, state, redis, secret }: AuthorityOptions): void {
+function checkEmailSignIn({
+  emailSignIn = false,
+  sendMessage,
+  pages,
+  users,
+  registration,
+  state,
+  redis,
+  secret
+}: AuthorityOptions): void {
   if (emailSignIn === false) return
-  const refuse = (takes: string): never => { throw invalid('emailSignIn', emailSignIn, `false, or an object only where ${takes}`) }
+  const refuse = (takes: string): never => {
+    throw invalid('emailSignIn', emailSignIn, `false, or an object only where ${takes}`)
+  }
   if (sendMessage === undefined) refuse('sendMessage is set')
   if (pages === false) refuse('there are hosted pages to enter a code on')
   // Without them an account that somebody else made with the address could not be taken from them.
-  for (const method of ['setPasswordHash', 'setEmailVerified']) if (!hasMethod(users, method)) refuse(`the UserStore has ${method}`)
-  if (emailSignIn.signUp === true && (registration === false || !hasMethod(users, 'create'))) throw invalid('emailSignIn.signUp', true, 'true only where people can register: the UserStore has create, and registration is not false')
-  if (state !== undefined && !hasMethod(state.oneTimeTokens, 'redeemCode')) refuse('the oneTimeTokens of the state have redeemCode')
-  if (secret === undefined && (redis !== undefined || (state !== undefined && state.kind !== 'memory'))) throw invalid('secret', secret, `${SECRET_TAKES}, where emailSignIn is set and the state outlives the process: codes are digested with it`)
+  for (const method of ['setPasswordHash', 'setEmailVerified'])
+    if (!hasMethod(users, method)) refuse(`the UserStore has ${method}`)
+  if (emailSignIn.signUp === true && (registration === false || !hasMethod(users, 'create')))
+    throw invalid(
+      'emailSignIn.signUp',
+      true,
+      'true only where people can register: the UserStore has create, and registration is not false'
+    )
+  if (state !== undefined && !hasMethod(state.oneTimeTokens, 'redeemCode'))
+    refuse('the oneTimeTokens of the state have redeemCode')
+  if (secret === undefined && (redis !== undefined || (state !== undefined && state.kind !== 'memory')))
+    throw invalid(
+      'secret',
+      secret,
+      `${SECRET_TAKES}, where emailSignIn is set and the state outlives the process: codes are digested with it`
+    )
 }
 
-function isRepetition (secret: string): boolean {
+function isRepetition(secret: string): boolean {
   return /^([^]{1,4})\1*$/.test(secret)
 }
 
-function checkRegistration ({ registration, users, sendMessage }: AuthorityOptions): void {
+function checkRegistration({ registration, users, sendMessage }: AuthorityOptions): void {
   if (registration === undefined || registration === false) return
   if (!hasMethod(users, 'create')) throw invalid('registration', registration, 'false, or a UserStore with create')
   if (registration.fields !== undefined) {
     const fields = registration.fields as TSchema
     if (fields[Kind] !== 'Object') throw invalid('registration.fields', fields, 'a Type.Object(…) of @sinclair/typebox')
-    const reserved = ['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled', 'passwordChangedAt', 'version'].find((name) => name in fields.properties)
-    if (reserved !== undefined) throw invalid(`registration.fields.${reserved}`, 'a field', 'another name: this one is not the caller\'s to set')
-    if ('email' in fields.properties && registration.username !== 'any') throw invalid('registration.fields.email', 'a field', 'nothing: the username is the e-mail address. For usernames of another kind beside it, set registration.username to "any"')
+    const reserved = [
+      'id',
+      'username',
+      'password',
+      'passwordHash',
+      'emailVerified',
+      'disabled',
+      'passwordChangedAt',
+      'version'
+    ].find((name) => name in fields.properties)
+    if (reserved !== undefined)
+      throw invalid(`registration.fields.${reserved}`, 'a field', "another name: this one is not the caller's to set")
+    if ('email' in fields.properties && registration.username !== 'any')
+      throw invalid(
+        'registration.fields.email',
+        'a field',
+        'nothing: the username is the e-mail address. For usernames of another kind beside it, set ' +
+          'registration.username to "any"'
+      )
   }
   if (registration.verifyEmail === true) {
     if (sendMessage === undefined) throw invalid('registration.verifyEmail', true, 'true only where sendMessage is set')
-    if (!hasMethod(users, 'setEmailVerified')) throw invalid('registration.verifyEmail', true, 'true only with a UserStore that has setEmailVerified')
+    if (!hasMethod(users, 'setEmailVerified'))
+      throw invalid('registration.verifyEmail', true, 'true only with a UserStore that has setEmailVerified')
   }
 }
 
-function checkBypass ({ rateLimit }: Settings): void {
+function checkBypass({ rateLimit }: Settings): void {
   if (rateLimit === false) return
   for (const [index, entry] of rateLimit.bypass.entries()) {
     try {
       parseBypassList([entry])
     } catch (error) {
-      throw badOption(`rateLimit.bypass[${index}]`, error instanceof Error ? error.message.replace(/^rateLimit\.bypass: |\.$/g, '') : 'it is no address and no CIDR range')
+      throw badOption(
+        `rateLimit.bypass[${index}]`,
+        error instanceof Error
+          ? error.message.replace(/^rateLimit\.bypass: |\.$/g, '')
+          : 'it is no address and no CIDR range'
+      )
     }
   }
 }
 
-function checkNames ({ decorators }: Settings): void {
+function checkNames({ decorators }: Settings): void {
   const names = Object.values(decorators)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw invalid('decorators', twice, 'eight different names')
 }
 
-function checkPaths ({ paths }: Settings): void {
+function checkPaths({ paths }: Settings): void {
   const places = Object.entries(paths)
   for (const [name, place] of places) {
-    if (places.some(([other, taken]) => other !== name && taken === place)) throw invalid(`paths.${name}`, place, 'a path that no other endpoint has')
+    if (places.some(([other, taken]) => other !== name && taken === place))
+      throw invalid(`paths.${name}`, place, 'a path that no other endpoint has')
   }
 }
 
-function isObject (value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function hasMethod (value: unknown, name: string): boolean {
-  return (typeof value === 'object' || typeof value === 'function') && value !== null && typeof (value as Record<string, unknown>)[name] === 'function'
+function hasMethod(value: unknown, name: string): boolean {
+  return (
+    (typeof value === 'object' || typeof value === 'function') &&
+    value !== null &&
+    typeof (value as Record<string, unknown>)[name] === 'function'
+  )
 }

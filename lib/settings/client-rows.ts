@@ -11,36 +11,46 @@ const MOST_KNOWN = 1000
 const LONGEST_KNOWN = 4096
 
 /**
- * Reads a row of a client store: the same check as that of listed clients, on every row that is looked up. A field that is `null`, as
- * SQL has it, was not given. A name that no client has is refused too: of a table's own `first_party` nobody would notice that it says nothing.
+ * Reads a row of a client store: the same check as that of listed clients, on every row that is looked up. A field that
+ * is `null`, as SQL has it, was not given. A name that no client has is refused too: of a table's own `first_party`
+ * nobody would notice that it says nothing.
  *
  * @throws MisfitError that names the field, and shows no value
  */
-export function clientRows (rules: ClientRules): (row: unknown) => Client {
+export function clientRows(rules: ClientRules): (row: unknown) => Client {
   let schema: TypeCheck<typeof CLIENT_SCHEMA> | undefined
   const names = Object.keys(CLIENT_SCHEMA.properties)
-  const known = new Map<string, { text: string, client: Client }>()
+  const known = new Map<string, { text: string; client: Client }>()
 
-  /** An object of a class may have fields as getters, which it does not list. Without them it would say less than it seems to. */
-  function fieldsOf (row: unknown): Client {
+  /**
+   * An object of a class may have fields as getters, which it does not list. Without them it would say less than it
+   * seems to.
+   */
+  function fieldsOf(row: unknown): Client {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) throw refusal(undefined, row, 'a client')
     const given = row as Record<string, unknown>
     const fields = [...new Set([...Object.keys(given), ...names])].map((name) => [name, given[name]] as const)
     return Object.fromEntries(fields.filter(([, value]) => value !== null && value !== undefined)) as unknown as Client
   }
 
-  function checked (client: Client): Client {
+  function checked(client: Client): Client {
     schema ??= TypeCompiler.Compile(CLIENT_SCHEMA)
     if (!schema.Check(client)) {
       const mistake = schemaMistake(CLIENT_SCHEMA, client)
-      if (mistake?.among !== undefined) throw new MisfitError('store', { source: SOURCE, field: mistake.path, problem: `no field of a client. There are: ${mistake.among.join(', ')}` })
+      if (mistake?.among !== undefined)
+        throw new MisfitError('store', {
+          source: SOURCE,
+          field: mistake.path,
+          problem: `no field of a client. There are: ${mistake.among.join(', ')}`
+        })
       throw refusal(mistake?.path, mistake?.got, mistake?.takes ?? 'a client')
     }
     checkClient(client, rules, refusal)
     return client
   }
 
-  // To check the addresses of a client takes as long as a tenth of a refresh, and most rows are what they were a moment ago.
+  // To check the addresses of a client takes as long as a tenth of a refresh, and most rows are what they were a moment
+  // ago.
   return (row) => {
     // Not of the row itself: its `toJSON` may leave out what others must not see.
     const fields = fieldsOf(row)
@@ -57,7 +67,7 @@ export function clientRows (rules: ClientRules): (row: unknown) => Client {
 }
 
 /** What tells one row from another; `null` where it is too long to be kept, or no JSON. */
-function textOf (fields: Client): string | null {
+function textOf(fields: Client): string | null {
   try {
     const text = JSON.stringify(fields)
     return text.length > LONGEST_KNOWN ? null : text
@@ -66,6 +76,6 @@ function textOf (fields: Client): string | null {
   }
 }
 
-function refusal (field: string | undefined, got: unknown, takes: string): MisfitError {
+function refusal(field: string | undefined, got: unknown, takes: string): MisfitError {
   return misfit('store', { source: SOURCE, got, takes, ...(field === undefined ? {} : { field }) })
 }

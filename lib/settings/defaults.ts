@@ -8,8 +8,8 @@ import { REGISTRATION_DEFAULTS } from './sections/registration.ts'
 import { TOKEN_DEFAULTS } from './sections/tokens.ts'
 
 /**
- * Every default of a plain value. The schema and the reference show them, and what resolves the options applies them; no other
- * code reads them, because a second place that fills in defaults could leave one out.
+ * Every default of a plain value. The schema and the reference show them, and what resolves the options applies them;
+ * no other code reads them, because a second place that fills in defaults could leave one out.
  * @see docs/reference/options.md
  */
 export const DEFAULTS = {

@@ -3,21 +3,23 @@ import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/error
 import { StartError } from '../errors.ts'
 
 /** The one error of a bad option: its path, what it got (unless that is a secret) and what it takes. */
-export function invalid (path: string, got: unknown, takes: string, confidential = false): StartError {
+export function invalid(path: string, got: unknown, takes: string, confidential = false): StartError {
   const secret = confidential && got !== undefined && got !== ''
   return badOption(path, `got ${secret ? 'a value that is not shown' : show(got)}; it takes ${takes}`)
 }
 
-export function badOption (path: string, problem: string): StartError {
+export function badOption(path: string, problem: string): StartError {
   return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${path}": ${problem}.`)
 }
 
 /** The first mistake that the schema finds, as the error of a bad option; `null` where there is none. */
-export function schemaError (schema: TSchema, options: unknown): StartError | null {
+export function schemaError(schema: TSchema, options: unknown): StartError | null {
   const mistake = schemaMistake(schema, options)
   if (mistake === null) return null
   const { path, got, takes, confidential, among } = mistake
-  return among === undefined ? invalid(path, got, takes, confidential) : badOption(path, `there is no such option. There are: ${among.join(', ')}`)
+  return among === undefined
+    ? invalid(path, got, takes, confidential)
+    : badOption(path, `there is no such option. There are: ${among.join(', ')}`)
 }
 
 interface Mistake {
@@ -30,7 +32,7 @@ interface Mistake {
 }
 
 /** The first mistake that the schema finds, named by the innermost field that has it; `null` where there is none. */
-export function schemaMistake (schema: TSchema, given: unknown): Mistake | null {
+export function schemaMistake(schema: TSchema, given: unknown): Mistake | null {
   let error = Errors(schema, given).First()
   if (error === undefined) return null
   let confidential = isConfidential(error)
@@ -39,25 +41,39 @@ export function schemaMistake (schema: TSchema, given: unknown): Mistake | null 
     confidential ||= isConfidential(error)
   }
   const path = pathOf(error.path)
-  const among = error.type === ValueErrorType.ObjectAdditionalProperties && error.schema.properties !== undefined ? Object.keys(error.schema.properties as object) : undefined
-  return { path, got: error.value, takes: String(error.schema.takes), confidential, ...(among === undefined ? {} : { among }) }
+  const among =
+    error.type === ValueErrorType.ObjectAdditionalProperties && error.schema.properties !== undefined
+      ? Object.keys(error.schema.properties as object)
+      : undefined
+  return {
+    path,
+    got: error.value,
+    takes: String(error.schema.takes),
+    confidential,
+    ...(among === undefined ? {} : { among })
+  }
 }
 
 /** The mistake deeper inside the one variant whose type the value has: of `clients: [{ clientId: 1 }]`, the id. */
-function insideUnion (error: ValueError): ValueError | undefined {
-  return error.errors.map((variant) => variant.First()).find((first) => first !== undefined && first.path.length > error.path.length)
+function insideUnion(error: ValueError): ValueError | undefined {
+  return error.errors
+    .map((variant) => variant.First())
+    .find((first) => first !== undefined && first.path.length > error.path.length)
 }
 
-function isConfidential ({ schema }: ValueError): boolean {
+function isConfidential({ schema }: ValueError): boolean {
   return schema.confidential === true
 }
 
-function pathOf (pointer: string): string {
-  const steps = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return steps.map((step, index) => /^\d+$/.test(step) ? `[${step}]` : index === 0 ? step : `.${step}`).join('')
+function pathOf(pointer: string): string {
+  const steps = pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return steps.map((step, index) => (/^\d+$/.test(step) ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
 }
 
-function show (value: unknown): string {
+function show(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') {
     // An address may bear a password, wherever it was put by mistake.
@@ -72,8 +88,8 @@ function show (value: unknown): string {
 const MOST_SHOWN = 5
 
 /** Of an array what is in it, for that is what does not fit. */
-function showAll (values: unknown[]): string {
+function showAll(values: unknown[]): string {
   if (values.length === 0) return 'an empty array'
-  const shown = values.slice(0, MOST_SHOWN).map((value) => Array.isArray(value) ? 'an array' : show(value))
+  const shown = values.slice(0, MOST_SHOWN).map((value) => (Array.isArray(value) ? 'an array' : show(value)))
   return `an array of ${shown.join(', ')}${values.length > MOST_SHOWN ? ` and ${values.length - MOST_SHOWN} more` : ''}`
 }

@@ -21,25 +21,34 @@ import type { RegistrationOptions } from './sections/registration.ts'
 import type { TokenOptions } from './sections/tokens.ts'
 
 /**
- * What `register(authPlugin, …)` takes. `docs/reference/options.md` has the table; it is made from `lib/settings/schema.ts`. `Account`: the
- * type of the user store's rows.
+ * What `register(authPlugin, …)` takes. `docs/reference/options.md` has the table; it is made from
+ * `lib/settings/schema.ts`. `Account`: the type of the user store's rows.
  */
 export interface AuthorityOptions<Account extends User = User> extends TokenOptions {
   issuer: string
   /** An `http:` issuer on any host, for development. Refused in production. */
   allowInsecureIssuer?: boolean | undefined
   users: UserStore<Account>
-  /** The type has no `| undefined` because Fastify's own option `prefix` has none. At run time `undefined` means the default, as for every option. */
+  /**
+   * The type has no `| undefined` because Fastify's own option `prefix` has none. At run time `undefined` means the
+   * default, as for every option.
+   */
   prefix?: string
   paths?: Partial<Record<PathName, string | undefined>> | undefined
   state?: State | undefined
-  /** `true`: `app.redis` of @fastify/redis; or an ioredis client. Counters live there, and the state where the option `state` names no other. */
+  /**
+   * `true`: `app.redis` of @fastify/redis; or an ioredis client. Counters live there, and the state where the option
+   * `state` names no other.
+   */
   redis?: true | RedisClient | undefined
   secret?: string | string[] | undefined
   keys?: JsonWebKeyObject[] | { secret: string } | undefined
   clients?: Client[] | ClientStore | undefined
   passwordGrant?: 'first-party' | 'clients' | false | undefined
-  /** A list, or an object of what the consent page says of each, by language: `{ openid: {}, 'orders:read': { en: 'see your orders' } }`. */
+  /**
+   * A list, or an object of what the consent page says of each, by language: `{ openid: {}, 'orders:read': { en: 'see
+   * your orders' } }`.
+   */
   scopes?: string[] | ScopeTexts | undefined
   pages?: false | PagesOptions | undefined
   password?: PasswordOptions | undefined

@@ -11,56 +11,80 @@ interface WellKnownPlace {
 
 export interface Places {
   prefix: string
-  /** Whether clients can send people here to sign in: there is one, pages to do it on, and keys whose signatures clients can check. */
+  /**
+   * Whether clients can send people here to sign in: there is one, pages to do it on, and keys whose signatures clients
+   * can check.
+   */
   redirectLogin: boolean
   /** The URL paths where OpenID clients look for the provider's document and where it is, if those are two. */
-  misplaced: { expected: string, at: string } | null
-  wellKnown: { [name: string]: WellKnownPlace | undefined, jwks?: WellKnownPlace, metadata?: WellKnownPlace, openidConfiguration?: WellKnownPlace, webauthn?: WellKnownPlace }
+  misplaced: { expected: string; at: string } | null
+  wellKnown: {
+    [name: string]: WellKnownPlace | undefined
+    jwks?: WellKnownPlace
+    metadata?: WellKnownPlace
+    openidConfiguration?: WellKnownPlace
+    webauthn?: WellKnownPlace
+  }
 }
 
 /** Where the routes of these settings are mounted. */
-export function placesOf (host: FastifyInstance, { issuer, prefix, paths, keys, pages, clients, factors }: Settings): Places {
+export function placesOf(
+  host: FastifyInstance,
+  { issuer, prefix, paths, keys, pages, clients, factors }: Settings
+): Places {
   // A shared secret has no public keys, so no key set, and nobody else could check an ID token.
   const hasKeySet = keys === null || Array.isArray(keys)
   const redirectLogin = hasKeySet && pages !== false && mayUseCodes(clients)
-  const place = (path: string, instead: string): WellKnownPlace => wellKnownPlace(host, issuer, path, `${prefix}/${instead}`)
-  const openidConfiguration = redirectLogin ? place(paths.openidConfiguration ?? openidConfigurationPath(issuer, host.prefix), 'openid-configuration') : undefined
+  const place = (path: string, instead: string): WellKnownPlace =>
+    wellKnownPlace(host, issuer, path, `${prefix}/${instead}`)
+  const openidConfiguration = redirectLogin
+    ? place(paths.openidConfiguration ?? openidConfigurationPath(issuer, host.prefix), 'openid-configuration')
+    : undefined
   return {
     prefix,
     redirectLogin,
-    misplaced: openidConfiguration === undefined || paths.openidConfiguration !== undefined ? null : misplaced(`${host.prefix}${openidConfiguration.path}`, openidConfigurationPath(issuer)),
+    misplaced:
+      openidConfiguration === undefined || paths.openidConfiguration !== undefined
+        ? null
+        : misplaced(`${host.prefix}${openidConfiguration.path}`, openidConfigurationPath(issuer)),
     wellKnown: {
       metadata: place(paths.metadata ?? metadataPath(issuer), 'oauth-authorization-server'),
       ...(hasKeySet ? { jwks: place(paths.jwks ?? '/.well-known/jwks.json', 'jwks.json') } : {}),
-      ...((factors?.passkeys?.relatedOrigins ?? []).length === 0 ? {} : { webauthn: place(paths.webauthn ?? '/.well-known/webauthn', 'webauthn') }),
+      ...((factors?.passkeys?.relatedOrigins ?? []).length === 0
+        ? {}
+        : { webauthn: place(paths.webauthn ?? '/.well-known/webauthn', 'webauthn') }),
       ...(openidConfiguration === undefined ? {} : { openidConfiguration })
     }
   }
 }
 
-function misplaced (at: string, expected: string): Places['misplaced'] {
+function misplaced(at: string, expected: string): Places['misplaced'] {
   return at === expected ? null : { at, expected }
 }
 
 /** A store may have such a client at any time. */
-function mayUseCodes (clients: Settings['clients']): boolean {
-  return !Array.isArray(clients) || clients.some((client) => (client.redirectUris ?? []).length > 0 && mayUse(client, 'authorization_code'))
+function mayUseCodes(clients: Settings['clients']): boolean {
+  return (
+    !Array.isArray(clients) ||
+    clients.some((client) => (client.redirectUris ?? []).length > 0 && mayUse(client, 'authorization_code'))
+  )
 }
 
 /** The issuer hosts that have a well-known document of ours, by server and path. */
 const documents = new WeakMap<object, Map<string, string[]>>()
 
 /**
- * Where a well-known document stands: at the root. A second plugin in one app has it there for its own host name, or under its
- * own prefix where both issuers share a host or the route is the host's.
+ * Where a well-known document stands: at the root. A second plugin in one app has it there for its own host name, or
+ * under its own prefix where both issuers share a host or the route is the host's.
  */
-function wellKnownPlace (host: FastifyInstance, issuer: string, path: string, instead: string): WellKnownPlace {
+function wellKnownPlace(host: FastifyInstance, issuer: string, path: string, instead: string): WellKnownPlace {
   const url = `${host.prefix}${path}`
   const issuerHost = new URL(issuer).host
   const ours = documents.get(host.server) ?? new Map<string, string[]>()
   documents.set(host.server, ours)
   const issuerHosts = ours.get(url) ?? []
-  if (issuerHosts.length === 0 ? host.hasRoute({ method: 'GET', url }) : issuerHosts.includes(issuerHost)) return { path: instead, constraints: {} }
+  if (issuerHosts.length === 0 ? host.hasRoute({ method: 'GET', url }) : issuerHosts.includes(issuerHost))
+    return { path: instead, constraints: {} }
   ours.set(url, [...issuerHosts, issuerHost])
   return { path, constraints: issuerHosts.length === 0 ? {} : { host: issuerHost } }
 }

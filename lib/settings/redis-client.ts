@@ -4,16 +4,29 @@ import { invalid } from './option-error.ts'
 import type { Settings } from './settings.ts'
 
 /** The client that the option `redis` names, or `null`. @throws StartError where the host has none by that name */
-export function redisClientOf (host: FastifyInstance, { redis }: Settings): RedisClient | null {
+export function redisClientOf(host: FastifyInstance, { redis }: Settings): RedisClient | null {
   if (redis !== true) return redis
   const found: unknown = (host as unknown as { redis?: unknown }).redis
-  if (found === undefined) throw invalid('redis', true, 'true only after @fastify/redis is registered in the same app; or an ioredis client')
+  if (found === undefined)
+    throw invalid('redis', true, 'true only after @fastify/redis is registered in the same app; or an ioredis client')
   // With namespaces `app.redis` is the collection of them, and which one is meant only the host can say.
-  if (!isRedisClient(found)) throw invalid('redis', true, 'true only where @fastify/redis is registered without a namespace; else that client, such as app.redis.name')
+  if (!isRedisClient(found))
+    throw invalid(
+      'redis',
+      true,
+      'true only where @fastify/redis is registered without a namespace; else that client, such as app.redis.name'
+    )
   return found
 }
 
 /** Whether it can do what we need of an ioredis `Redis` or `Cluster`. */
-export function isRedisClient (value: unknown): value is RedisClient {
-  return typeof value === 'object' && value !== null && ['evalsha', 'eval', 'pipeline', 'connect', 'on', 'off'].every((name) => typeof (value as Record<string, unknown>)[name] === 'function') && typeof (value as { status?: unknown }).status === 'string'
+export function isRedisClient(value: unknown): value is RedisClient {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['evalsha', 'eval', 'pipeline', 'connect', 'on', 'off'].every(
+      (name) => typeof (value as Record<string, unknown>)[name] === 'function'
+    ) &&
+    typeof (value as { status?: unknown }).status === 'string'
+  )
 }

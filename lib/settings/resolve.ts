@@ -14,15 +14,36 @@ import { resolveTokens } from './sections/tokens.ts'
 import type { Settings } from './settings.ts'
 
 /**
- * The options in the form that all other code takes. It is the one place that knows what an option is where the host has not said.
- * Destructuring takes `undefined` for "not given", which a spread over the defaults would not: there it replaces the default.
+ * The options in the form that all other code takes. It is the one place that knows what an option is where the host
+ * has not said. Destructuring takes `undefined` for "not given", which a spread over the defaults would not: there it
+ * replaces the default.
  */
-export function resolveSettings (options: AuthorityOptions): Settings {
-  const { issuer, allowInsecureIssuer = DEFAULTS.allowInsecureIssuer, users, prefix = DEFAULTS.prefix, paths = {}, state = null, redis = null, secret = [], keys = null, clients = [] } = options
-  const { passwordGrant = DEFAULTS.passwordGrant, scopes = DEFAULTS.scopes, sendMessage = null, claims = null, clock = null } = options
+export function resolveSettings(options: AuthorityOptions): Settings {
+  const {
+    issuer,
+    allowInsecureIssuer = DEFAULTS.allowInsecureIssuer,
+    users,
+    prefix = DEFAULTS.prefix,
+    paths = {},
+    state = null,
+    redis = null,
+    secret = [],
+    keys = null,
+    clients = []
+  } = options
+  const {
+    passwordGrant = DEFAULTS.passwordGrant,
+    scopes = DEFAULTS.scopes,
+    sendMessage = null,
+    claims = null,
+    clock = null
+  } = options
   // A sign-in page of the host's own can ask for a second factor of its own, and vouch for it.
   const hasOwnPage = options.pages !== false && options.pages?.loginUrl !== undefined
-  const factors = resolveFactors(options, options.pages === false ? new URL(issuer).hostname : resolvePages(options.pages, issuer).title)
+  const factors = resolveFactors(
+    options,
+    options.pages === false ? new URL(issuer).hostname : resolvePages(options.pages, issuer).title
+  )
   return {
     issuer,
     allowInsecureIssuer,
@@ -38,11 +59,20 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
     scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
-    acrValues: [...(resolveEmailSignIn(options.emailSignIn) === null ? [] : [EMAIL_ACR]), PASSWORD_ACR, ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]), ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]), ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])],
+    acrValues: [
+      ...(resolveEmailSignIn(options.emailSignIn) === null ? [] : [EMAIL_ACR]),
+      PASSWORD_ACR,
+      ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]),
+      ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]),
+      ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])
+    ],
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),
-    connections: resolveConnections(options.connections, options.registration !== false && users.createWithIdentity !== undefined),
+    connections: resolveConnections(
+      options.connections,
+      options.registration !== false && users.createWithIdentity !== undefined
+    ),
     sendMessage,
     factors,
     emailSignIn: resolveEmailSignIn(options.emailSignIn),
@@ -53,6 +83,6 @@ export function resolveSettings (options: AuthorityOptions): Settings {
   }
 }
 
-function isList (scopes: readonly string[] | ScopeTexts): scopes is readonly string[] {
+function isList(scopes: readonly string[] | ScopeTexts): scopes is readonly string[] {
   return Array.isArray(scopes)
 }

@@ -19,8 +19,8 @@ import type { RegistrationSettings } from './sections/registration.ts'
 import type { TokenSettings } from './sections/tokens.ts'
 
 /**
- * The options as the rest of the code knows them: checked, every default filled in, times with their unit in the name. Nothing in it
- * is `undefined`; `null` is what the host does not have, or has left to the plugin.
+ * The options as the rest of the code knows them: checked, every default filled in, times with their unit in the name.
+ * Nothing in it is `undefined`; `null` is what the host does not have, or has left to the plugin.
  */
 export interface Settings extends TokenSettings {
   /** As the host spelled it, with the trailing slash where it has one. */

@@ -6,54 +6,130 @@ import { logLine } from '../ports/log.ts'
 
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip']
 
-/** Logs once what works but is unsafe, and how to mend it. Returns a hook for our own routes, where there is something to watch for. */
-export function warnOfUnsafeSettings (host: FastifyInstance, { issuer, keys, secrets, factors }: Pick<Settings, 'issuer' | 'keys' | 'secrets' | 'factors'>, facts: { misplaced: Places['misplaced'], memoryState: boolean, ownCounters: boolean, severalProcesses: boolean }): onRequestHookHandler | null {
-  const warn = (text: string): void => { host.log.warn(...logLine('FST_AUTHORITY_UNSAFE', text)) }
+/**
+ * Logs once what works but is unsafe, and how to mend it. Returns a hook for our own routes, where there is something
+ * to watch for.
+ */
+export function warnOfUnsafeSettings(
+  host: FastifyInstance,
+  { issuer, keys, secrets, factors }: Pick<Settings, 'issuer' | 'keys' | 'secrets' | 'factors'>,
+  facts: { misplaced: Places['misplaced']; memoryState: boolean; ownCounters: boolean; severalProcesses: boolean }
+): onRequestHookHandler | null {
+  const warn = (text: string): void => {
+    host.log.warn(...logLine('FST_AUTHORITY_UNSAFE', text))
+  }
   const trustProxy = trustProxyOf(host)
-  if (isInsecure(issuer)) warn(`allowInsecureIssuer: THE ISSUER IS ${issuer}, so passwords, tokens and cookies cross the network in clear text and whoever listens can use them. For development alone: set an https: issuer for everything else.`)
-  if (facts.misplaced !== null) warn(`clients of the issuer ${issuer} look for its document at ${facts.misplaced.expected}, and it is at ${facts.misplaced.at}. ${meansOfDiscovery(host.prefix, issuer)}`)
-  if (facts.memoryState && !facts.severalProcesses) host.log.info(...logLine('FST_AUTHORITY_NOTICE', 'the state is in memory: everybody is signed out when this process ends, and no second process would know them. Set the option state or redis to keep it elsewhere.'))
-  if (facts.ownCounters && !facts.memoryState) host.log.info(...logLine('FST_AUTHORITY_NOTICE', 'attempts are counted by this process alone, so several let through that many times more. Set the option redis to count them together.'))
-  if (facts.memoryState && facts.severalProcesses) warn('this is one of several workers and the state is in memory, so a token of one worker is unknown to the next. Set the option redis, or state to a shared one.')
-  if (keys === null && secrets.length === 0) warn('signing keys are kept in memory: they change at every start, and no other process knows them. Set the option secret (32 bytes or more) to keep and share them.')
-  if (factors !== null && !factors.store.durable && !facts.memoryState) warn('second factors are kept in memory: when this process ends, whoever has set one up is asked for the password alone. Set the option factors to a store that outlives the process, such as sqliteFactorStore(db) or postgresFactorStore(db).')
-  if (factors?.passkeysImpossible === true) host.log.info(...logLine('FST_AUTHORITY_NOTICE', `passkeys are off: browsers have none for pages of ${issuer}. They take an https: issuer whose host is a name and no address, or http://localhost in development. With passkeys: false this is not said.`))
-  if (trustProxy === true) warn('trustProxy is true, so every client can choose the address that its attempts are counted under. Set trustProxy to the addresses of your proxies.')
-  if (typeof trustProxy === 'number') warn('trustProxy is a number, which Fastify takes to trust nobody, so that all clients share the address of your proxy. Set trustProxy to the addresses of your proxies.')
+  if (isInsecure(issuer))
+    warn(
+      `allowInsecureIssuer: THE ISSUER IS ${issuer}, so passwords, tokens and cookies cross the ` +
+        'network in clear text and whoever listens can use them. For development alone: set an ' +
+        'https: issuer for everything else.'
+    )
+  if (facts.misplaced !== null)
+    warn(
+      `clients of the issuer ${issuer} look for its document at ${facts.misplaced.expected}, and ` +
+        `it is at ${facts.misplaced.at}. ${meansOfDiscovery(host.prefix, issuer)}`
+    )
+  if (facts.memoryState && !facts.severalProcesses)
+    host.log.info(
+      ...logLine(
+        'FST_AUTHORITY_NOTICE',
+        'the state is in memory: everybody is signed out when this process ends, and no second ' +
+          'process would know them. Set the option state or redis to keep it elsewhere.'
+      )
+    )
+  if (facts.ownCounters && !facts.memoryState)
+    host.log.info(
+      ...logLine(
+        'FST_AUTHORITY_NOTICE',
+        'attempts are counted by this process alone, so several let through that many times more. ' +
+          'Set the option redis to count them together.'
+      )
+    )
+  if (facts.memoryState && facts.severalProcesses)
+    warn(
+      'this is one of several workers and the state is in memory, so a token of one worker is ' +
+        'unknown to the next. Set the option redis, or state to a shared one.'
+    )
+  if (keys === null && secrets.length === 0)
+    warn(
+      'signing keys are kept in memory: they change at every start, and no other process knows ' +
+        'them. Set the option secret (32 bytes or more) to keep and share them.'
+    )
+  if (factors !== null && !factors.store.durable && !facts.memoryState)
+    warn(
+      'second factors are kept in memory: when this process ends, whoever has set one up is ' +
+        'asked for the password alone. Set the option factors to a store that outlives the ' +
+        'process, such as sqliteFactorStore(db) or postgresFactorStore(db).'
+    )
+  if (factors?.passkeysImpossible === true)
+    host.log.info(
+      ...logLine(
+        'FST_AUTHORITY_NOTICE',
+        `passkeys are off: browsers have none for pages of ${issuer}. They take an https: issuer ` +
+          'whose host is a name and no address, or http://localhost in development. With passkeys: ' +
+          'false this is not said.'
+      )
+    )
+  if (trustProxy === true)
+    warn(
+      'trustProxy is true, so every client can choose the address that its attempts are counted ' +
+        'under. Set trustProxy to the addresses of your proxies.'
+    )
+  if (typeof trustProxy === 'number')
+    warn(
+      'trustProxy is a number, which Fastify takes to trust nobody, so that all clients share ' +
+        'the address of your proxy. Set trustProxy to the addresses of your proxies.'
+    )
   return trustProxy === undefined || trustProxy === false ? forwardedRequestWatch(warn) : null
 }
 
 /** How the document comes to where clients look for it. */
-function meansOfDiscovery (mountedAt: string, issuer: string): string {
+function meansOfDiscovery(mountedAt: string, issuer: string): string {
   if (mountedAt === '') return 'Something else is there: give this plugin an issuer with a path or a host of its own.'
-  return `The plugin is registered under the prefix ${mountedAt}: set issuer to '${new URL(issuer).origin}${mountedAt}', or register the plugin outside of the prefix and set its own option prefix to '${mountedAt}/auth'.`
+  return (
+    `The plugin is registered under the prefix ${mountedAt}: set issuer to ` +
+    `'${new URL(issuer).origin}${mountedAt}', or register the plugin outside of the prefix and ` +
+    `set its own option prefix to '${mountedAt}/auth'.`
+  )
 }
 
-function isInsecure (issuer: string): boolean {
+function isInsecure(issuer: string): boolean {
   const { protocol, hostname } = new URL(issuer)
   return protocol === 'http:' && !isLoopbackHost(hostname)
 }
 
 /** A proxy in front that nobody told Fastify of puts all clients into one bucket. */
-function forwardedRequestWatch (warn: (text: string) => void): onRequestHookHandler {
+function forwardedRequestWatch(warn: (text: string) => void): onRequestHookHandler {
   let warned = false
   return (request, _reply, done) => {
     if (!warned && isForwarded(request.headers)) {
       warned = true
-      warn('requests come with forwarding headers but trustProxy is off, so all clients behind a proxy count as one address. Set trustProxy to the addresses of your proxies, or have the headers removed.')
+      warn(
+        'requests come with forwarding headers but trustProxy is off, so all clients behind a ' +
+          'proxy count as one address. Set trustProxy to the addresses of your proxies, or have the ' +
+          'headers removed.'
+      )
     }
     done()
   }
 }
 
-function isForwarded (headers: FastifyRequest['headers']): boolean {
+function isForwarded(headers: FastifyRequest['headers']): boolean {
   for (const name of FORWARDING_HEADERS) if (headers[name] !== undefined) return true
   return false
 }
 
-/** Fastify keeps its options under a symbol of the instance that it made, which those of `register` inherit from, and shows trustProxy nowhere else. */
-function trustProxyOf (host: FastifyInstance): unknown {
-  for (let instance: object | null = host; instance !== null; instance = Object.getPrototypeOf(instance) as object | null) {
+/**
+ * Fastify keeps its options under a symbol of the instance that it made, which those of `register` inherit from, and
+ * shows trustProxy nowhere else.
+ */
+function trustProxyOf(host: FastifyInstance): unknown {
+  for (
+    let instance: object | null = host;
+    instance !== null;
+    instance = Object.getPrototypeOf(instance) as object | null
+  ) {
     const key = Object.getOwnPropertySymbols(instance).find((symbol) => symbol.description === 'fastify.options')
     if (key !== undefined) return (instance as Record<symbol, { trustProxy?: unknown } | undefined>)[key]?.trustProxy
   }

@@ -9,9 +9,14 @@ import type { StateSubject } from './token-fixtures.ts'
 const one = digest('one')
 
 /** Assertions that count once. Part of `stateContract`; a state without them has nothing to keep. */
-export function assertionCases (make: () => Promise<StateSubject>): ContractCase[] {
-  const define = (name: string, check: (assertions: AssertionStore, subject: StateSubject) => Promise<void>): ContractCase =>
-    caseOf(make, `assertions: ${name}`, async (subject) => { if (subject.state.assertions !== undefined) await check(subject.state.assertions, subject) })
+export function assertionCases(make: () => Promise<StateSubject>): ContractCase[] {
+  const define = (
+    name: string,
+    check: (assertions: AssertionStore, subject: StateSubject) => Promise<void>
+  ): ContractCase =>
+    caseOf(make, `assertions: ${name}`, async (subject) => {
+      if (subject.state.assertions !== undefined) await check(subject.state.assertions, subject)
+    })
 
   return [
     define('who claims first is fresh, and everybody after is replayed', async (assertions) => {
@@ -38,7 +43,8 @@ export function assertionCases (make: () => Promise<StateSubject>): ContractCase
       await assertions.claim(digest('two'), T0)
       await state.sweep(T0 + MINUTE - 1)
       equal(await assertions.claim(one, T0 + MINUTE), 'replayed')
-      if (expiresByItself !== true) equal(await assertions.claim(digest('two'), T0 + MINUTE), 'fresh', 'what has expired is removed')
+      if (expiresByItself !== true)
+        equal(await assertions.claim(digest('two'), T0 + MINUTE), 'fresh', 'what has expired is removed')
     })
   ]
 }

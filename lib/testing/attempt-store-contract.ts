@@ -18,14 +18,20 @@ interface Stage {
 }
 
 const WINDOW = 60_000
-const limit = (fields: Partial<AttemptLimit> = {}): AttemptLimit => ({ rule: 'ip', key: 'key-1', windowMs: WINDOW, max: 3, ...fields })
+const limit = (fields: Partial<AttemptLimit> = {}): AttemptLimit => ({
+  rule: 'ip',
+  key: 'key-1',
+  windowMs: WINDOW,
+  max: 3,
+  ...fields
+})
 const remaining = (outcome: AttemptOutcome): number[] => outcome.standings.map((standing) => standing.remaining)
 
 /**
- * What every `AttemptStore` must keep. `make` gives each case a store with nothing counted, which takes its time from `clock`
- * and from nowhere else.
+ * What every `AttemptStore` must keep. `make` gives each case a store with nothing counted, which takes its time from
+ * `clock` and from nowhere else.
  */
-export function attemptStoreContract (make: (clock: Clock) => Promise<AttemptStoreSubject>): ContractCase[] {
+export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStoreSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (stage: Stage) => Promise<void>): void => {
     const stage = async (): Promise<Stage & Closable> => {
@@ -34,9 +40,15 @@ export function attemptStoreContract (make: (clock: Clock) => Promise<AttemptSto
       let attempts = 0
       return {
         store,
-        pass (ms) { clock.step(ms) },
-        async attempt (...limits) { return (await store.reserve(`attempt-${++attempts}`, limits)).allowed },
-        async close () { await subject.close?.() }
+        pass(ms) {
+          clock.step(ms)
+        },
+        async attempt(...limits) {
+          return (await store.reserve(`attempt-${++attempts}`, limits)).allowed
+        },
+        async close() {
+          await subject.close?.()
+        }
       }
     }
     cases.push(caseOf(stage, `attempts: ${name}`, check))
@@ -51,27 +63,30 @@ export function attemptStoreContract (make: (clock: Clock) => Promise<AttemptSto
     equal(results.filter(Boolean).length, 5)
   })
 
-  define('the window is exact: a place is free windowMs after it was taken, and not 1 ms before', async ({ attempt, pass }) => {
-    equal(await attempt(limit()), true)
-    pass(WINDOW / 2)
-    equal(await attempt(limit()), true)
-    equal(await attempt(limit()), true)
-    pass(WINDOW / 2 - 1)
-    equal(await attempt(limit()), false)
-    pass(1)
-    equal(await attempt(limit()), true, 'the first has left the window')
-    equal(await attempt(limit()), false, 'the other two have not')
-    pass(WINDOW / 2 - 1)
-    equal(await attempt(limit()), false)
-    pass(1)
-    deepEqual([await attempt(limit()), await attempt(limit()), await attempt(limit())], [true, true, false])
-  })
+  define(
+    'the window is exact: a place is free windowMs after it was taken, and not 1 ms before',
+    async ({ attempt, pass }) => {
+      equal(await attempt(limit()), true)
+      pass(WINDOW / 2)
+      equal(await attempt(limit()), true)
+      equal(await attempt(limit()), true)
+      pass(WINDOW / 2 - 1)
+      equal(await attempt(limit()), false)
+      pass(1)
+      equal(await attempt(limit()), true, 'the first has left the window')
+      equal(await attempt(limit()), false, 'the other two have not')
+      pass(WINDOW / 2 - 1)
+      equal(await attempt(limit()), false)
+      pass(1)
+      deepEqual([await attempt(limit()), await attempt(limit()), await attempt(limit())], [true, true, false])
+    }
+  )
 
   define('in no span of windowMs are more than max allowed, whatever the pattern', async ({ attempt, pass }) => {
     const allowedAt: number[] = []
     let now = 0
     for (let index = 0; index < 400; index++) {
-      const gap = (index * 7919) % 31 * 53
+      const gap = ((index * 7919) % 31) * 53
       pass(gap)
       now += gap
       if (await attempt(limit({ windowMs: 5000 }))) {
@@ -109,25 +124,41 @@ export function attemptStoreContract (make: (clock: Clock) => Promise<AttemptSto
       equal(await attempt(narrow, wide), false)
       equal(await attempt(wide, narrow), false, 'in either order')
     }
-    deepEqual([await attempt(wide), await attempt(wide), await attempt(wide)], [true, true, false], 'the refused took nothing of the wide limit')
+    deepEqual(
+      [await attempt(wide), await attempt(wide), await attempt(wide)],
+      [true, true, false],
+      'the refused took nothing of the wide limit'
+    )
   })
 
-  define('of 50 parallel attempts on two limits as many pass as the narrower allows, and the wider counts those alone', async ({ attempt }) => {
-    const narrow = limit({ rule: 'account', key: 'account-1', max: 4 })
-    const wide = limit({ max: 10 })
-    const results = await parallel(50, (index) => index % 2 === 0 ? attempt(narrow, wide) : attempt(wide, narrow))
-    equal(results.filter(Boolean).length, 4)
-    const rest = await parallel(50, () => attempt(wide))
-    equal(rest.filter(Boolean).length, 6)
-  })
+  define(
+    'of 50 parallel attempts on two limits as many pass as the narrower allows, and the wider counts those alone',
+    async ({ attempt }) => {
+      const narrow = limit({ rule: 'account', key: 'account-1', max: 4 })
+      const wide = limit({ max: 10 })
+      const results = await parallel(50, (index) => (index % 2 === 0 ? attempt(narrow, wide) : attempt(wide, narrow)))
+      equal(results.filter(Boolean).length, 4)
+      const rest = await parallel(50, () => attempt(wide))
+      equal(rest.filter(Boolean).length, 6)
+    }
+  )
 
   define('an outcome says what remains of each limit and when one more passes', async ({ store, pass }) => {
     const limits = [limit({ max: 2 }), limit({ rule: 'account', key: 'account-1', max: 5, windowMs: 2 * WINDOW })]
     const first = await store.reserve('a', limits)
     equal(first.allowed, true)
-    deepEqual(first.standings.map(({ rule, max, windowMs }) => [rule, max, windowMs]), [['ip', 2, WINDOW], ['account', 5, 2 * WINDOW]])
+    deepEqual(
+      first.standings.map(({ rule, max, windowMs }) => [rule, max, windowMs]),
+      [
+        ['ip', 2, WINDOW],
+        ['account', 5, 2 * WINDOW]
+      ]
+    )
     deepEqual(remaining(first), [1, 4])
-    deepEqual(first.standings.map(({ resetMs }) => resetMs), [WINDOW, 2 * WINDOW])
+    deepEqual(
+      first.standings.map(({ resetMs }) => resetMs),
+      [WINDOW, 2 * WINDOW]
+    )
     pass(1000)
     const second = await store.reserve('b', limits)
     deepEqual(remaining(second), [0, 3])
@@ -142,7 +173,11 @@ export function attemptStoreContract (make: (clock: Clock) => Promise<AttemptSto
   })
 
   define('of several that refuse, refusedBy is the one that takes longest', async ({ store }) => {
-    const limits = [limit({ max: 1 }), limit({ rule: 'account', key: 'account-1', max: 1, windowMs: 3 * WINDOW }), limit({ rule: 'pair', key: 'pair-1', max: 1 })]
+    const limits = [
+      limit({ max: 1 }),
+      limit({ rule: 'account', key: 'account-1', max: 1, windowMs: 3 * WINDOW }),
+      limit({ rule: 'pair', key: 'pair-1', max: 1 })
+    ]
     await store.reserve('a', limits)
     const refused = await store.reserve('b', limits)
     ok(!refused.allowed)
@@ -169,22 +204,28 @@ export function attemptStoreContract (make: (clock: Clock) => Promise<AttemptSto
     equal(await attempt(limit({ max: 1 })), false)
   })
 
-  define('a refund of all limits gives all back, and after the window it does nothing', async ({ store, attempt, pass }) => {
-    const limits = [limit({ max: 1 }), limit({ rule: 'account', key: 'account-1', max: 1 })]
-    await store.reserve('a', limits)
-    await store.refund('a', limits)
-    equal(await attempt(...limits), true)
-    pass(WINDOW)
-    await store.refund('a', limits)
-    deepEqual([await attempt(...limits), await attempt(...limits)], [true, false])
-  })
+  define(
+    'a refund of all limits gives all back, and after the window it does nothing',
+    async ({ store, attempt, pass }) => {
+      const limits = [limit({ max: 1 }), limit({ rule: 'account', key: 'account-1', max: 1 })]
+      await store.reserve('a', limits)
+      await store.refund('a', limits)
+      equal(await attempt(...limits), true)
+      pass(WINDOW)
+      await store.refund('a', limits)
+      deepEqual([await attempt(...limits), await attempt(...limits)], [true, false])
+    }
+  )
 
   define('of 50 parallel attempts that refund, every place comes back', async ({ store, attempt }) => {
     await parallel(50, async (index) => {
       const { allowed } = await store.reserve(`own-${index}`, [limit()])
       if (allowed) await store.refund(`own-${index}`, [limit()])
     })
-    deepEqual([await attempt(limit()), await attempt(limit()), await attempt(limit()), await attempt(limit())], [true, true, true, false])
+    deepEqual(
+      [await attempt(limit()), await attempt(limit()), await attempt(limit()), await attempt(limit())],
+      [true, true, true, false]
+    )
   })
 
   return cases

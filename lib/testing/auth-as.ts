@@ -2,12 +2,19 @@ import { TEST_PROOFS } from '../protocol/authentication.ts'
 
 /** As much of the decorated app as `authAs` needs. */
 export interface TokenIssuer {
-  authority: { issueTokens(userId: string, options?: { scope?: string, clientId?: string, amr?: readonly string[] }): Promise<{ access_token: string }> }
+  authority: {
+    issueTokens(
+      userId: string,
+      options?: { scope?: string; clientId?: string; amr?: readonly string[] }
+    ): Promise<{ access_token: string }>
+  }
 }
 
 /** As much of the decorated app as `sessionAs` needs. */
 export interface BrowserSigner {
-  authority: { signIn(request: never, reply: never, userId: string, options?: { amr?: readonly string[] }): Promise<void> }
+  authority: {
+    signIn(request: never, reply: never, userId: string, options?: { amr?: readonly string[] }): Promise<void>
+  }
 }
 
 export interface AuthAsOptions {
@@ -15,44 +22,64 @@ export interface AuthAsOptions {
   scope?: string | undefined
   /** The client that the token is for, or its id. Default: none. */
   client?: string | { clientId: string } | undefined
-  /** How the user was authenticated, in the words of RFC 8176: `['pwd']` gives the `acr` `password`. Default: nobody says. */
+  /**
+   * How the user was authenticated, in the words of RFC 8176: `['pwd']` gives the `acr` `password`. Default: nobody
+   * says.
+   */
   amr?: readonly string[] | undefined
   /**
-   * What the sign-in is worth: `password`, `mfa` (a password and a code), `phr` (a passkey). In place of `amr`; the tokens have both. The user need
-   * have none of these.
+   * What the sign-in is worth: `password`, `mfa` (a password and a code), `phr` (a passkey). In place of `amr`; the
+   * tokens have both. The user need have none of these.
    */
   acr?: 'password' | 'mfa' | 'phr' | undefined
 }
 
 /**
- * Headers for `inject` that sign the request in as this user by an access token, without a password and without counting as a login
- * attempt.
+ * Headers for `inject` that sign the request in as this user by an access token, without a password and without
+ * counting as a login attempt.
  * @throws OAuthError `invalid_client`, `invalid_scope`, `invalid_grant`: no such client, scope or user
  *
  * @example await app.inject({ url: '/me', headers: await authAs(app, user, { scope: 'openid admin', client: 'spa' }) })
  */
-export async function authAs (app: TokenIssuer, user: { id: string }, { scope, client, amr = [], acr }: AuthAsOptions = {}): Promise<{ authorization: string }> {
+export async function authAs(
+  app: TokenIssuer,
+  user: { id: string },
+  { scope, client, amr = [], acr }: AuthAsOptions = {}
+): Promise<{ authorization: string }> {
   const clientId = typeof client === 'object' ? client.clientId : client
-  const { access_token: accessToken } = await app.authority.issueTokens(user.id, { ...(scope === undefined ? {} : { scope }), ...(clientId === undefined ? {} : { clientId }), amr, ...proofs(acr) })
+  const { access_token: accessToken } = await app.authority.issueTokens(user.id, {
+    ...(scope === undefined ? {} : { scope }),
+    ...(clientId === undefined ? {} : { clientId }),
+    amr,
+    ...proofs(acr)
+  })
   return { authorization: `Bearer ${accessToken}` }
 }
 
 /**
- * Headers for `inject` of a browser in which this user is signed in, on a page of the issuer's own origin: the cookie of a new
- * browser session, and what a browser says of such a request.
+ * Headers for `inject` of a browser in which this user is signed in, on a page of the issuer's own origin: the cookie
+ * of a new browser session, and what a browser says of such a request.
  * @throws OAuthError `invalid_grant` where there is no such user
  *
  * @example await app.inject({ url: '/account', headers: await sessionAs(app, user) })
  */
-export async function sessionAs (app: BrowserSigner, user: { id: string }, { amr = [], acr }: Pick<AuthAsOptions, 'amr' | 'acr'> = {}): Promise<{ cookie: string, 'sec-fetch-site': string }> {
+export async function sessionAs(
+  app: BrowserSigner,
+  user: { id: string },
+  { amr = [], acr }: Pick<AuthAsOptions, 'amr' | 'acr'> = {}
+): Promise<{ cookie: string; 'sec-fetch-site': string }> {
   const cookies: string[] = []
   const request = { headers: {}, ip: '127.0.0.1' }
-  const reply = { header: (_name: string, value: string) => { cookies.push(value) } }
+  const reply = {
+    header: (_name: string, value: string) => {
+      cookies.push(value)
+    }
+  }
   await app.authority.signIn(request as never, reply as never, user.id, { amr, ...proofs(acr) })
   return { cookie: cookies.map((one) => one.split(';', 1)[0]).join('; '), 'sec-fetch-site': 'same-origin' }
 }
 
 /** What only this entry can say. */
-function proofs (acr: AuthAsOptions['acr']): object {
+function proofs(acr: AuthAsOptions['acr']): object {
   return acr === undefined ? {} : { [TEST_PROOFS]: acr }
 }

@@ -9,7 +9,7 @@ import type { StateSubject } from './token-fixtures.ts'
 const NOW = T0 + 1000
 
 /** Authorization codes: created, redeemed, replayed. Part of `stateContract`. */
-export function authorizationCodeCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function authorizationCodeCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (tokens: TokenStore) => Promise<void>): void => {
     cases.push(caseOf(make, `codes: ${name}`, ({ state }) => check(state.tokens)))
@@ -28,10 +28,20 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
     deepEqual((await tokens.listFamiliesOfUser('user-19367', NOW)).map(({ sid }) => sid).toSorted(), ['sid-1', 'sid-2'])
   })
 
-  for (const [offline, ends] of [[true, T0 + 2 * MINUTE], [false, T0 + 4 * MINUTE]] as const) {
+  for (const [offline, ends] of [
+    [true, T0 + 2 * MINUTE],
+    [false, T0 + 4 * MINUTE]
+  ] as const) {
     define(`a family that is ${offline ? '' : 'not '}offline lives as long as its redemption says`, async (tokens) => {
       await tokens.createCode(code({ offline }))
-      await tokens.redeemCode(redemption({ expiresAt: T0 + 3 * MINUTE, idleExpiresAt: T0 + 2 * MINUTE, onlineExpiresAt: T0 + 4 * MINUTE, userAgent: null }))
+      await tokens.redeemCode(
+        redemption({
+          expiresAt: T0 + 3 * MINUTE,
+          idleExpiresAt: T0 + 2 * MINUTE,
+          onlineExpiresAt: T0 + 4 * MINUTE,
+          userAgent: null
+        })
+      )
       equal((await tokens.findFamily('sid-1', ends - 1))?.userAgent, null)
       equal(await tokens.findFamily('sid-1', ends), null)
       equal((await tokens.redeemCode(redemption({ now: ends }))).outcome, 'unknown', 'and its code with it')
@@ -55,7 +65,8 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
     const outcomes = await parallel(50, (index) => tokens.redeemCode(redemption({ tokenDigest: `digest-${index}` })))
     deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { redeemed: 1, replayed: 1, unknown: 48 })
     equal(await tokens.findFamily('sid-1', NOW), null)
-    for (let index = 0; index < 50; index++) equal((await tokens.useToken(use({ digest: `digest-${index}`, now: NOW }))).outcome, 'unknown')
+    for (let index = 0; index < 50; index++)
+      equal((await tokens.useToken(use({ digest: `digest-${index}`, now: NOW }))).outcome, 'unknown')
   })
 
   define('a code used twice ends its family and no other, however late and often it was rotated', async (tokens) => {
@@ -67,10 +78,17 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
     const now = T0 + 30 * MINUTE
     const replayed = await tokens.redeemCode(redemption({ now, tokenDigest: 'other' }))
     ok(replayed.outcome === 'replayed')
-    deepEqual(replayed.family, { ...redeemed(code(), redemption()), lastUsedAt: T0 + MINUTE, idleExpiresAt: T0 + 31 * MINUTE })
+    deepEqual(replayed.family, {
+      ...redeemed(code(), redemption()),
+      lastUsedAt: T0 + MINUTE,
+      idleExpiresAt: T0 + 31 * MINUTE
+    })
     equal((await tokens.useToken(use({ digest: 'digest-2', now }))).outcome, 'unknown')
     equal((await tokens.redeemCode(redemption({ now }))).outcome, 'unknown', 'a third use finds nothing')
-    deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid), ['sid-2'])
+    deepEqual(
+      (await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid),
+      ['sid-2']
+    )
   })
 
   define('a wrong secret ends a code, and a family that came of one', async (tokens) => {
@@ -79,7 +97,10 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
     for (const sid of ['sid-1', 'sid-2']) {
       const replayed = await tokens.redeemCode(redemption({ sid, digest: 'another' }))
       ok(replayed.outcome === 'replayed')
-      deepEqual([replayed.family.sid, replayed.family.userId, replayed.family.clientId, replayed.family.sessionSid], [sid, 'user-19367', 'client-1', 'session-1'])
+      deepEqual(
+        [replayed.family.sid, replayed.family.userId, replayed.family.clientId, replayed.family.sessionSid],
+        [sid, 'user-19367', 'client-1', 'session-1']
+      )
       deepEqual(await tokens.redeemCode(redemption({ sid })), { outcome: 'unknown' })
       equal(await tokens.findFamily(sid, NOW), null)
     }
@@ -87,23 +108,35 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
 
   define('another client gets nothing and ends nothing, whatever the secret', async (tokens) => {
     await tokens.createCode(code())
-    for (const digest of ['code-digest', 'another']) deepEqual(await tokens.redeemCode(redemption({ clientId: 'client-2', digest })), { outcome: 'unknown' })
+    for (const digest of ['code-digest', 'another'])
+      deepEqual(await tokens.redeemCode(redemption({ clientId: 'client-2', digest })), { outcome: 'unknown' })
     equal((await tokens.redeemCode(redemption())).outcome, 'redeemed')
-    for (const digest of ['code-digest', 'another']) deepEqual(await tokens.redeemCode(redemption({ clientId: 'client-2', digest })), { outcome: 'unknown' })
+    for (const digest of ['code-digest', 'another'])
+      deepEqual(await tokens.redeemCode(redemption({ clientId: 'client-2', digest })), { outcome: 'unknown' })
     equal((await tokens.useToken(use())).outcome, 'used')
   })
 
   define('a family that began without a code has none, and is left alone', async (tokens) => {
     await tokens.createFamily(family())
-    for (const digest of ['digest-0', 'code-digest', '']) deepEqual(await tokens.redeemCode(redemption({ digest })), { outcome: 'unknown' })
+    for (const digest of ['digest-0', 'code-digest', ''])
+      deepEqual(await tokens.redeemCode(redemption({ digest })), { outcome: 'unknown' })
     equal((await tokens.useToken(use())).outcome, 'used')
     deepEqual(await tokens.redeemCode(redemption({ sid: 'sid-x' })), { outcome: 'unknown' })
   })
 
-  define('a code\'s sid is taken, and what it was created with stays', async (tokens) => {
+  define("a code's sid is taken, and what it was created with stays", async (tokens) => {
     await tokens.createCode(code())
-    for (const create of [() => tokens.createCode(code({ userId: 'user-104981' })), () => tokens.createFamily(family({ userId: 'user-104981' }))]) {
-      equal(await create().then(() => 'created', () => 'refused'), 'refused')
+    for (const create of [
+      () => tokens.createCode(code({ userId: 'user-104981' })),
+      () => tokens.createFamily(family({ userId: 'user-104981' }))
+    ]) {
+      equal(
+        await create().then(
+          () => 'created',
+          () => 'refused'
+        ),
+        'refused'
+      )
     }
     const given = code({ sid: 'sid-2' })
     await tokens.createCode(given)
@@ -122,7 +155,15 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
       const sid = partitionOf(value) + value
       deepEqual(await tokens.redeemCode(redemption({ sid, clientId: value })), { outcome: 'unknown' })
       deepEqual(await tokens.revokeSession(value, value), { session: null, sids: [] })
-      const created = code({ sid, userId: value, clientId: value, scope: value, sessionSid: value, authorization: value, codeDigest: value })
+      const created = code({
+        sid,
+        userId: value,
+        clientId: value,
+        scope: value,
+        sessionSid: value,
+        authorization: value,
+        codeDigest: value
+      })
       await tokens.createCode(created)
       const asked = redemption({ sid, clientId: value, digest: value, tokenDigest: value, userAgent: value })
       deepEqual(await tokens.redeemCode(asked), { outcome: 'redeemed', family: redeemed(created, asked) })

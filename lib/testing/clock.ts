@@ -2,8 +2,9 @@ import type { Clock } from '../ports/clock.ts'
 
 export interface SteppedClock extends Clock {
   /**
-   * Moves wall and monotonic time on together and runs what falls due on the way, in order of its time and each at its time,
-   * what those tasks schedule too. Throws `RangeError` on a negative step: only the wall clock goes backwards (`setWall`).
+   * Moves wall and monotonic time on together and runs what falls due on the way, in order of its time and each at its
+   * time, what those tasks schedule too. Throws `RangeError` on a negative step: only the wall clock goes backwards
+   * (`setWall`).
    */
   step(ms: number): void
   /** Sets the wall clock alone, as an administrator or NTP does. What waits is not moved. */
@@ -16,7 +17,7 @@ interface Waiting {
 }
 
 /** A clock that stands still until a test steps it. `start` is the wall clock in milliseconds since the epoch. */
-export function steppedClock (start = Date.UTC(2026, 0, 1)): SteppedClock {
+export function steppedClock(start = Date.UTC(2026, 0, 1)): SteppedClock {
   let monotonic = 0
   let wallOffset = start
   // In the order of scheduling, so that of two tasks for one moment the first scheduled runs first.
@@ -33,12 +34,14 @@ export function steppedClock (start = Date.UTC(2026, 0, 1)): SteppedClock {
   return {
     now: () => wallOffset + monotonic,
     monotonic: () => monotonic,
-    after (delayMs, task) {
+    after(delayMs, task) {
       const entry = { at: monotonic + Math.max(0, delayMs), task }
       waiting.add(entry)
-      return () => { waiting.delete(entry) }
+      return () => {
+        waiting.delete(entry)
+      }
     },
-    step (ms) {
+    step(ms) {
       if (!(ms >= 0)) throw new RangeError('A clock steps forward.')
       const end = monotonic + ms
       for (let due = nextUntil(end); due !== undefined; due = nextUntil(end)) {
@@ -48,6 +51,8 @@ export function steppedClock (start = Date.UTC(2026, 0, 1)): SteppedClock {
       }
       monotonic = end
     },
-    setWall (ms) { wallOffset = ms - monotonic }
+    setWall(ms) {
+      wallOffset = ms - monotonic
+    }
   }
 }

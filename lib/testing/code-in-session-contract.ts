@@ -8,15 +8,17 @@ import type { StateSubject } from './token-fixtures.ts'
 
 const NOW = T0 + MINUTE
 /** Of the session `sid-1`. */
-const ofSession = (fields: Partial<Parameters<typeof code>[0]> = {}): ReturnType<typeof code> => code({ sid: 'sid-code', sessionSid: 'sid-1', codeExpiresAt: T0 + 2 * MINUTE, ...fields })
+const ofSession = (fields: Partial<Parameters<typeof code>[0]> = {}): ReturnType<typeof code> =>
+  code({ sid: 'sid-code', sessionSid: 'sid-1', codeExpiresAt: T0 + 2 * MINUTE, ...fields })
 
 /** Authorization codes that are made with a use of their browser session. Part of `stateContract`. */
-export function codeInSessionCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function codeInSessionCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (state: State) => Promise<void>): void => {
     cases.push(caseOf(make, `codes of a session: ${name}`, ({ state }) => check(state)))
   }
-  const outcomeOf = async ({ tokens }: State, sid = 'sid-code'): Promise<string> => (await tokens.redeemCode(redemption({ sid, now: NOW }))).outcome
+  const outcomeOf = async ({ tokens }: State, sid = 'sid-code'): Promise<string> =>
+    (await tokens.redeemCode(redemption({ sid, now: NOW }))).outcome
 
   define('the code is there, and the session is used', async (state) => {
     const { tokens, browserSessions } = state
@@ -24,23 +26,36 @@ export function codeInSessionCases (make: () => Promise<StateSubject>): Contract
     await browserSessions.createSession(session({ sid: 'sid-2' }), 'digest-0')
     equal(await tokens.createCode(ofSession(), use({ clientId: 'client-2' })), true)
     equal(await tokens.createCode(ofSession({ sid: 'sid-code-2' }), use({ clientId: 'client-2' })), true)
-    deepEqual(await browserSessions.findSession('sid-1', 'digest-0', NOW), session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] }))
+    deepEqual(
+      await browserSessions.findSession('sid-1', 'digest-0', NOW),
+      session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] })
+    )
     deepEqual(await browserSessions.findSession('sid-2', 'digest-0', NOW), session({ sid: 'sid-2' }), 'no other is')
     equal(await outcomeOf(state), 'redeemed')
     equal(await outcomeOf(state, 'sid-code-2'), 'redeemed')
   })
 
-  define('no client, and no later end than the session\'s own', async ({ tokens, browserSessions }) => {
+  define("no client, and no later end than the session's own", async ({ tokens, browserSessions }) => {
     await browserSessions.createSession(session(), 'digest-0')
     equal(await tokens.createCode(ofSession(), use({ idleExpiresAt: T0 + 90 * MINUTE })), true)
-    deepEqual(await browserSessions.findSession('sid-1', 'digest-0', NOW), session({ lastUsedAt: NOW, idleExpiresAt: T0 + 60 * MINUTE }))
+    deepEqual(
+      await browserSessions.findSession('sid-1', 'digest-0', NOW),
+      session({ lastUsedAt: NOW, idleExpiresAt: T0 + 60 * MINUTE })
+    )
   })
 
   for (const [what, end] of Object.entries<(state: State) => Promise<unknown>>({
     'was never there': async () => {},
-    'was ended': async ({ browserSessions, tokens }) => { await browserSessions.createSession(session(), 'digest-0'); await tokens.revokeSession('user-19367', 'sid-1') },
-    'has expired': async ({ browserSessions }) => { await browserSessions.createSession(session({ expiresAt: NOW }), 'digest-0') },
-    'was idle for too long': async ({ browserSessions }) => { await browserSessions.createSession(session({ idleExpiresAt: NOW }), 'digest-0') }
+    'was ended': async ({ browserSessions, tokens }) => {
+      await browserSessions.createSession(session(), 'digest-0')
+      await tokens.revokeSession('user-19367', 'sid-1')
+    },
+    'has expired': async ({ browserSessions }) => {
+      await browserSessions.createSession(session({ expiresAt: NOW }), 'digest-0')
+    },
+    'was idle for too long': async ({ browserSessions }) => {
+      await browserSessions.createSession(session({ idleExpiresAt: NOW }), 'digest-0')
+    }
   })) {
     define(`no code where the session ${what}`, async (state) => {
       await end(state)
@@ -59,31 +74,44 @@ export function codeInSessionCases (make: () => Promise<StateSubject>): Contract
     equal(await outcomeOf(state), 'redeemed', 'and the code is the first')
   })
 
-  define('of 40 parallel codes and a sign-out no code outlives it, and whoever got one heard of none that failed', async (state) => {
-    const { tokens, browserSessions } = state
-    await browserSessions.createSession(session(), 'digest-0')
-    const created: boolean[] = []
-    await parallel(41, async (index) => {
-      if (index === 20) {
-        ok((await tokens.revokeSession('user-19367', 'sid-1')).session)
-      } else {
-        created.push(await tokens.createCode(ofSession({ sid: `sid-code-${index}` }), use({ clientId: `client-${index}` })))
-      }
-    })
-    equal(created.length, 40)
-    deepEqual(await tokens.revokeFamiliesOfUser('user-19367'), [])
-  })
+  define(
+    'of 40 parallel codes and a sign-out no code outlives it, and whoever got one heard of none that failed',
+    async (state) => {
+      const { tokens, browserSessions } = state
+      await browserSessions.createSession(session(), 'digest-0')
+      const created: boolean[] = []
+      await parallel(41, async (index) => {
+        if (index === 20) {
+          ok((await tokens.revokeSession('user-19367', 'sid-1')).session)
+        } else {
+          created.push(
+            await tokens.createCode(ofSession({ sid: `sid-code-${index}` }), use({ clientId: `client-${index}` }))
+          )
+        }
+      })
+      equal(created.length, 40)
+      deepEqual(await tokens.revokeFamiliesOfUser('user-19367'), [])
+    }
+  )
 
-  define('of 30 parallel codes and new sign-ins in that browser each leaves its mark', async ({ tokens, browserSessions }) => {
-    await browserSessions.createSession(session(), 'digest-0')
-    const done = await parallel(30, (index) => index % 10 === 0
-      ? browserSessions.renewSession(renewal({ formerDigest: 'none', digest: `digest-${index}` }))
-      : tokens.createCode(ofSession({ sid: `sid-code-${index}` }), use({ clientId: `client-${index}` })))
-    deepEqual(done.filter((one) => !one), [])
-    const found = await browserSessions.findSession('sid-1', 'digest-20', NOW)
-    equal(found?.clientIds.length, 27, 'client-1 was there already')
-    equal((await tokens.revokeFamiliesOfUser('user-19367')).length, 27)
-  })
+  define(
+    'of 30 parallel codes and new sign-ins in that browser each leaves its mark',
+    async ({ tokens, browserSessions }) => {
+      await browserSessions.createSession(session(), 'digest-0')
+      const done = await parallel(30, (index) =>
+        index % 10 === 0
+          ? browserSessions.renewSession(renewal({ formerDigest: 'none', digest: `digest-${index}` }))
+          : tokens.createCode(ofSession({ sid: `sid-code-${index}` }), use({ clientId: `client-${index}` }))
+      )
+      deepEqual(
+        done.filter((one) => !one),
+        []
+      )
+      const found = await browserSessions.findSession('sid-1', 'digest-20', NOW)
+      equal(found?.clientIds.length, 27, 'client-1 was there already')
+      equal((await tokens.revokeFamiliesOfUser('user-19367')).length, 27)
+    }
+  )
 
   return cases
 }

@@ -8,19 +8,25 @@ import type { StateSubject } from './token-fixtures.ts'
 const NOW = T0 + 1000
 
 /** How authorization codes end: expired, revoked, with their browser session, swept. Part of `stateContract`. */
-export function codeLifetimeCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (tokens: TokenStore, subject: StateSubject) => Promise<void>): void => {
     cases.push(caseOf(make, `codes: ${name}`, (subject) => check(subject.state.tokens, subject)))
   }
 
   for (const offset of [-1, 0, 1]) {
-    define(`${offset} ms from codeExpiresAt a code is ${offset < 0 ? 'redeemed' : 'as one that never was'}`, async (tokens) => {
-      const now = T0 + MINUTE + offset
-      for (const sid of ['sid-1', 'sid-2']) await tokens.createCode(code({ sid }))
-      equal((await tokens.redeemCode(redemption({ now }))).outcome, offset < 0 ? 'redeemed' : 'unknown')
-      equal((await tokens.redeemCode(redemption({ sid: 'sid-2', digest: 'another', now }))).outcome, offset < 0 ? 'replayed' : 'unknown')
-    })
+    define(
+      `${offset} ms from codeExpiresAt a code is ${offset < 0 ? 'redeemed' : 'as one that never was'}`,
+      async (tokens) => {
+        const now = T0 + MINUTE + offset
+        for (const sid of ['sid-1', 'sid-2']) await tokens.createCode(code({ sid }))
+        equal((await tokens.redeemCode(redemption({ now }))).outcome, offset < 0 ? 'redeemed' : 'unknown')
+        equal(
+          (await tokens.redeemCode(redemption({ sid: 'sid-2', digest: 'another', now }))).outcome,
+          offset < 0 ? 'replayed' : 'unknown'
+        )
+      }
+    )
   }
 
   const revocations: Array<[name: string, revoke: (tokens: TokenStore) => Promise<unknown>, result: unknown]> = [
@@ -50,42 +56,57 @@ export function codeLifetimeCases (make: () => Promise<StateSubject>): ContractC
     })
   }
 
-  define('the end of a browser session ends its codes, and its families but the offline ones of other clients', async (tokens) => {
-    const clients = { 'client-1': true, 'client-2': false, 'client-3': true }
-    for (const user of ['user-19367', 'user-104981']) {
-      for (const session of ['session-1', 'session-2']) {
-        for (const [clientId, offline] of Object.entries(clients)) {
-          const fields = { userId: user, sessionSid: session, clientId, offline }
-          await tokens.createFamily(family({ ...fields, sid: `sid ${user} ${session} ${clientId} family` }))
-          await tokens.createCode(code({ ...fields, sid: `sid ${user} ${session} ${clientId} code` }))
+  define(
+    'the end of a browser session ends its codes, and its families but the offline ones of other clients',
+    async (tokens) => {
+      const clients = { 'client-1': true, 'client-2': false, 'client-3': true }
+      for (const user of ['user-19367', 'user-104981']) {
+        for (const session of ['session-1', 'session-2']) {
+          for (const [clientId, offline] of Object.entries(clients)) {
+            const fields = { userId: user, sessionSid: session, clientId, offline }
+            await tokens.createFamily(family({ ...fields, sid: `sid ${user} ${session} ${clientId} family` }))
+            await tokens.createCode(code({ ...fields, sid: `sid ${user} ${session} ${clientId} code` }))
+          }
         }
       }
+      await tokens.createFamily(family({ sid: 'sid of no session' }))
+      const ended = ['client-1 code', 'client-2 code', 'client-2 family', 'client-3 code'].map(
+        (name) => `sid user-19367 session-1 ${name}`
+      )
+      deepEqual((await tokens.revokeSession('user-19367', 'session-1')).sids.toSorted(), ended)
+      deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [
+        'sid user-19367 session-1 client-3 family'
+      ])
+      deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [])
+      deepEqual((await tokens.revokeSession('user-646148', 'session-1')).sids, [])
+      deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid).toSorted(), [
+        'sid of no session',
+        'sid user-19367 session-1 client-1 family',
+        ...['client-1', 'client-2', 'client-3'].map((name) => `sid user-19367 session-2 ${name} family`)
+      ])
+      equal((await tokens.revokeFamiliesOfUser('user-104981')).length, 12)
     }
-    await tokens.createFamily(family({ sid: 'sid of no session' }))
-    const ended = ['client-1 code', 'client-2 code', 'client-2 family', 'client-3 code'].map((name) => `sid user-19367 session-1 ${name}`)
-    deepEqual((await tokens.revokeSession('user-19367', 'session-1')).sids.toSorted(), ended)
-    deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, ['sid user-19367 session-1 client-3 family'])
-    deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [])
-    deepEqual((await tokens.revokeSession('user-646148', 'session-1')).sids, [])
-    deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid).toSorted(), [
-      'sid of no session', 'sid user-19367 session-1 client-1 family', ...['client-1', 'client-2', 'client-3'].map((name) => `sid user-19367 session-2 ${name} family`)
-    ])
-    equal((await tokens.revokeFamiliesOfUser('user-104981')).length, 12)
-  })
+  )
 
-  define('the end of what one client was given ends its codes and families of that user, and no other', async (tokens) => {
-    for (const userId of ['user-19367', 'user-104981']) {
-      for (const clientId of ['client-1', 'client-2']) {
-        await tokens.createFamily(family({ userId, clientId, sid: `sid ${userId} ${clientId} family` }))
-        await tokens.createCode(code({ userId, clientId, sid: `sid ${userId} ${clientId} code` }))
+  define(
+    'the end of what one client was given ends its codes and families of that user, and no other',
+    async (tokens) => {
+      for (const userId of ['user-19367', 'user-104981']) {
+        for (const clientId of ['client-1', 'client-2']) {
+          await tokens.createFamily(family({ userId, clientId, sid: `sid ${userId} ${clientId} family` }))
+          await tokens.createCode(code({ userId, clientId, sid: `sid ${userId} ${clientId} code` }))
+        }
       }
+      await tokens.createFamily(family({ sid: 'sid of no client', clientId: null }))
+      deepEqual((await tokens.revokeFamiliesOfClient('user-19367', 'client-2')).toSorted(), [
+        'sid user-19367 client-2 code',
+        'sid user-19367 client-2 family'
+      ])
+      deepEqual(await tokens.revokeFamiliesOfClient('user-19367', 'client-2'), [])
+      equal((await tokens.revokeFamiliesOfUser('user-19367')).length, 3)
+      equal((await tokens.revokeFamiliesOfUser('user-104981')).length, 4)
     }
-    await tokens.createFamily(family({ sid: 'sid of no client', clientId: null }))
-    deepEqual((await tokens.revokeFamiliesOfClient('user-19367', 'client-2')).toSorted(), ['sid user-19367 client-2 code', 'sid user-19367 client-2 family'])
-    deepEqual(await tokens.revokeFamiliesOfClient('user-19367', 'client-2'), [])
-    equal((await tokens.revokeFamiliesOfUser('user-19367')).length, 3)
-    equal((await tokens.revokeFamiliesOfUser('user-104981')).length, 4)
-  })
+  )
 
   define('a sweep leaves codes that wait and those that were redeemed', async (tokens, { state, expiresByItself }) => {
     for (const sid of ['sid-1', 'sid-2']) await tokens.createCode(code({ sid }))
@@ -95,7 +116,12 @@ export function codeLifetimeCases (make: () => Promise<StateSubject>): ContractC
     equal((await tokens.redeemCode(redemption({ sid: 'sid-2' }))).outcome, 'redeemed')
     await state.sweep(T0 + 10 * MINUTE)
     equal((await tokens.redeemCode(redemption({ now: T0 + 10 * MINUTE }))).outcome, 'replayed')
-    if (!expiresByItself) equal((await tokens.redeemCode(redemption({ sid: 'sid-3', now: T0 }))).outcome, 'unknown', 'and removes what is expired')
+    if (!expiresByItself)
+      equal(
+        (await tokens.redeemCode(redemption({ sid: 'sid-3', now: T0 }))).outcome,
+        'unknown',
+        'and removes what is expired'
+      )
   })
 
   return cases

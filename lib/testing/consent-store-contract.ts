@@ -6,11 +6,16 @@ import { MINUTE, T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const consent = (fields: Partial<Consent> = {}): Consent => ({
-  userId: 'user-19367', clientId: 'client-1', scopes: ['openid', 'email'], grantedAt: T0, expiresAt: T0 + MINUTE, ...fields
+  userId: 'user-19367',
+  clientId: 'client-1',
+  scopes: ['openid', 'email'],
+  grantedAt: T0,
+  expiresAt: T0 + MINUTE,
+  ...fields
 })
 
 /** Consents. Part of `stateContract`. */
-export function consentStoreCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function consentStoreCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (consents: ConsentStore, subject: StateSubject) => Promise<void>): void => {
     cases.push(caseOf(make, `consents: ${name}`, (subject) => check(subject.state.consents, subject)))
@@ -19,7 +24,11 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
   define('a consent is found as it was granted, of that user and client only', async (consents) => {
     await consents.grantConsent(consent())
     deepEqual(await consents.findConsent('user-19367', 'client-1', T0), consent())
-    for (const [userId, clientId] of [['user-19367', 'client-2'], ['user-104981', 'client-1'], ['client-1', 'user-19367']] as const) {
+    for (const [userId, clientId] of [
+      ['user-19367', 'client-2'],
+      ['user-104981', 'client-1'],
+      ['client-1', 'user-19367']
+    ] as const) {
       equal(await consents.findConsent(userId, clientId, T0), null)
     }
     await consents.grantConsent(consent({ clientId: 'client-2', scopes: [] }))
@@ -31,7 +40,10 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
     await consents.grantConsent(consent({ scopes: ['email', 'profile'], grantedAt: T0 + 1, expiresAt: T0 + 10 }))
     const found = await consents.findConsent('user-19367', 'client-1', T0 + 1)
     ok(found)
-    deepEqual({ ...found, scopes: found.scopes.toSorted() }, consent({ scopes: ['email', 'openid', 'profile'], grantedAt: T0 + 1, expiresAt: T0 + 10 }))
+    deepEqual(
+      { ...found, scopes: found.scopes.toSorted() },
+      consent({ scopes: ['email', 'openid', 'profile'], grantedAt: T0 + 1, expiresAt: T0 + 10 })
+    )
     equal((await consents.listConsents('user-19367', T0 + 1)).length, 1)
   })
 
@@ -42,19 +54,29 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
   })
 
   for (const offset of [-1, 0, 1]) {
-    define(`${offset} ms from expiresAt a consent is ${offset < 0 ? 'valid' : 'as one that never was'}`, async (consents) => {
-      const now = T0 + MINUTE + offset
-      for (const clientId of ['client-1', 'client-2']) await consents.grantConsent(consent({ clientId }))
-      equal((await consents.listConsents('user-19367', now)).length, offset < 0 ? 2 : 0)
-      equal(await consents.findConsent('user-19367', 'client-1', now) !== null, offset < 0)
-      await consents.grantConsent(consent({ clientId: 'client-2', scopes: ['profile'], grantedAt: now, expiresAt: now + MINUTE }))
-      const scopes = (await consents.findConsent('user-19367', 'client-2', now))?.scopes.toSorted()
-      deepEqual(scopes, offset < 0 ? ['email', 'openid', 'profile'] : ['profile'], 'what has expired adds nothing to the next')
-    })
+    define(
+      `${offset} ms from expiresAt a consent is ${offset < 0 ? 'valid' : 'as one that never was'}`,
+      async (consents) => {
+        const now = T0 + MINUTE + offset
+        for (const clientId of ['client-1', 'client-2']) await consents.grantConsent(consent({ clientId }))
+        equal((await consents.listConsents('user-19367', now)).length, offset < 0 ? 2 : 0)
+        equal((await consents.findConsent('user-19367', 'client-1', now)) !== null, offset < 0)
+        await consents.grantConsent(
+          consent({ clientId: 'client-2', scopes: ['profile'], grantedAt: now, expiresAt: now + MINUTE })
+        )
+        const scopes = (await consents.findConsent('user-19367', 'client-2', now))?.scopes.toSorted()
+        deepEqual(
+          scopes,
+          offset < 0 ? ['email', 'openid', 'profile'] : ['profile'],
+          'what has expired adds nothing to the next'
+        )
+      }
+    )
   }
 
   define('revokeConsent says whether there was one, and ends no other', async (consents) => {
-    for (const fields of [{}, { clientId: 'client-2' }, { userId: 'user-104981' }]) await consents.grantConsent(consent(fields))
+    for (const fields of [{}, { clientId: 'client-2' }, { userId: 'user-104981' }])
+      await consents.grantConsent(consent(fields))
     equal(await consents.revokeConsent('user-19367', 'client-3'), false)
     equal(await consents.revokeConsent('user-19367', 'client-1'), true)
     equal(await consents.revokeConsent('user-19367', 'client-1'), false)
@@ -62,7 +84,11 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
     ok(await consents.findConsent('user-19367', 'client-2', T0))
     ok(await consents.findConsent('user-104981', 'client-1', T0))
     await consents.grantConsent(consent({ scopes: ['profile'] }))
-    deepEqual((await consents.findConsent('user-19367', 'client-1', T0))?.scopes, ['profile'], 'the next begins with nothing')
+    deepEqual(
+      (await consents.findConsent('user-19367', 'client-1', T0))?.scopes,
+      ['profile'],
+      'the next begins with nothing'
+    )
   })
 
   define('of 50 parallel revocations one is true', async (consents) => {
@@ -71,12 +97,20 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
   })
 
   define('consents are listed newest first, of that user only', async (consents) => {
-    for (const [clientId, age] of [['client-1', 2], ['client-2', 0], ['client-3', 3], ['client-4', 1]] as const) {
+    for (const [clientId, age] of [
+      ['client-1', 2],
+      ['client-2', 0],
+      ['client-3', 3],
+      ['client-4', 1]
+    ] as const) {
       await consents.grantConsent(consent({ clientId, grantedAt: T0 - age }))
     }
     await consents.grantConsent(consent({ clientId: 'client-3', grantedAt: T0 + 1 }))
     await consents.grantConsent(consent({ userId: 'user-104981' }))
-    deepEqual((await consents.listConsents('user-19367', T0)).map(({ clientId }) => clientId), ['client-3', 'client-2', 'client-4', 'client-1'])
+    deepEqual(
+      (await consents.listConsents('user-19367', T0)).map(({ clientId }) => clientId),
+      ['client-3', 'client-2', 'client-4', 'client-1']
+    )
     deepEqual(await consents.listConsents('user-646148', T0), [])
   })
 
@@ -84,7 +118,10 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
     const given = consent()
     await consents.grantConsent(given)
     given.scopes.push('changed')
-    for (const copy of [await consents.findConsent('user-19367', 'client-1', T0), ...await consents.listConsents('user-19367', T0)]) {
+    for (const copy of [
+      await consents.findConsent('user-19367', 'client-1', T0),
+      ...(await consents.listConsents('user-19367', T0))
+    ]) {
       ok(copy)
       copy.scopes.push('changed')
       copy.expiresAt = 0
@@ -105,16 +142,26 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
   }
 
   define('no user and client look like two others', async (consents) => {
-    const pairs = [['a b', 'c'], ['a', 'b c'], ['a","b', 'c'], ['a', 'b","c']] as const
-    for (const [userId, clientId] of pairs) await consents.grantConsent(consent({ userId, clientId, scopes: [userId, clientId] }))
-    for (const [userId, clientId] of pairs) deepEqual((await consents.findConsent(userId, clientId, T0))?.scopes, [userId, clientId])
+    const pairs = [
+      ['a b', 'c'],
+      ['a', 'b c'],
+      ['a","b', 'c'],
+      ['a', 'b","c']
+    ] as const
+    for (const [userId, clientId] of pairs)
+      await consents.grantConsent(consent({ userId, clientId, scopes: [userId, clientId] }))
+    for (const [userId, clientId] of pairs)
+      deepEqual((await consents.findConsent(userId, clientId, T0))?.scopes, [userId, clientId])
   })
 
   define('a sweep leaves what is valid', async (consents, { state, expiresByItself }) => {
     await consents.grantConsent(consent())
     await consents.grantConsent(consent({ clientId: 'client-2', expiresAt: T0 + 1 }))
     await state.sweep(T0 + 1)
-    deepEqual((await consents.listConsents('user-19367', expiresByItself ? T0 + 1 : T0)).map(({ clientId }) => clientId), ['client-1'])
+    deepEqual(
+      (await consents.listConsents('user-19367', expiresByItself ? T0 + 1 : T0)).map(({ clientId }) => clientId),
+      ['client-1']
+    )
   })
 
   return cases

@@ -5,20 +5,33 @@ export interface ContractCase {
 }
 
 /** Hands the cases to a test runner: `runContract(cases, test)` with node:test's or tap's `test`. */
-export function runContract (cases: readonly ContractCase[], test: (name: string, run: () => Promise<void>) => unknown): void {
-  for (const { name, run } of cases) void test(name, async () => { await run() })
+export function runContract(
+  cases: readonly ContractCase[],
+  test: (name: string, run: () => Promise<void>) => unknown
+): void {
+  for (const { name, run } of cases)
+    void test(name, async () => {
+      await run()
+    })
 }
 
-/** What a suite's `make` resolves to, for one case: fresh and empty. `close` is called when the case ends, however it ends. */
+/**
+ * What a suite's `make` resolves to, for one case: fresh and empty. `close` is called when the case ends, however it
+ * ends.
+ */
 export interface Closable {
   close?(): Promise<void>
 }
 
 /** A case that gets a fresh subject of its own. */
-export function caseOf<Subject extends Closable> (make: () => Promise<Subject>, name: string, check: (subject: Subject) => Promise<void>): ContractCase {
+export function caseOf<Subject extends Closable>(
+  make: () => Promise<Subject>,
+  name: string,
+  check: (subject: Subject) => Promise<void>
+): ContractCase {
   return {
     name,
-    async run () {
+    async run() {
       const subject = await make()
       try {
         await check(subject)
@@ -30,20 +43,20 @@ export function caseOf<Subject extends Closable> (make: () => Promise<Subject>, 
 }
 
 /** Runs `count` calls at once and waits for all. */
-export function parallel<Result> (count: number, call: (index: number) => Promise<Result>): Promise<Result[]> {
+export function parallel<Result>(count: number, call: (index: number) => Promise<Result>): Promise<Result[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => call(index)))
 }
 
 /** How many of each there are. */
-export function tally (values: Iterable<string>): Record<string, number> {
+export function tally(values: Iterable<string>): Record<string, number> {
   const counts = new Map<string, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
   return Object.fromEntries(counts)
 }
 
 /**
- * Strings that a store must give back as they are, and as a key must not confuse with anything else. NUL is not among them:
- * some databases have no way to store it, and may refuse it.
+ * Strings that a store must give back as they are, and as a key must not confuse with anything else. NUL is not among
+ * them: some databases have no way to store it, and may refuse it.
  */
 export const HOSTILE_STRINGS: ReadonlyArray<readonly [label: string, value: string]> = [
   ['__proto__', '__proto__'],

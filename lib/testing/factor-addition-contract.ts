@@ -1,24 +1,50 @@
 import { deepEqual, equal, notDeepEqual, notEqual, ok } from 'node:assert/strict'
 import { partitionOf } from '../protocol/partition.ts'
 import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
-import { ALICE, BOB, NOTHING, codesOf, digestOf, handleOf, passkey, passkeyAddition, passkeyUse, totp, totpAddition, totpUse, unchanged, type DefineFactorCase } from './factor-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  NOTHING,
+  codesOf,
+  digestOf,
+  handleOf,
+  passkey,
+  passkeyAddition,
+  passkeyUse,
+  totp,
+  totpAddition,
+  totpUse,
+  unchanged,
+  type DefineFactorCase
+} from './factor-fixtures.ts'
 
 /** Factors and handles, found as they were added. Part of `factorStoreContract`. */
-export function factorAdditionCases (define: DefineFactorCase): void {
+export function factorAdditionCases(define: DefineFactorCase): void {
   define('a user with nothing has an empty set', async (store) => {
     deepEqual(await store.findFactors('none'), NOTHING)
     for (const [, value] of HOSTILE_STRINGS) deepEqual(await store.findFactors(value), NOTHING)
     equal(await store.findByHandle(handleOf('none'), 'credential-1'), null)
   })
 
-  define('what was added is found as it was, in that order, and is nobody else\'s', async (store) => {
+  define("what was added is found as it was, in that order, and is nobody else's", async (store) => {
     const apps = [totp({ id: 'b', name: null, createdAt: 9 }), totp({ id: 'a', failures: 3, lastUsedAt: 7 })]
     const keys = [
-      passkey({ id: 'z', credentialId: 'z', backupEligible: true, backedUp: true, signCount: 4_294_967_295, alg: -257, aaguid: null, name: null }),
+      passkey({
+        id: 'z',
+        credentialId: 'z',
+        backupEligible: true,
+        backedUp: true,
+        signCount: 4_294_967_295,
+        alg: -257,
+        aaguid: null,
+        name: null
+      }),
       passkey({ id: 'y', credentialId: 'y', uvInitialized: false, transports: [], lastUsedAt: 8 })
     ]
-    for (const factor of apps) deepEqual(await store.addTotp(totpAddition({ factor })), { outcome: 'added', codesStored: false })
-    for (const one of keys) deepEqual(await store.addPasskey(passkeyAddition({ factor: one })), { outcome: 'added', codesStored: false })
+    for (const factor of apps)
+      deepEqual(await store.addTotp(totpAddition({ factor })), { outcome: 'added', codesStored: false })
+    for (const one of keys)
+      deepEqual(await store.addPasskey(passkeyAddition({ factor: one })), { outcome: 'added', codesStored: false })
     const { deviceEpoch, ...factors } = await store.findFactors(ALICE)
     deepEqual(factors, { handle: null, totp: apps, passkeys: keys, recoveryCodesLeft: 0 })
     ok(deviceEpoch > 0)
@@ -40,7 +66,10 @@ export function factorAdditionCases (define: DefineFactorCase): void {
 
   for (const [label, value] of HOSTILE_STRINGS) {
     define(`strings are kept as they are: ${label}`, async (store) => {
-      const [factor, one] = [totp({ id: `t${value}`, sealedSecret: value, name: value }), passkey({ id: `p${value}`, name: value, transports: [value], rpId: value, aaguid: value })]
+      const [factor, one] = [
+        totp({ id: `t${value}`, sealedSecret: value, name: value }),
+        passkey({ id: `p${value}`, name: value, transports: [value], rpId: value, aaguid: value })
+      ]
       await store.addTotp(totpAddition({ userId: value, factor }))
       await store.addPasskey(passkeyAddition({ userId: value, factor: one }))
       const handle = partitionOf(value) + digestOf(value)
@@ -63,7 +92,7 @@ export function factorAdditionCases (define: DefineFactorCase): void {
     equal((await store.findFactors(ALICE)).handle, handleOf('a'))
     equal((await store.findFactors(BOB)).handle, handleOf('c'))
     await store.addPasskey(passkeyAddition())
-    equal(await store.findByHandle(handleOf('b'), 'credential-1'), null, 'the candidate that lost is nobody\'s')
+    equal(await store.findByHandle(handleOf('b'), 'credential-1'), null, "the candidate that lost is nobody's")
   })
 
   define('of 50 parallel claims of a handle all get one, which the user then has', async (store) => {
@@ -82,7 +111,11 @@ export function factorAdditionCases (define: DefineFactorCase): void {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition())
     await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ credentialId: 'credential-2' }) }))
-    deepEqual(await store.findByHandle(handleOf('a'), 'credential-1'), { userId: ALICE, passkey: passkey(), factors: await store.findFactors(ALICE) })
+    deepEqual(await store.findByHandle(handleOf('a'), 'credential-1'), {
+      userId: ALICE,
+      passkey: passkey(),
+      factors: await store.findFactors(ALICE)
+    })
     equal(await store.findByHandle(handleOf('a'), 'credential-2'), null, 'a passkey of somebody else')
     equal(await store.findByHandle(handleOf('b'), 'credential-1'), null)
     equal(await store.findByHandle(handleOf('none'), 'credential-1'), null)
@@ -102,20 +135,45 @@ export function factorAdditionCases (define: DefineFactorCase): void {
       () => store.addPasskey(passkeyAddition({ recoveryDigests })),
       () => store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2' }), recoveryDigests })),
       () => store.addPasskey(passkeyAddition({ factor: passkey({ credentialId: 'credential-2' }), recoveryDigests })),
-      () => store.addPasskey(passkeyAddition({ factor: passkey({ id: 'totp-1', credentialId: 'credential-2' }), recoveryDigests })),
+      () =>
+        store.addPasskey(
+          passkeyAddition({ factor: passkey({ id: 'totp-1', credentialId: 'credential-2' }), recoveryDigests })
+        ),
       () => store.addPasskey(passkeyAddition({ limit: 1, recoveryDigests }))
-    ]) deepEqual(await unchanged(store, ALICE, add), { outcome: 'duplicate' })
-    deepEqual(await store.addPasskey(passkeyAddition({ userId: BOB })), { outcome: 'added', codesStored: false }, 'another user may have both')
+    ])
+      deepEqual(await unchanged(store, ALICE, add), { outcome: 'duplicate' })
+    deepEqual(
+      await store.addPasskey(passkeyAddition({ userId: BOB })),
+      { outcome: 'added', codesStored: false },
+      'another user may have both'
+    )
   })
 
   define('more than the limit of a kind is full, and nothing is written', async (store) => {
     const recoveryDigests = codesOf('a')
     deepEqual(await store.addTotp(totpAddition({ limit: 1 })), { outcome: 'added', codesStored: false })
-    deepEqual(await unchanged(store, ALICE, () => store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), limit: 1, recoveryDigests }))), { outcome: 'full' })
-    deepEqual(await store.addPasskey(passkeyAddition({ limit: 1 })), { outcome: 'added', codesStored: false }, 'each kind has its own')
+    deepEqual(
+      await unchanged(store, ALICE, () =>
+        store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), limit: 1, recoveryDigests }))
+      ),
+      { outcome: 'full' }
+    )
+    deepEqual(
+      await store.addPasskey(passkeyAddition({ limit: 1 })),
+      { outcome: 'added', codesStored: false },
+      'each kind has its own'
+    )
     const second = passkey({ id: 'passkey-2', credentialId: 'credential-2' })
-    deepEqual(await unchanged(store, ALICE, () => store.addPasskey(passkeyAddition({ factor: second, limit: 1, recoveryDigests }))), { outcome: 'full' })
-    deepEqual(await store.addPasskey(passkeyAddition({ factor: second, limit: 2 })), { outcome: 'added', codesStored: false })
+    deepEqual(
+      await unchanged(store, ALICE, () =>
+        store.addPasskey(passkeyAddition({ factor: second, limit: 1, recoveryDigests }))
+      ),
+      { outcome: 'full' }
+    )
+    deepEqual(await store.addPasskey(passkeyAddition({ factor: second, limit: 2 })), {
+      outcome: 'added',
+      codesStored: false
+    })
   })
 
   define('an addition that is refused leaves a user who had nothing as one who never came', async (store) => {
@@ -126,18 +184,27 @@ export function factorAdditionCases (define: DefineFactorCase): void {
   })
 
   define('of 50 parallel additions as many are added as the limit says', async (store) => {
-    const keys = await parallel(50, (index) => store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}`, credentialId: `c${index}` }), limit: 5 })))
+    const keys = await parallel(50, (index) =>
+      store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}`, credentialId: `c${index}` }), limit: 5 }))
+    )
     deepEqual(tally(keys.map(({ outcome }) => outcome)), { added: 5, full: 45 })
-    const apps = await parallel(50, (index) => store.addTotp(totpAddition({ factor: totp({ id: `t${index}` }), limit: 2 })))
+    const apps = await parallel(50, (index) =>
+      store.addTotp(totpAddition({ factor: totp({ id: `t${index}` }), limit: 2 }))
+    )
     deepEqual(tally(apps.map(({ outcome }) => outcome)), { added: 2, full: 48 })
-    const { totp: { length: totps }, passkeys: { length: passkeys } } = await store.findFactors(ALICE)
+    const {
+      totp: { length: totps },
+      passkeys: { length: passkeys }
+    } = await store.findFactors(ALICE)
     deepEqual([totps, passkeys], [2, 5])
   })
 
   define('of 50 parallel additions of one factor one is added', async (store) => {
     const apps = await parallel(50, () => store.addTotp(totpAddition({ limit: 50 })))
     deepEqual(tally(apps.map(({ outcome }) => outcome)), { added: 1, duplicate: 49 })
-    const keys = await parallel(50, (index) => store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}` }), limit: 50 })))
+    const keys = await parallel(50, (index) =>
+      store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}` }), limit: 50 }))
+    )
     deepEqual(tally(keys.map(({ outcome }) => outcome)), { added: 1, duplicate: 49 })
   })
 

@@ -1,6 +1,14 @@
 import { hash } from 'node:crypto'
 import { deepEqual } from 'node:assert/strict'
-import type { FactorAddition, FactorStore, PasskeyFactor, PasskeyUse, TotpFactor, TotpUse, UserFactors } from '../ports/factor-store.ts'
+import type {
+  FactorAddition,
+  FactorStore,
+  PasskeyFactor,
+  PasskeyUse,
+  TotpFactor,
+  TotpUse,
+  UserFactors
+} from '../ports/factor-store.ts'
 import type { Closable } from './contract.ts'
 import { T0 } from './token-fixtures.ts'
 
@@ -19,28 +27,74 @@ export const handleOf = (label: string): string => `sid${digestOf(label)}`
 export const digestOf = (label: string): string => hash('sha256', label, 'base64url')
 
 /** Digests of ten recovery codes. */
-export const codesOf = (label: string): string[] => Array.from({ length: 10 }, (_, index) => digestOf(`${label} ${index}`))
+export const codesOf = (label: string): string[] =>
+  Array.from({ length: 10 }, (_, index) => digestOf(`${label} ${index}`))
 
 export const totp = (fields: Partial<TotpFactor> = {}): TotpFactor => ({
-  id: 'totp-1', sealedSecret: 'sealed-1', lastStep: 100, failures: 0, disabled: false, name: 'phone', createdAt: T0, lastUsedAt: null, ...fields
+  id: 'totp-1',
+  sealedSecret: 'sealed-1',
+  lastStep: 100,
+  failures: 0,
+  disabled: false,
+  name: 'phone',
+  createdAt: T0,
+  lastUsedAt: null,
+  ...fields
 })
 
 export const passkey = (fields: Partial<PasskeyFactor> = {}): PasskeyFactor => ({
-  id: 'passkey-1', credentialId: 'credential-1', publicKey: 'MFkwEwYHKoZIzj0CAQ', alg: -7, signCount: 0, transports: ['internal', 'hybrid'], backupEligible: false, backedUp: false,
-  uvInitialized: true, aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd', rpId: 'example.com', name: 'laptop', createdAt: T0, lastUsedAt: null, ...fields
+  id: 'passkey-1',
+  credentialId: 'credential-1',
+  publicKey: 'MFkwEwYHKoZIzj0CAQ',
+  alg: -7,
+  signCount: 0,
+  transports: ['internal', 'hybrid'],
+  backupEligible: false,
+  backedUp: false,
+  uvInitialized: true,
+  aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd',
+  rpId: 'example.com',
+  name: 'laptop',
+  createdAt: T0,
+  lastUsedAt: null,
+  ...fields
 })
 
-export const totpAddition = (fields: Partial<FactorAddition<TotpFactor>> = {}): FactorAddition<TotpFactor> => ({ userId: ALICE, factor: totp(), limit: 5, ...fields })
-export const passkeyAddition = (fields: Partial<FactorAddition<PasskeyFactor>> = {}): FactorAddition<PasskeyFactor> => ({ userId: ALICE, factor: passkey(), limit: 20, ...fields })
-export const totpUse = (fields: Partial<TotpUse> = {}): TotpUse => ({ userId: ALICE, factorId: 'totp-1', step: 101, now: T0 + 5, ...fields })
+export const totpAddition = (fields: Partial<FactorAddition<TotpFactor>> = {}): FactorAddition<TotpFactor> => ({
+  userId: ALICE,
+  factor: totp(),
+  limit: 5,
+  ...fields
+})
+export const passkeyAddition = (
+  fields: Partial<FactorAddition<PasskeyFactor>> = {}
+): FactorAddition<PasskeyFactor> => ({ userId: ALICE, factor: passkey(), limit: 20, ...fields })
+export const totpUse = (fields: Partial<TotpUse> = {}): TotpUse => ({
+  userId: ALICE,
+  factorId: 'totp-1',
+  step: 101,
+  now: T0 + 5,
+  ...fields
+})
 export const passkeyUse = (fields: Partial<PasskeyUse> = {}): PasskeyUse => ({
-  userId: ALICE, credentialId: 'credential-1', claim: digestOf('challenge'), claimExpiresAt: T0 + 600_000, signCount: 0, backedUp: false, now: T0 + 5, ...fields
+  userId: ALICE,
+  credentialId: 'credential-1',
+  claim: digestOf('challenge'),
+  claimExpiresAt: T0 + 600_000,
+  signCount: 0,
+  backedUp: false,
+  now: T0 + 5,
+  ...fields
 })
 
 export const NOTHING: UserFactors = { handle: null, totp: [], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 0 }
 
 /** Does it, and asserts that what the user has is as it was. */
-export async function unchanged<Answer> (store: FactorStore, userId: string, act: () => Promise<Answer>): Promise<Answer> {
+export async function unchanged<Answer>(
+  store: FactorStore,
+  userId: string,
+  act: () => Promise<Answer>
+): Promise<Answer> {
   const before = await store.findFactors(userId)
   const answer = await act()
   deepEqual(await store.findFactors(userId), before, 'nothing is written')
@@ -48,4 +102,7 @@ export async function unchanged<Answer> (store: FactorStore, userId: string, act
 }
 
 /** A case of the suite, on a store of its own. */
-export type DefineFactorCase = (name: string, check: (store: FactorStore, subject: FactorStoreSubject) => Promise<void>) => void
+export type DefineFactorCase = (
+  name: string,
+  check: (store: FactorStore, subject: FactorStoreSubject) => Promise<void>
+) => void

@@ -1,20 +1,44 @@
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
 import { parallel, tally } from './contract.ts'
-import { ALICE, BOB, NOTHING, codesOf, digestOf, handleOf, passkey, passkeyAddition, passkeyUse, totp, totpAddition, unchanged, type DefineFactorCase } from './factor-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  NOTHING,
+  codesOf,
+  digestOf,
+  handleOf,
+  passkey,
+  passkeyAddition,
+  passkeyUse,
+  totp,
+  totpAddition,
+  unchanged,
+  type DefineFactorCase
+} from './factor-fixtures.ts'
 
 /** Factors named anew and removed. Part of `factorStoreContract`. */
-export function factorRemovalCases (define: DefineFactorCase): void {
+export function factorRemovalCases(define: DefineFactorCase): void {
   define('renameFactor: names a factor of either kind anew, and no other', async (store) => {
     await store.addTotp(totpAddition())
     await store.addPasskey(passkeyAddition())
     await store.addTotp(totpAddition({ userId: BOB, factor: totp({ id: 'totp-2' }) }))
     equal(await store.renameFactor({ userId: ALICE, factorId: 'totp-1', name: 'new' }), true)
     equal(await store.renameFactor({ userId: ALICE, factorId: 'passkey-1', name: null }), true)
-    for (const [userId, factorId] of [[ALICE, 'totp-2'], [BOB, 'totp-1'], [BOB, 'passkey-1'], ['none', 'totp-1'], [ALICE, 'credential-1'], [ALICE, '']] as const) {
+    for (const [userId, factorId] of [
+      [ALICE, 'totp-2'],
+      [BOB, 'totp-1'],
+      [BOB, 'passkey-1'],
+      ['none', 'totp-1'],
+      [ALICE, 'credential-1'],
+      [ALICE, '']
+    ] as const) {
       equal(await store.renameFactor({ userId, factorId, name: 'x' }), false)
     }
     const { totp: apps, passkeys } = await store.findFactors(ALICE)
-    deepEqual([apps, passkeys, (await store.findFactors(BOB)).totp], [[totp({ name: 'new' })], [passkey({ name: null })], [totp({ id: 'totp-2' })]])
+    deepEqual(
+      [apps, passkeys, (await store.findFactors(BOB)).totp],
+      [[totp({ name: 'new' })], [passkey({ name: null })], [totp({ id: 'totp-2' })]]
+    )
   })
 
   define('removeFactor: removes that factor, of whichever kind, and no other', async (store) => {
@@ -22,8 +46,15 @@ export function factorRemovalCases (define: DefineFactorCase): void {
     await store.addPasskey(passkeyAddition())
     await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
     await store.addTotp(totpAddition({ userId: BOB }))
-    for (const [userId, factorId] of [[ALICE, 'none'], [BOB, 'passkey-1'], ['none', 'totp-1'], [ALICE, 'credential-1'], [ALICE, '']] as const) {
-      for (const keepOne of [false, true]) equal(await unchanged(store, ALICE, () => store.removeFactor({ userId, factorId, keepOne })), 'unknown')
+    for (const [userId, factorId] of [
+      [ALICE, 'none'],
+      [BOB, 'passkey-1'],
+      ['none', 'totp-1'],
+      [ALICE, 'credential-1'],
+      [ALICE, '']
+    ] as const) {
+      for (const keepOne of [false, true])
+        equal(await unchanged(store, ALICE, () => store.removeFactor({ userId, factorId, keepOne })), 'unknown')
     }
     equal(await store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false }), 'removed')
     equal(await store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false }), 'unknown', 'a second time')
@@ -35,16 +66,35 @@ export function factorRemovalCases (define: DefineFactorCase): void {
 
   define('removeFactor: with keepOne the last that is not disabled stays', async (store) => {
     await store.addTotp(totpAddition())
-    equal(await unchanged(store, ALICE, () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true })), 'last')
+    equal(
+      await unchanged(store, ALICE, () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true })),
+      'last'
+    )
     await store.addPasskey(passkeyAddition())
     await store.countFailure({ userId: ALICE, max: 1 })
-    equal(await unchanged(store, ALICE, () => store.removeFactor({ userId: ALICE, factorId: 'passkey-1', keepOne: true })), 'last', 'the other is disabled')
-    equal(await store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true }), 'removed', 'a disabled one may go')
+    equal(
+      await unchanged(store, ALICE, () => store.removeFactor({ userId: ALICE, factorId: 'passkey-1', keepOne: true })),
+      'last',
+      'the other is disabled'
+    )
+    equal(
+      await store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true }),
+      'removed',
+      'a disabled one may go'
+    )
     await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2', disabled: true }) }))
     await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }) }))
     equal(await store.removeFactor({ userId: ALICE, factorId: 'passkey-1', keepOne: true }), 'removed')
-    equal(await store.removeFactor({ userId: ALICE, factorId: 'totp-3', keepOne: false }), 'removed', 'without keepOne any may')
-    equal(await store.removeFactor({ userId: ALICE, factorId: 'totp-2', keepOne: true }), 'last', 'the only one stays, disabled or not')
+    equal(
+      await store.removeFactor({ userId: ALICE, factorId: 'totp-3', keepOne: false }),
+      'removed',
+      'without keepOne any may'
+    )
+    equal(
+      await store.removeFactor({ userId: ALICE, factorId: 'totp-2', keepOne: true }),
+      'last',
+      'the only one stays, disabled or not'
+    )
   })
 
   define('removeFactor: the recovery codes go with the last factor, disabled or not', async (store) => {
@@ -61,7 +111,9 @@ export function factorRemovalCases (define: DefineFactorCase): void {
     for (let round = 0; round < 5; round++) {
       await store.addTotp(totpAddition({ factor: totp({ id: 'one' }) }))
       await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'two' }) }))
-      const results = await parallel(10, (index) => store.removeFactor({ userId: ALICE, factorId: index % 2 === 0 ? 'one' : 'two', keepOne: true }))
+      const results = await parallel(10, (index) =>
+        store.removeFactor({ userId: ALICE, factorId: index % 2 === 0 ? 'one' : 'two', keepOne: true })
+      )
       equal(results.filter((outcome) => outcome === 'removed').length, 1)
       equal(results.filter((outcome) => outcome === 'last').length, 5, 'and the other was the last for each who asked')
       const { totp: apps, passkeys } = await store.findFactors(ALICE)
@@ -72,32 +124,47 @@ export function factorRemovalCases (define: DefineFactorCase): void {
 
   define('removeFactor: of 50 parallel removals of one factor one removes it', async (store) => {
     await store.addTotp(totpAddition())
-    deepEqual(tally(await parallel(50, () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false }))), { removed: 1, unknown: 49 })
+    deepEqual(
+      tally(await parallel(50, () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false }))),
+      { removed: 1, unknown: 49 }
+    )
   })
 
   define('removeFactor: new recovery codes that race the removal of the last factor do not stay', async (store) => {
     for (let round = 0; round < 5; round++) {
       await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
       await Promise.all([
-        store.replaceRecoveryCodes(ALICE, codesOf('b')), store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false }), store.replaceRecoveryCodes(ALICE, codesOf('c'))
+        store.replaceRecoveryCodes(ALICE, codesOf('b')),
+        store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false }),
+        store.replaceRecoveryCodes(ALICE, codesOf('c'))
       ])
       equal((await store.findFactors(ALICE)).recoveryCodesLeft, 0)
     }
   })
 
-  define('removeFactor: a factor that is added while the last one goes has the recovery codes that it was told', async (store) => {
-    for (let round = 0; round < 5; round++) {
-      await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-      const [added, removed] = await Promise.all([
-        store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false })
-      ])
-      deepEqual([added.outcome, removed], ['added', 'removed'])
-      const stored = added.outcome === 'added' && added.codesStored
-      deepEqual(await store.useRecoveryCode({ userId: ALICE, digest: digestOf('b 0') }), stored ? { outcome: 'used', left: 9 } : { outcome: 'unknown' })
-      equal((await store.useRecoveryCode({ userId: ALICE, digest: digestOf('a 0') })).outcome, stored ? 'unknown' : 'used')
-      await store.removeFactorsOfUser(ALICE)
+  define(
+    'removeFactor: a factor that is added while the last one goes has the recovery codes that it was told',
+    async (store) => {
+      for (let round = 0; round < 5; round++) {
+        await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
+        const [added, removed] = await Promise.all([
+          store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })),
+          store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false })
+        ])
+        deepEqual([added.outcome, removed], ['added', 'removed'])
+        const stored = added.outcome === 'added' && added.codesStored
+        deepEqual(
+          await store.useRecoveryCode({ userId: ALICE, digest: digestOf('b 0') }),
+          stored ? { outcome: 'used', left: 9 } : { outcome: 'unknown' }
+        )
+        equal(
+          (await store.useRecoveryCode({ userId: ALICE, digest: digestOf('a 0') })).outcome,
+          stored ? 'unknown' : 'used'
+        )
+        await store.removeFactorsOfUser(ALICE)
+      }
     }
-  })
+  )
 
   define('removeFactorsOfUser: removes all of that user but the handle', async (store) => {
     equal(await store.removeFactorsOfUser(ALICE), 0)
@@ -123,12 +190,17 @@ export function factorRemovalCases (define: DefineFactorCase): void {
     for (let round = 0; round < 5; round++) {
       await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
       await Promise.all([
-        store.removeFactorsOfUser(ALICE), store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })),
-        store.countFailure({ userId: ALICE, max: 5 }), store.replaceRecoveryCodes(ALICE, codesOf('c'))
+        store.removeFactorsOfUser(ALICE),
+        store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })),
+        store.countFailure({ userId: ALICE, max: 5 }),
+        store.replaceRecoveryCodes(ALICE, codesOf('c'))
       ])
       const { totp: apps, passkeys, recoveryCodesLeft } = await store.findFactors(ALICE)
       equal(apps.length, 0)
-      ok(passkeys.length === 1 ? recoveryCodesLeft === 10 : recoveryCodesLeft === 0, `${passkeys.length} ${recoveryCodesLeft}`)
+      ok(
+        passkeys.length === 1 ? recoveryCodesLeft === 10 : recoveryCodesLeft === 0,
+        `${passkeys.length} ${recoveryCodesLeft}`
+      )
       await store.removeFactorsOfUser(ALICE)
     }
   })

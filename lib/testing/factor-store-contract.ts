@@ -8,11 +8,16 @@ import { factorRemovalCases } from './factor-removal-contract.ts'
 import { factorUseCases } from './factor-use-contract.ts'
 import { recoveryCodeCases } from './recovery-code-contract.ts'
 
-/** What every `FactorStore` must keep. `make` gives each case an empty one. Its answers are read as the plugin reads them. */
-export function factorStoreContract (make: () => Promise<FactorStoreSubject>): ContractCase[] {
+/**
+ * What every `FactorStore` must keep. `make` gives each case an empty one. Its answers are read as the plugin reads
+ * them.
+ */
+export function factorStoreContract(make: () => Promise<FactorStoreSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define: DefineFactorCase = (name, check) => {
-    cases.push(caseOf(make, `factors: ${name}`, (subject) => check(hostFactorStore(subject.store, steppedClock()), subject)))
+    cases.push(
+      caseOf(make, `factors: ${name}`, (subject) => check(hostFactorStore(subject.store, steppedClock()), subject))
+    )
   }
   for (const add of [factorAdditionCases, factorUseCases, recoveryCodeCases, factorRemovalCases]) add(define)
   return cases

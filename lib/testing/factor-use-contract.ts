@@ -1,30 +1,59 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { FactorStore, TotpFactor } from '../ports/factor-store.ts'
 import { parallel, tally } from './contract.ts'
-import { ALICE, BOB, digestOf, passkey, passkeyAddition, passkeyUse, totp, totpAddition, totpUse, unchanged, type DefineFactorCase } from './factor-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  digestOf,
+  passkey,
+  passkeyAddition,
+  passkeyUse,
+  totp,
+  totpAddition,
+  totpUse,
+  unchanged,
+  type DefineFactorCase
+} from './factor-fixtures.ts'
 import { T0 } from './token-fixtures.ts'
 
-const appOf = async (store: FactorStore, id = 'totp-1', userId = ALICE): Promise<TotpFactor | undefined> => (await store.findFactors(userId)).totp.find((one) => one.id === id)
+const appOf = async (store: FactorStore, id = 'totp-1', userId = ALICE): Promise<TotpFactor | undefined> =>
+  (await store.findFactors(userId)).totp.find((one) => one.id === id)
 
 /** Codes of authenticator apps, and answered challenges. Part of `factorStoreContract`. */
-export function factorUseCases (define: DefineFactorCase): void {
+export function factorUseCases(define: DefineFactorCase): void {
   define('useTotp: a code counts where its step is newer than the newest used, and once', async (store) => {
     await store.addTotp(totpAddition({ factor: totp({ failures: 7 }) }))
-    for (const step of [100, 99, 0]) equal(await unchanged(store, ALICE, () => store.useTotp(totpUse({ step }))), 'replayed', `step ${step} of the enrolment or before`)
+    for (const step of [100, 99, 0])
+      equal(
+        await unchanged(store, ALICE, () => store.useTotp(totpUse({ step }))),
+        'replayed',
+        `step ${step} of the enrolment or before`
+      )
     equal(await store.useTotp(totpUse({ step: 102, now: T0 + 9 })), 'used')
     deepEqual(await appOf(store), totp({ lastStep: 102, lastUsedAt: T0 + 9 }), 'and no failure counts any more')
-    for (const step of [102, 101]) equal(await unchanged(store, ALICE, () => store.useTotp(totpUse({ step, sealedSecret: 'sealed-2' }))), 'replayed', 'an older one after a newer')
+    for (const step of [102, 101])
+      equal(
+        await unchanged(store, ALICE, () => store.useTotp(totpUse({ step, sealedSecret: 'sealed-2' }))),
+        'replayed',
+        'an older one after a newer'
+      )
     equal(await store.useTotp(totpUse({ step: 103, sealedSecret: 'sealed-2' })), 'used')
     equal((await appOf(store))?.sealedSecret, 'sealed-2')
     equal(await store.useTotp(totpUse({ step: 104 })), 'used')
     equal((await appOf(store))?.sealedSecret, 'sealed-2', 'it stays where none is given')
   })
 
-  define('useTotp: a factor that is not there, or another user\'s, is unknown', async (store) => {
+  define("useTotp: a factor that is not there, or another user's, is unknown", async (store) => {
     await store.addTotp(totpAddition())
     await store.addPasskey(passkeyAddition())
     await store.addTotp(totpAddition({ userId: BOB, factor: totp({ id: 'totp-2' }) }))
-    for (const fields of [{ factorId: 'totp-2' }, { factorId: 'passkey-1' }, { factorId: '' }, { userId: 'none' }, { userId: BOB }]) {
+    for (const fields of [
+      { factorId: 'totp-2' },
+      { factorId: 'passkey-1' },
+      { factorId: '' },
+      { userId: 'none' },
+      { userId: BOB }
+    ]) {
       equal(await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.useTotp(totpUse(fields)))), 'unknown')
     }
   })
@@ -36,7 +65,7 @@ export function factorUseCases (define: DefineFactorCase): void {
 
   define('useTotp: after parallel uses of many steps the newest is the last one', async (store) => {
     await store.addTotp(totpAddition())
-    const results = await parallel(50, (index) => store.useTotp(totpUse({ step: 101 + index * 7 % 50 })))
+    const results = await parallel(50, (index) => store.useTotp(totpUse({ step: 101 + ((index * 7) % 50) })))
     ok(results.every((outcome) => outcome === 'used' || outcome === 'replayed'))
     equal((await appOf(store))?.lastStep, 150)
   })
@@ -48,39 +77,73 @@ export function factorUseCases (define: DefineFactorCase): void {
     deepEqual(await appOf(store), totp({ failures: 2 }))
     equal(await store.countFailure({ userId: ALICE, max: 3 }), 'disabled')
     deepEqual(await appOf(store), totp({ failures: 3, disabled: true }))
-    equal(await unchanged(store, ALICE, () => store.countFailure({ userId: ALICE, max: 3 })), 'unknown', 'nothing is left to count on')
+    equal(
+      await unchanged(store, ALICE, () => store.countFailure({ userId: ALICE, max: 3 })),
+      'unknown',
+      'nothing is left to count on'
+    )
     equal(await unchanged(store, ALICE, () => store.useTotp(totpUse())), 'disabled')
-    equal(await unchanged(store, ALICE, () => store.useTotp(totpUse({ step: 1 }))), 'disabled', 'an old code tells no more')
+    equal(
+      await unchanged(store, ALICE, () => store.useTotp(totpUse({ step: 1 }))),
+      'disabled',
+      'an old code tells no more'
+    )
   })
 
   define('countFailure: a user without an authenticator app is unknown', async (store) => {
     await store.addPasskey(passkeyAddition())
     await store.addTotp(totpAddition({ userId: BOB }))
-    for (const userId of [ALICE, 'none']) equal(await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.countFailure({ userId, max: 1 }))), 'unknown')
+    for (const userId of [ALICE, 'none'])
+      equal(
+        await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.countFailure({ userId, max: 1 }))),
+        'unknown'
+      )
   })
 
-  define('countFailure: a wrong code is one of each app, and a right one of any ends the count of all', async (store) => {
-    await store.addTotp(totpAddition())
-    await store.countFailure({ userId: ALICE, max: 9 })
-    await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }) }))
-    equal(await store.countFailure({ userId: ALICE, max: 9 }), 'counted')
-    deepEqual((await store.findFactors(ALICE)).totp.map(({ failures }) => failures), [2, 1])
-    equal(await store.countFailure({ userId: ALICE, max: 3 }), 'disabled', 'one of both')
-    deepEqual((await store.findFactors(ALICE)).totp.map(({ disabled }) => disabled), [true, false])
-    equal(await store.useTotp(totpUse({ factorId: 'totp-2' })), 'used')
-    deepEqual((await store.findFactors(ALICE)).totp.map(({ failures, disabled }) => [failures, disabled]), [[3, true], [0, false]], 'one that is disabled stays so')
-    equal(await store.countFailure({ userId: ALICE, max: 1 }), 'disabled')
-  })
+  define(
+    'countFailure: a wrong code is one of each app, and a right one of any ends the count of all',
+    async (store) => {
+      await store.addTotp(totpAddition())
+      await store.countFailure({ userId: ALICE, max: 9 })
+      await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }) }))
+      equal(await store.countFailure({ userId: ALICE, max: 9 }), 'counted')
+      deepEqual(
+        (await store.findFactors(ALICE)).totp.map(({ failures }) => failures),
+        [2, 1]
+      )
+      equal(await store.countFailure({ userId: ALICE, max: 3 }), 'disabled', 'one of both')
+      deepEqual(
+        (await store.findFactors(ALICE)).totp.map(({ disabled }) => disabled),
+        [true, false]
+      )
+      equal(await store.useTotp(totpUse({ factorId: 'totp-2' })), 'used')
+      deepEqual(
+        (await store.findFactors(ALICE)).totp.map(({ failures, disabled }) => [failures, disabled]),
+        [
+          [3, true],
+          [0, false]
+        ],
+        'one that is disabled stays so'
+      )
+      equal(await store.countFailure({ userId: ALICE, max: 1 }), 'disabled')
+    }
+  )
 
   define('countFailure: of 50 parallel ones exactly one disables', async (store) => {
     await store.addTotp(totpAddition())
-    deepEqual(tally(await parallel(50, () => store.countFailure({ userId: ALICE, max: 10 }))), { counted: 9, disabled: 1, unknown: 40 })
+    deepEqual(tally(await parallel(50, () => store.countFailure({ userId: ALICE, max: 10 }))), {
+      counted: 9,
+      disabled: 1,
+      unknown: 40
+    })
     deepEqual(await appOf(store), totp({ failures: 10, disabled: true }))
   })
 
   define('countFailure: right and wrong codes at once leave the app in order', async (store) => {
     await store.addTotp(totpAddition())
-    await parallel(40, (index) => index % 2 === 0 ? store.countFailure({ userId: ALICE, max: 100 }) : store.useTotp(totpUse({ step: 101 + index })))
+    await parallel(40, (index) =>
+      index % 2 === 0 ? store.countFailure({ userId: ALICE, max: 100 }) : store.useTotp(totpUse({ step: 101 + index }))
+    )
     const app = await appOf(store)
     ok(app !== undefined && app.failures <= 20 && !app.disabled)
     equal(await store.useTotp(totpUse({ step: 500 })), 'used')
@@ -91,14 +154,24 @@ export function factorUseCases (define: DefineFactorCase): void {
     await store.addPasskey(passkeyAddition({ factor: passkey({ backupEligible: true }) }))
     await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
     await store.addPasskey(passkeyAddition({ userId: BOB }))
-    deepEqual(await store.usePasskey(passkeyUse({ signCount: 5, backedUp: true, now: T0 + 9 })), { outcome: 'used', regressed: false })
+    deepEqual(await store.usePasskey(passkeyUse({ signCount: 5, backedUp: true, now: T0 + 9 })), {
+      outcome: 'used',
+      regressed: false
+    })
     const [first] = (await store.findFactors(ALICE)).passkeys
     deepEqual(first, passkey({ backupEligible: true, signCount: 5, backedUp: true, lastUsedAt: T0 + 9 }))
     for (const fields of [{ signCount: 6 }, { signCount: 1 }, { credentialId: 'credential-2' }]) {
       deepEqual(await unchanged(store, ALICE, () => store.usePasskey(passkeyUse(fields))), { outcome: 'replayed' })
     }
-    deepEqual(await store.usePasskey(passkeyUse({ userId: BOB })), { outcome: 'used', regressed: false }, 'what one has claimed is not in another\'s way')
-    deepEqual(await store.usePasskey(passkeyUse({ claim: digestOf('another'), signCount: 6, backedUp: false })), { outcome: 'used', regressed: false })
+    deepEqual(
+      await store.usePasskey(passkeyUse({ userId: BOB })),
+      { outcome: 'used', regressed: false },
+      "what one has claimed is not in another's way"
+    )
+    deepEqual(await store.usePasskey(passkeyUse({ claim: digestOf('another'), signCount: 6, backedUp: false })), {
+      outcome: 'used',
+      regressed: false
+    })
     equal((await store.findFactors(ALICE)).passkeys[0]?.backedUp, false)
   })
 
@@ -114,37 +187,59 @@ export function factorUseCases (define: DefineFactorCase): void {
     [0, 0, true, { outcome: 'used', regressed: false }],
     [4_294_967_294, 4_294_967_295, false, { outcome: 'used', regressed: false }]
   ] as const) {
-    define(`usePasskey: a counter of ${given} after ${stored}${backupEligible ? ', in several places' : ''}`, async (store) => {
-      await store.addPasskey(passkeyAddition({ factor: passkey({ signCount: stored, backupEligible }) }))
-      if (expected.outcome === 'used') {
-        deepEqual(await store.usePasskey(passkeyUse({ signCount: given })), expected)
-        equal((await store.findFactors(ALICE)).passkeys[0]?.signCount, given)
-      } else {
-        deepEqual(await unchanged(store, ALICE, () => store.usePasskey(passkeyUse({ signCount: given }))), expected)
-        deepEqual(await store.usePasskey(passkeyUse({ signCount: 9 })), { outcome: 'used', regressed: false }, 'and the challenge is not claimed')
+    define(
+      `usePasskey: a counter of ${given} after ${stored}${backupEligible ? ', in several places' : ''}`,
+      async (store) => {
+        await store.addPasskey(passkeyAddition({ factor: passkey({ signCount: stored, backupEligible }) }))
+        if (expected.outcome === 'used') {
+          deepEqual(await store.usePasskey(passkeyUse({ signCount: given })), expected)
+          equal((await store.findFactors(ALICE)).passkeys[0]?.signCount, given)
+        } else {
+          deepEqual(await unchanged(store, ALICE, () => store.usePasskey(passkeyUse({ signCount: given }))), expected)
+          deepEqual(
+            await store.usePasskey(passkeyUse({ signCount: 9 })),
+            { outcome: 'used', regressed: false },
+            'and the challenge is not claimed'
+          )
+        }
       }
-    })
+    )
   }
 
-  define('usePasskey: a credential that is not there, or another user\'s, is unknown, and claims nothing', async (store) => {
-    await store.addPasskey(passkeyAddition())
-    await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ credentialId: 'credential-2' }) }))
-    for (const fields of [{ credentialId: 'credential-2' }, { credentialId: 'passkey-1' }, { userId: BOB }, { userId: 'none' }]) {
-      deepEqual(await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.usePasskey(passkeyUse(fields)))), { outcome: 'unknown' })
+  define(
+    "usePasskey: a credential that is not there, or another user's, is unknown, and claims nothing",
+    async (store) => {
+      await store.addPasskey(passkeyAddition())
+      await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ credentialId: 'credential-2' }) }))
+      for (const fields of [
+        { credentialId: 'credential-2' },
+        { credentialId: 'passkey-1' },
+        { userId: BOB },
+        { userId: 'none' }
+      ]) {
+        deepEqual(
+          await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.usePasskey(passkeyUse(fields)))),
+          { outcome: 'unknown' }
+        )
+      }
+      deepEqual(await store.usePasskey(passkeyUse()), { outcome: 'used', regressed: false })
     }
-    deepEqual(await store.usePasskey(passkeyUse()), { outcome: 'used', regressed: false })
-  })
+  )
 
   define('usePasskey: of 50 parallel answers to one challenge one counts', async (store) => {
     await store.addPasskey(passkeyAddition())
     await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
-    const results = await parallel(50, (index) => store.usePasskey(passkeyUse({ credentialId: `credential-${1 + index % 2}`, signCount: 1 + index })))
+    const results = await parallel(50, (index) =>
+      store.usePasskey(passkeyUse({ credentialId: `credential-${1 + (index % 2)}`, signCount: 1 + index }))
+    )
     deepEqual(tally(results.map(({ outcome }) => outcome)), { used: 1, replayed: 49 })
   })
 
   define('usePasskey: of parallel answers to many challenges the counter is the greatest', async (store) => {
     await store.addPasskey(passkeyAddition())
-    const results = await parallel(50, (index) => store.usePasskey(passkeyUse({ claim: digestOf(`c${index}`), signCount: 1 + index * 7 % 50 })))
+    const results = await parallel(50, (index) =>
+      store.usePasskey(passkeyUse({ claim: digestOf(`c${index}`), signCount: 1 + ((index * 7) % 50) }))
+    )
     ok(results.every(({ outcome }) => outcome === 'used' || outcome === 'regressed'))
     equal((await store.findFactors(ALICE)).passkeys[0]?.signCount, 50)
   })

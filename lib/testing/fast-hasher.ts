@@ -3,14 +3,23 @@ import type { Argon2Parameters, PasswordHasher } from '../ports/password-hasher.
 
 export interface FastHasher extends PasswordHasher {
   /** How often each was called, whatever came of it. */
-  readonly calls: Readonly<{ hash: number, verify: number }>
+  readonly calls: Readonly<{ hash: number; verify: number }>
 }
 
 const PHC = /^\$(argon2(?:id|i|d))\$v=\d+\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-const unpadded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/={1,2}$/, '')
+const unpadded = (bytes: Uint8Array): string =>
+  Buffer.from(bytes)
+    .toString('base64')
+    .replace(/={1,2}$/, '')
 
-function tagOf (variant: string, parameters: Argon2Parameters, salt: string, password: string, secret: Uint8Array | undefined): string {
+function tagOf(
+  variant: string,
+  parameters: Argon2Parameters,
+  salt: string,
+  password: string,
+  secret: Uint8Array | undefined
+): string {
   const { memoryCost, timeCost, parallelism } = parameters
   const hash = createHash('sha256')
   // Lengths first, so that no two different inputs are one byte string.
@@ -25,21 +34,29 @@ function tagOf (variant: string, parameters: Argon2Parameters, salt: string, pas
  * A hasher for tests: the strings look like argon2id's and bear the parameters given, the work is one SHA-256.
  * NEVER for real passwords. It can't verify what real argon2 made (`false`), and salts are numbered, not random.
  */
-export function fastHasher (): FastHasher {
+export function fastHasher(): FastHasher {
   const calls = { hash: 0, verify: 0 }
   return {
     calls,
-    async hash (password, parameters, secret) {
+    async hash(password, parameters, secret) {
       calls.hash++
       const salt = unpadded(createHash('sha256').update(`salt ${calls.hash}`).digest().subarray(0, 16))
       const { memoryCost, timeCost, parallelism } = parameters
       return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${tagOf('argon2id', parameters, salt, password, secret)}`
     },
-    async verify (encoded, password, secret) {
+    async verify(encoded, password, secret) {
       calls.verify++
       const [, variant, m, t, p, salt, tag] = PHC.exec(encoded) ?? []
       if (variant === undefined || salt === undefined) throw new TypeError('Not an argon2 string.')
-      return tagOf(variant, { memoryCost: Number(m), timeCost: Number(t), parallelism: Number(p) }, salt, password, secret) === tag
+      return (
+        tagOf(
+          variant,
+          { memoryCost: Number(m), timeCost: Number(t), parallelism: Number(p) },
+          salt,
+          password,
+          secret
+        ) === tag
+      )
     }
   }
 }

@@ -23,7 +23,12 @@ export type { CapturedMessages } from './messages.ts'
 export type { Message } from '../ports/message.ts'
 export { softPasskey, SoftPasskeyError } from './soft-passkey.ts'
 export type { SoftAssertion, SoftPasskey, SoftPasskeyOptions, SoftRegistration } from './soft-passkey.ts'
-export type { PasskeyCreationOptions, PasskeyDescriptor, PasskeyRequestOptions, UserVerification } from '../protocol/webauthn-options.ts'
+export type {
+  PasskeyCreationOptions,
+  PasskeyDescriptor,
+  PasskeyRequestOptions,
+  UserVerification
+} from '../protocol/webauthn-options.ts'
 export { stateContract } from './state-contract.ts'
 export type { StateSubject } from './token-fixtures.ts'
 export { totpCode } from './totp-code.ts'

@@ -18,7 +18,7 @@ const key = (fields: Partial<StoredKey> = {}): StoredKey => ({
 })
 
 /** Signing keys. Part of `stateContract`. */
-export function keyCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function keyCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (keys: KeyStore, state: State) => Promise<void>): void => {
     cases.push(caseOf(make, `keys: ${name}`, ({ state }) => check(state.keys, state)))
@@ -28,13 +28,19 @@ export function keyCases (make: () => Promise<StateSubject>): ContractCase[] {
     deepEqual(await keys.list(), [])
     equal(await keys.addIfAbsent(key()), true)
     await state.sweep(T0 + 1e12)
-    deepEqual((await keys.list()).map((stored) => ({ ...stored })), [key()])
+    deepEqual(
+      (await keys.list()).map((stored) => ({ ...stored })),
+      [key()]
+    )
   })
 
   define('of 50 parallel keys with one sequence one is added', async (keys) => {
     const results = await parallel(50, (index) => keys.addIfAbsent(key({ kid: `kid-${index}` })))
     equal(results.filter(Boolean).length, 1)
-    deepEqual((await keys.list()).map(({ kid }) => kid), [`kid-${results.indexOf(true)}`])
+    deepEqual(
+      (await keys.list()).map(({ kid }) => kid),
+      [`kid-${results.indexOf(true)}`]
+    )
   })
 
   define('another sequence and another algorithm are added', async (keys) => {
@@ -52,7 +58,10 @@ export function keyCases (make: () => Promise<StateSubject>): ContractCase[] {
     await keys.remove('kid-1')
     await keys.remove('kid-1')
     await keys.remove('__proto__')
-    deepEqual((await keys.list()).map(({ kid }) => kid), ['kid-2'])
+    deepEqual(
+      (await keys.list()).map(({ kid }) => kid),
+      ['kid-2']
+    )
     equal(await keys.addIfAbsent(key()), true)
   })
 
@@ -64,7 +73,10 @@ export function keyCases (make: () => Promise<StateSubject>): ContractCase[] {
       listed.sealed = 'changed'
       listed.publicJwk.y = 'changed'
     }
-    deepEqual((await keys.list()).map((stored) => ({ ...stored })), [key()])
+    deepEqual(
+      (await keys.list()).map((stored) => ({ ...stored })),
+      [key()]
+    )
   })
 
   return cases

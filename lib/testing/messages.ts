@@ -6,8 +6,8 @@ export interface CapturedMessages<M extends { kind: string }> {
   /** Everything sent, oldest first. */
   readonly messages: readonly M[]
   /**
-   * The oldest message (of this kind) that no call of `next` has had; waits for it where there is none yet, since replies
-   * don't wait for messages.
+   * The oldest message (of this kind) that no call of `next` has had; waits for it where there is none yet, since
+   * replies don't wait for messages.
    */
   next<Kind extends M['kind']>(kind?: Kind): Promise<M & { kind: Kind }>
 }
@@ -18,22 +18,25 @@ interface Reader {
 }
 
 /** Records messages in place of sending them. */
-export function capturedMessages<M extends { kind: string } = Message> (): CapturedMessages<M> {
+export function capturedMessages<M extends { kind: string } = Message>(): CapturedMessages<M> {
   const messages: M[] = []
   const unread: M[] = []
   const readers: Reader[] = []
   return {
     messages,
-    async send (message) {
+    async send(message) {
       messages.push(message)
       const reader = readers.findIndex(({ kind }) => kind === undefined || kind === message.kind)
       if (reader === -1) unread.push(message)
       else for (const { resolve } of readers.splice(reader, 1)) resolve(message)
     },
-    async next<Kind extends M['kind']> (kind?: Kind) {
+    async next<Kind extends M['kind']>(kind?: Kind) {
       const index = unread.findIndex((message) => kind === undefined || message.kind === kind)
       const [message] = index === -1 ? [] : unread.splice(index, 1)
-      return (message ?? await new Promise((resolve) => { readers.push({ kind, resolve }) })) as M & { kind: Kind }
+      return (message ??
+        (await new Promise((resolve) => {
+          readers.push({ kind, resolve })
+        }))) as M & { kind: Kind }
     }
   }
 }

@@ -7,11 +7,15 @@ import { T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const token = (fields: Partial<OneTimeToken> = {}): OneTimeToken => ({
-  purpose: 'password_reset', digest: 'sid-1', userId: 'user-19367', expiresAt: T0 + 1000, ...fields
+  purpose: 'password_reset',
+  digest: 'sid-1',
+  userId: 'user-19367',
+  expiresAt: T0 + 1000,
+  ...fields
 })
 
 /** One-time tokens. Part of `stateContract`. */
-export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (tokens: OneTimeTokenStore, subject: StateSubject) => Promise<void>): void => {
     cases.push(caseOf(make, `oneTimeTokens: ${name}`, (subject) => check(subject.state.oneTimeTokens, subject)))
@@ -19,8 +23,8 @@ export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractC
 
   define('a token is found any number of times and consumed once', async (tokens) => {
     await tokens.put(token())
-    for (let time = 0; time < 2; time++) deepEqual({ ...await tokens.find('password_reset', 'sid-1', T0) }, token())
-    deepEqual({ ...await tokens.consume('password_reset', 'sid-1', T0) }, token())
+    for (let time = 0; time < 2; time++) deepEqual({ ...(await tokens.find('password_reset', 'sid-1', T0)) }, token())
+    deepEqual({ ...(await tokens.consume('password_reset', 'sid-1', T0)) }, token())
     equal(await tokens.consume('password_reset', 'sid-1', T0), null)
     equal(await tokens.find('password_reset', 'sid-1', T0), null)
   })
@@ -40,7 +44,7 @@ export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractC
     ok(await tokens.consume('password_reset', 'sid-1', T0), 'and is not replaced or ended by the other')
   })
 
-  define('a put replaces what the user had, and nobody else\'s', async (tokens) => {
+  define("a put replaces what the user had, and nobody else's", async (tokens) => {
     await tokens.put(token({ userId: 'user-104981', digest: 'sid-b' }))
     await tokens.put(token())
     await tokens.put(token({ digest: 'sid-2' }))
@@ -59,12 +63,12 @@ export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractC
   for (const offset of [-1, 0, 1]) {
     define(`${offset} ms from expiresAt a token ${offset < 0 ? 'works' : 'does not work'}`, async (tokens) => {
       await tokens.put(token())
-      equal(await tokens.find('password_reset', 'sid-1', T0 + 1000 + offset) !== null, offset < 0)
-      equal(await tokens.consume('password_reset', 'sid-1', T0 + 1000 + offset) !== null, offset < 0)
+      equal((await tokens.find('password_reset', 'sid-1', T0 + 1000 + offset)) !== null, offset < 0)
+      equal((await tokens.consume('password_reset', 'sid-1', T0 + 1000 + offset)) !== null, offset < 0)
     })
   }
 
-  define('discard ends the user\'s token, is idempotent, and touches no other user', async (tokens) => {
+  define("discard ends the user's token, is idempotent, and touches no other user", async (tokens) => {
     await tokens.put(token())
     await tokens.put(token({ userId: 'user-104981', digest: 'sid-2' }))
     await tokens.discard('password_reset', 'user-19367')
@@ -76,7 +80,9 @@ export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractC
   define('a discard that races a consumption leaves nothing', async (tokens) => {
     await tokens.put(token())
     const results = await Promise.all([
-      tokens.consume('password_reset', 'sid-1', T0), tokens.discard('password_reset', 'user-19367'), tokens.consume('password_reset', 'sid-1', T0)
+      tokens.consume('password_reset', 'sid-1', T0),
+      tokens.discard('password_reset', 'user-19367'),
+      tokens.consume('password_reset', 'sid-1', T0)
     ])
     ok(results.filter(Boolean).length <= 1)
     equal(await tokens.find('password_reset', 'sid-1', T0), null)
@@ -89,12 +95,18 @@ export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractC
     const found = await tokens.find('password_reset', 'sid-1', T0)
     ok(found)
     found.expiresAt = T0
-    deepEqual({ ...await tokens.consume('password_reset', 'sid-1', T0) }, token())
+    deepEqual({ ...(await tokens.consume('password_reset', 'sid-1', T0)) }, token())
   })
 
   const OWNER = 'user-19367'
-  const code = (fields: Partial<OneTimeToken> = {}): OneTimeToken => token({ purpose: 'sign_in_code', userId: OWNER, ...fields })
-  const guess = async (tokens: OneTimeTokenStore, codeDigest: string, now = T0, owner = OWNER): Promise<CodeOutcome> => {
+  const code = (fields: Partial<OneTimeToken> = {}): OneTimeToken =>
+    token({ purpose: 'sign_in_code', userId: OWNER, ...fields })
+  const guess = async (
+    tokens: OneTimeTokenStore,
+    codeDigest: string,
+    now = T0,
+    owner = OWNER
+  ): Promise<CodeOutcome> => {
     ok(tokens.redeemCode, 'oneTimeTokens.redeemCode is missing')
     return await tokens.redeemCode({ purpose: 'sign_in_code', owner, codeDigest, now })
   }
@@ -102,7 +114,7 @@ export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractC
   define('redeemCode: a code is redeemed once, by its owner alone', async (tokens) => {
     equal(await guess(tokens, 'sid-1'), 'unknown')
     await tokens.put(code())
-    equal(await guess(tokens, 'sid-1', T0, 'user-104981'), 'unknown', 'it is another owner\'s')
+    equal(await guess(tokens, 'sid-1', T0, 'user-104981'), 'unknown', "it is another owner's")
     equal(await guess(tokens, 'sid-1'), 'redeemed')
     equal(await guess(tokens, 'sid-1'), 'unknown')
     equal(await tokens.find('sign_in_code', 'sid-1', T0), null)
@@ -146,7 +158,11 @@ export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractC
     equal(await guess(tokens, 'sid-1', T0 + 500), 'wrong', 'the former one is no code any more')
     equal(await guess(tokens, 'sid-wrong-3', T0 + 500), 'wrong')
     equal(await guess(tokens, 'sid-2', T0 + 999), 'spent')
-    equal(await guess(tokens, 'sid-2', T0 + 1000), 'redeemed', 'what was counted is forgotten when the first of the codes would have expired')
+    equal(
+      await guess(tokens, 'sid-2', T0 + 1000),
+      'redeemed',
+      'what was counted is forgotten when the first of the codes would have expired'
+    )
   })
 
   define('redeemCode: the count of one owner is not that of another', async (tokens) => {

@@ -5,7 +5,7 @@ import { T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** Whose state it is. Part of `stateContract`; a state that can't tell has nothing to keep. */
-export function ownerCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function ownerCases(make: () => Promise<StateSubject>): ContractCase[] {
   return [
     caseOf(make, 'owner: a state is that of the first who claims it', async ({ state }) => {
       if (state.claimFor === undefined) return

@@ -1,22 +1,52 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { FactorStore } from '../ports/factor-store.ts'
 import { parallel, tally } from './contract.ts'
-import { ALICE, BOB, codesOf, digestOf, passkey, passkeyAddition, totp, totpAddition, unchanged, type DefineFactorCase } from './factor-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  codesOf,
+  digestOf,
+  passkey,
+  passkeyAddition,
+  totp,
+  totpAddition,
+  unchanged,
+  type DefineFactorCase
+} from './factor-fixtures.ts'
 
-const use = (store: FactorStore, digest: string, userId = ALICE): ReturnType<FactorStore['useRecoveryCode']> => store.useRecoveryCode({ userId, digest })
+const use = (store: FactorStore, digest: string, userId = ALICE): ReturnType<FactorStore['useRecoveryCode']> =>
+  store.useRecoveryCode({ userId, digest })
 
 /** Recovery codes. Part of `factorStoreContract`. */
-export function recoveryCodeCases (define: DefineFactorCase): void {
+export function recoveryCodeCases(define: DefineFactorCase): void {
   define('recovery codes come with the first factor, and with no other as long as there are some', async (store) => {
-    deepEqual(await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), { outcome: 'added', codesStored: true })
+    deepEqual(await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), {
+      outcome: 'added',
+      codesStored: true
+    })
     equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
-    deepEqual(await store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), { outcome: 'added', codesStored: false })
+    deepEqual(await store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), {
+      outcome: 'added',
+      codesStored: false
+    })
     deepEqual(await use(store, digestOf('b 0')), { outcome: 'unknown' })
-    for (let index = 0; index < 10; index++) deepEqual(await use(store, digestOf(`a ${index}`)), { outcome: 'used', left: 9 - index })
-    deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), recoveryDigests: [] })), { outcome: 'added', codesStored: false })
-    deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }), recoveryDigests: codesOf('c') })), { outcome: 'added', codesStored: true }, 'the others are used up')
+    for (let index = 0; index < 10; index++)
+      deepEqual(await use(store, digestOf(`a ${index}`)), { outcome: 'used', left: 9 - index })
+    deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), recoveryDigests: [] })), {
+      outcome: 'added',
+      codesStored: false
+    })
+    deepEqual(
+      await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }), recoveryDigests: codesOf('c') })),
+      { outcome: 'added', codesStored: true },
+      'the others are used up'
+    )
     deepEqual(await use(store, digestOf('c 9')), { outcome: 'used', left: 9 })
-    deepEqual(await store.addPasskey(passkeyAddition({ userId: BOB, recoveryDigests: codesOf('a') })), { outcome: 'added', codesStored: true }, 'another user has their own')
+    deepEqual(
+      await store.addPasskey(passkeyAddition({ userId: BOB, recoveryDigests: codesOf('a') })),
+      { outcome: 'added', codesStored: true },
+      'another user has their own'
+    )
   })
 
   define('a recovery code counts once, and for its user alone', async (store) => {
@@ -25,7 +55,8 @@ export function recoveryCodeCases (define: DefineFactorCase): void {
     for (const userId of [BOB, 'none']) deepEqual(await use(store, digestOf('a 0'), userId), { outcome: 'unknown' })
     deepEqual(await use(store, digestOf('a 0')), { outcome: 'used', left: 9 })
     deepEqual(await unchanged(store, ALICE, () => use(store, digestOf('a 0'))), { outcome: 'unknown' })
-    for (const digest of ['', '%', digestOf('none'), digestOf('a 1').toLowerCase()]) deepEqual(await unchanged(store, ALICE, () => use(store, digest)), { outcome: 'unknown' })
+    for (const digest of ['', '%', digestOf('none'), digestOf('a 1').toLowerCase()])
+      deepEqual(await unchanged(store, ALICE, () => use(store, digest)), { outcome: 'unknown' })
     equal((await store.findFactors(BOB)).recoveryCodesLeft, 10)
   })
 
@@ -36,11 +67,17 @@ export function recoveryCodeCases (define: DefineFactorCase): void {
     equal((await store.findFactors(ALICE)).recoveryCodesLeft, 9)
   })
 
-  define('of parallel uses of all recovery codes each counts once, and each is told how many are left', async (store) => {
-    await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-    const results = await parallel(50, (index) => use(store, digestOf(`a ${index % 10}`)))
-    deepEqual(results.flatMap((result) => result.outcome === 'used' ? [result.left] : []).toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-  })
+  define(
+    'of parallel uses of all recovery codes each counts once, and each is told how many are left',
+    async (store) => {
+      await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
+      const results = await parallel(50, (index) => use(store, digestOf(`a ${index % 10}`)))
+      deepEqual(
+        results.flatMap((result) => (result.outcome === 'used' ? [result.left] : [])).toSorted((a, b) => a - b),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+      )
+    }
+  )
 
   define('new recovery codes take the place of all others', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
@@ -77,20 +114,35 @@ export function recoveryCodeCases (define: DefineFactorCase): void {
 
   define('a recovery code that is used while it is replaced counts once, and takes no new one away', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-    const [results] = await Promise.all([parallel(10, () => use(store, digestOf('a 0'))), store.replaceRecoveryCodes(ALICE, codesOf('b'))])
+    const [results] = await Promise.all([
+      parallel(10, () => use(store, digestOf('a 0'))),
+      store.replaceRecoveryCodes(ALICE, codesOf('b'))
+    ])
     ok(results.filter(({ outcome }) => outcome === 'used').length <= 1)
     equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
   })
 
   define('of parallel enrolments with recovery codes one is told that its codes count, and they do', async (store) => {
-    const results = await parallel(20, (index) => index % 2 === 0
-      ? store.addTotp(totpAddition({ factor: totp({ id: `t${index}` }), limit: 50, recoveryDigests: codesOf(`set ${index}`) }))
-      : store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}`, credentialId: `c${index}` }), recoveryDigests: codesOf(`set ${index}`) })))
-    const stored = results.flatMap((result, index) => result.outcome === 'added' && result.codesStored ? [index] : [])
+    const results = await parallel(20, (index) =>
+      index % 2 === 0
+        ? store.addTotp(
+            totpAddition({ factor: totp({ id: `t${index}` }), limit: 50, recoveryDigests: codesOf(`set ${index}`) })
+          )
+        : store.addPasskey(
+            passkeyAddition({
+              factor: passkey({ id: `p${index}`, credentialId: `c${index}` }),
+              recoveryDigests: codesOf(`set ${index}`)
+            })
+          )
+    )
+    const stored = results.flatMap((result, index) => (result.outcome === 'added' && result.codesStored ? [index] : []))
     equal(results.filter(({ outcome }) => outcome === 'added').length, 20)
     equal(stored.length, 1)
     equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
     const used = await parallel(20, async (index) => (await use(store, digestOf(`set ${index} 3`))).outcome)
-    deepEqual(used.flatMap((outcome, index) => outcome === 'used' ? [index] : []), stored)
+    deepEqual(
+      used.flatMap((outcome, index) => (outcome === 'used' ? [index] : [])),
+      stored
+    )
   })
 }

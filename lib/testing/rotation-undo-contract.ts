@@ -8,27 +8,30 @@ import type { StateSubject } from './token-fixtures.ts'
 const NOW = T0 + MINUTE
 
 /** Rotates and hands out what takes it back. */
-async function rotated (tokens: TokenStore, ...[asked, successor]: Parameters<TokenStore['rotateToken']>): Promise<RotationUndo> {
+async function rotated(
+  tokens: TokenStore,
+  ...[asked, successor]: Parameters<TokenStore['rotateToken']>
+): Promise<RotationUndo> {
   const result = await tokens.rotateToken(asked, successor)
   ok(result.outcome === 'rotated')
   return result.undo
 }
 
 /** Gets the successor of a token that was replaced, and hands out what gives it back. */
-async function repeated (tokens: TokenStore, asked: Parameters<TokenStore['rotateToken']>[0]): Promise<RotationUndo> {
+async function repeated(tokens: TokenStore, asked: Parameters<TokenStore['rotateToken']>[0]): Promise<RotationUndo> {
   const result = await tokens.rotateToken(asked, next(9))
   ok(result.outcome === 'repeated')
   return result.undo
 }
 
 /** Whose family it must be, and rotations that are taken back. Part of `stateContract`. */
-export function rotationUndoCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (tokens: TokenStore) => Promise<void>): void => {
     cases.push(caseOf(make, `tokens: ${name}`, ({ state }) => check(state.tokens)))
   }
 
-  define('another client\'s family is unknown, whatever the token, and nothing happens to it', async (tokens) => {
+  define("another client's family is unknown, whatever the token, and nothing happens to it", async (tokens) => {
     await tokens.createFamily(family())
     await rotated(tokens, use(), next(1))
     for (const clientId of ['client-2', null]) {
@@ -50,7 +53,7 @@ export function rotationUndoCases (make: () => Promise<StateSubject>): ContractC
     equal((await tokens.rotateToken(use({ clientId: null }), next(1))).outcome, 'rotated')
   })
 
-  define('a rotation taken back leaves the token as it was, and its successor a stranger\'s', async (tokens) => {
+  define("a rotation taken back leaves the token as it was, and its successor a stranger's", async (tokens) => {
     await tokens.createFamily(family())
     await tokens.undoRotation(await rotated(tokens, use(), next(1)))
     const again = use({ now: NOW + GRACE + 1 })
@@ -65,7 +68,12 @@ export function rotationUndoCases (make: () => Promise<StateSubject>): ContractC
     await rotated(tokens, use(), next(1))
     const undo = await rotated(tokens, use({ digest: 'digest-1', now: NOW + 1000 }), next(2))
     await tokens.undoRotation(undo)
-    deepEqual(await tokens.rotateToken(use({ now: NOW + GRACE }), next(3)).then((result) => result.outcome === 'repeated' && result.sealed), 'sealed-1')
+    deepEqual(
+      await tokens
+        .rotateToken(use({ now: NOW + GRACE }), next(3))
+        .then((result) => result.outcome === 'repeated' && result.sealed),
+      'sealed-1'
+    )
     equal((await tokens.useToken(use({ digest: 'digest-1', now: NOW + GRACE }))).outcome, 'used')
     equal((await tokens.useToken(use({ now: NOW + GRACE + 1 }))).outcome, 'replayed')
   })
@@ -74,21 +82,36 @@ export function rotationUndoCases (make: () => Promise<StateSubject>): ContractC
     for (const keeper of [0, 1, 2]) {
       const sid = `sid-keeper-${keeper}`
       await tokens.createFamily(family({ sid }))
-      const undos = [await rotated(tokens, use({ sid }), next(1)), await repeated(tokens, use({ sid })), await repeated(tokens, use({ sid }))]
+      const undos = [
+        await rotated(tokens, use({ sid }), next(1)),
+        await repeated(tokens, use({ sid })),
+        await repeated(tokens, use({ sid }))
+      ]
       for (const [index, undo] of undos.entries()) if (index !== keeper) await tokens.undoRotation(undo)
       equal((await tokens.useToken(use({ sid, digest: 'digest-1' }))).outcome, 'used')
     }
   })
 
-  define('when all who got a successor have given it back, in whatever order, the token is as it was', async (tokens) => {
-    for (const order of [[0, 1, 2], [2, 1, 0], [1, 0, 2]]) {
-      const sid = `sid-order-${order.join('')}`
-      await tokens.createFamily(family({ sid }))
-      const undos = [await rotated(tokens, use({ sid }), next(1)), await repeated(tokens, use({ sid })), await repeated(tokens, use({ sid }))]
-      for (const index of order) await tokens.undoRotation(undos[index] as RotationUndo)
-      equal((await tokens.rotateToken(use({ sid, now: NOW + GRACE + 1 }), next(3))).outcome, 'rotated')
+  define(
+    'when all who got a successor have given it back, in whatever order, the token is as it was',
+    async (tokens) => {
+      for (const order of [
+        [0, 1, 2],
+        [2, 1, 0],
+        [1, 0, 2]
+      ]) {
+        const sid = `sid-order-${order.join('')}`
+        await tokens.createFamily(family({ sid }))
+        const undos = [
+          await rotated(tokens, use({ sid }), next(1)),
+          await repeated(tokens, use({ sid })),
+          await repeated(tokens, use({ sid }))
+        ]
+        for (const index of order) await tokens.undoRotation(undos[index] as RotationUndo)
+        equal((await tokens.rotateToken(use({ sid, now: NOW + GRACE + 1 }), next(3))).outcome, 'rotated')
+      }
     }
-  })
+  )
 
   define('who comes after one has given back gets the same successor, and keeps it', async (tokens) => {
     await tokens.createFamily(family())
@@ -137,7 +160,10 @@ export function rotationUndoCases (make: () => Promise<StateSubject>): ContractC
       if ('undo' in result) await tokens.undoRotation(result.undo)
       return result.outcome
     })
-    ok(outcomes.every((outcome) => outcome === 'rotated' || outcome === 'repeated'), JSON.stringify(tally(outcomes)))
+    ok(
+      outcomes.every((outcome) => outcome === 'rotated' || outcome === 'repeated'),
+      JSON.stringify(tally(outcomes))
+    )
     equal((await tokens.rotateToken(use({ now: NOW + GRACE + 1 }), next(99))).outcome, 'rotated')
   })
 

@@ -7,7 +7,10 @@ export const session = (fields: Partial<BrowserSession> = {}): BrowserSession =>
   sid: 'sid-1',
   userId: 'user-19367',
   authenticatedAt: T0 - 5,
-  methods: [{ method: 'host', at: T0 - 5, amr: ['face'] }, { method: 'otp', at: T0 - 3 }],
+  methods: [
+    { method: 'host', at: T0 - 5, amr: ['face'] },
+    { method: 'otp', at: T0 - 3 }
+  ],
   createdAt: T0,
   lastUsedAt: T0,
   expiresAt: T0 + 60 * MINUTE,
@@ -16,7 +19,12 @@ export const session = (fields: Partial<BrowserSession> = {}): BrowserSession =>
   clientIds: ['client-1'],
   ...fields
 })
-export const use = (fields: Partial<SessionUse> = {}): SessionUse => ({ sid: 'sid-1', now: NOW, idleExpiresAt: T0 + 31 * MINUTE, ...fields })
+export const use = (fields: Partial<SessionUse> = {}): SessionUse => ({
+  sid: 'sid-1',
+  now: NOW,
+  idleExpiresAt: T0 + 31 * MINUTE,
+  ...fields
+})
 export const renewal = (fields: Partial<SessionRenewal> = {}): SessionRenewal => ({
   sid: 'sid-1',
   userId: 'user-19367',
@@ -29,10 +37,17 @@ export const renewal = (fields: Partial<SessionRenewal> = {}): SessionRenewal =>
   ...fields
 })
 /** What `renewal` makes of `session`. */
-export const renewed = { ...session(), authenticatedAt: NOW, methods: renewal().methods, lastUsedAt: NOW, expiresAt: T0 + 61 * MINUTE, idleExpiresAt: T0 + 31 * MINUTE }
+export const renewed = {
+  ...session(),
+  authenticatedAt: NOW,
+  methods: renewal().methods,
+  lastUsedAt: NOW,
+  expiresAt: T0 + 61 * MINUTE,
+  idleExpiresAt: T0 + 31 * MINUTE
+}
 
 /** Those of the digests that `sid-1` is found by. */
-export async function live (sessions: SessionStore, digests: readonly string[]): Promise<string[]> {
+export async function live(sessions: SessionStore, digests: readonly string[]): Promise<string[]> {
   const found = await Promise.all(digests.map((digest) => sessions.findSession('sid-1', digest, NOW)))
   return digests.filter((_, index) => found[index] !== null)
 }

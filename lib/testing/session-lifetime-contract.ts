@@ -7,25 +7,37 @@ import { MINUTE, T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** How browser sessions end: expired, revoked, swept. Part of `stateContract`. */
-export function sessionLifetimeCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function sessionLifetimeCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (sessions: SessionStore, subject: StateSubject) => Promise<void>): void => {
     cases.push(caseOf(make, `browserSessions: ${name}`, (subject) => check(subject.state.browserSessions, subject)))
   }
 
-  for (const [what, ends] of [['idleExpiresAt', 30 * MINUTE], ['expiresAt', 20 * MINUTE]] as const) {
+  for (const [what, ends] of [
+    ['idleExpiresAt', 30 * MINUTE],
+    ['expiresAt', 20 * MINUTE]
+  ] as const) {
     for (const offset of [-1, 0, 1]) {
-      define(`${offset} ms from ${what} a session is ${offset < 0 ? 'alive' : 'as one that never was'}`, async (sessions) => {
-        const now = T0 + ends + offset
-        const isAlive = offset < 0
-        const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
-        for (const sid of ['sid-1', 'sid-2', 'sid-3']) await sessions.createSession(session({ sid, ...fields }), 'digest-0')
-        equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0)
-        equal(await sessions.findSession('sid-1', 'digest-0', now) !== null, isAlive)
-        equal(await sessions.useSession(use({ sid: 'sid-2', now, idleExpiresAt: now + MINUTE })), isAlive)
-        equal(await sessions.renewSession(renewal({ sid: 'sid-3', now, expiresAt: now + MINUTE, idleExpiresAt: now + MINUTE })), isAlive)
-        equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0, 'nothing revives it')
-      })
+      define(
+        `${offset} ms from ${what} a session is ${offset < 0 ? 'alive' : 'as one that never was'}`,
+        async (sessions) => {
+          const now = T0 + ends + offset
+          const isAlive = offset < 0
+          const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
+          for (const sid of ['sid-1', 'sid-2', 'sid-3'])
+            await sessions.createSession(session({ sid, ...fields }), 'digest-0')
+          equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0)
+          equal((await sessions.findSession('sid-1', 'digest-0', now)) !== null, isAlive)
+          equal(await sessions.useSession(use({ sid: 'sid-2', now, idleExpiresAt: now + MINUTE })), isAlive)
+          equal(
+            await sessions.renewSession(
+              renewal({ sid: 'sid-3', now, expiresAt: now + MINUTE, idleExpiresAt: now + MINUTE })
+            ),
+            isAlive
+          )
+          equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0, 'nothing revives it')
+        }
+      )
     }
   }
 
@@ -35,7 +47,10 @@ export function sessionLifetimeCases (make: () => Promise<StateSubject>): Contra
     const nothing = { session: null, sids: [] }
     deepEqual(await tokens.revokeSession('user-19367', 'sid-x'), nothing)
     deepEqual(await tokens.revokeSession('user-104981', 'sid-1'), nothing)
-    deepEqual(await tokens.revokeSession('user-19367', 'sid-1'), { session: session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] }), sids: [] })
+    deepEqual(await tokens.revokeSession('user-19367', 'sid-1'), {
+      session: session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] }),
+      sids: []
+    })
     deepEqual(await tokens.revokeSession('user-19367', 'sid-1'), nothing)
     equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
     equal(await sessions.useSession(use()), false)
@@ -45,37 +60,57 @@ export function sessionLifetimeCases (make: () => Promise<StateSubject>): Contra
 
   define('of 50 parallel revocations one gets it', async (sessions, { state: { tokens } }) => {
     await sessions.createSession(session(), 'digest-0')
-    equal((await parallel(50, () => tokens.revokeSession('user-19367', 'sid-1'))).filter((ended) => ended.session !== null).length, 1)
+    equal(
+      (await parallel(50, () => tokens.revokeSession('user-19367', 'sid-1'))).filter((ended) => ended.session !== null)
+        .length,
+      1
+    )
   })
 
-  define('after a renewal or a use raced a revocation, the session is gone', async (sessions, { state: { tokens } }) => {
-    for (let turn = 0; turn < 12; turn++) {
-      await sessions.createSession(session(), 'digest-0')
-      const calls: Array<() => Promise<unknown>> = [
-        () => sessions.renewSession(renewal()),
-        () => turn % 2 === 0 ? tokens.revokeSession('user-19367', 'sid-1') : sessions.revokeSessionsOfUser('user-19367'),
-        () => sessions.useSession(use())
-      ]
-      await Promise.all([...calls.slice(turn % 3), ...calls.slice(0, turn % 3)].map(async (call) => await call()))
-      deepEqual(await live(sessions, ['digest-0', 'digest-1']), [])
-      deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
+  define(
+    'after a renewal or a use raced a revocation, the session is gone',
+    async (sessions, { state: { tokens } }) => {
+      for (let turn = 0; turn < 12; turn++) {
+        await sessions.createSession(session(), 'digest-0')
+        const calls: Array<() => Promise<unknown>> = [
+          () => sessions.renewSession(renewal()),
+          () =>
+            turn % 2 === 0 ? tokens.revokeSession('user-19367', 'sid-1') : sessions.revokeSessionsOfUser('user-19367'),
+          () => sessions.useSession(use())
+        ]
+        await Promise.all([...calls.slice(turn % 3), ...calls.slice(0, turn % 3)].map(async (call) => await call()))
+        deepEqual(await live(sessions, ['digest-0', 'digest-1']), [])
+        deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
+      }
     }
-  })
+  )
 
   define('revokeSessionsOfUser ends all of the user but one, and says which', async (sessions) => {
     for (const sid of ['sid-1', 'sid-2', 'sid-3']) await sessions.createSession(session({ sid }), 'digest-0')
     await sessions.createSession(session({ sid: 'sid-4', userId: 'user-104981' }), 'digest-0')
     const ended = await sessions.revokeSessionsOfUser('user-19367', 'sid-2')
-    deepEqual(ended.toSorted((a, b) => a.sid < b.sid ? -1 : 1), [session(), session({ sid: 'sid-3' })])
+    deepEqual(
+      ended.toSorted((a, b) => (a.sid < b.sid ? -1 : 1)),
+      [session(), session({ sid: 'sid-3' })]
+    )
     deepEqual(sids(await sessions.listSessionsOfUser('user-19367', NOW)), ['sid-2'])
     equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
-    deepEqual(sids(await sessions.revokeSessionsOfUser('user-19367', 'sid-4')), ['sid-2'], 'the exception of another user keeps nothing of this one')
+    deepEqual(
+      sids(await sessions.revokeSessionsOfUser('user-19367', 'sid-4')),
+      ['sid-2'],
+      'the exception of another user keeps nothing of this one'
+    )
     deepEqual(await sessions.revokeSessionsOfUser('user-19367'), [])
     ok(await sessions.findSession('sid-4', 'digest-0', NOW))
   })
 
   define('sessions are listed newest first, of that user only', async (sessions) => {
-    for (const [sid, age] of [['sid-1', 2], ['sid-2', 0], ['sid-3', 3], ['sid-4', 1]] as const) {
+    for (const [sid, age] of [
+      ['sid-1', 2],
+      ['sid-2', 0],
+      ['sid-3', 3],
+      ['sid-4', 1]
+    ] as const) {
       await sessions.createSession(session({ sid, createdAt: T0 - age }), 'digest-0')
     }
     await sessions.createSession(session({ sid: 'sid-5', userId: 'user-104981' }), 'digest-0')

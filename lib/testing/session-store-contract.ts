@@ -8,7 +8,7 @@ import { MINUTE, T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** Browser sessions: created, used, renewed. Part of `stateContract`. */
-export function sessionStoreCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (sessions: SessionStore) => Promise<void>): void => {
     cases.push(caseOf(make, `browserSessions: ${name}`, ({ state }) => check(state.browserSessions)))
@@ -30,7 +30,13 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
 
   define('a sid is taken', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
-    equal(await sessions.createSession(session({ userId: 'user-104981' }), 'digest-1').then(() => 'created', () => 'refused'), 'refused')
+    equal(
+      await sessions.createSession(session({ userId: 'user-104981' }), 'digest-1').then(
+        () => 'created',
+        () => 'refused'
+      ),
+      'refused'
+    )
     deepEqual(await sessions.findSession('sid-1', 'digest-0', T0), session())
     equal(await sessions.findSession('sid-1', 'digest-1', T0), null)
   })
@@ -38,7 +44,10 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
   define('a use moves lastUsedAt and idleExpiresAt, the latter not beyond expiresAt', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.useSession(use()), true)
-    deepEqual(await sessions.findSession('sid-1', 'digest-0', NOW), session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE }))
+    deepEqual(
+      await sessions.findSession('sid-1', 'digest-0', NOW),
+      session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE })
+    )
     equal(await sessions.useSession(use({ idleExpiresAt: T0 + 61 * MINUTE })), true)
     equal((await sessions.findSession('sid-1', 'digest-0', NOW))?.idleExpiresAt, T0 + 60 * MINUTE)
     equal(await sessions.useSession(use({ sid: 'sid-x' })), false)
@@ -46,7 +55,8 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
 
   define('clients are kept in the order they came, each once', async (sessions) => {
     await sessions.createSession(session({ clientIds: [] }), 'digest-0')
-    for (const clientId of ['client-2', 'client-1', 'client-2', '__proto__']) await sessions.useSession(use({ clientId }))
+    for (const clientId of ['client-2', 'client-1', 'client-2', '__proto__'])
+      await sessions.useSession(use({ clientId }))
     await sessions.useSession(use())
     deepEqual((await sessions.findSession('sid-1', 'digest-0', NOW))?.clientIds, ['client-2', 'client-1', '__proto__'])
   })
@@ -63,20 +73,38 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
     equal(await sessions.renewSession(renewal()), true)
     equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
     deepEqual(await sessions.findSession('sid-1', 'digest-1', NOW), renewed)
-    for (let index = 1; index < 10; index++) equal(await sessions.renewSession(renewal({ formerDigest: `digest-${index}`, digest: `digest-${index + 1}` })), true)
-    deepEqual(await live(sessions, Array.from({ length: 11 }, (_, index) => `digest-${index}`)), ['digest-10'])
+    for (let index = 1; index < 10; index++)
+      equal(
+        await sessions.renewSession(renewal({ formerDigest: `digest-${index}`, digest: `digest-${index + 1}` })),
+        true
+      )
+    deepEqual(
+      await live(
+        sessions,
+        Array.from({ length: 11 }, (_, index) => `digest-${index}`)
+      ),
+      ['digest-10']
+    )
   })
 
   define('of two parallel renewals both new secrets work, and the former does not', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
-    deepEqual(await parallel(2, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` }))), [true, true])
+    deepEqual(await parallel(2, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` }))), [
+      true,
+      true
+    ])
     deepEqual(await live(sessions, ['digest-0', 'digest-1', 'digest-2']), ['digest-1', 'digest-2'])
   })
 
   define('of 50 parallel renewals four new secrets work', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
-    ok((await parallel(50, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` })))).every(Boolean))
-    const works = await live(sessions, Array.from({ length: 51 }, (_, index) => `digest-${index}`))
+    ok(
+      (await parallel(50, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` })))).every(Boolean)
+    )
+    const works = await live(
+      sessions,
+      Array.from({ length: 51 }, (_, index) => `digest-${index}`)
+    )
     equal(works.length, 4)
     ok(!works.includes('digest-0'))
   })
@@ -84,12 +112,22 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
   define('with four secrets, one more ends the oldest', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     for (const index of [1, 2, 3, 4, 5]) await sessions.renewSession(renewal({ digest: `digest-${index}` }))
-    deepEqual(await live(sessions, ['digest-0', 'digest-1', 'digest-2', 'digest-3', 'digest-4', 'digest-5']), ['digest-2', 'digest-3', 'digest-4', 'digest-5'])
+    deepEqual(await live(sessions, ['digest-0', 'digest-1', 'digest-2', 'digest-3', 'digest-4', 'digest-5']), [
+      'digest-2',
+      'digest-3',
+      'digest-4',
+      'digest-5'
+    ])
     await sessions.renewSession(renewal({ formerDigest: 'digest-5', digest: 'digest-6' }))
-    deepEqual(await live(sessions, ['digest-2', 'digest-3', 'digest-4', 'digest-5', 'digest-6']), ['digest-2', 'digest-3', 'digest-4', 'digest-6'])
+    deepEqual(await live(sessions, ['digest-2', 'digest-3', 'digest-4', 'digest-5', 'digest-6']), [
+      'digest-2',
+      'digest-3',
+      'digest-4',
+      'digest-6'
+    ])
   })
 
-  define('another user\'s session is not renewed', async (sessions) => {
+  define("another user's session is not renewed", async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.renewSession(renewal({ userId: 'user-104981' })), false)
     equal(await sessions.renewSession(renewal({ sid: 'sid-x' })), false)
@@ -102,7 +140,10 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
     await sessions.createSession(given, 'digest-0')
     given.clientIds.push('changed')
     given.userId = 'changed'
-    for (const copy of [await sessions.findSession('sid-1', 'digest-0', T0), ...await sessions.listSessionsOfUser('user-19367', T0)]) {
+    for (const copy of [
+      await sessions.findSession('sid-1', 'digest-0', T0),
+      ...(await sessions.listSessionsOfUser('user-19367', T0))
+    ]) {
       ok(copy)
       copy.expiresAt = 0
       copy.clientIds.push('changed')
@@ -117,10 +158,16 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
       const created = session({ sid, userId: value, userAgent: value, clientIds: [value] })
       await sessions.createSession(created, value)
       deepEqual(await sessions.findSession(sid, value, NOW), created)
-      equal(await sessions.renewSession(renewal({ sid, userId: value, formerDigest: value, digest: `${value} 2` })), true)
+      equal(
+        await sessions.renewSession(renewal({ sid, userId: value, formerDigest: value, digest: `${value} 2` })),
+        true
+      )
       equal(await sessions.findSession(sid, value, NOW), null)
       equal(await sessions.useSession(use({ sid, clientId: `${value} 2` })), true)
-      deepEqual((await sessions.listSessionsOfUser(value, NOW)).map((listed) => [listed.sid, listed.clientIds]), [[sid, [value, `${value} 2`]]])
+      deepEqual(
+        (await sessions.listSessionsOfUser(value, NOW)).map((listed) => [listed.sid, listed.clientIds]),
+        [[sid, [value, `${value} 2`]]]
+      )
       ok(await sessions.findSession(sid, `${value} 2`, NOW))
       deepEqual(sids(await sessions.revokeSessionsOfUser(value, 'another')), [sid])
     })

@@ -14,10 +14,24 @@ import type { StateSubject } from './token-fixtures.ts'
 import { tokenLifetimeCases } from './token-lifetime-contract.ts'
 import { tokenStoreCases } from './token-store-contract.ts'
 
-/** What every `State` must keep: families and codes, one-time tokens, browser sessions, consents, keys, assertions that count once, and whose it is. `make` gives each case an empty one. */
-export function stateContract (make: () => Promise<StateSubject>): ContractCase[] {
+/**
+ * What every `State` must keep: families and codes, one-time tokens, browser sessions, consents, keys, assertions that
+ * count once, and whose it is. `make` gives each case an empty one.
+ */
+export function stateContract(make: () => Promise<StateSubject>): ContractCase[] {
   return [
-    tokenStoreCases, tokenLifetimeCases, rotationUndoCases, authorizationCodeCases, codeInSessionCases, codeLifetimeCases, oneTimeTokenCases,
-    sessionStoreCases, sessionLifetimeCases, consentStoreCases, keyCases, assertionCases, ownerCases
+    tokenStoreCases,
+    tokenLifetimeCases,
+    rotationUndoCases,
+    authorizationCodeCases,
+    codeInSessionCases,
+    codeLifetimeCases,
+    oneTimeTokenCases,
+    sessionStoreCases,
+    sessionLifetimeCases,
+    consentStoreCases,
+    keyCases,
+    assertionCases,
+    ownerCases
   ].flatMap((casesOf) => casesOf(make))
 }

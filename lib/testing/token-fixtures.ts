@@ -1,18 +1,27 @@
 import { ok } from 'node:assert/strict'
 import type { State } from '../ports/state.ts'
-import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, RefreshTokenFamily, Successor, TokenUse } from '../ports/token-store.ts'
+import type {
+  CodeRedemption,
+  NewAuthorizationCode,
+  NewRefreshTokenFamily,
+  RefreshTokenFamily,
+  Successor,
+  TokenUse
+} from '../ports/token-store.ts'
 import type { Closable } from './contract.ts'
 
 /** What the state suites check. */
 export interface StateSubject extends Closable {
   state: State
-  /** Its engine removes what has expired, by a clock of its own, so that `sweep` has nothing to remove. Default false. */
+  /**
+   * Its engine removes what has expired, by a clock of its own, so that `sweep` has nothing to remove. Default false.
+   */
   expiresByItself?: boolean
 }
 
 /**
- * The users of all state suites are `user-19367`, `user-104981` and `user-646148`: their partition is `sid`, so that the readable
- * names which these fixtures give their families, sessions and tokens are ones that a store may rely on.
+ * The users of all state suites are `user-19367`, `user-104981` and `user-646148`: their partition is `sid`, so that
+ * the readable names which these fixtures give their families, sessions and tokens are ones that a store may rely on.
  */
 export const T0 = Date.UTC(2026, 0, 1)
 export const MINUTE = 60_000
@@ -38,11 +47,16 @@ export const family = (fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshT
   ...fields
 })
 export const use = (fields: Partial<TokenUse> = {}): TokenUse => ({
-  sid: 'sid-1', digest: 'digest-0', now: T0 + MINUTE, graceMs: GRACE, idleExpiresAt: T0 + 31 * MINUTE, ...fields
+  sid: 'sid-1',
+  digest: 'digest-0',
+  now: T0 + MINUTE,
+  graceMs: GRACE,
+  idleExpiresAt: T0 + 31 * MINUTE,
+  ...fields
 })
 export const next = (index: number): Successor => ({ digest: `digest-${index}`, sealed: `sealed-${index}` })
 
-export function publicPart (created: NewRefreshTokenFamily): RefreshTokenFamily {
+export function publicPart(created: NewRefreshTokenFamily): RefreshTokenFamily {
   const { tokenDigest, ...rest } = created
   ok(tokenDigest)
   return rest
@@ -78,9 +92,14 @@ export const redemption = (fields: Partial<CodeRedemption> = {}): CodeRedemption
 })
 
 /** The family that `redemption` makes of `code`. */
-export function redeemed (created: NewAuthorizationCode, { now, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }: CodeRedemption): RefreshTokenFamily {
+export function redeemed(
+  created: NewAuthorizationCode,
+  { now, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }: CodeRedemption
+): RefreshTokenFamily {
   const { codeDigest, codeExpiresAt, ...rest } = created
   ok(codeDigest && codeExpiresAt)
-  const ends = rest.offline ? { expiresAt, idleExpiresAt } : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
+  const ends = rest.offline
+    ? { expiresAt, idleExpiresAt }
+    : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
   return { ...rest, lastUsedAt: now, ...ends, userAgent }
 }

@@ -7,24 +7,33 @@ import { MINUTE, T0, family, next, use } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** How families end: expired, revoked, swept. Part of `stateContract`. */
-export function tokenLifetimeCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (tokens: TokenStore, state: State) => Promise<void>): void => {
     cases.push(caseOf(make, `tokens: ${name}`, ({ state }) => check(state.tokens, state)))
   }
 
-  for (const [what, ends] of [['idleExpiresAt', 30 * MINUTE], ['expiresAt', 20 * MINUTE]] as const) {
+  for (const [what, ends] of [
+    ['idleExpiresAt', 30 * MINUTE],
+    ['expiresAt', 20 * MINUTE]
+  ] as const) {
     for (const offset of [-1, 0, 1]) {
-      define(`${offset} ms from ${what} a family is ${offset < 0 ? 'alive' : 'as one that never was'}`, async (tokens) => {
-        const now = T0 + ends + offset
-        const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
-        for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid, ...fields }))
-        equal((await tokens.listFamiliesOfUser('user-19367', now)).length, offset < 0 ? 3 : 0)
-        equal(await tokens.findFamily('sid-1', now) !== null, offset < 0)
-        equal(await tokens.peekToken(use({ now })) !== null, offset < 0)
-        equal((await tokens.useToken(use({ sid: 'sid-2', now }))).outcome, offset < 0 ? 'used' : 'unknown')
-        equal((await tokens.rotateToken(use({ sid: 'sid-3', now }), next(1))).outcome, offset < 0 ? 'rotated' : 'unknown')
-      })
+      define(
+        `${offset} ms from ${what} a family is ${offset < 0 ? 'alive' : 'as one that never was'}`,
+        async (tokens) => {
+          const now = T0 + ends + offset
+          const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
+          for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid, ...fields }))
+          equal((await tokens.listFamiliesOfUser('user-19367', now)).length, offset < 0 ? 3 : 0)
+          equal((await tokens.findFamily('sid-1', now)) !== null, offset < 0)
+          equal((await tokens.peekToken(use({ now }))) !== null, offset < 0)
+          equal((await tokens.useToken(use({ sid: 'sid-2', now }))).outcome, offset < 0 ? 'used' : 'unknown')
+          equal(
+            (await tokens.rotateToken(use({ sid: 'sid-3', now }), next(1))).outcome,
+            offset < 0 ? 'rotated' : 'unknown'
+          )
+        }
+      )
     }
   }
 
@@ -32,8 +41,16 @@ export function tokenLifetimeCases (make: () => Promise<StateSubject>): Contract
     await tokens.createFamily(family())
     await tokens.useToken(use({ now: T0 + 29 * MINUTE, idleExpiresAt: T0 + 59 * MINUTE }))
     await tokens.rotateToken(use({ now: T0 + 58 * MINUTE, idleExpiresAt: T0 + 88 * MINUTE }), next(1))
-    equal((await tokens.useToken(use({ digest: 'digest-1', now: T0 + 60 * MINUTE - 1, idleExpiresAt: T0 + 99 * MINUTE }))).outcome, 'used')
-    equal((await tokens.useToken(use({ digest: 'digest-1', now: T0 + 60 * MINUTE, idleExpiresAt: T0 + 99 * MINUTE }))).outcome, 'unknown')
+    equal(
+      (await tokens.useToken(use({ digest: 'digest-1', now: T0 + 60 * MINUTE - 1, idleExpiresAt: T0 + 99 * MINUTE })))
+        .outcome,
+      'used'
+    )
+    equal(
+      (await tokens.useToken(use({ digest: 'digest-1', now: T0 + 60 * MINUTE, idleExpiresAt: T0 + 99 * MINUTE })))
+        .outcome,
+      'unknown'
+    )
   })
 
   define('revokeFamily says whether there was one, of that user where one is given', async (tokens) => {
@@ -58,17 +75,20 @@ export function tokenLifetimeCases (make: () => Promise<StateSubject>): Contract
   define('after a rotation or a use raced a revocation, the family is gone', async (tokens) => {
     const sids = Array.from({ length: 25 }, (_, index) => `sid-${index}`)
     for (const sid of sids) await tokens.createFamily(family({ sid }))
-    await Promise.all(sids.flatMap((sid, index) => {
-      const calls: Array<() => Promise<unknown>> = [
-        () => tokens.rotateToken(use({ sid }), next(1)),
-        () => tokens.useToken(use({ sid })),
-        () => tokens.revokeFamily(sid)
-      ]
-      return [...calls.slice(index % 3), ...calls.slice(0, index % 3)].map(async (call) => await call())
-    }))
+    await Promise.all(
+      sids.flatMap((sid, index) => {
+        const calls: Array<() => Promise<unknown>> = [
+          () => tokens.rotateToken(use({ sid }), next(1)),
+          () => tokens.useToken(use({ sid })),
+          () => tokens.revokeFamily(sid)
+        ]
+        return [...calls.slice(index % 3), ...calls.slice(0, index % 3)].map(async (call) => await call())
+      })
+    )
     for (const sid of sids) {
       equal(await tokens.findFamily(sid, T0), null)
-      for (const digest of ['digest-0', 'digest-1']) equal((await tokens.useToken(use({ sid, digest }))).outcome, 'unknown')
+      for (const digest of ['digest-0', 'digest-1'])
+        equal((await tokens.useToken(use({ sid, digest }))).outcome, 'unknown')
     }
     deepEqual(await tokens.listFamiliesOfUser('user-19367', T0), [])
   })
@@ -77,20 +97,35 @@ export function tokenLifetimeCases (make: () => Promise<StateSubject>): Contract
     for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid }))
     await tokens.createFamily(family({ sid: 'sid-4', userId: 'user-104981' }))
     deepEqual((await tokens.revokeFamiliesOfUser('user-19367', 'sid-2')).toSorted(), ['sid-1', 'sid-3'])
-    deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid), ['sid-2'])
+    deepEqual(
+      (await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid),
+      ['sid-2']
+    )
     equal((await tokens.useToken(use())).outcome, 'unknown')
-    deepEqual(await tokens.revokeFamiliesOfUser('user-19367', 'sid-4'), ['sid-2'], 'the exception of another user keeps nothing of this one')
+    deepEqual(
+      await tokens.revokeFamiliesOfUser('user-19367', 'sid-4'),
+      ['sid-2'],
+      'the exception of another user keeps nothing of this one'
+    )
     deepEqual(await tokens.revokeFamiliesOfUser('user-19367'), [])
     ok(await tokens.findFamily('sid-4', T0))
   })
 
   define('families are listed newest first, of that user only', async (tokens) => {
-    for (const [sid, age] of [['sid-1', 2], ['sid-2', 0], ['sid-3', 3], ['sid-4', 1]] as const) {
+    for (const [sid, age] of [
+      ['sid-1', 2],
+      ['sid-2', 0],
+      ['sid-3', 3],
+      ['sid-4', 1]
+    ] as const) {
       await tokens.createFamily(family({ sid, createdAt: T0 - age }))
     }
     await tokens.createFamily(family({ sid: 'sid-5', userId: 'user-104981' }))
     await tokens.useToken(use({ sid: 'sid-3' }))
-    deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid), ['sid-2', 'sid-4', 'sid-1', 'sid-3'])
+    deepEqual(
+      (await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid),
+      ['sid-2', 'sid-4', 'sid-1', 'sid-3']
+    )
     deepEqual(await tokens.listFamiliesOfUser('user-646148', T0), [])
   })
 
@@ -100,7 +135,10 @@ export function tokenLifetimeCases (make: () => Promise<StateSubject>): Contract
     await tokens.createFamily(family({ sid: 'sid-3', expiresAt: T0 + MINUTE }))
     await tokens.rotateToken(use(), next(1))
     await state.sweep(T0 + MINUTE)
-    deepEqual((await tokens.listFamiliesOfUser('user-19367', T0 + MINUTE)).map(({ sid }) => sid), ['sid-1'])
+    deepEqual(
+      (await tokens.listFamiliesOfUser('user-19367', T0 + MINUTE)).map(({ sid }) => sid),
+      ['sid-1']
+    )
     equal((await tokens.rotateToken(use(), next(2))).outcome, 'repeated')
   })
 

@@ -7,14 +7,18 @@ import { GRACE, MINUTE, T0, family, next, publicPart, use } from './token-fixtur
 import type { StateSubject } from './token-fixtures.ts'
 
 /** Families and their tokens: created, used, rotated, replayed. Part of `stateContract`. */
-export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCase[] {
+export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (tokens: TokenStore) => Promise<void>): void => {
     cases.push(caseOf(make, `tokens: ${name}`, ({ state }) => check(state.tokens)))
   }
 
   define('a family is found as it was created, without its digest', async (tokens) => {
-    for (const created of [family(), family({ sid: 'sid-2', clientId: null, userAgent: null, scope: '' }), family({ sid: 'sid-4', sessionSid: 'session-1', offline: false, authorization: '{}' })]) {
+    for (const created of [
+      family(),
+      family({ sid: 'sid-2', clientId: null, userAgent: null, scope: '' }),
+      family({ sid: 'sid-4', sessionSid: 'session-1', offline: false, authorization: '{}' })
+    ]) {
       await tokens.createFamily(created)
       const found = await tokens.findFamily(created.sid, T0)
       ok(found)
@@ -28,14 +32,26 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
       const sid = partitionOf(value) + value
       equal(await tokens.findFamily(sid, T0), null)
       deepEqual(await tokens.revokeFamiliesOfUser(value), [])
-      const created = family({ sid, userId: value, clientId: value, scope: value, userAgent: value, sessionSid: value, authorization: value, tokenDigest: value })
+      const created = family({
+        sid,
+        userId: value,
+        clientId: value,
+        scope: value,
+        userAgent: value,
+        sessionSid: value,
+        authorization: value,
+        tokenDigest: value
+      })
       await tokens.createFamily(created)
-      deepEqual({ ...await tokens.findFamily(sid, T0) }, publicPart(created))
+      deepEqual({ ...(await tokens.findFamily(sid, T0)) }, publicPart(created))
       equal((await tokens.useToken(use({ sid, digest: value }))).outcome, 'used')
       equal((await tokens.rotateToken(use({ sid, digest: value }), { digest: 'd', sealed: value })).outcome, 'rotated')
       const repeated = await tokens.rotateToken(use({ sid, digest: value }), next(2))
       equal(repeated.outcome === 'repeated' && repeated.sealed, value)
-      deepEqual((await tokens.listFamiliesOfUser(value, T0)).map((listed) => listed.sid), [sid])
+      deepEqual(
+        (await tokens.listFamiliesOfUser(value, T0)).map((listed) => listed.sid),
+        [sid]
+      )
       deepEqual(await tokens.revokeFamiliesOfUser(value, 'another'), [sid])
     })
   }
@@ -60,7 +76,10 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
   define('a use moves lastUsedAt and idleExpiresAt, the latter not beyond expiresAt', async (tokens) => {
     await tokens.createFamily(family())
     const used = await tokens.useToken(use())
-    deepEqual(used, { outcome: 'used', family: { ...publicPart(family()), lastUsedAt: T0 + MINUTE, idleExpiresAt: T0 + 31 * MINUTE } })
+    deepEqual(used, {
+      outcome: 'used',
+      family: { ...publicPart(family()), lastUsedAt: T0 + MINUTE, idleExpiresAt: T0 + 31 * MINUTE }
+    })
     const later = await tokens.useToken(use({ idleExpiresAt: T0 + 61 * MINUTE }))
     ok(later.outcome === 'used')
     equal(later.family.idleExpiresAt, T0 + 60 * MINUTE)
@@ -71,7 +90,11 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     await tokens.createFamily(family())
     const rotated = await tokens.rotateToken(use({ idleExpiresAt: T0 + 99 * MINUTE }), next(1))
     equal(rotated.outcome, 'rotated')
-    deepEqual('family' in rotated && rotated.family, { ...publicPart(family()), lastUsedAt: T0 + MINUTE, idleExpiresAt: T0 + 60 * MINUTE })
+    deepEqual('family' in rotated && rotated.family, {
+      ...publicPart(family()),
+      lastUsedAt: T0 + MINUTE,
+      idleExpiresAt: T0 + 60 * MINUTE
+    })
     equal((await tokens.rotateToken(use({ digest: 'digest-1' }), next(2))).outcome, 'rotated')
     equal((await tokens.useToken(use({ digest: 'digest-2' }))).outcome, 'used')
   })
@@ -81,8 +104,15 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     const outcomes = await parallel(50, (index) => tokens.rotateToken(use(), next(index + 1)))
     deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { rotated: 1, repeated: 49 })
     const winner = outcomes.findIndex(({ outcome }) => outcome === 'rotated') + 1
-    deepEqual(new Set(outcomes.flatMap((result) => result.outcome === 'repeated' ? [result.sealed] : [])), new Set([`sealed-${winner}`]))
-    equal((await tokens.useToken(use({ digest: `digest-${winner}` }))).outcome, 'used', 'the successor of the winner is the current token')
+    deepEqual(
+      new Set(outcomes.flatMap((result) => (result.outcome === 'repeated' ? [result.sealed] : []))),
+      new Set([`sealed-${winner}`])
+    )
+    equal(
+      (await tokens.useToken(use({ digest: `digest-${winner}` }))).outcome,
+      'used',
+      'the successor of the winner is the current token'
+    )
   })
 
   define('without grace, of 50 parallel rotations one is rotated and a second one ends the family', async (tokens) => {
@@ -100,18 +130,25 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     [0, 0, 'replayed', 'replayed'],
     [0, 1, 'replayed', 'replayed']
   ] as const) {
-    define(`the replaced token ${elapsed} ms after, with a grace time of ${graceMs} ms, is ${rotation}`, async (tokens) => {
-      for (const sid of ['sid-1', 'sid-2']) {
-        await tokens.createFamily(family({ sid }))
-        await tokens.rotateToken(use({ sid }), next(1))
+    define(
+      `the replaced token ${elapsed} ms after, with a grace time of ${graceMs} ms, is ${rotation}`,
+      async (tokens) => {
+        for (const sid of ['sid-1', 'sid-2']) {
+          await tokens.createFamily(family({ sid }))
+          await tokens.rotateToken(use({ sid }), next(1))
+        }
+        const now = T0 + MINUTE + elapsed
+        equal((await tokens.rotateToken(use({ now, graceMs }), next(2))).outcome, rotation)
+        equal((await tokens.peekToken(use({ sid: 'sid-2', now, graceMs }))) !== null, plainUse === 'used')
+        equal((await tokens.useToken(use({ sid: 'sid-2', now, graceMs }))).outcome, plainUse)
+        const after = await tokens.useToken(use({ digest: 'digest-1', now, graceMs }))
+        equal(
+          after.outcome,
+          rotation === 'repeated' ? 'used' : 'unknown',
+          'a repeat changes nothing, a replay ends the family'
+        )
       }
-      const now = T0 + MINUTE + elapsed
-      equal((await tokens.rotateToken(use({ now, graceMs }), next(2))).outcome, rotation)
-      equal(await tokens.peekToken(use({ sid: 'sid-2', now, graceMs })) !== null, plainUse === 'used')
-      equal((await tokens.useToken(use({ sid: 'sid-2', now, graceMs }))).outcome, plainUse)
-      const after = await tokens.useToken(use({ digest: 'digest-1', now, graceMs }))
-      equal(after.outcome, rotation === 'repeated' ? 'used' : 'unknown', 'a repeat changes nothing, a replay ends the family')
-    })
+    )
   }
 
   define('a repeat neither extends the grace time nor moves the successor', async (tokens) => {
@@ -134,11 +171,25 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     await tokens.rotateToken(use(), next(1))
     const replayed = await tokens.rotateToken(use({ now: T0 + 2 * MINUTE }), next(2))
     ok(replayed.outcome === 'replayed')
-    deepEqual([replayed.family.sid, replayed.family.userId, replayed.family.clientId], ['sid-1', 'user-19367', 'client-1'])
+    deepEqual(
+      [replayed.family.sid, replayed.family.userId, replayed.family.clientId],
+      ['sid-1', 'user-19367', 'client-1']
+    )
     equal(await tokens.findFamily('sid-1', T0 + 2 * MINUTE), null)
-    equal((await tokens.rotateToken(use({ digest: 'digest-1', now: T0 + 2 * MINUTE }), next(3))).outcome, 'unknown', 'its newest token is dead as well')
-    equal((await tokens.rotateToken(use({ now: T0 + 2 * MINUTE }), next(3))).outcome, 'unknown', 'a second replay finds nothing')
-    deepEqual((await tokens.listFamiliesOfUser('user-19367', T0 + 2 * MINUTE)).map(({ sid }) => sid), ['sid-2'])
+    equal(
+      (await tokens.rotateToken(use({ digest: 'digest-1', now: T0 + 2 * MINUTE }), next(3))).outcome,
+      'unknown',
+      'its newest token is dead as well'
+    )
+    equal(
+      (await tokens.rotateToken(use({ now: T0 + 2 * MINUTE }), next(3))).outcome,
+      'unknown',
+      'a second replay finds nothing'
+    )
+    deepEqual(
+      (await tokens.listFamiliesOfUser('user-19367', T0 + 2 * MINUTE)).map(({ sid }) => sid),
+      ['sid-2']
+    )
   })
 
   define('a look at a token changes nothing, a replayed one neither', async (tokens) => {
@@ -150,7 +201,7 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     await tokens.rotateToken(use({ digest: 'digest-1' }), next(2))
     const before = await tokens.findFamily('sid-1', T0)
     for (const digest of ['digest-0', 'digest-1', 'digest-2']) {
-      equal(await tokens.peekToken(use({ digest, now: T0 + 20 * MINUTE })) !== null, digest === 'digest-2')
+      equal((await tokens.peekToken(use({ digest, now: T0 + 20 * MINUTE }))) !== null, digest === 'digest-2')
     }
     deepEqual(await tokens.findFamily('sid-1', T0), before)
   })

@@ -1,12 +1,23 @@
 import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
 import type { User, UserPatch } from '../ports/user-store.ts'
 import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
-import { ALICE, BOB, CODE, add, method, newUser, outcomeOf, saidOf, type DefineUserCase, type OptionalUserStoreMethod } from './user-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  CODE,
+  add,
+  method,
+  newUser,
+  outcomeOf,
+  saidOf,
+  type DefineUserCase,
+  type OptionalUserStoreMethod
+} from './user-fixtures.ts'
 
 const CAROL = 'carol@example.com'
 
 /** What a user says but for the version, which each store counts in its own way. */
-function saidBut (user: User | null): Record<string, unknown> {
+function saidBut(user: User | null): Record<string, unknown> {
   const { version: _version, ...said } = saidOf(user)
   return said
 }
@@ -15,18 +26,25 @@ function saidBut (user: User | null): Record<string, unknown> {
 const addressIn = (user: User | null): string | null | undefined => user?.email ?? user?.username
 
 /** The cases of `update` and `remove`. `has`: whether the store has a method that only some of a case needs. */
-export function userChangeCases (define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
-  define('update', 'changes what the patch names and nothing else, and resolves to the user after it', async (subject) => {
-    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
-    const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))
-    const patch: UserPatch = { emailVerified: true }
-    const changed = await method(subject.store, 'update')(id, patch)
-    deepEqual(patch, { emailVerified: true }, 'what was given is left as it was')
-    const found = await subject.store.findById(id)
-    deepEqual(saidOf(changed), saidOf(found))
-    deepEqual([found?.id, found?.username, found?.passwordHash, addressIn(found), found?.emailVerified], [id, ALICE, 'hash-0', ALICE, true])
-    deepEqual(saidOf(await subject.store.findById(bob.id)), saidOf(bob), 'another user stays')
-  })
+export function userChangeCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
+  define(
+    'update',
+    'changes what the patch names and nothing else, and resolves to the user after it',
+    async (subject) => {
+      const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+      const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))
+      const patch: UserPatch = { emailVerified: true }
+      const changed = await method(subject.store, 'update')(id, patch)
+      deepEqual(patch, { emailVerified: true }, 'what was given is left as it was')
+      const found = await subject.store.findById(id)
+      deepEqual(saidOf(changed), saidOf(found))
+      deepEqual(
+        [found?.id, found?.username, found?.passwordHash, addressIn(found), found?.emailVerified],
+        [id, ALICE, 'hash-0', ALICE, true]
+      )
+      deepEqual(saidOf(await subject.store.findById(bob.id)), saidOf(bob), 'another user stays')
+    }
+  )
 
   define('update', 'leaves alone what is undefined, and takes an empty patch', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE, emailVerified: true }))
@@ -45,7 +63,7 @@ export function userChangeCases (define: DefineUserCase, has: (name: OptionalUse
     equal(found?.username, 'alice')
   })
 
-  define('update', 'keeps a field of the host\'s or drops it, and never another value', async (subject) => {
+  define('update', "keeps a field of the host's or drops it, and never another value", async (subject) => {
     const { id } = await add(subject, newUser())
     const update = method(subject.store, 'update')
     await update(id, { nickname: 'Al', city: 'Bern' })
@@ -68,43 +86,65 @@ export function userChangeCases (define: DefineUserCase, has: (name: OptionalUse
 
   define('update', 'changes neither the id nor the password, whatever the patch says', async (subject) => {
     const { id } = await add(subject, newUser())
-    const changed = await method(subject.store, 'update')(id, { id: 'chosen', passwordHash: 'chosen', emailVerified: true })
+    const changed = await method(subject.store, 'update')(id, {
+      id: 'chosen',
+      passwordHash: 'chosen',
+      emailVerified: true
+    })
     deepEqual([changed?.id, changed?.passwordHash, changed?.emailVerified], [id, 'hash-0', true])
     equal(await subject.store.findById('chosen'), null)
     equal((await subject.store.findByUsername(ALICE))?.passwordHash, 'hash-0')
   })
 
-  define('update', 'changes address and username in one step: found by the new one, and no more by the former', async (subject) => {
-    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
-    const changed = await method(subject.store, 'update')(id, { username: CAROL, email: CAROL, emailVerified: true })
-    for (const user of [changed, await subject.store.findById(id), await subject.store.findByUsername(CAROL)]) {
-      deepEqual([user?.id, user?.username, addressIn(user), user?.emailVerified], [id, CAROL, CAROL, true])
+  define(
+    'update',
+    'changes address and username in one step: found by the new one, and no more by the former',
+    async (subject) => {
+      const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+      const changed = await method(subject.store, 'update')(id, { username: CAROL, email: CAROL, emailVerified: true })
+      for (const user of [changed, await subject.store.findById(id), await subject.store.findByUsername(CAROL)]) {
+        deepEqual([user?.id, user?.username, addressIn(user), user?.emailVerified], [id, CAROL, CAROL, true])
+      }
+      equal(await subject.store.findByUsername(ALICE), null)
+      if (!has('create')) return
+      const next = await method(subject.store, 'create')(newUser())
+      notEqual(next.id, id, 'the former name is free')
     }
-    equal(await subject.store.findByUsername(ALICE), null)
-    if (!has('create')) return
-    const next = await method(subject.store, 'create')(newUser())
-    notEqual(next.id, id, 'the former name is free')
-  })
+  )
 
   define('update', 'rejects a taken username, and writes nothing of the patch', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
     const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))
-    await rejects(method(subject.store, 'update')(id, { username: BOB, email: BOB, emailVerified: true }), { code: CODE })
+    await rejects(method(subject.store, 'update')(id, { username: BOB, email: BOB, emailVerified: true }), {
+      code: CODE
+    })
     const found = await subject.store.findById(id)
     deepEqual([found?.username, addressIn(found), found?.emailVerified ?? false], [ALICE, ALICE, false])
     deepEqual(saidOf(await subject.store.findByUsername(BOB)), saidOf(bob))
-    equal((await method(subject.store, 'update')(id, { username: ALICE, emailVerified: true }))?.emailVerified, true, 'one\'s own name is not taken')
+    equal(
+      (await method(subject.store, 'update')(id, { username: ALICE, emailVerified: true }))?.emailVerified,
+      true,
+      "one's own name is not taken"
+    )
   })
 
   define('update', 'of 20 users who take one username at once one does', async (subject) => {
     const users: User[] = []
-    for (let index = 0; index < 20; index++) users.push(await add(subject, newUser({ username: `user-${index}@example.com` })))
-    const outcomes = await parallel(20, (index) => outcomeOf(method(subject.store, 'update')(users[index]?.id ?? '', { username: CAROL, email: CAROL })))
+    for (let index = 0; index < 20; index++)
+      users.push(await add(subject, newUser({ username: `user-${index}@example.com` })))
+    const outcomes = await parallel(20, (index) =>
+      outcomeOf(method(subject.store, 'update')(users[index]?.id ?? '', { username: CAROL, email: CAROL }))
+    )
     deepEqual(tally(outcomes), { resolved: 1, [CODE]: 19 }, 'UsernameTakenError for the 19 others')
     const winner = users[outcomes.indexOf('resolved')]
     equal((await subject.store.findByUsername(CAROL))?.id, winner?.id)
     for (const [index, user] of users.entries()) {
-      if (user !== winner) equal((await subject.store.findByUsername(`user-${index}@example.com`))?.id, user.id, 'a loser has the name of before')
+      if (user !== winner)
+        equal(
+          (await subject.store.findByUsername(`user-${index}@example.com`))?.id,
+          user.id,
+          'a loser has the name of before'
+        )
     }
   })
 
@@ -127,20 +167,34 @@ export function userChangeCases (define: DefineUserCase, has: (name: OptionalUse
     equal(first?.emailVerified, true)
     notEqual(first?.version, version, 'it is another one after each update')
     equal(await update(id, { emailVerified: false, username: CAROL }, version), null)
-    equal(await update(id, { emailVerified: false }, typeof version === 'number' ? String(version) : 0), null, 'a value of another type is another version')
+    equal(
+      await update(id, { emailVerified: false }, typeof version === 'number' ? String(version) : 0),
+      null,
+      'a value of another type is another version'
+    )
     const found = await subject.store.findById(id)
-    deepEqual([found?.username, found?.emailVerified, found?.version], [ALICE, true, first?.version], 'nothing is written')
+    deepEqual(
+      [found?.username, found?.emailVerified, found?.version],
+      [ALICE, true, first?.version],
+      'nothing is written'
+    )
     equal((await update(id, { emailVerified: false }, first?.version ?? 0))?.emailVerified ?? false, false)
   })
 
-  define('update', 'of 20 parallel updates with one expected version one wins, if the store tells of one', async (subject) => {
-    const { id, version } = await add(subject, newUser())
-    if (version === undefined || version === null) return
-    const results = await parallel(20, (index) => method(subject.store, 'update')(id, { username: `user-${index}@example.com` }, version))
-    equal(results.filter((user) => user !== null).length, 1)
-    const winner = results.findIndex((user) => user !== null)
-    equal((await subject.store.findById(id))?.username, `user-${winner}@example.com`)
-  })
+  define(
+    'update',
+    'of 20 parallel updates with one expected version one wins, if the store tells of one',
+    async (subject) => {
+      const { id, version } = await add(subject, newUser())
+      if (version === undefined || version === null) return
+      const results = await parallel(20, (index) =>
+        method(subject.store, 'update')(id, { username: `user-${index}@example.com` }, version)
+      )
+      equal(results.filter((user) => user !== null).length, 1)
+      const winner = results.findIndex((user) => user !== null)
+      equal((await subject.store.findById(id))?.username, `user-${winner}@example.com`)
+    }
+  )
 
   define('update', 'of parallel updates of different fields, and a new password, none is lost', async (subject) => {
     const { id } = await add(subject, newUser({ emailVerified: false }))
@@ -148,10 +202,13 @@ export function userChangeCases (define: DefineUserCase, has: (name: OptionalUse
     await Promise.all([
       update(id, { username: CAROL }),
       update(id, { emailVerified: true }),
-      ...has('setPasswordHash') ? [method(subject.store, 'setPasswordHash')(id, 'hash-1', 'hash-0')] : []
+      ...(has('setPasswordHash') ? [method(subject.store, 'setPasswordHash')(id, 'hash-1', 'hash-0')] : [])
     ])
     const found = await subject.store.findById(id)
-    deepEqual([found?.username, found?.emailVerified, found?.passwordHash], [CAROL, true, has('setPasswordHash') ? 'hash-1' : 'hash-0'])
+    deepEqual(
+      [found?.username, found?.emailVerified, found?.passwordHash],
+      [CAROL, true, has('setPasswordHash') ? 'hash-1' : 'hash-0']
+    )
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
@@ -163,19 +220,28 @@ export function userChangeCases (define: DefineUserCase, has: (name: OptionalUse
     })
   }
 
-  for (const [label, value] of [['a NUL', 'before\u0000after'], ['half a surrogate pair, or U+FFFD for it,', 'before\ud800after']] as const) {
-    define('update', `keeps ${label} or refuses all of the patch, and never cuts the name off there`, async (subject) => {
-      const { id } = await add(subject, newUser({ emailVerified: false }))
-      const before = await add(subject, newUser({ username: 'before' }))
-      const outcome = await outcomeOf(method(subject.store, 'update')(id, { username: value, email: value, emailVerified: true }))
-      notEqual(outcome, CODE)
-      const found = await subject.store.findById(id)
-      const changed = { username: value, verified: true }
-      const unchanged = { username: ALICE, verified: false }
-      const said = { username: found?.username.replace('\ufffd', '\ud800'), verified: found?.emailVerified ?? false }
-      deepEqual(said, outcome === 'resolved' ? changed : unchanged)
-      equal((await subject.store.findByUsername('before'))?.id, before.id)
-    })
+  for (const [label, value] of [
+    ['a NUL', 'before\u0000after'],
+    ['half a surrogate pair, or U+FFFD for it,', 'before\ud800after']
+  ] as const) {
+    define(
+      'update',
+      `keeps ${label} or refuses all of the patch, and never cuts the name off there`,
+      async (subject) => {
+        const { id } = await add(subject, newUser({ emailVerified: false }))
+        const before = await add(subject, newUser({ username: 'before' }))
+        const outcome = await outcomeOf(
+          method(subject.store, 'update')(id, { username: value, email: value, emailVerified: true })
+        )
+        notEqual(outcome, CODE)
+        const found = await subject.store.findById(id)
+        const changed = { username: value, verified: true }
+        const unchanged = { username: ALICE, verified: false }
+        const said = { username: found?.username.replace('\ufffd', '\ud800'), verified: found?.emailVerified ?? false }
+        deepEqual(said, outcome === 'resolved' ? changed : unchanged)
+        equal((await subject.store.findByUsername('before'))?.id, before.id)
+      }
+    )
   }
 
   define('update', 'hands out a copy', async (subject) => {
@@ -186,18 +252,22 @@ export function userChangeCases (define: DefineUserCase, has: (name: OptionalUse
     equal((await subject.store.findById(id))?.username, ALICE)
   })
 
-  define('remove', 'removes that user alone, under id and username, and does nothing where there is none', async (subject) => {
-    const { id } = await add(subject, newUser({ email: ALICE }))
-    const bob = await add(subject, newUser({ username: BOB }))
-    const remove = method(subject.store, 'remove')
-    for (const given of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)]) await remove(given)
-    ok(await subject.store.findById(id), 'a username is no id')
-    await remove(id)
-    await remove(id)
-    equal(await subject.store.findById(id), null)
-    equal(await subject.store.findByUsername(ALICE), null)
-    deepEqual(saidBut(await subject.store.findByUsername(BOB)), saidBut(bob))
-  })
+  define(
+    'remove',
+    'removes that user alone, under id and username, and does nothing where there is none',
+    async (subject) => {
+      const { id } = await add(subject, newUser({ email: ALICE }))
+      const bob = await add(subject, newUser({ username: BOB }))
+      const remove = method(subject.store, 'remove')
+      for (const given of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)]) await remove(given)
+      ok(await subject.store.findById(id), 'a username is no id')
+      await remove(id)
+      await remove(id)
+      equal(await subject.store.findById(id), null)
+      equal(await subject.store.findByUsername(ALICE), null)
+      deepEqual(saidBut(await subject.store.findByUsername(BOB)), saidBut(bob))
+    }
+  )
 
   define('remove', 'frees the username, for a user with another id', async (subject) => {
     if (!has('create')) return
@@ -220,15 +290,22 @@ export function userChangeCases (define: DefineUserCase, has: (name: OptionalUse
     const { id } = await add(subject, newUser({ emailVerified: false }))
     const { store } = subject
     const writes = (): Array<Promise<unknown>> => [
-      ...has('update') ? [method(store, 'update')(id, { username: CAROL }), method(store, 'update')(id, { emailVerified: true })] : [],
-      ...has('setPasswordHash') ? [method(store, 'setPasswordHash')(id, 'hash-1'), method(store, 'setPasswordHash')(id, 'hash-2', 'hash-0')] : [],
-      ...has('setEmailVerified') ? [method(store, 'setEmailVerified')(id)] : []
+      ...(has('update')
+        ? [method(store, 'update')(id, { username: CAROL }), method(store, 'update')(id, { emailVerified: true })]
+        : []),
+      ...(has('setPasswordHash')
+        ? [method(store, 'setPasswordHash')(id, 'hash-1'), method(store, 'setPasswordHash')(id, 'hash-2', 'hash-0')]
+        : []),
+      ...(has('setEmailVerified') ? [method(store, 'setEmailVerified')(id)] : [])
     ]
     await Promise.all([...writes(), method(store, 'remove')(id), ...writes()])
     const found = await Promise.all([store.findById(id), store.findByUsername(ALICE), store.findByUsername(CAROL)])
     deepEqual(found, [null, null, null])
     const late = await Promise.all(writes())
-    ok(late.every((answer) => answer === null || answer === false || answer === undefined), 'and what comes after finds nobody')
+    ok(
+      late.every((answer) => answer === null || answer === false || answer === undefined),
+      'and what comes after finds nobody'
+    )
     equal(await store.findById(id), null)
   })
 }

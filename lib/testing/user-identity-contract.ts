@@ -1,7 +1,20 @@
 import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
 import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
 import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
-import { ALICE, BOB, CODE, IDENTITY_CODE, add, method, newLink, newUser, outcomeOf, type DefineUserCase, type OptionalUserStoreMethod, type UserStoreSubject } from './user-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  CODE,
+  IDENTITY_CODE,
+  add,
+  method,
+  newLink,
+  newUser,
+  outcomeOf,
+  type DefineUserCase,
+  type OptionalUserStoreMethod,
+  type UserStoreSubject
+} from './user-fixtures.ts'
 
 /** How often a race of two is run. */
 const ROUNDS = 20
@@ -9,18 +22,21 @@ const ROUNDS = 20
 const numbered = (index: number): string => `user-${index}@example.com`
 const subjectOf = (index: number): LinkedIdentity => newLink({ subject: `subject-${index}` })
 
-async function ownerOf ({ store }: UserStoreSubject, identity: Identity): Promise<string | null> {
+async function ownerOf({ store }: UserStoreSubject, identity: Identity): Promise<string | null> {
   return (await method(store, 'findByIdentity')(identity))?.id ?? null
 }
 
-async function addMany (subject: UserStoreSubject, count: number): Promise<User[]> {
+async function addMany(subject: UserStoreSubject, count: number): Promise<User[]> {
   const users: User[] = []
-  for (let index = 0; index < count; index++) users.push(await add(subject, newUser({ username: numbered(index), passwordHash: null })))
+  for (let index = 0; index < count; index++)
+    users.push(await add(subject, newUser({ username: numbered(index), passwordHash: null })))
   return users
 }
 
-/** The cases of sign-ins through other providers. `has`: whether the store has a method that only some of a case needs. */
-export function userIdentityCases (define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
+/**
+ * The cases of sign-ins through other providers. `has`: whether the store has a method that only some of a case needs.
+ */
+export function userIdentityCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define('findByIdentity', 'resolves to null where there is none', async (subject) => {
     await add(subject, newUser({ email: ALICE }))
     for (const value of ['none', ALICE, ...HOSTILE_STRINGS.map(([, one]) => one)]) {
@@ -33,7 +49,11 @@ export function userIdentityCases (define: DefineUserCase, has: (name: OptionalU
     const bob = await add(subject, newUser({ username: BOB }))
     const link = newLink({ email: 'a@op.example', sealed: 'sealed-text', provisional: true })
     equal(await method(subject.store, 'linkIdentity')(id, link), 'linked')
-    deepEqual(link, newLink({ email: 'a@op.example', sealed: 'sealed-text', provisional: true }), 'what was given is left as it was')
+    deepEqual(
+      link,
+      newLink({ email: 'a@op.example', sealed: 'sealed-text', provisional: true }),
+      'what was given is left as it was'
+    )
     const found = await method(subject.store, 'findByIdentity')(link)
     deepEqual([found?.id, found?.username, found?.passwordHash], [id, ALICE, 'hash-0'])
     deepEqual(await method(subject.store, 'listIdentities')(id), [link])
@@ -42,29 +62,45 @@ export function userIdentityCases (define: DefineUserCase, has: (name: OptionalU
     deepEqual(await method(subject.store, 'listIdentities')(bob.id), [subjectOf(1)], 'without what was not given')
   })
 
-  define('linkIdentity', 'writes nothing where the identity is linked already, to this user or to another, or where there is no such user', async (subject) => {
-    const { id } = await add(subject, newUser())
-    const bob = await add(subject, newUser({ username: BOB }))
-    const linkIdentity = method(subject.store, 'linkIdentity')
-    await linkIdentity(id, newLink())
-    const other = newLink({ connection: 'other', email: 'b@op.example', linkedAt: 1, lastUsedAt: 1, sealed: 'other' })
-    equal(await linkIdentity(id, other), 'already_linked')
-    equal(await linkIdentity(bob.id, other), 'taken')
-    for (const nobody of ['none', BOB, ...HOSTILE_STRINGS.map(([, value]) => value)]) equal(await linkIdentity(nobody, subjectOf(1)), 'unknown_user')
-    deepEqual(await method(subject.store, 'listIdentities')(id), [newLink()])
-    deepEqual(await method(subject.store, 'listIdentities')(bob.id), [])
-    equal(await ownerOf(subject, subjectOf(1)), null)
-  })
+  define(
+    'linkIdentity',
+    'writes nothing where the identity is linked already, to this user or to another, or where there is no such user',
+    async (subject) => {
+      const { id } = await add(subject, newUser())
+      const bob = await add(subject, newUser({ username: BOB }))
+      const linkIdentity = method(subject.store, 'linkIdentity')
+      await linkIdentity(id, newLink())
+      const other = newLink({ connection: 'other', email: 'b@op.example', linkedAt: 1, lastUsedAt: 1, sealed: 'other' })
+      equal(await linkIdentity(id, other), 'already_linked')
+      equal(await linkIdentity(bob.id, other), 'taken')
+      for (const nobody of ['none', BOB, ...HOSTILE_STRINGS.map(([, value]) => value)])
+        equal(await linkIdentity(nobody, subjectOf(1)), 'unknown_user')
+      deepEqual(await method(subject.store, 'listIdentities')(id), [newLink()])
+      deepEqual(await method(subject.store, 'listIdentities')(bob.id), [])
+      equal(await ownerOf(subject, subjectOf(1)), null)
+    }
+  )
 
   define('linkIdentity', 'takes two strings for the key, compared byte by byte', async (subject) => {
     const identities: Identity[] = [
-      { issuer: 'a', subject: 'bc' }, { issuer: 'ab', subject: 'c' }, { issuer: 'abc', subject: '' }, { issuer: 'c', subject: 'ab' },
-      { issuer: 'a', subject: 'BC' }, { issuer: 'a', subject: 'bc ' }, { issuer: 'A', subject: 'bc' }, { issuer: 'a', subject: 'bç' }, { issuer: 'a', subject: 'bc\u0327' },
+      { issuer: 'a', subject: 'bc' },
+      { issuer: 'ab', subject: 'c' },
+      { issuer: 'abc', subject: '' },
+      { issuer: 'c', subject: 'ab' },
+      { issuer: 'a', subject: 'BC' },
+      { issuer: 'a', subject: 'bc ' },
+      { issuer: 'A', subject: 'bc' },
+      { issuer: 'a', subject: 'bç' },
+      { issuer: 'a', subject: 'bc\u0327' },
       ...HOSTILE_STRINGS.map(([, value]) => ({ issuer: value, subject: value }))
     ].filter(({ subject: one }) => one !== '')
     const users = await addMany(subject, identities.length)
     for (const [index, identity] of identities.entries()) {
-      equal(await method(subject.store, 'linkIdentity')(users[index]?.id ?? '', newLink(identity)), 'linked', JSON.stringify(identity).slice(0, 80))
+      equal(
+        await method(subject.store, 'linkIdentity')(users[index]?.id ?? '', newLink(identity)),
+        'linked',
+        JSON.stringify(identity).slice(0, 80)
+      )
     }
     for (const [index, identity] of identities.entries()) {
       equal(await ownerOf(subject, identity), users[index]?.id, JSON.stringify(identity).slice(0, 80))
@@ -72,11 +108,16 @@ export function userIdentityCases (define: DefineUserCase, has: (name: OptionalU
     }
   })
 
-  for (const [label, value] of [['a NUL', 'before\u0000after'], ['half a surrogate pair, or U+FFFD for it,', 'before\ud800after']] as const) {
+  for (const [label, value] of [
+    ['a NUL', 'before\u0000after'],
+    ['half a surrogate pair, or U+FFFD for it,', 'before\ud800after']
+  ] as const) {
     define('linkIdentity', `keeps ${label} or refuses it, and never cuts the subject off there`, async (subject) => {
       const [alice, bob] = await addMany(subject, 2)
       await method(subject.store, 'linkIdentity')(alice?.id ?? '', newLink({ subject: 'before' }))
-      const outcome = await method(subject.store, 'linkIdentity')(bob?.id ?? '', newLink({ subject: value })).catch(() => 'refused')
+      const outcome = await method(subject.store, 'linkIdentity')(bob?.id ?? '', newLink({ subject: value })).catch(
+        () => 'refused'
+      )
       const owner = await ownerOf(subject, newLink({ subject: value })).catch(() => null)
       equal(owner, outcome === 'linked' ? bob?.id : null)
       equal(await ownerOf(subject, newLink({ subject: 'before' })), alice?.id)
@@ -85,31 +126,47 @@ export function userIdentityCases (define: DefineUserCase, has: (name: OptionalU
 
   define('linkIdentity', 'of 50 users who link one identity at once one does', async (subject) => {
     const users = await addMany(subject, 50)
-    const outcomes = await parallel(50, (index) => method(subject.store, 'linkIdentity')(users[index]?.id ?? '', newLink()))
+    const outcomes = await parallel(50, (index) =>
+      method(subject.store, 'linkIdentity')(users[index]?.id ?? '', newLink())
+    )
     deepEqual(tally(outcomes), { linked: 1, taken: 49 })
     const winner = users[outcomes.indexOf('linked')]
     equal(await ownerOf(subject, newLink()), winner?.id)
-    for (const user of users) equal((await method(subject.store, 'listIdentities')(user.id)).length, user === winner ? 1 : 0)
+    for (const user of users)
+      equal((await method(subject.store, 'listIdentities')(user.id)).length, user === winner ? 1 : 0)
   })
 
   define('linkIdentity', 'of 50 parallel calls for one user and one identity one links', async (subject) => {
     const { id } = await add(subject, newUser())
-    deepEqual(tally(await parallel(50, () => method(subject.store, 'linkIdentity')(id, newLink()))), { linked: 1, already_linked: 49 })
+    deepEqual(tally(await parallel(50, () => method(subject.store, 'linkIdentity')(id, newLink()))), {
+      linked: 1,
+      already_linked: 49
+    })
     equal((await method(subject.store, 'listIdentities')(id)).length, 1)
   })
 
-  define('listIdentities', 'tells the oldest first, of one issuer and of several, and hands out copies', async (subject) => {
-    const { id } = await add(subject, newUser())
-    const at = (linkedAt: number, fields: Partial<LinkedIdentity>): LinkedIdentity => newLink({ linkedAt, lastUsedAt: linkedAt, ...fields })
-    const links = [at(10, { subject: 'b' }), at(20, { subject: 'a' }), at(30, { issuer: 'https://an.example', subject: 'a' })]
-    for (const index of [1, 2, 0]) await method(subject.store, 'linkIdentity')(id, links[index] ?? newLink())
-    const listIdentities = method(subject.store, 'listIdentities')
-    const first = await listIdentities(id)
-    deepEqual(first, links)
-    for (const link of first) link.subject = 'changed'
-    deepEqual(await listIdentities(id), links)
-    for (const nobody of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)]) deepEqual(await listIdentities(nobody), [])
-  })
+  define(
+    'listIdentities',
+    'tells the oldest first, of one issuer and of several, and hands out copies',
+    async (subject) => {
+      const { id } = await add(subject, newUser())
+      const at = (linkedAt: number, fields: Partial<LinkedIdentity>): LinkedIdentity =>
+        newLink({ linkedAt, lastUsedAt: linkedAt, ...fields })
+      const links = [
+        at(10, { subject: 'b' }),
+        at(20, { subject: 'a' }),
+        at(30, { issuer: 'https://an.example', subject: 'a' })
+      ]
+      for (const index of [1, 2, 0]) await method(subject.store, 'linkIdentity')(id, links[index] ?? newLink())
+      const listIdentities = method(subject.store, 'listIdentities')
+      const first = await listIdentities(id)
+      deepEqual(first, links)
+      for (const link of first) link.subject = 'changed'
+      deepEqual(await listIdentities(id), links)
+      for (const nobody of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)])
+        deepEqual(await listIdentities(nobody), [])
+    }
+  )
 
   define('useIdentity', 'notes when, and the address where it is given, of that link alone', async (subject) => {
     const { id } = await add(subject, newUser())
@@ -125,7 +182,8 @@ export function userIdentityCases (define: DefineUserCase, has: (name: OptionalU
       newLink({ subject: 'subject-1', linkedAt: newLink().linkedAt + 1, lastUsedAt: at + 1, email: 'b@op.example' })
     ]
     deepEqual(await method(subject.store, 'listIdentities')(id), expected)
-    for (const value of ['none', ...HOSTILE_STRINGS.map(([, one]) => one)]) await useIdentity(newLink({ subject: value }), at + 2, 'c@op.example')
+    for (const value of ['none', ...HOSTILE_STRINGS.map(([, one]) => one)])
+      await useIdentity(newLink({ subject: value }), at + 2, 'c@op.example')
     deepEqual(await method(subject.store, 'listIdentities')(id), expected, 'where there is no such link')
     equal(await ownerOf(subject, newLink({ subject: 'none' })), null)
   })
@@ -135,7 +193,7 @@ export function userIdentityCases (define: DefineUserCase, has: (name: OptionalU
   removalCases(define, has)
 }
 
-function unlinkCases (define: DefineUserCase): void {
+function unlinkCases(define: DefineUserCase): void {
   define('unlinkIdentity', 'takes that link away and no other, and frees the identity', async (subject) => {
     const { id } = await add(subject, newUser())
     const bob = await add(subject, newUser({ username: BOB }))
@@ -155,81 +213,138 @@ function unlinkCases (define: DefineUserCase): void {
     equal(await unlinkIdentity(bob.id, newLink(), true), 'unknown')
     equal(await unlinkIdentity('none', newLink(), true), 'unknown')
     equal(await unlinkIdentity(id, newLink({ issuer: 'https://other.example' }), true), 'unknown')
-    for (const [, value] of HOSTILE_STRINGS) equal(await unlinkIdentity(value, newLink({ subject: value }), true), 'unknown')
+    for (const [, value] of HOSTILE_STRINGS)
+      equal(await unlinkIdentity(value, newLink({ subject: value }), true), 'unknown')
     equal(await ownerOf(subject, newLink()), id)
   })
 
-  define('unlinkIdentity', 'leaves the last way to sign in: a password, another link or another factor has to be left', async (subject) => {
-    const [alice, bob] = await addMany(subject, 2)
-    const carol = await add(subject, newUser({ username: BOB }))
-    const unlinkIdentity = method(subject.store, 'unlinkIdentity')
-    const links: Array<[owner: string, index: number]> = [[alice?.id ?? '', 0], [alice?.id ?? '', 1], [bob?.id ?? '', 2], [carol.id, 3]]
-    for (const [owner, index] of links) await method(subject.store, 'linkIdentity')(owner, subjectOf(index))
-    const outcomes: string[] = []
-    for (const [owner, index] of links) outcomes.push(await unlinkIdentity(owner, subjectOf(index), false))
-    deepEqual(outcomes, ['unlinked', 'last_sign_in_method', 'last_sign_in_method', 'unlinked'])
-    deepEqual([await ownerOf(subject, subjectOf(1)), await ownerOf(subject, subjectOf(2))], [alice?.id, bob?.id], 'they are still there')
-    equal(await unlinkIdentity(bob?.id ?? '', subjectOf(2), true), 'unlinked', 'another factor is left')
-  })
-
-  define('unlinkIdentity', 'of parallel calls for all links of a user without a password one is refused', async (subject) => {
-    const users = await addMany(subject, ROUNDS)
-    for (const [round, { id }] of users.entries()) {
-      const links = [0, 1, ...round % 2 === 0 ? [2] : []].map((index) => subjectOf(3 * round + index))
-      for (const link of links) await method(subject.store, 'linkIdentity')(id, link)
-      const outcomes = await Promise.all(links.map((link) => method(subject.store, 'unlinkIdentity')(id, link, false)))
-      deepEqual(tally(outcomes.toSorted()), { last_sign_in_method: 1, unlinked: links.length - 1 })
-      equal((await method(subject.store, 'listIdentities')(id)).length, 1)
+  define(
+    'unlinkIdentity',
+    'leaves the last way to sign in: a password, another link or another factor has to be left',
+    async (subject) => {
+      const [alice, bob] = await addMany(subject, 2)
+      const carol = await add(subject, newUser({ username: BOB }))
+      const unlinkIdentity = method(subject.store, 'unlinkIdentity')
+      const links: Array<[owner: string, index: number]> = [
+        [alice?.id ?? '', 0],
+        [alice?.id ?? '', 1],
+        [bob?.id ?? '', 2],
+        [carol.id, 3]
+      ]
+      for (const [owner, index] of links) await method(subject.store, 'linkIdentity')(owner, subjectOf(index))
+      const outcomes: string[] = []
+      for (const [owner, index] of links) outcomes.push(await unlinkIdentity(owner, subjectOf(index), false))
+      deepEqual(outcomes, ['unlinked', 'last_sign_in_method', 'last_sign_in_method', 'unlinked'])
+      deepEqual(
+        [await ownerOf(subject, subjectOf(1)), await ownerOf(subject, subjectOf(2))],
+        [alice?.id, bob?.id],
+        'they are still there'
+      )
+      equal(await unlinkIdentity(bob?.id ?? '', subjectOf(2), true), 'unlinked', 'another factor is left')
     }
-  })
+  )
+
+  define(
+    'unlinkIdentity',
+    'of parallel calls for all links of a user without a password one is refused',
+    async (subject) => {
+      const users = await addMany(subject, ROUNDS)
+      for (const [round, { id }] of users.entries()) {
+        const links = [0, 1, ...(round % 2 === 0 ? [2] : [])].map((index) => subjectOf(3 * round + index))
+        for (const link of links) await method(subject.store, 'linkIdentity')(id, link)
+        const outcomes = await Promise.all(
+          links.map((link) => method(subject.store, 'unlinkIdentity')(id, link, false))
+        )
+        deepEqual(tally(outcomes.toSorted()), { last_sign_in_method: 1, unlinked: links.length - 1 })
+        equal((await method(subject.store, 'listIdentities')(id)).length, 1)
+      }
+    }
+  )
 
   define('unlinkIdentity', 'of 50 parallel calls for one link one takes it away', async (subject) => {
     const { id } = await add(subject, newUser())
     await method(subject.store, 'linkIdentity')(id, newLink())
-    deepEqual(tally((await parallel(50, () => method(subject.store, 'unlinkIdentity')(id, newLink(), false))).toSorted()), { unknown: 49, unlinked: 1 })
+    deepEqual(
+      tally((await parallel(50, () => method(subject.store, 'unlinkIdentity')(id, newLink(), false))).toSorted()),
+      { unknown: 49, unlinked: 1 }
+    )
   })
 }
 
-function creationCases (define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
-  define('createWithIdentity', 'makes a user without a password, with an id of its own and the link', async (subject) => {
-    const { store } = subject
-    const given = newUser({ passwordHash: null, email: ALICE, emailVerified: true, id: 'chosen' })
-    const created = await method(store, 'createWithIdentity')(given, newLink({ email: ALICE }))
-    notEqual(created.id, 'chosen')
-    for (const user of [created, await store.findById(created.id), await store.findByUsername(ALICE), await method(store, 'findByIdentity')(newLink())]) {
-      deepEqual([user?.id, user?.username, user?.passwordHash, user?.email ?? user?.username, user?.emailVerified], [created.id, ALICE, null, ALICE, true])
+function creationCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
+  define(
+    'createWithIdentity',
+    'makes a user without a password, with an id of its own and the link',
+    async (subject) => {
+      const { store } = subject
+      const given = newUser({ passwordHash: null, email: ALICE, emailVerified: true, id: 'chosen' })
+      const created = await method(store, 'createWithIdentity')(given, newLink({ email: ALICE }))
+      notEqual(created.id, 'chosen')
+      for (const user of [
+        created,
+        await store.findById(created.id),
+        await store.findByUsername(ALICE),
+        await method(store, 'findByIdentity')(newLink())
+      ]) {
+        deepEqual(
+          [user?.id, user?.username, user?.passwordHash, user?.email ?? user?.username, user?.emailVerified],
+          [created.id, ALICE, null, ALICE, true]
+        )
+      }
+      deepEqual(await method(store, 'listIdentities')(created.id), [newLink({ email: ALICE })])
+      equal(await method(store, 'unlinkIdentity')(created.id, newLink(), false), 'last_sign_in_method')
     }
-    deepEqual(await method(store, 'listIdentities')(created.id), [newLink({ email: ALICE })])
-    equal(await method(store, 'unlinkIdentity')(created.id, newLink(), false), 'last_sign_in_method')
-  })
+  )
 
-  define('createWithIdentity', 'leaves nothing of a call that meets a taken username or a taken identity', async (subject) => {
-    const { store } = subject
-    const create = method(store, 'createWithIdentity')
-    const first = await create(newUser({ passwordHash: null }), newLink())
-    await rejects(create(newUser({ passwordHash: null }), subjectOf(1)), { code: CODE })
-    await rejects(create(newUser({ username: BOB, passwordHash: null }), newLink({ connection: 'other' })), { code: IDENTITY_CODE })
-    equal(await ownerOf(subject, subjectOf(1)), null)
-    equal(await store.findByUsername(BOB), null)
-    equal(await ownerOf(subject, newLink()), first.id)
-    deepEqual(await method(store, 'listIdentities')(first.id), [newLink()])
-  })
+  define(
+    'createWithIdentity',
+    'leaves nothing of a call that meets a taken username or a taken identity',
+    async (subject) => {
+      const { store } = subject
+      const create = method(store, 'createWithIdentity')
+      const first = await create(newUser({ passwordHash: null }), newLink())
+      await rejects(create(newUser({ passwordHash: null }), subjectOf(1)), { code: CODE })
+      await rejects(create(newUser({ username: BOB, passwordHash: null }), newLink({ connection: 'other' })), {
+        code: IDENTITY_CODE
+      })
+      equal(await ownerOf(subject, subjectOf(1)), null)
+      equal(await store.findByUsername(BOB), null)
+      equal(await ownerOf(subject, newLink()), first.id)
+      deepEqual(await method(store, 'listIdentities')(first.id), [newLink()])
+    }
+  )
 
-  define('createWithIdentity', 'of 50 parallel calls with one identity one resolves, and nobody else is there', async (subject) => {
-    const { store } = subject
-    const outcomes = await parallel(50, (index) => outcomeOf(method(store, 'createWithIdentity')(newUser({ username: numbered(index), passwordHash: null }), newLink())))
-    deepEqual(tally(outcomes), { resolved: 1, [IDENTITY_CODE]: 49 }, 'IdentityTakenError for the 49 others')
-    const winner = outcomes.indexOf('resolved')
-    for (let index = 0; index < 50; index++) equal((await store.findByUsername(numbered(index))) !== null, index === winner)
-    equal((await method(store, 'findByIdentity')(newLink()))?.username, numbered(winner))
-  })
+  define(
+    'createWithIdentity',
+    'of 50 parallel calls with one identity one resolves, and nobody else is there',
+    async (subject) => {
+      const { store } = subject
+      const outcomes = await parallel(50, (index) =>
+        outcomeOf(
+          method(store, 'createWithIdentity')(newUser({ username: numbered(index), passwordHash: null }), newLink())
+        )
+      )
+      deepEqual(tally(outcomes), { resolved: 1, [IDENTITY_CODE]: 49 }, 'IdentityTakenError for the 49 others')
+      const winner = outcomes.indexOf('resolved')
+      for (let index = 0; index < 50; index++)
+        equal((await store.findByUsername(numbered(index))) !== null, index === winner)
+      equal((await method(store, 'findByIdentity')(newLink()))?.username, numbered(winner))
+    }
+  )
 
-  define('createWithIdentity', 'of 50 parallel calls with one username one resolves, and no other identity is linked', async (subject) => {
-    const outcomes = await parallel(50, (index) => outcomeOf(method(subject.store, 'createWithIdentity')(newUser({ passwordHash: null }), subjectOf(index))))
-    deepEqual(tally(outcomes), { resolved: 1, [CODE]: 49 }, 'UsernameTakenError for the 49 others')
-    const winner = outcomes.indexOf('resolved')
-    for (let index = 0; index < 50; index++) equal(await ownerOf(subject, subjectOf(index)) !== null, index === winner)
-  })
+  define(
+    'createWithIdentity',
+    'of 50 parallel calls with one username one resolves, and no other identity is linked',
+    async (subject) => {
+      const outcomes = await parallel(50, (index) =>
+        outcomeOf(method(subject.store, 'createWithIdentity')(newUser({ passwordHash: null }), subjectOf(index)))
+      )
+      deepEqual(tally(outcomes), { resolved: 1, [CODE]: 49 }, 'UsernameTakenError for the 49 others')
+      const winner = outcomes.indexOf('resolved')
+      for (let index = 0; index < 50; index++)
+        equal((await ownerOf(subject, subjectOf(index))) !== null, index === winner)
+    }
+  )
 
   define('createWithIdentity', 'of one and a link, or a sign-up with that name, at once one wins', async (subject) => {
     const { store } = subject
@@ -247,13 +362,19 @@ function creationCases (define: DefineUserCase, has: (name: OptionalUserStoreMet
       const owner = await ownerOf(subject, link)
       const named = await store.findByUsername(username)
       if (created === 'resolved') deepEqual([linked, owner, named?.passwordHash], ['taken', named?.id, null])
-      else ok(created === IDENTITY_CODE ? linked === 'linked' && owner === other.id : created === CODE && signedUp === 'resolved')
-      if (has('create')) equal(named === null ? 'nobody' : named.passwordHash, signedUp === 'resolved' ? 'hash-0' : null)
+      else
+        ok(
+          created === IDENTITY_CODE
+            ? linked === 'linked' && owner === other.id
+            : created === CODE && signedUp === 'resolved'
+        )
+      if (has('create'))
+        equal(named === null ? 'nobody' : named.passwordHash, signedUp === 'resolved' ? 'hash-0' : null)
     }
   })
 }
 
-function removalCases (define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
+function removalCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define('remove', 'takes the links of the user along, and frees the identities', async (subject) => {
     if (!has('linkIdentity')) return
     const { store } = subject
@@ -263,7 +384,14 @@ function removalCases (define: DefineUserCase, has: (name: OptionalUserStoreMeth
     await method(store, 'linkIdentity')(bob.id, subjectOf(2))
     await method(store, 'remove')(id)
     deepEqual(await method(store, 'listIdentities')(id), [])
-    deepEqual([await ownerOf(subject, subjectOf(0)), await ownerOf(subject, subjectOf(1)), await ownerOf(subject, subjectOf(2))], [null, null, bob.id])
+    deepEqual(
+      [
+        await ownerOf(subject, subjectOf(0)),
+        await ownerOf(subject, subjectOf(1)),
+        await ownerOf(subject, subjectOf(2))
+      ],
+      [null, null, bob.id]
+    )
     equal(await method(store, 'linkIdentity')(id, subjectOf(0)), 'unknown_user')
     equal(await method(store, 'unlinkIdentity')(id, subjectOf(0), true), 'unknown')
     equal(await method(store, 'linkIdentity')(bob.id, subjectOf(0)), 'linked')

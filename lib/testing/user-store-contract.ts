@@ -5,21 +5,39 @@ import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { userChangeCases } from './user-change-contract.ts'
 import { userIdentityCases } from './user-identity-contract.ts'
-import { ALICE, BOB, CODE, add, method, newUser, outcomeOf, saidOf, type DefineUserCase, type OptionalUserStoreMethod, type UserStoreSubject } from './user-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  CODE,
+  add,
+  method,
+  newUser,
+  outcomeOf,
+  saidOf,
+  type DefineUserCase,
+  type OptionalUserStoreMethod,
+  type UserStoreSubject
+} from './user-fixtures.ts'
 
-/** The store as the plugin reads it: `undefined` is none, 0, 1 and a Date say whether, and what does not fit rejects. */
-function asRead<Subject extends UserStoreSubject> (subject: Subject): Subject {
+/**
+ * The store as the plugin reads it: `undefined` is none, 0, 1 and a Date say whether, and what does not fit rejects.
+ */
+function asRead<Subject extends UserStoreSubject>(subject: Subject): Subject {
   return { ...subject, store: hostUserStore(subject.store, steppedClock()) }
 }
 
 /**
- * What every `UserStore` must keep. The username may be the e-mail address, with one column for both. `make` gives each case a store with no users. `without` names the optional methods your
- * store leaves out on purpose.
+ * What every `UserStore` must keep. The username may be the e-mail address, with one column for both. `make` gives each
+ * case a store with no users. `without` names the optional methods your store leaves out on purpose.
  */
-export function userStoreContract (make: () => Promise<UserStoreSubject>, without: readonly OptionalUserStoreMethod[] = []): ContractCase[] {
+export function userStoreContract(
+  make: () => Promise<UserStoreSubject>,
+  without: readonly OptionalUserStoreMethod[] = []
+): ContractCase[] {
   const cases: ContractCase[] = []
   const define: DefineUserCase = (needs, name, check) => {
-    if (needs === null || !without.includes(needs)) cases.push(caseOf(make, `${needs ?? 'find'}: ${name}`, (subject) => check(asRead(subject))))
+    if (needs === null || !without.includes(needs))
+      cases.push(caseOf(make, `${needs ?? 'find'}: ${name}`, (subject) => check(asRead(subject))))
   }
 
   define(null, 'resolves to null where there is none', async ({ store }) => {
@@ -62,19 +80,26 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     for (const user of [created, await store.findById(created.id)]) {
       ok(user)
       // Where the username is the address, a store may have no other place for it.
-      deepEqual([user.username, user.passwordHash, user.email ?? user.username, user.emailVerified === true], [ALICE, 'hash-0', ALICE, false])
+      deepEqual(
+        [user.username, user.passwordHash, user.email ?? user.username, user.emailVerified === true],
+        [ALICE, 'hash-0', ALICE, false]
+      )
     }
     deepEqual(given, newUser({ email: ALICE, emailVerified: false }), 'what was given is left as it was')
   })
 
-  define('create', 'keeps an e-mail that is not the username, or tells of no e-mail but the username', async ({ store }) => {
-    const created = await method(store, 'create')(newUser({ email: 'apart@example.com' }))
-    for (const user of [created, await store.findById(created.id)]) {
-      ok(user)
-      equal(user.username, ALICE)
-      ok([undefined, null, 'apart@example.com', ALICE].includes(user.email), `nobody's address: ${user.email}`)
+  define(
+    'create',
+    'keeps an e-mail that is not the username, or tells of no e-mail but the username',
+    async ({ store }) => {
+      const created = await method(store, 'create')(newUser({ email: 'apart@example.com' }))
+      for (const user of [created, await store.findById(created.id)]) {
+        ok(user)
+        equal(user.username, ALICE)
+        ok([undefined, null, 'apart@example.com', ALICE].includes(user.email), `nobody's address: ${user.email}`)
+      }
     }
-  })
+  )
 
   define('create', 'makes the id itself, whatever fields are given', async ({ store }) => {
     const created = await method(store, 'create')(newUser({ id: 'chosen' }))
@@ -89,14 +114,22 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
   })
 
   define('create', 'of 50 parallel calls with one username one resolves', async ({ store }) => {
-    const outcomes = await parallel(50, (index) => outcomeOf(method(store, 'create')(newUser({ passwordHash: `hash-${index}` }))))
+    const outcomes = await parallel(50, (index) =>
+      outcomeOf(method(store, 'create')(newUser({ passwordHash: `hash-${index}` })))
+    )
     deepEqual(tally(outcomes), { resolved: 1, [CODE]: 49 }, 'UsernameTakenError for the 49 others')
     const winner = outcomes.indexOf('resolved')
-    equal((await store.findByUsername(ALICE))?.passwordHash, `hash-${winner}`, 'the one that resolved is the one stored')
+    equal(
+      (await store.findByUsername(ALICE))?.passwordHash,
+      `hash-${winner}`,
+      'the one that resolved is the one stored'
+    )
   })
 
   define('create', 'of 50 parallel calls with 50 usernames all resolve, each with an id', async ({ store }) => {
-    const users = await parallel(50, (index) => method(store, 'create')(newUser({ username: `user-${index}@example.com` })))
+    const users = await parallel(50, (index) =>
+      method(store, 'create')(newUser({ username: `user-${index}@example.com` }))
+    )
     equal(new Set(users.map(({ id }) => id)).size, 50)
   })
 
@@ -156,12 +189,18 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     ok(told === null || told === AT, 'the time that was given, to the millisecond')
     equal(await set(id, 'hash-2', 'another', AT + 1000), false)
     equal(await set(id, 'hash-2', 'hash-1'), true)
-    equal(await changedAt(), told, 'a new hash of the same password does not move it, and neither does one that is not written')
+    equal(
+      await changedAt(),
+      told,
+      'a new hash of the same password does not move it, and neither does one that is not written'
+    )
   })
 
   define('setPasswordHash', 'of 50 parallel compare-and-sets from one hash one wins', async (subject) => {
     const { id } = await add(subject, newUser())
-    const results = await parallel(50, (index) => method(subject.store, 'setPasswordHash')(id, `next-${index}`, 'hash-0'))
+    const results = await parallel(50, (index) =>
+      method(subject.store, 'setPasswordHash')(id, `next-${index}`, 'hash-0')
+    )
     equal(results.filter(Boolean).length, 1)
     equal((await subject.store.findById(id))?.passwordHash, `next-${results.indexOf(true)}`)
   })
@@ -173,18 +212,24 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     equal((await subject.store.findById(bob.id))?.passwordHash, 'hash-0')
   })
 
-  define('setEmailVerified', 'marks no address but the one that it names: of the user by then, which is the username where there is no other', async (subject) => {
-    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
-    const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))
-    const setVerified = method(subject.store, 'setEmailVerified')
-    const verified = async (): Promise<boolean[]> => await Promise.all([id, bob.id].map(async (one) => (await subject.store.findById(one))?.emailVerified === true))
-    for (const other of [BOB, '', `${ALICE} `, '%', ...HOSTILE_STRINGS.map(([, value]) => value)]) await setVerified(id, other)
-    for (const other of [ALICE, '']) await setVerified(bob.id, other)
-    deepEqual(await verified(), [false, false])
-    await setVerified(id, ALICE)
-    await setVerified(bob.id, BOB)
-    deepEqual(await verified(), [true, true])
-  })
+  define(
+    'setEmailVerified',
+    'marks no address but the one that it names: of the user by then, which is the username where there is no other',
+    async (subject) => {
+      const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+      const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))
+      const setVerified = method(subject.store, 'setEmailVerified')
+      const verified = async (): Promise<boolean[]> =>
+        await Promise.all([id, bob.id].map(async (one) => (await subject.store.findById(one))?.emailVerified === true))
+      for (const other of [BOB, '', `${ALICE} `, '%', ...HOSTILE_STRINGS.map(([, value]) => value)])
+        await setVerified(id, other)
+      for (const other of [ALICE, '']) await setVerified(bob.id, other)
+      deepEqual(await verified(), [false, false])
+      await setVerified(id, ALICE)
+      await setVerified(bob.id, BOB)
+      deepEqual(await verified(), [true, true])
+    }
+  )
 
   define('setEmailVerified', 'is idempotent, and does nothing where there is no such user', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))

@@ -10,7 +10,10 @@ export interface Language {
   mails: object
 }
 
-/** Reads the language from its file. The build puts the files into the bundle, because a host's own bundle would leave them out. */
-export function languageOf (locale: string): Language {
+/**
+ * Reads the language from its file. The build puts the files into the bundle, because a host's own bundle would leave
+ * them out.
+ */
+export function languageOf(locale: string): Language {
   return JSON.parse(readFileSync(new URL(`./${locale}.json`, import.meta.url), 'utf8')) as Language
 }

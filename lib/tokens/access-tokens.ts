@@ -4,7 +4,13 @@ import type { Clock } from '../ports/clock.ts'
 import type { LoadedKey } from '../ports/jwt.ts'
 import type { Random } from '../ports/random.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
-import { type AccessTokenClaims, type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, tokenHeaderReader } from '../protocol/access-token.ts'
+import {
+  type AccessTokenClaims,
+  type AccessTokenPolicy,
+  checkAccessTokenClaims,
+  deepFreeze,
+  tokenHeaderReader
+} from '../protocol/access-token.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
 import type { Revocations } from '../sessions/revocations.ts'
 import { signedPayload } from './signed-payload.ts'
@@ -30,15 +36,17 @@ export interface AccessTokens {
   /** @throws OAuthError `temporarily_unavailable` before `ready` */
   mint(subject: AccessTokenSubject): string
   /**
-   * What `verify` says of the token in an `Authorization` header. The way for every request: where this very header was found good
-   * before, or its token made here, it looks at the text as it came and takes nothing apart. What clients run into day by day is
-   * returned and not thrown, which would cost as much as all the rest: no token, or one that was good and has expired or was revoked.
+   * What `verify` says of the token in an `Authorization` header. The way for every request: where this very header was
+   * found good before, or its token made here, it looks at the text as it came and takes nothing apart. What clients
+   * run into day by day is returned and not thrown, which would cost as much as all the rest: no token, or one that was
+   * good and has expired or was revoked.
    * @throws OAuthError any other refusal
    */
   authenticate(authorization: string | undefined): AccessTokenClaims | OAuthError | Promise<AccessTokenClaims>
   /**
    * The claims of a good token, frozen; at once where it was seen before or its key is at hand, else by a promise.
-   * @throws OAuthError `invalid_token`; `temporarily_unavailable` where its key is unknown and the store that may have it is out of reach
+   * @throws OAuthError `invalid_token`; `temporarily_unavailable` where its key is unknown and the store that may have
+   * it is out of reach
    */
   verify(token: string): AccessTokenClaims | Promise<AccessTokenClaims>
 }
@@ -51,15 +59,41 @@ interface AccessTokenDeps {
   random: Random
 }
 
-/** Claims with a meaning of their own, which a host must not give by accident: whose key it is bound to and who acts for whom among them, and `at_hash`, which makes an ID token. */
-const REGISTERED = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'client_id', 'scope', 'sid', 'auth_time', 'acr', 'amr', 'cnf', 'act', 'may_act', 's_hash', 'sub_jwk', 'at_hash'])
+/**
+ * Claims with a meaning of their own, which a host must not give by accident: whose key it is bound to and who acts for
+ * whom among them, and `at_hash`, which makes an ID token.
+ */
+const REGISTERED = new Set([
+  'iss',
+  'sub',
+  'aud',
+  'exp',
+  'iat',
+  'nbf',
+  'jti',
+  'client_id',
+  'scope',
+  'sid',
+  'auth_time',
+  'acr',
+  'amr',
+  'cnf',
+  'act',
+  'may_act',
+  's_hash',
+  'sub_jwk',
+  'at_hash'
+])
 
 /** Access tokens as JWTs. @see RFC 9068 */
-export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: number, typ: 'at+jwt' | 'JWT' }, deps: AccessTokenDeps): AccessTokens {
+export function accessTokens(
+  policy: AccessTokenPolicy & { expiresInSeconds: number; typ: 'at+jwt' | 'JWT' },
+  deps: AccessTokenDeps
+): AccessTokens {
   const { ring, cache, revocations, clock, random } = deps
   const readHeader = tokenHeaderReader(policy.typ === 'JWT' ? 'at+jwt or JWT' : 'at+jwt')
 
-  function seen (credential: string): AccessTokenClaims | OAuthError | undefined {
+  function seen(credential: string): AccessTokenClaims | OAuthError | undefined {
     const verified = cache.get(credential)
     // A key that has left the ring: the token is judged anew, and refused.
     if (verified === undefined || ring.find(verified.key.kid) !== verified.key) return undefined
@@ -69,7 +103,7 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
     return verified.claims
   }
 
-  function judge (token: string): AccessTokenClaims | Promise<AccessTokenClaims> {
+  function judge(token: string): AccessTokenClaims | Promise<AccessTokenClaims> {
     if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('The token is malformed.')
     const { alg, kid } = readHeader(token)
     // None of ours is without.
@@ -84,7 +118,7 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
     })
   }
 
-  function check (token: string, alg: string, key: LoadedKey): AccessTokenClaims {
+  function check(token: string, alg: string, key: LoadedKey): AccessTokenClaims {
     const claims = checkAccessTokenClaims(signedPayload(key, alg, token), policy, clock.now())
     if (revocations.has(claims.sid)) throw invalidToken('The token was revoked.', 'revoked here')
     cache.set(bearerCredential(token), { key, exp: claims.exp, sid: claims.sid, claims: null })
@@ -93,16 +127,34 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
 
   return {
     expiresInSeconds: policy.expiresInSeconds,
-    ready: async () => { await ring.ready() },
+    ready: async () => {
+      await ring.ready()
+    },
 
-    mint ({ sub, scope, sid, client_id, authentication, extra }) {
+    mint({ sub, scope, sid, client_id, authentication, extra }) {
       const iat = Math.floor(clock.now() / 1000)
       const exp = iat + policy.expiresInSeconds
-      // What is undefined is left out. The engine writes `nbf` whether there is one or not: where it is there already, that is cheap.
+      // What is undefined is left out. The engine writes `nbf` whether there is one or not: where it is there already,
+      // that is cheap.
       const auth_time = authentication === undefined ? undefined : Math.floor(authentication.authenticatedAt / 1000)
       const acr = authentication?.acr ?? undefined
       const amr = authentication === undefined || authentication.amr.length === 0 ? undefined : authentication.amr
-      const payload = { iss: policy.issuer, aud: policy.audience, sub, client_id, scope, sid, auth_time, acr, amr, iat, exp, nbf: undefined, jti: random.id(), ...unregistered(extra) }
+      const payload = {
+        iss: policy.issuer,
+        aud: policy.audience,
+        sub,
+        client_id,
+        scope,
+        sid,
+        auth_time,
+        acr,
+        amr,
+        iat,
+        exp,
+        nbf: undefined,
+        jti: random.id(),
+        ...unregistered(extra)
+      }
       const key = ring.signingKey()
       const token = key.sign(payload, policy.typ)
       // Written through: the token that this instance has just made needs no verification.
@@ -110,7 +162,7 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
       return token
     },
 
-    authenticate (authorization) {
+    authenticate(authorization) {
       if (authorization === undefined) return missingToken()
       const known = seen(authorization)
       if (known !== undefined) return known
@@ -121,7 +173,7 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
       return (credential === authorization ? undefined : seen(credential)) ?? judge(token)
     },
 
-    verify (token) {
+    verify(token) {
       const known = seen(bearerCredential(token))
       if (known instanceof OAuthError) throw known
       return known ?? judge(token)
@@ -130,11 +182,15 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
 }
 
 /** What a token of ours says, as every reader sees it. */
-function payloadOf (token: string): AccessTokenClaims {
-  return JSON.parse(Buffer.from(token.slice(token.indexOf('.') + 1, token.lastIndexOf('.')), 'base64url').toString('utf8')) as AccessTokenClaims
+function payloadOf(token: string): AccessTokenClaims {
+  return JSON.parse(
+    Buffer.from(token.slice(token.indexOf('.') + 1, token.lastIndexOf('.')), 'base64url').toString('utf8')
+  ) as AccessTokenClaims
 }
 
 /** The claims of the host that are not the standards'. */
-function unregistered (extra: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  return extra === undefined ? undefined : Object.fromEntries(Object.entries(extra).filter(([name]) => !REGISTERED.has(name)))
+function unregistered(extra: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  return extra === undefined
+    ? undefined
+    : Object.fromEntries(Object.entries(extra).filter(([name]) => !REGISTERED.has(name)))
 }

@@ -26,7 +26,11 @@ interface IdTokenSubject {
 }
 
 /** What an `id_token_hint` says, whether expired or not. */
-export interface IdTokenHint { sub: string, aud: string, sid: string | undefined }
+export interface IdTokenHint {
+  sub: string
+  aud: string
+  sid: string | undefined
+}
 
 /** @see OpenID Connect Core 1.0 §2 */
 export interface IdTokens {
@@ -36,7 +40,7 @@ export interface IdTokens {
   /** `null`: not one of ours, whatever the reason. An expired one counts. @see OpenID Connect Core 1.0 §3.1.2.2 */
   readHint(token: string): Promise<IdTokenHint | null>
   /** For a client that is told of a sign-out. @see OpenID Connect Back-Channel Logout 1.0 §2.4 */
-  mintLogoutToken(of: { client: Client, userId: string, sid: string }): Promise<string>
+  mintLogoutToken(of: { client: Client; userId: string; sid: string }): Promise<string>
 }
 
 interface IdTokenDeps extends ReleasePolicy {
@@ -48,37 +52,74 @@ interface IdTokenDeps extends ReleasePolicy {
 /** What a client gets that registered no algorithm. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
 const DEFAULT_ALG = 'RS256'
 
-/** ID tokens and what is signed like them. `mint` and `mintLogoutToken` wait for the key, so `ready` is only for those who must know before. */
-export function idTokens (policy: { issuer: string, expiresInSeconds: number, claims: 'requested' | 'scopes' }, { ring, clock, random, ...release }: IdTokenDeps): IdTokens {
+/**
+ * ID tokens and what is signed like them. `mint` and `mintLogoutToken` wait for the key, so `ready` is only for those
+ * who must know before.
+ */
+export function idTokens(
+  policy: { issuer: string; expiresInSeconds: number; claims: 'requested' | 'scopes' },
+  { ring, clock, random, ...release }: IdTokenDeps
+): IdTokens {
   const { issuer } = policy
 
-  /** The client's registered algorithm, never another. Without one RS256, or `undefined` (the first key of the ring) where the host's keys have no RS256. */
-  const algOf = (client: Client): string | undefined => client.idTokenSignedResponseAlg ?? (ring.algs().includes(DEFAULT_ALG) ? DEFAULT_ALG : undefined)
+  /**
+   * The client's registered algorithm, never another. Without one RS256, or `undefined` (the first key of the ring)
+   * where the host's keys have no RS256.
+   */
+  const algOf = (client: Client): string | undefined =>
+    client.idTokenSignedResponseAlg ?? (ring.algs().includes(DEFAULT_ALG) ? DEFAULT_ALG : undefined)
 
   return {
-    ready: async (client) => { await ring.ready(algOf(client)) },
-
-    async mint ({ user, client, scopes, authentication: { acr, amr, authenticatedAt }, sid, nonce, claims: requested, accessToken }) {
-      const released = await releasedClaims({ user, client, scopes, use: 'id_token', claims: requested, scopeClaims: (client.idTokenClaims ?? policy.claims) === 'scopes' }, release)
+    ready: async (client) => {
       await ring.ready(algOf(client))
-      const key = ring.signingKey(algOf(client))
-      return key.sign(idTokenClaims({
-        issuer,
-        userId: user.id,
-        clientId: client.clientId,
-        now: clock.now(),
-        expiresInSeconds: policy.expiresInSeconds,
-        acr,
-        amr,
-        authenticatedAt,
-        nonce,
-        sid,
-        accessToken,
-        alg: key.alg
-      }, released), 'JWT')
     },
 
-    async readHint (token) {
+    async mint({
+      user,
+      client,
+      scopes,
+      authentication: { acr, amr, authenticatedAt },
+      sid,
+      nonce,
+      claims: requested,
+      accessToken
+    }) {
+      const released = await releasedClaims(
+        {
+          user,
+          client,
+          scopes,
+          use: 'id_token',
+          claims: requested,
+          scopeClaims: (client.idTokenClaims ?? policy.claims) === 'scopes'
+        },
+        release
+      )
+      await ring.ready(algOf(client))
+      const key = ring.signingKey(algOf(client))
+      return key.sign(
+        idTokenClaims(
+          {
+            issuer,
+            userId: user.id,
+            clientId: client.clientId,
+            now: clock.now(),
+            expiresInSeconds: policy.expiresInSeconds,
+            acr,
+            amr,
+            authenticatedAt,
+            nonce,
+            sid,
+            accessToken,
+            alg: key.alg
+          },
+          released
+        ),
+        'JWT'
+      )
+    },
+
+    async readHint(token) {
       if (token.length > MAX_TOKEN_LENGTH) return null
       try {
         const { alg, kid } = parseTokenHeader(token, 'JWT')
@@ -94,9 +135,14 @@ export function idTokens (policy: { issuer: string, expiresInSeconds: number, cl
       }
     },
 
-    async mintLogoutToken ({ client, userId, sid }) {
+    async mintLogoutToken({ client, userId, sid }) {
       await ring.ready(algOf(client))
-      return ring.signingKey(algOf(client)).sign(logoutTokenClaims({ issuer, clientId: client.clientId, userId, sid, now: clock.now(), jti: random.id() }), 'logout+jwt')
+      return ring
+        .signingKey(algOf(client))
+        .sign(
+          logoutTokenClaims({ issuer, clientId: client.clientId, userId, sid, now: clock.now(), jti: random.id() }),
+          'logout+jwt'
+        )
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The servers under test, in a process of their own: one honest, one that answers an unknown name without hashing, one that is
- * 1 ms late with it. The leaks are planted in the hasher, below everything that is measured, so that they come through the
- * very pipeline that the honest server has.
+ * The servers under test, in a process of their own: one honest, one that answers an unknown name without hashing, one
+ * that is 1 ms late with it. The leaks are planted in the hasher, below everything that is measured, so that they come
+ * through the very pipeline that the honest server has.
  */
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -12,11 +12,16 @@ export type Ports = Record<Variant, number>
 
 export const USERS = 50
 /** All names have one length and one alphabet. */
-export const nameOf = (kind: 'known' | 'unknown' | 'disabled', index: number): string => `${{ known: 'ka', unknown: 'ub', disabled: 'dc' }[kind]}${String(index).padStart(6, '0')}`
+export const nameOf = (kind: 'known' | 'unknown' | 'disabled', index: number): string =>
+  `${{ known: 'ka', unknown: 'ub', disabled: 'dc' }[kind]}${String(index).padStart(6, '0')}`
 
-export async function serve (): Promise<Ports> {
+export async function serve(): Promise<Ports> {
   const honest = argon2Hasher()
-  const passwordHash = await honest.hash('the password of all of them', { memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+  const passwordHash = await honest.hash('the password of all of them', {
+    memoryCost: 19_456,
+    timeCost: 2,
+    parallelism: 1
+  })
   const users: User[] = Array.from({ length: USERS }, (_, index) => index).flatMap((index) => [
     { id: `k${index}`, username: nameOf('known', index), passwordHash },
     { id: `d${index}`, username: nameOf('disabled', index), passwordHash, disabled: true }
@@ -24,23 +29,32 @@ export async function serve (): Promise<Ports> {
   const listen = async (hasher: PasswordHasher): Promise<number> => {
     const app = Fastify() as unknown as FastifyInstance
     // The log would tell of memory keys and of nothing that matters here; hashing has its production parameters.
-    await app.register(authPlugin, { issuer: 'http://localhost', users: memoryUserStore(users), rateLimit: false, password: { hasher } })
+    await app.register(authPlugin, {
+      issuer: 'http://localhost',
+      users: memoryUserStore(users),
+      rateLimit: false,
+      password: { hasher }
+    })
     await app.listen({ port: 0, host: '127.0.0.1' })
     return (app.server.address() as AddressInfo).port
   }
-  return { honest: await listen(honest), 'no-hash': await listen(leaking(honest, 'no-hash')), late: await listen(leaking(honest, 'late')) }
+  return {
+    honest: await listen(honest),
+    'no-hash': await listen(leaking(honest, 'no-hash')),
+    late: await listen(leaking(honest, 'late'))
+  }
 }
 
-function leaking (hasher: PasswordHasher, leak: 'no-hash' | 'late'): PasswordHasher {
+function leaking(hasher: PasswordHasher, leak: 'no-hash' | 'late'): PasswordHasher {
   // What the service hashes for itself is the decoy: the users' hashes were made before.
   const decoys = new Set<string>()
   return {
-    async hash (...args) {
+    async hash(...args) {
       const encoded = await hasher.hash(...args)
       decoys.add(encoded)
       return encoded
     },
-    async verify (encoded, ...args) {
+    async verify(encoded, ...args) {
       if (!decoys.has(encoded)) return await hasher.verify(encoded, ...args)
       if (leak === 'no-hash') return false
       const matches = await hasher.verify(encoded, ...args)

@@ -8,15 +8,23 @@ import { groups, urlOf } from '../sidebar.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const docs = join(root, 'docs')
-const { description, repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { description: string, repository?: string | { url: string } }
+const { description, repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  description: string
+  repository?: string | { url: string }
+}
 const url = typeof repository === 'string' ? repository : repository?.url
 const home = url === undefined ? null : url.replace(/^git\+/, '').replace(/\.git$/, '')
 const base = process.env['SITE_BASE'] ?? '/'
 const sidebar = groups(docs)
 
 /** A list of the pages for programs that read, each as it was written. @see https://llmstxt.org */
-function forPrograms (directory: string): void {
-  const lines = sidebar.flatMap(({ text, items, pages }) => ['', `## ${text}`, '', ...items.map((item, index) => `- [${item.text}](${base}${pages[index] ?? ''})`)])
+function forPrograms(directory: string): void {
+  const lines = sidebar.flatMap(({ text, items, pages }) => [
+    '',
+    `## ${text}`,
+    '',
+    ...items.map((item, index) => `- [${item.text}](${base}${pages[index] ?? ''})`)
+  ])
   writeFileSync(join(directory, 'llms.txt'), ['# fastify-authority', '', `> ${description}`, ...lines, ''].join('\n'))
   for (const file of sidebar.flatMap(({ pages }) => pages)) {
     mkdirSync(dirname(join(directory, file)), { recursive: true })
@@ -39,18 +47,26 @@ export default {
     anchor: { slugify: slugOf },
     // Braces are text: GitHub knows no attributes in them, and an option may take `{ title, … }`.
     attrs: { disable: true },
-    config (md: Markdown) { linksOfTheSite(md, home) }
+    config(md: Markdown) {
+      linksOfTheSite(md, home)
+    }
   },
   themeConfig: {
     search: { provider: 'local', options: { miniSearch: { searchOptions: { combineWith: 'AND' } } } },
     outline: [2, 3],
-    ...home === null ? {} : { editLink: { pattern: `${home}/edit/main/docs/:path` } },
+    ...(home === null ? {} : { editLink: { pattern: `${home}/edit/main/docs/:path` } }),
     nav: [
       { text: 'Getting started', link: urlOf('getting-started.md') },
       { text: 'Reference', link: urlOf('reference/options.md') },
-      ...home === null ? [] : [{ text: 'Source', link: home }]
+      ...(home === null ? [] : [{ text: 'Source', link: home }])
     ],
-    sidebar: sidebar.map(({ text, items, collapsed }) => ({ text, items, ...collapsed === undefined ? {} : { collapsed } }))
+    sidebar: sidebar.map(({ text, items, collapsed }) => ({
+      text,
+      items,
+      ...(collapsed === undefined ? {} : { collapsed })
+    }))
   },
-  buildEnd ({ outDir }: { outDir: string }) { forPrograms(outDir) }
+  buildEnd({ outDir }: { outDir: string }) {
+    forPrograms(outDir)
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * `@auth0/auth0-spa-js` in Chromium, unchanged but for `domain` and `clientId`, against the paths and the issuer of Auth0: signs in,
- * calls an API, renews silently, signs out.
+ * `@auth0/auth0-spa-js` in Chromium, unchanged but for `domain` and `clientId`, against the paths and the issuer of
+ * Auth0: signs in, calls an API, renews silently, signs out.
  */
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -36,15 +36,24 @@ const CODE = (domain: string): string => `
 // covers C8
 t.test('signs in, calls, renews silently and signs out, at the paths of Auth0', async (t) => {
   let body = ''
-  const { origin } = await staticServer(t, 'localhost', (path) => path === '/app.js'
-    ? { type: 'text/javascript', body }
-    : { type: 'text/html', body: '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>App</title><h1>App</h1><script type="module" src="/app.js"></script>' })
+  const { origin } = await staticServer(t, 'localhost', (path) =>
+    path === '/app.js'
+      ? { type: 'text/javascript', body }
+      : {
+          type: 'text/html',
+          body:
+            '<!doctype html><html lang="en"><link rel="icon" ' +
+            'href="data:,"><title>App</title><h1>App</h1><script type="module" src="/app.js"></script>'
+        }
+  )
   const provider = await startProvider(t, {
     issuerSlash: true,
     clock: steppedClock(Date.now()),
     paths: { authorize: '/authorize', token: '/oauth/token', logout: '/v2/logout' },
     idToken: { claims: 'scopes' },
-    clients: [{ clientId: 'spa', redirectUris: [`${origin}/callback`], postLogoutRedirectUris: [`${origin}/signed-out`] }]
+    clients: [
+      { clientId: 'spa', redirectUris: [`${origin}/callback`], postLogoutRedirectUris: [`${origin}/signed-out`] }
+    ]
   })
   const { outputFiles } = await build({
     stdin: { contents: CODE(provider.origin), resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
@@ -64,17 +73,25 @@ t.test('signs in, calls, renews silently and signs out, at the paths of Auth0', 
   await signInOn(page)
   await page.waitForURL((url) => url.origin === origin && url.pathname === '/callback')
   t.same(await page.evaluate('started'), { appState: { from: '/cart' } })
-  t.match(await page.evaluate('auth0.getUser()'), { sub: provider.ann.id, preferred_username: 'ann', email: 'ann@example.com' })
+  t.match(await page.evaluate('auth0.getUser()'), {
+    sub: provider.ann.id,
+    preferred_username: 'ann',
+    email: 'ann@example.com'
+  })
   t.match(await page.evaluate('auth0.getIdTokenClaims()'), { iss: `${provider.origin}/`, aud: 'spa' })
 
   const first = await page.evaluate<string>('auth0.getTokenSilently()')
-  const call = async (bearer: string): Promise<unknown> => await (await fetch(`${provider.origin}/me`, { headers: { authorization: `Bearer ${bearer}` } })).json()
+  const call = async (bearer: string): Promise<unknown> =>
+    await (await fetch(`${provider.origin}/me`, { headers: { authorization: `Bearer ${bearer}` } })).json()
   t.match(await call(first), { sub: provider.ann.id })
 
   const next = await page.evaluate<string>("auth0.getTokenSilently({ cacheMode: 'off' })")
   t.not(next, first)
   t.match(await call(next), { sub: provider.ann.id })
-  t.same(token.forms.map(({ grant_type: grant }) => grant), ['authorization_code', 'refresh_token'])
+  t.same(
+    token.forms.map(({ grant_type: grant }) => grant),
+    ['authorization_code', 'refresh_token']
+  )
   await page.reload()
   await page.evaluate('started')
   t.equal(await page.evaluate('auth0.isAuthenticated()'), true)
@@ -93,7 +110,10 @@ t.test('signs in, calls, renews silently and signs out, at the paths of Auth0', 
   await signInOn(page)
   await page.waitForURL((url) => url.origin === origin && url.pathname === '/callback')
   await page.evaluate('started')
-  await page.evaluate("auth0.getIdTokenClaims().then(({ __raw }) => { void auth0.logout({ logoutParams: { returnTo: location.origin + '/signed-out', id_token_hint: __raw } }) })")
+  await page.evaluate(
+    'auth0.getIdTokenClaims().then(({ __raw }) => { void auth0.logout({ logoutParams: { ' +
+      "returnTo: location.origin + '/signed-out', id_token_hint: __raw } }) })"
+  )
   await page.waitForURL(`${origin}/signed-out`)
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0, 'with an ID token to show, at once')
 })
@@ -101,8 +121,19 @@ t.test('signs in, calls, renews silently and signs out, at the paths of Auth0', 
 // covers C8
 t.test('a returnTo that is not registered leads nowhere', async (t) => {
   const provider = await startProvider(t, { paths: { logout: '/v2/logout' } })
-  const ask = async (params: Record<string, string>): Promise<Response> => await fetch(`${provider.origin}/v2/logout?${new URLSearchParams(params).toString()}`, { redirect: 'manual' })
+  const ask = async (params: Record<string, string>): Promise<Response> =>
+    await fetch(`${provider.origin}/v2/logout?${new URLSearchParams(params).toString()}`, { redirect: 'manual' })
   t.equal((await ask({ client_id: 'spa', returnTo: 'https://evil.example/' })).status, 400)
   t.equal((await ask({ client_id: 'spa', returnTo: `${provider.client.origin}/logged-out` })).status, 200)
-  t.equal((await ask({ client_id: 'spa', returnTo: `${provider.client.origin}/logged-out`, post_logout_redirect_uri: 'https://evil.example/' })).status, 400, 'the name of the standard counts where both are there')
+  t.equal(
+    (
+      await ask({
+        client_id: 'spa',
+        returnTo: `${provider.client.origin}/logged-out`,
+        post_logout_redirect_uri: 'https://evil.example/'
+      })
+    ).status,
+    400,
+    'the name of the standard counts where both are there'
+  )
 })

@@ -1,4 +1,7 @@
-/** The browser client in `cookie` mode in Chromium: pages of the provider's own origin, where no token ever reaches a script. */
+/**
+ * The browser client in `cookie` mode in Chromium: pages of the provider's own origin, where no token ever reaches a
+ * script.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { transformSync } from 'esbuild'
 import type { FastifyInstance } from 'fastify'
@@ -10,7 +13,8 @@ import { type Provider, startProvider } from './support/provider.ts'
 import { withChromium } from './support/chromium.ts'
 
 const CLIENT = new URL('../../lib/client/', import.meta.url)
-const PAGE = '<!doctype html><html lang="en"><title>Shop</title><h1>Shop</h1><script type="module" src="/shop.js"></script>'
+const PAGE =
+  '<!doctype html><html lang="en"><title>Shop</title><h1>Shop</h1><script type="module" src="/shop.js"></script>'
 const SCRIPT = `
   import { createAuthClient } from '/client/index.ts'
   const auth = createAuthClient({ clientId: 'shop', domain: location.origin, mode: 'cookie', redirectUri: location.origin + '/shop' })
@@ -25,7 +29,7 @@ const FAILED = /Failed to load resource/
 
 const chromium = await withChromium(t)
 
-function shop (host: FastifyInstance): void {
+function shop(host: FastifyInstance): void {
   host.get('/shop', async (_request, reply) => await reply.type('text/html').send(PAGE))
   host.get('/shop.js', async (_request, reply) => await reply.type('text/javascript').send(SCRIPT))
   for (const name of readdirSync(CLIENT).filter((file) => file.endsWith('.ts'))) {
@@ -33,12 +37,21 @@ function shop (host: FastifyInstance): void {
     host.get(`/client/${name}`, async (_request, reply) => await reply.type('text/javascript').send(code))
   }
   // Known after the plugin is registered, so the hook is found at the request.
-  host.get('/orders', { onRequest: (request, reply, done) => { host.authority.readSession(request, reply, done) } }, async (request, reply) => request.authSession === null
-    ? await reply.code(401).send({ error: 'login_required' })
-    : { sub: request.authSession.sub, authorization: request.headers.authorization ?? null })
+  host.get(
+    '/orders',
+    {
+      onRequest: (request, reply, done) => {
+        host.authority.readSession(request, reply, done)
+      }
+    },
+    async (request, reply) =>
+      request.authSession === null
+        ? await reply.code(401).send({ error: 'login_required' })
+        : { sub: request.authSession.sub, authorization: request.headers.authorization ?? null }
+  )
 }
 
-async function signedIn (t: Test): Promise<{ provider: Provider, page: Page }> {
+async function signedIn(t: Test): Promise<{ provider: Provider; page: Page }> {
   const provider = await startProvider(t, {}, shop)
   const page = await chromium.newPage(t, { allow: [FAILED] })
   await page.goto(`${provider.origin}/shop`)
@@ -100,8 +113,13 @@ t.test('a session that the server ended is over at the next 401, in all tabs', a
 
 t.test('an outage ends nothing', async (t) => {
   const { provider, page } = await signedIn(t)
-  await page.route('**/auth/session', async (route) => { await route.fulfill({ status: 503, body: 'no' }) })
-  t.match(await page.evaluate('outcome(auth.getAccessToken({ force: true }))'), { error: 'request_error', retryable: true })
+  await page.route('**/auth/session', async (route) => {
+    await route.fulfill({ status: 503, body: 'no' })
+  })
+  t.match(await page.evaluate('outcome(auth.getAccessToken({ force: true }))'), {
+    error: 'request_error',
+    retryable: true
+  })
   t.match(await page.evaluate('auth.getUser()'), { sub: provider.ann.id })
   await page.unroute('**/auth/session')
   t.same(await page.evaluate('outcome(auth.getAccessToken({ force: true }))'), {}, 'there is no token to give')
@@ -123,26 +141,36 @@ t.test('another site can neither end the session nor read who is signed in', asy
   await evil.context().addCookies(await page.context().cookies())
   await evil.goto(`${provider.client.origin}/`)
   for (const method of ['GET', 'POST', 'DELETE']) {
-    t.equal(await evil.evaluate(`fetch('${provider.origin}/auth/session', { method: '${method}', credentials: 'include' }).then(() => 'read', () => 'refused')`), 'refused', method)
+    t.equal(
+      await evil.evaluate(
+        `fetch('${provider.origin}/auth/session', { method: '${method}', credentials: 'include' ` +
+          `}).then(() => 'read', () => 'refused')`
+      ),
+      'refused',
+      method
+    )
   }
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 1)
 })
 
-t.test('another person signed in on the pages meanwhile: the page is told, and nothing of the former one stays', async (t) => {
-  const { provider, page } = await signedIn(t)
-  const { id } = await provider.addUser('bob')
-  await page.context().clearCookies()
-  const other = await page.context().newPage()
-  await other.goto(`${provider.origin}/auth/login`)
-  await signInOn(other, { username: 'bob' })
-  const session = await intercept(page, `${provider.origin}/auth/session`)
-  session.answer = changed(({ user, ...rest }) => ({ ...rest, user: { ...user as object, email: undefined } }))
-  await page.evaluate('auth.getAccessToken({ force: true })')
-  const user = await page.evaluate<Record<string, unknown>>('auth.getUser()')
-  t.match(user, { sub: id, preferred_username: 'bob' })
-  t.notOk('email' in user, 'no claim of the former user')
-  t.same(await page.evaluate('events'), ['authenticated', 'authenticated'])
-})
+t.test(
+  'another person signed in on the pages meanwhile: the page is told, and nothing of the former one stays',
+  async (t) => {
+    const { provider, page } = await signedIn(t)
+    const { id } = await provider.addUser('bob')
+    await page.context().clearCookies()
+    const other = await page.context().newPage()
+    await other.goto(`${provider.origin}/auth/login`)
+    await signInOn(other, { username: 'bob' })
+    const session = await intercept(page, `${provider.origin}/auth/session`)
+    session.answer = changed(({ user, ...rest }) => ({ ...rest, user: { ...(user as object), email: undefined } }))
+    await page.evaluate('auth.getAccessToken({ force: true })')
+    const user = await page.evaluate<Record<string, unknown>>('auth.getUser()')
+    t.match(user, { sub: id, preferred_username: 'bob' })
+    t.notOk('email' in user, 'no claim of the former user')
+    t.same(await page.evaluate('events'), ['authenticated', 'authenticated'])
+  }
+)
 
 // covers D3
 t.test('the redirect URI keeps its query', async (t) => {
@@ -161,39 +189,58 @@ t.test('the redirect URI keeps its query', async (t) => {
 const GUARD = "auth.on('unauthenticated', () => { globalThis.asked = outcome(auth.loginWithRedirect()) })"
 
 // covers D1
-t.test('a sign-out that is held back: nobody is told and nobody asks before the session has ended, in no tab', async (t) => {
-  const { provider, page } = await signedIn(t)
-  const other = await page.context().newPage()
-  await other.goto(`${provider.origin}/shop`)
-  const pages: string[] = []
-  page.context().on('request', (request) => { if (new URL(request.url()).pathname === '/auth/login') pages.push(request.url()) })
-  let release = (): void => {}
-  const held = new Promise<void>((resolve) => { release = resolve })
-  await page.context().route('**/auth/session', async (route) => {
-    if (route.request().method() === 'DELETE') await held
-    await route.continue()
-  })
-  for (const tab of [page, other]) await tab.evaluate(GUARD)
-  await Promise.all([page.waitForRequest((request) => request.method() === 'DELETE'), page.evaluate('void auth.logout()')])
-  await other.evaluate('globalThis.early = outcome(auth.loginWithRedirect()); 0')
-  for (const tab of [page, other]) t.same(await tab.evaluate('events'), ['authenticated'])
-  t.same(pages, [])
-  release()
-  for (const tab of [page, other]) {
-    await tab.waitForURL((url) => url.pathname === '/auth/login')
-    await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+t.test(
+  'a sign-out that is held back: nobody is told and nobody asks before the session has ended, in no tab',
+  async (t) => {
+    const { provider, page } = await signedIn(t)
+    const other = await page.context().newPage()
+    await other.goto(`${provider.origin}/shop`)
+    const pages: string[] = []
+    page.context().on('request', (request) => {
+      if (new URL(request.url()).pathname === '/auth/login') pages.push(request.url())
+    })
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.context().route('**/auth/session', async (route) => {
+      if (route.request().method() === 'DELETE') await held
+      await route.continue()
+    })
+    for (const tab of [page, other]) await tab.evaluate(GUARD)
+    await Promise.all([
+      page.waitForRequest((request) => request.method() === 'DELETE'),
+      page.evaluate('void auth.logout()')
+    ])
+    await other.evaluate('globalThis.early = outcome(auth.loginWithRedirect()); 0')
+    for (const tab of [page, other]) t.same(await tab.evaluate('events'), ['authenticated'])
+    t.same(pages, [])
+    release()
+    for (const tab of [page, other]) {
+      await tab.waitForURL((url) => url.pathname === '/auth/login')
+      await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+    }
+    t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
   }
-  t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
-})
+)
 
 // covers D1
-t.test('a sign-out that never gets to the server: nobody is signed in here, and the next sign-in asks for the person', async (t) => {
-  const { page } = await signedIn(t)
-  await page.context().route('**/auth/session', async (route) => { await route.abort() })
-  t.match(await page.evaluate('outcome(auth.logout())'), { error: 'request_error', retryable: true })
-  t.equal(await page.evaluate('auth.getUser()'), null)
-  await page.evaluate('void auth.loginWithRedirect()')
-  await page.waitForURL((url) => url.pathname === '/auth/login')
-  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
-  t.equal((await page.context().cookies()).some(({ name }) => name.endsWith('session')), true, 'though the browser session is still there')
-})
+t.test(
+  'a sign-out that never gets to the server: nobody is signed in here, and the next sign-in asks for the person',
+  async (t) => {
+    const { page } = await signedIn(t)
+    await page.context().route('**/auth/session', async (route) => {
+      await route.abort()
+    })
+    t.match(await page.evaluate('outcome(auth.logout())'), { error: 'request_error', retryable: true })
+    t.equal(await page.evaluate('auth.getUser()'), null)
+    await page.evaluate('void auth.loginWithRedirect()')
+    await page.waitForURL((url) => url.pathname === '/auth/login')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+    t.equal(
+      (await page.context().cookies()).some(({ name }) => name.endsWith('session')),
+      true,
+      'though the browser session is still there'
+    )
+  }
+)

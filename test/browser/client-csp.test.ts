@@ -1,4 +1,7 @@
-/** The browser client in Chromium under the strictest policy: no violation, no script but its own, Trusted Types enforced. */
+/**
+ * The browser client in Chromium under the strictest policy: no violation, no script but its own, Trusted Types
+ * enforced.
+ */
 import t from 'tap'
 import { clientSubject } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
@@ -33,6 +36,10 @@ t.test("signs in, refreshes and signs out under default-src 'none' and Trusted T
   t.match(await page.content(), policyFor(provider.origin).slice(0, 40), 'the policy was there')
 })
 
-function policyFor (provider: string): string {
-  return `<meta http-equiv="content-security-policy" content="default-src 'none'; script-src 'self'; connect-src ${provider}; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'">`
+function policyFor(provider: string): string {
+  return (
+    `<meta http-equiv="content-security-policy" content="default-src 'none'; script-src ` +
+    `'self'; connect-src ${provider}; img-src data:; require-trusted-types-for 'script'; ` +
+    `trusted-types 'none'">`
+  )
 }

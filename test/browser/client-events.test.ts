@@ -25,12 +25,18 @@ t.test('a late listener is told who is signed in; one that throws or leaves dist
     auth.on('authenticated', async (user) => { heard.push(user === await auth.getUser()); resolve(heard) })
   })`)
   t.same(told, [true], 'with the same object that getUser gives')
-  t.same((await app.events(page)).map(([name]) => name), ['authenticated'], 'and who was there before is not told again')
+  t.same(
+    (await app.events(page)).map(([name]) => name),
+    ['authenticated'],
+    'and who was there before is not told again'
+  )
   t.match((await app.events(page))[0]?.[1], { sub: provider.ann.id })
 })
 
 t.test('a listener may call the client while it is told', async (t) => {
-  const subject = await clientSubject(t, { script: "auth.on('authenticated', async () => { globalThis.token = await auth.getAccessToken({ force: true }) })" })
+  const subject = await clientSubject(t, {
+    script: "auth.on('authenticated', async () => { globalThis.token = await auth.getAccessToken({ force: true }) })"
+  })
   const { app } = subject
   const page = await chromium.newPage(t)
   await signIn(page, subject)
@@ -50,13 +56,19 @@ t.test('another tab is told at once of who signed in, and of the sign-out', asyn
   t.match(await app.value(other, 'auth.getUser()'), { sub: provider.ann.id })
 
   // From here on no timer goes off in it: it does not look, it is told.
-  await other.evaluate("globalThis.setTimeout = globalThis.setInterval = () => 0; globalThis.heard = 0; createClient().on('unauthenticated', () => { heard++ })")
+  await other.evaluate(
+    'globalThis.setTimeout = globalThis.setInterval = () => 0; globalThis.heard = 0; ' +
+      "createClient().on('unauthenticated', () => { heard++ })"
+  )
   await app.value(page, 'auth.logout({ returnTo: false })')
   await other.waitForFunction("events.some(([name]) => name === 'unauthenticated') && heard > 0")
   t.equal(await app.value(other, 'auth.getUser()'), null)
   t.equal(await other.evaluate('heard'), 1, 'one who listens for nothing else is told too')
   t.match(await app.call(other, 'auth.getAccessToken()'), { error: 'login_required', typed: true })
-  t.same((await app.events(other)).map(([name]) => name), ['authenticated', 'unauthenticated'])
+  t.same(
+    (await app.events(other)).map(([name]) => name),
+    ['authenticated', 'unauthenticated']
+  )
 })
 
 t.test('signs out: here, at the server, at the provider, and is led back', async (t) => {
@@ -66,14 +78,24 @@ t.test('signs out: here, at the server, at the provider, and is led back', async
   const token = await intercept(page, `${provider.origin}/auth/token`)
   const revoked = await intercept(page, `${provider.origin}/auth/revoke`)
   await signIn(page, subject)
-  const access = await app.value(page, 'auth.getAccessToken()') as string
+  const access = (await app.value(page, 'auth.getAccessToken()')) as string
   await app.leave(page, "auth.logout({ returnTo: location.origin + '/signed-out' })")
   await page.waitForURL(`${app.origin}/signed-out`)
   t.equal(await app.value(page, 'auth.getUser()'), null)
   t.equal(revoked.forms.length, 1)
-  const refreshed = await fetch(`${provider.origin}/auth/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'refresh_token', client_id: 'app', refresh_token: revoked.forms[0]?.token ?? '' }) })
+  const refreshed = await fetch(`${provider.origin}/auth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'refresh_token',
+      client_id: 'app',
+      refresh_token: revoked.forms[0]?.token ?? ''
+    })
+  })
   t.match(await refreshed.json(), { error: 'invalid_grant' })
-  t.equal((await fetch(`${provider.origin}/auth/userinfo`, { headers: { authorization: `Bearer ${access}` } })).status, 401)
+  t.equal(
+    (await fetch(`${provider.origin}/auth/userinfo`, { headers: { authorization: `Bearer ${access}` } })).status,
+    401
+  )
   t.equal(token.forms.length, 1)
   await app.leave(page, 'auth.loginWithRedirect()')
   await page.waitForURL((url) => url.pathname === '/auth/login')
@@ -88,7 +110,9 @@ t.test('without a provider that answers, the sign-out is good here', async (t) =
   const { app, provider } = subject
   const page = await chromium.newPage(t, { allow: [/Failed to load resource/] })
   await signIn(page, subject)
-  await page.context().route(`${provider.origin}/**`, async (route) => { await route.abort() })
+  await page.context().route(`${provider.origin}/**`, async (route) => {
+    await route.abort()
+  })
   await page.reload()
   t.match(await app.call(page, 'auth.logout()'), { error: 'request_error', retryable: true, typed: true })
   t.equal(await app.value(page, 'auth.getUser()'), null)
@@ -101,7 +125,9 @@ t.test('an answer that comes after the sign-out is thrown away', async (t) => {
   const token = await intercept(page, `${provider.origin}/auth/token`)
   await signIn(page, subject)
   let release = (): void => {}
-  const held = new Promise<void>((resolve) => { release = resolve })
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
   token.answer = async (route) => {
     const response = await route.fetch()
     await held

@@ -14,12 +14,12 @@ const chromium = await withChromium(t)
 interface Api extends Subject {
   page: Page
   /** What came in at the API, the own one and the others, oldest first. */
-  requests: Array<{ url: string, token: string | undefined, body: string | null, headers: Record<string, string> }>
+  requests: Array<{ url: string; token: string | undefined; body: string | null; headers: Record<string, string> }>
   /** The status of the next answers. */
   statuses: number[]
 }
 
-async function subjectWithApi (t: Test): Promise<Api> {
+async function subjectWithApi(t: Test): Promise<Api> {
   const subject = await clientSubject(t, { client: `{ allowedOrigins: ['${API}'] }` })
   const page = await chromium.newPage(t, { allow: [FAILED] })
   const requests: Api['requests'] = []
@@ -28,8 +28,17 @@ async function subjectWithApi (t: Test): Promise<Api> {
     await page.context().route(`${origin}/api*`, async (route) => {
       const request: Request = route.request()
       const headers = await request.allHeaders()
-      requests.push({ url: request.url(), token: headers.authorization?.replace('Bearer ', ''), body: request.postData(), headers })
-      await route.fulfill({ status: statuses.shift() ?? 200, headers: { ...CORS, 'access-control-allow-headers': '*, authorization', 'access-control-allow-methods': '*' }, json: { ok: true } })
+      requests.push({
+        url: request.url(),
+        token: headers.authorization?.replace('Bearer ', ''),
+        body: request.postData(),
+        headers
+      })
+      await route.fulfill({
+        status: statuses.shift() ?? 200,
+        headers: { ...CORS, 'access-control-allow-headers': '*, authorization', 'access-control-allow-methods': '*' },
+        json: { ok: true }
+      })
     })
   }
   return { ...subject, page, requests, statuses }
@@ -40,9 +49,20 @@ t.test('the token goes to the own origin and to the allowed ones, and to nobody 
   const { app, page, requests } = subject
   await signIn(page, subject)
   const token = await app.value(page, 'auth.getAccessToken()')
-  for (const url of ['/api', `${app.origin}/api`, `${API}/api`, `${ELSEWHERE}/api`]) t.equal(await app.value(page, `auth.fetch('${url}').then(({ status }) => status)`), 200)
-  t.same(requests.map((request) => request.token), [token, token, token, undefined])
-  t.equal(await app.value(page, "auth.fetch(new Request('/api', { headers: { 'x-mine': '1' } }), { method: 'POST', body: 'x' }).then((response) => response.json()).then(({ ok }) => ok)"), true)
+  for (const url of ['/api', `${app.origin}/api`, `${API}/api`, `${ELSEWHERE}/api`])
+    t.equal(await app.value(page, `auth.fetch('${url}').then(({ status }) => status)`), 200)
+  t.same(
+    requests.map((request) => request.token),
+    [token, token, token, undefined]
+  )
+  t.equal(
+    await app.value(
+      page,
+      "auth.fetch(new Request('/api', { headers: { 'x-mine': '1' } }), { method: 'POST', body: " +
+        "'x' }).then((response) => response.json()).then(({ ok }) => ok)"
+    ),
+    true
+  )
   t.match(requests.at(-1), { token, body: 'x', headers: { 'x-mine': '1' } })
   t.equal(await page.evaluate("fetch('/api').then(({ status }) => status)"), 200)
   t.equal(requests.at(-1)?.token, undefined, "the page's own fetch is left alone")
@@ -54,8 +74,14 @@ t.test('a 401 is tried once more with a new token and the same body', async (t) 
   const token = await intercept(page, `${provider.origin}/auth/token`)
   await signIn(page, subject)
   statuses.push(401)
-  t.equal(await app.value(page, "auth.fetch('/api', { method: 'POST', body: 'all of it' }).then(({ status }) => status)"), 200)
-  t.same(requests.map(({ body }) => body), ['all of it', 'all of it'])
+  t.equal(
+    await app.value(page, "auth.fetch('/api', { method: 'POST', body: 'all of it' }).then(({ status }) => status)"),
+    200
+  )
+  t.same(
+    requests.map(({ body }) => body),
+    ['all of it', 'all of it']
+  )
   t.not(requests[0]?.token, requests[1]?.token)
   t.equal(requests[1]?.token, await app.value(page, 'auth.getAccessToken()'))
 
@@ -68,12 +94,19 @@ t.test('a 401 is tried once more with a new token and the same body', async (t) 
 
   token.answer = respond(503, {})
   statuses.push(401)
-  t.equal(await app.value(page, "auth.fetch('/api').then(({ status }) => status)"), 401, 'no new token: the answer that there was')
+  t.equal(
+    await app.value(page, "auth.fetch('/api').then(({ status }) => status)"),
+    401,
+    'no new token: the answer that there was'
+  )
   t.not(await app.value(page, 'auth.getUser()'), null)
   const warnings: string[] = []
-  page.on('console', (message) => { if (message.type() === 'warning') warnings.push(message.text()) })
+  page.on('console', (message) => {
+    if (message.type() === 'warning') warnings.push(message.text())
+  })
   statuses.push(401, 401)
-  for (let i = 0; i < 2; i++) t.equal(await app.value(page, `auth.fetch('${ELSEWHERE}/api').then(({ status }) => status)`), 401)
+  for (let i = 0; i < 2; i++)
+    t.equal(await app.value(page, `auth.fetch('${ELSEWHERE}/api').then(({ status }) => status)`), 401)
   t.equal(requests.length, 8, 'a foreign 401 is none of ours')
   t.same(warnings, [`allowedOrigins: 401 ${ELSEWHERE}`], 'D5 the console says once which option is missing')
 })
@@ -84,17 +117,28 @@ t.test('whoever is not signed in asks without a token', async (t) => {
   statuses.push(200, 401)
   t.equal(await app.value(page, "auth.fetch('/api').then(({ status }) => status)"), 200)
   t.equal(await app.value(page, "auth.fetch('/api').then(({ status }) => status)"), 401)
-  t.same(requests.map(({ token }) => token), [undefined, undefined])
+  t.same(
+    requests.map(({ token }) => token),
+    [undefined, undefined]
+  )
   t.same(await app.events(page), [], 'which is no error')
 })
 
 t.test('what can not be sent is an AuthClientError too; a signal of the caller counts', async (t) => {
   const { app, page } = await subjectWithApi(t)
   await page.goto(`${app.origin}/`)
-  await page.context().route(`${app.origin}/down`, async (route) => { await route.abort() })
+  await page.context().route(`${app.origin}/down`, async (route) => {
+    await route.abort()
+  })
   await page.context().route(`${app.origin}/slow`, async () => {})
   t.match(await app.call(page, "auth.fetch('/down')"), { error: 'request_error', retryable: true, typed: true })
   t.match(await app.call(page, "auth.fetch('http://')"), { error: 'request_error', typed: true })
-  t.match(await app.call(page, "auth.fetch('/slow', { signal: AbortSignal.timeout(50) })"), { error: 'timeout', typed: true })
-  t.equal(await page.evaluate("auth.fetch('/slow', { signal: AbortSignal.abort() }).catch(({ cause }) => cause.name)"), 'AbortError')
+  t.match(await app.call(page, "auth.fetch('/slow', { signal: AbortSignal.timeout(50) })"), {
+    error: 'timeout',
+    typed: true
+  })
+  t.equal(
+    await page.evaluate("auth.fetch('/slow', { signal: AbortSignal.abort() }).catch(({ cause }) => cause.name)"),
+    'AbortError'
+  )
 })

@@ -18,14 +18,18 @@ const SILENT = "import { loginSilently } from '/client/silent.ts'; Object.assign
 const chromium = await withChromium(t)
 
 /** A click on "Sign in"; the window that it opens, and what it comes to. */
-async function click (page: Page, { app }: Subject, options = '{}'): Promise<{ popup: Page, outcome: ReturnType<Subject['app']['call']> }> {
+async function click(
+  page: Page,
+  { app }: Subject,
+  options = '{}'
+): Promise<{ popup: Page; outcome: ReturnType<Subject['app']['call']> }> {
   const opened = page.waitForEvent('popup')
   const outcome = app.call(page, `loginWithPopup(auth, { redirectUri: popupUri, ...(${options}) })`)
   return { popup: await opened, outcome }
 }
 
 /** The last step of the sign-in, which takes the window away. */
-async function signInAndClose (popup: Page): Promise<void> {
+async function signInAndClose(popup: Page): Promise<void> {
   await popup.waitForURL((url) => url.pathname === '/auth/login')
   const closed = popup.waitForEvent('close')
   await fill(popup, { [USERNAME]: 'ann', Password: PASSWORD })
@@ -77,7 +81,9 @@ t.test('blocked, closed, refused, too late: typed', async (t) => {
 
   // A provider whose pages don't cut the window off.
   const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
-  authorize.answer = async (route) => { await route.fulfill({ contentType: 'text/html', body: '<link rel="icon" href="data:,"><title>Sign in</title>' }) }
+  authorize.answer = async (route) => {
+    await route.fulfill({ contentType: 'text/html', body: '<link rel="icon" href="data:,"><title>Sign in</title>' })
+  }
   const left = await click(page, subject)
   await left.popup.waitForURL((url) => url.pathname === '/auth/authorize')
   await page.clock.runFor(1500)
@@ -113,7 +119,12 @@ t.test('signs in silently where the browser is signed in at a provider of the sa
   const { app, provider } = subject
   const page = await chromium.newPage(t, NO_SCRIPT)
   await page.goto(`${app.origin}/`)
-  t.match(await app.call(page, "loginSilently(auth, { appState: 'a' })"), { error: 'login_required', retryable: false, typed: true, appState: 'a' })
+  t.match(await app.call(page, "loginSilently(auth, { appState: 'a' })"), {
+    error: 'login_required',
+    retryable: false,
+    typed: true,
+    appState: 'a'
+  })
   await signIn(page, subject)
   await app.value(page, 'auth.logout({ returnTo: false })')
   await page.goto(`${app.origin}/`)
@@ -122,25 +133,34 @@ t.test('signs in silently where the browser is signed in at a provider of the sa
   t.equal(await page.locator('iframe').count(), 0)
 })
 
-t.test('from another site the provider gets no cookie: login_required at once; a provider that hangs: timeout', async (t) => {
-  const subject = await clientSubject(t, { script: SILENT })
-  const { app, provider } = subject
-  const page = await chromium.newPage(t, NO_SCRIPT)
-  await page.clock.install()
-  await signIn(page, subject)
-  await page.goto(`${app.origin}/`)
-  // From here on time stands still: what comes is no timeout.
-  await page.clock.pauseAt(Date.now() + 60_000)
-  t.match(await app.call(page, 'loginSilently(auth)'), { error: 'login_required', typed: true })
-  const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
-  authorize.answer = async (route) => { await route.fulfill({ contentType: 'text/html', body: '<title>Sign in</title>' }) }
-  t.match(await app.call(page, 'loginSilently(auth)'), { error: 'login_required', typed: true }, 'a page in place of an answer')
-  authorize.answer = async () => {}
-  const hung = page.waitForRequest((request) => request.url().startsWith(`${provider.origin}/auth/authorize`))
-  const late = app.call(page, 'loginSilently(auth, { timeoutMs: 200 })')
-  await hung
-  await page.clock.runFor(200)
-  t.match(await late, { error: 'timeout', retryable: true, typed: true })
-  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'nobody was signed out')
-  t.equal(await page.locator('iframe').count(), 0)
-})
+t.test(
+  'from another site the provider gets no cookie: login_required at once; a provider that hangs: timeout',
+  async (t) => {
+    const subject = await clientSubject(t, { script: SILENT })
+    const { app, provider } = subject
+    const page = await chromium.newPage(t, NO_SCRIPT)
+    await page.clock.install()
+    await signIn(page, subject)
+    await page.goto(`${app.origin}/`)
+    // From here on time stands still: what comes is no timeout.
+    await page.clock.pauseAt(Date.now() + 60_000)
+    t.match(await app.call(page, 'loginSilently(auth)'), { error: 'login_required', typed: true })
+    const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
+    authorize.answer = async (route) => {
+      await route.fulfill({ contentType: 'text/html', body: '<title>Sign in</title>' })
+    }
+    t.match(
+      await app.call(page, 'loginSilently(auth)'),
+      { error: 'login_required', typed: true },
+      'a page in place of an answer'
+    )
+    authorize.answer = async () => {}
+    const hung = page.waitForRequest((request) => request.url().startsWith(`${provider.origin}/auth/authorize`))
+    const late = app.call(page, 'loginSilently(auth, { timeoutMs: 200 })')
+    await hung
+    await page.clock.runFor(200)
+    t.match(await late, { error: 'timeout', retryable: true, typed: true })
+    t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'nobody was signed out')
+    t.equal(await page.locator('iframe').count(), 0)
+  }
+)

@@ -1,4 +1,7 @@
-/** `useAuth` and `RequireAuth` of the React entry in Chromium, in StrictMode: effects run twice, and the sign-in ends once. */
+/**
+ * `useAuth` and `RequireAuth` of the React entry in Chromium, in StrictMode: effects run twice, and the sign-in ends
+ * once.
+ */
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Route } from 'playwright-core'
@@ -53,14 +56,29 @@ const PRIVATE = (domain: string): string => `
   Object.assign(globalThis, { auth })
 `
 
-async function reactApp (t: Test, code = CODE): Promise<{ origin: string, provider: Provider }> {
+async function reactApp(t: Test, code = CODE): Promise<{ origin: string; provider: Provider }> {
   let body = ''
-  const { origin } = await staticServer(t, '127.0.0.1', (path) => path === '/app.js'
-    ? { type: 'text/javascript', body }
-    : { type: 'text/html', body: '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>App</title><main></main><script type="module" src="/app.js"></script>' })
-  const provider = await startProvider(t, { clock: steppedClock(Date.now()), clients: [{ clientId: 'app', redirectUris: [`${origin}/callback`], postLogoutRedirectUris: [`${origin}/signed-out`] }] })
+  const { origin } = await staticServer(t, '127.0.0.1', (path) =>
+    path === '/app.js'
+      ? { type: 'text/javascript', body }
+      : {
+          type: 'text/html',
+          body:
+            '<!doctype html><html lang="en"><link rel="icon" ' +
+            'href="data:,"><title>App</title><main></main><script type="module" src="/app.js"></script>'
+        }
+  )
+  const provider = await startProvider(t, {
+    clock: steppedClock(Date.now()),
+    clients: [
+      { clientId: 'app', redirectUris: [`${origin}/callback`], postLogoutRedirectUris: [`${origin}/signed-out`] }
+    ]
+  })
   const { outputFiles } = await build({
-    stdin: { contents: code(provider.origin), resolveDir: fileURLToPath(new URL('../../lib/client/', import.meta.url)) },
+    stdin: {
+      contents: code(provider.origin),
+      resolveDir: fileURLToPath(new URL('../../lib/client/', import.meta.url))
+    },
     bundle: true,
     format: 'esm',
     platform: 'browser',
@@ -76,7 +94,9 @@ t.test('StrictMode: one sign-in, one state for all components, no render without
   const { origin, provider } = await reactApp(t)
   const page = await chromium.newPage(t)
   const token = await intercept(page, `${provider.origin}/auth/token`)
-  const shown = async (text: string): Promise<void> => { for (const id of ['a', 'b']) await page.locator(`#${id}`, { hasText: text }).waitFor() }
+  const shown = async (text: string): Promise<void> => {
+    for (const id of ['a', 'b']) await page.locator(`#${id}`, { hasText: text }).waitFor()
+  }
   await page.goto(`${origin}/`)
   await shown('nobody')
   t.equal(await page.evaluate('onServer'), '<p id="a">loading</p>', 'what a server renders')
@@ -121,7 +141,11 @@ t.test('RequireAuth in StrictMode: asks once, ends the sign-in, and a sign-out s
   await page.locator('#who').first().waitFor()
   t.equal(await page.locator('#who').count(), 2)
   t.equal(page.url(), `${origin}/callback`)
-  t.same(await page.evaluate('auth.handleRedirectCallback()'), { appState: { from: '/cart' } }, 'where the app may go on')
+  t.same(
+    await page.evaluate('auth.handleRedirectCallback()'),
+    { appState: { from: '/cart' } },
+    'where the app may go on'
+  )
 
   prompts.length = 0
   const other = await page.context().newPage()
@@ -144,7 +168,12 @@ t.test('RequireAuth: a sign-in that the provider refused is shown, not tried aga
   authorize.answer = async (route) => {
     asked++
     const { searchParams: params } = new URL(route.request().url())
-    await route.fulfill({ status: 303, headers: { location: `${origin}/callback?${new URLSearchParams({ error: 'access_denied', state: params.get('state') ?? '', iss: provider.origin }).toString()}` } })
+    await route.fulfill({
+      status: 303,
+      headers: {
+        location: `${origin}/callback?${new URLSearchParams({ error: 'access_denied', state: params.get('state') ?? '', iss: provider.origin }).toString()}`
+      }
+    })
   }
   await page.goto(`${origin}/cart`)
   await page.locator('#why', { hasText: 'access_denied' }).first().waitFor()

@@ -9,7 +9,7 @@ import { signInOn, signUpOn, USERNAME, valuesOf } from './support/journeys.ts'
 const chromium = await withChromium(t)
 
 /** The address of an answer of the provider that no page has used yet. */
-async function answerFor (page: Page, subject: Subject, options = ''): Promise<string> {
+async function answerFor(page: Page, subject: Subject, options = ''): Promise<string> {
   await toSignIn(page, subject, `{ redirectUri: location.origin + '/', ${options} }`)
   await signInOn(page)
   await page.waitForURL((url) => url.searchParams.has('code'))
@@ -25,9 +25,24 @@ t.test('signs in: appState comes back, the profile is there, the address is clea
   await signInOn(page)
   t.same(await app.arrived(page), { value: { appState: { from: '/cart' } } })
   t.equal(page.url(), `${app.origin}/callback`)
-  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id, preferred_username: 'ann', email: 'ann@example.com' }, 'the claims of userinfo too')
-  t.same(await app.value(page, "auth.getUser().then((user) => Object.keys(user).filter((name) => ['iss', 'aud', 'exp', 'iat', 'nonce', 'sid'].includes(name)))"), [])
-  t.equal(await app.value(page, 'Promise.all([auth.getUser(), auth.getUser()]).then(([a, b]) => a === b)'), true, 'the same object')
+  t.match(
+    await app.value(page, 'auth.getUser()'),
+    { sub: provider.ann.id, preferred_username: 'ann', email: 'ann@example.com' },
+    'the claims of userinfo too'
+  )
+  t.same(
+    await app.value(
+      page,
+      "auth.getUser().then((user) => Object.keys(user).filter((name) => ['iss', 'aud', 'exp', " +
+        "'iat', 'nonce', 'sid'].includes(name)))"
+    ),
+    []
+  )
+  t.equal(
+    await app.value(page, 'Promise.all([auth.getUser(), auth.getUser()]).then(([a, b]) => a === b)'),
+    true,
+    'the same object'
+  )
   t.type(await app.value(page, 'auth.getAccessToken()'), 'string')
   await page.reload()
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'still there after a reload')
@@ -53,7 +68,12 @@ t.test('nobody is signed in before', async (t) => {
   await page.goto(`${app.origin}/`)
   t.same(await app.call(page, 'auth.getUser()'), { value: null })
   t.match(await app.call(page, 'auth.getAccessToken()'), { error: 'login_required', retryable: false, typed: true })
-  t.match(await app.call(page, 'auth.handleRedirectCallback()'), { error: 'missing_transaction', retryable: false, description: 'Invalid state', typed: true })
+  t.match(await app.call(page, 'auth.handleRedirectCallback()'), {
+    error: 'missing_transaction',
+    retryable: false,
+    description: 'Invalid state',
+    typed: true
+  })
 })
 
 t.test('the callback as often as you like: at once, in a row, by two clients, after a reload', async (t) => {
@@ -65,7 +85,10 @@ t.test('the callback as often as you like: at once, in a row, by two clients, af
   await signInOn(page)
   await page.waitForURL((url) => url.pathname === '/callback')
   const same = { value: { appState: 'a' } }
-  t.same(await app.call(page, 'Promise.all([auth, auth, createClient()].map((client) => client.handleRedirectCallback()))'), { value: [same.value, same.value, same.value] })
+  t.same(
+    await app.call(page, 'Promise.all([auth, auth, createClient()].map((client) => client.handleRedirectCallback()))'),
+    { value: [same.value, same.value, same.value] }
+  )
   t.same(await app.call(page, 'auth.handleRedirectCallback()'), same, 'again, when the address has no code any more')
   t.same(await app.call(page, 'createClient().handleRedirectCallback()'), same, 'by a client that is made later')
   t.equal(token.forms.length, 1, 'one code, one request')
@@ -117,12 +140,19 @@ t.test('a state that was tampered with, one of somebody else, and a code that is
   const tampered = new URL(answer)
   tampered.searchParams.set('state', 'x')
   await page.goto(tampered.href)
-  t.match(await app.call(page, 'auth.handleRedirectCallback()'), { error: 'state_mismatch', retryable: false, description: 'Invalid state', typed: true })
+  t.match(await app.call(page, 'auth.handleRedirectCallback()'), {
+    error: 'state_mismatch',
+    retryable: false,
+    description: 'Invalid state',
+    typed: true
+  })
   await page.goto(`${app.origin}/?code=foreign`)
   t.match(await app.call(page, 'auth.handleRedirectCallback()'), { error: 'missing_transaction', typed: true })
   t.equal(page.url(), `${app.origin}/?code=foreign`, 'a code that is not ours is left alone')
   await page.goto(`${app.origin}/`)
-  t.same(await app.call(page, `auth.handleRedirectCallback(${JSON.stringify(answer)})`), { value: { appState: undefined } })
+  t.same(await app.call(page, `auth.handleRedirectCallback(${JSON.stringify(answer)})`), {
+    value: { appState: undefined }
+  })
   await page.goto(`${app.origin}/`)
   t.match(await app.call(page, `auth.handleRedirectCallback(${JSON.stringify(answer)})`), { error: 'state_mismatch' })
   t.equal(token.forms.length, 1)
@@ -133,8 +163,16 @@ t.test('an error of the provider is the error, with the appState', async (t) => 
   const { app } = subject
   const page = await chromium.newPage(t)
   await page.goto(`${app.origin}/`)
-  await app.leave(page, "auth.loginWithRedirect({ appState: { from: '/cart' }, authorizationParams: { prompt: 'none' } })")
-  t.match(await app.arrived(page), { error: 'login_required', retryable: false, typed: true, appState: { from: '/cart' } })
+  await app.leave(
+    page,
+    "auth.loginWithRedirect({ appState: { from: '/cart' }, authorizationParams: { prompt: 'none' } })"
+  )
+  t.match(await app.arrived(page), {
+    error: 'login_required',
+    retryable: false,
+    typed: true,
+    appState: { from: '/cart' }
+  })
   t.equal(page.url(), `${app.origin}/callback`, 'clean after an error too')
   t.same(await app.events(page), [['error', 'login_required']])
 })
@@ -151,7 +189,11 @@ t.test('an answer of another issuer, or of none where the provider says which, i
     if (iss === undefined) url.searchParams.delete('iss')
     else url.searchParams.set('iss', iss)
     await page.goto(url.href)
-    t.match(await app.call(page, 'auth.handleRedirectCallback()'), { error: 'issuer_mismatch', retryable: false, typed: true })
+    t.match(await app.call(page, 'auth.handleRedirectCallback()'), {
+      error: 'issuer_mismatch',
+      retryable: false,
+      typed: true
+    })
   }
   t.same(token.forms, [], 'no code was sent to anybody')
 })
@@ -173,12 +215,23 @@ t.test('an ID token for another sign-in or another client signs nobody in', asyn
   const { app, provider } = subject
   const page = await chromium.newPage(t)
   const token = await intercept(page, `${provider.origin}/auth/token`)
-  for (const claims of [{ nonce: 'x' }, { nonce: undefined }, { aud: 'other' }, { iss: 'https://other.example' }, { sub: undefined }]) {
+  for (const claims of [
+    { nonce: 'x' },
+    { nonce: undefined },
+    { aud: 'other' },
+    { iss: 'https://other.example' },
+    { sub: undefined }
+  ]) {
     token.answer = changed((tokens) => ({ ...tokens, id_token: withClaims(tokens.id_token, claims) }))
     await page.context().clearCookies()
     await toSignIn(page, subject)
     await signInOn(page)
-    t.match(await app.arrived(page), { error: 'invalid_token', typed: true, retryable: false, description: `ID token: ${Object.keys(claims)[0] ?? ''}` })
+    t.match(await app.arrived(page), {
+      error: 'invalid_token',
+      typed: true,
+      retryable: false,
+      description: `ID token: ${Object.keys(claims)[0] ?? ''}`
+    })
     t.equal(await app.value(page, 'auth.getUser()'), null)
   }
   token.answer = changed((tokens) => ({ ...tokens, id_token: undefined }))
@@ -196,7 +249,9 @@ t.test('userinfo of somebody else, or none, is left out', async (t) => {
   userinfo.answer = changed((claims) => ({ ...claims, sub: 'bob', email: 'bob@example.com' }))
   await signIn(page, subject)
   t.same(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
-  userinfo.answer = async (route) => { await route.fulfill({ status: 503 }) }
+  userinfo.answer = async (route) => {
+    await route.fulfill({ status: 503 })
+  }
   await app.leave(page, 'auth.loginWithRedirect()')
   await page.waitForURL((url) => url.searchParams.has('code'))
   t.match(await app.arrived(page), { value: {} })

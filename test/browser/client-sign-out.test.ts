@@ -1,4 +1,7 @@
-/** D1: signing out in the browser client, in Chromium, with requests held back, in one tab and in two, on protected routes. */
+/**
+ * D1: signing out in the browser client, in Chromium, with requests held back, in one tab and in two, on protected
+ * routes.
+ */
 import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { clientSubject, signIn, type Subject } from './support/client-app.ts'
@@ -19,16 +22,22 @@ const LOGOUT = "auth.logout({ returnTo: location.origin + '/signed-out' })"
 
 const chromium = await withChromium(t)
 
-interface Held { routes: Route[], seen: Promise<void>, release(): Promise<void> }
+interface Held {
+  routes: Route[]
+  seen: Promise<void>
+  release(): Promise<void>
+}
 
 /** Holds back what is asked at this address, until it is released. */
-async function hold (page: Page, url: string, method?: string): Promise<Held> {
+async function hold(page: Page, url: string, method?: string): Promise<Held> {
   let see = (): void => {}
   let open = false
   const held: Held = {
     routes: [],
-    seen: new Promise((resolve) => { see = resolve }),
-    async release () {
+    seen: new Promise((resolve) => {
+      see = resolve
+    }),
+    async release() {
       open = true
       // What a page asked that is gone may be gone too.
       for (const route of held.routes.splice(0)) await route.continue().catch(() => {})
@@ -42,16 +51,20 @@ async function hold (page: Page, url: string, method?: string): Promise<Held> {
   return held
 }
 
-interface SignedIn extends Subject { page: Page, /** `prompt` of the authorization requests from now on. */ prompts: Array<string | null> }
+interface SignedIn extends Subject {
+  page: Page
+  /** `prompt` of the authorization requests from now on. */ prompts: Array<string | null>
+}
 
-async function signedIn (t: Test, client = '{}', script = GUARD): Promise<SignedIn> {
+async function signedIn(t: Test, client = '{}', script = GUARD): Promise<SignedIn> {
   const subject = await clientSubject(t, { client, script })
   const page = await chromium.newPage(t, { allow: [FAILED] })
   await signIn(page, subject)
   const prompts: Array<string | null> = []
   page.context().on('request', (request) => {
     const url = new URL(request.url())
-    if (url.pathname === '/auth/authorize' && !url.searchParams.has('consent')) prompts.push(url.searchParams.get('prompt'))
+    if (url.pathname === '/auth/authorize' && !url.searchParams.has('consent'))
+      prompts.push(url.searchParams.get('prompt'))
   })
   return { ...subject, page, prompts }
 }
@@ -60,48 +73,62 @@ const isSignInPage = (url: URL): boolean => url.pathname === '/auth/login'
 
 for (const storage of ['local', 'session', 'memory']) {
   // covers D1
-  t.test(`one tab, ${storage}: nobody is told, and nobody asks, before the provider's sign-out is under way; it is not taken back`, async (t) => {
-    const { app, provider, page, prompts } = await signedIn(t, `{ storage: '${storage}' }`)
-    const revoked = await hold(page, `${provider.origin}/auth/revoke`)
-    const ended = await hold(page, `${provider.origin}/auth/logout`)
-    // A page that is on its way to another one is told of by its console alone.
-    const asked = page.waitForEvent('console', (message) => message.text() === 'asked')
-    await app.leave(page, LOGOUT)
-    await Promise.all([revoked.seen, ended.seen, asked])
-    t.same(prompts, [], 'the protected route waits')
-    await ended.release()
-    await page.waitForURL(`${app.origin}/signed-out`)
-    t.same(prompts, [])
-    t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0, 'signed out at the provider, with the revocation still under way')
-    await revoked.release()
-    await app.leave(page, 'auth.loginWithRedirect()')
-    await page.waitForURL(isSignInPage)
-    t.equal(await heading(page), 'Sign in')
-  })
+  t.test(
+    `one tab, ${storage}: nobody is told, and nobody asks, before the provider's sign-out is ` +
+      'under way; it is not taken back',
+    async (t) => {
+      const { app, provider, page, prompts } = await signedIn(t, `{ storage: '${storage}' }`)
+      const revoked = await hold(page, `${provider.origin}/auth/revoke`)
+      const ended = await hold(page, `${provider.origin}/auth/logout`)
+      // A page that is on its way to another one is told of by its console alone.
+      const asked = page.waitForEvent('console', (message) => message.text() === 'asked')
+      await app.leave(page, LOGOUT)
+      await Promise.all([revoked.seen, ended.seen, asked])
+      t.same(prompts, [], 'the protected route waits')
+      await ended.release()
+      await page.waitForURL(`${app.origin}/signed-out`)
+      t.same(prompts, [])
+      t.equal(
+        (await provider.app.authority.sessions(provider.ann.id)).length,
+        0,
+        'signed out at the provider, with the revocation still under way'
+      )
+      await revoked.release()
+      await app.leave(page, 'auth.loginWithRedirect()')
+      await page.waitForURL(isSignInPage)
+      t.equal(await heading(page), 'Sign in')
+    }
+  )
 }
 
 // covers D1
-t.test('discovery is held back: nothing is told, nobody asks, tokens are there until the sign-out is under way', async (t) => {
-  const { app, provider, page, prompts } = await signedIn(t)
-  const discovery = await hold(page, `${provider.origin}/.well-known/openid-configuration`)
-  await page.goto(`${app.origin}/`)
-  const other = await page.context().newPage()
-  await other.goto(`${app.origin}/`)
-  await app.leave(page, LOGOUT)
-  await discovery.seen
-  for (const tab of [page, other]) {
-    t.match(await app.value(tab, 'auth.getUser()'), { sub: provider.ann.id })
-    t.type(await app.value(tab, 'auth.getAccessToken()'), 'string')
-    await app.leave(tab, 'globalThis.early = settle(() => auth.loginWithRedirect())')
+t.test(
+  'discovery is held back: nothing is told, nobody asks, tokens are there until the sign-out is under way',
+  async (t) => {
+    const { app, provider, page, prompts } = await signedIn(t)
+    const discovery = await hold(page, `${provider.origin}/.well-known/openid-configuration`)
+    await page.goto(`${app.origin}/`)
+    const other = await page.context().newPage()
+    await other.goto(`${app.origin}/`)
+    await app.leave(page, LOGOUT)
+    await discovery.seen
+    for (const tab of [page, other]) {
+      t.match(await app.value(tab, 'auth.getUser()'), { sub: provider.ann.id })
+      t.type(await app.value(tab, 'auth.getAccessToken()'), 'string')
+      await app.leave(tab, 'globalThis.early = settle(() => auth.loginWithRedirect())')
+    }
+    t.same(
+      (await app.events(other)).map(([name]) => name),
+      ['authenticated']
+    )
+    await discovery.release()
+    await page.waitForURL(`${app.origin}/signed-out`)
+    await other.waitForURL(isSignInPage)
+    t.equal(await heading(other), 'Sign in')
+    t.same(new Set(prompts), new Set(['login']), 'whoever asked in another tab waited, and really asks')
+    t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
   }
-  t.same((await app.events(other)).map(([name]) => name), ['authenticated'])
-  await discovery.release()
-  await page.waitForURL(`${app.origin}/signed-out`)
-  await other.waitForURL(isSignInPage)
-  t.equal(await heading(other), 'Sign in')
-  t.same(new Set(prompts), new Set(['login']), 'whoever asked in another tab waited, and really asks')
-  t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
-})
+)
 
 for (const storage of ['local', 'session', 'memory']) {
   // covers D1
@@ -137,49 +164,78 @@ for (const storage of ['local', 'session', 'memory']) {
 }
 
 // covers D1
-t.test('a sign-out that never gets to the provider: the next sign-in asks for the person, in whatever tab, for half a minute', async (t) => {
-  const { app, provider, page, prompts } = await signedIn(t)
-  await page.context().route(`${provider.origin}/auth/logout*`, async (route) => { await route.abort() })
-  await app.leave(page, LOGOUT)
-  await page.waitForURL((url) => url.protocol === 'chrome-error:').catch(() => {})
-  const other = await page.context().newPage()
-  await other.goto(`${app.origin}/`)
-  t.match(await app.call(other, "auth.loginWithRedirect({ authorizationParams: { prompt: 'none' } })"), { error: 'login_required', typed: true }, 'and not silently')
-  await app.leave(other, 'auth.loginWithRedirect()')
-  await other.waitForURL(isSignInPage)
-  t.equal(await heading(other), 'Sign in')
-  t.equal((await provider.app.authority.sessions(provider.ann.id)).length > 0, true, 'though the provider would not have asked')
-  t.same(prompts.filter((prompt) => prompt !== 'login'), [])
+t.test(
+  'a sign-out that never gets to the provider: the next sign-in asks for the person, in ' +
+    'whatever tab, for half a minute',
+  async (t) => {
+    const { app, provider, page, prompts } = await signedIn(t)
+    await page.context().route(`${provider.origin}/auth/logout*`, async (route) => {
+      await route.abort()
+    })
+    await app.leave(page, LOGOUT)
+    await page.waitForURL((url) => url.protocol === 'chrome-error:').catch(() => {})
+    const other = await page.context().newPage()
+    await other.goto(`${app.origin}/`)
+    t.match(
+      await app.call(other, "auth.loginWithRedirect({ authorizationParams: { prompt: 'none' } })"),
+      { error: 'login_required', typed: true },
+      'and not silently'
+    )
+    await app.leave(other, 'auth.loginWithRedirect()')
+    await other.waitForURL(isSignInPage)
+    t.equal(await heading(other), 'Sign in')
+    t.equal(
+      (await provider.app.authority.sessions(provider.ann.id)).length > 0,
+      true,
+      'though the provider would not have asked'
+    )
+    t.same(
+      prompts.filter((prompt) => prompt !== 'login'),
+      []
+    )
 
-  await other.goto(`${app.origin}/`)
-  await other.evaluate(`localStorage.setItem('authority.app.${provider.origin}!', String(Date.now() - 31000))`)
-  await app.leave(other, 'auth.loginWithRedirect()')
-  await other.waitForURL((url) => url.pathname === '/callback')
-  t.match(await app.arrived(other), { value: {} }, 'what a crash left counts no longer')
-})
+    await other.goto(`${app.origin}/`)
+    await other.evaluate(`localStorage.setItem('authority.app.${provider.origin}!', String(Date.now() - 31000))`)
+    await app.leave(other, 'auth.loginWithRedirect()')
+    await other.waitForURL((url) => url.pathname === '/callback')
+    t.match(await app.arrived(other), { value: {} }, 'what a crash left counts no longer')
+  }
+)
 
 // covers D1
-t.test('a sign-in that was under way when another tab signed out is over: login_required, never a stale invalid_grant', async (t) => {
-  for (const released of ['before', 'after']) {
-    const { app, provider, page } = await signedIn(t, '{}', '')
-    const other = await page.context().newPage()
-    const token = await hold(other, `${provider.origin}/auth/token`)
-    await other.goto(`${app.origin}/`)
-    await app.leave(other, "auth.loginWithRedirect({ appState: 'b' })")
-    await token.seen
-    const ended = await hold(page, `${provider.origin}/auth/logout`)
-    await app.leave(page, LOGOUT)
-    await ended.seen
-    if (released === 'before') await token.release()
-    else await ended.release()
-    if (released === 'after') await page.waitForURL(`${app.origin}/signed-out`)
-    await token.release()
-    t.match(await app.arrived(other), { error: 'login_required', typed: true, appState: 'b' }, `the token came ${released} the provider signed out`)
-    t.equal(await app.value(other, 'auth.getUser()'), null)
-    t.equal(await other.evaluate("Object.keys(localStorage).some((name) => /access_token|refresh_token/.test(localStorage[name]))"), false)
-    await ended.release()
+t.test(
+  'a sign-in that was under way when another tab signed out is over: login_required, never a stale invalid_grant',
+  async (t) => {
+    for (const released of ['before', 'after']) {
+      const { app, provider, page } = await signedIn(t, '{}', '')
+      const other = await page.context().newPage()
+      const token = await hold(other, `${provider.origin}/auth/token`)
+      await other.goto(`${app.origin}/`)
+      await app.leave(other, "auth.loginWithRedirect({ appState: 'b' })")
+      await token.seen
+      const ended = await hold(page, `${provider.origin}/auth/logout`)
+      await app.leave(page, LOGOUT)
+      await ended.seen
+      if (released === 'before') await token.release()
+      else await ended.release()
+      if (released === 'after') await page.waitForURL(`${app.origin}/signed-out`)
+      await token.release()
+      t.match(
+        await app.arrived(other),
+        { error: 'login_required', typed: true, appState: 'b' },
+        `the token came ${released} the provider signed out`
+      )
+      t.equal(await app.value(other, 'auth.getUser()'), null)
+      t.equal(
+        await other.evaluate(
+          'Object.keys(localStorage).some((name) => /access_token|refresh_token/.test(localStorage[name]))'
+        ),
+        false
+      )
+      await ended.release()
+    }
   }
-})
+)
 
 // covers D1
 t.test('signing out twice is signing out once', async (t) => {

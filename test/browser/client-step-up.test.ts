@@ -27,14 +27,23 @@ t.test('step-up', async (t) => {
   await provider.addUser('bob')
   // What Chromium says of an answer with 401.
   const page = await chromium.newPage(t, { allow: [/Failed to load resource/] })
-  const required = { since: 0, challenge: 'DPoP algs="ES256", Bearer error="insufficient_user_authentication", error_description="A more recent sign-in, please.", acr_values="password", max_age="1"' }
+  const required = {
+    since: 0,
+    challenge:
+      'DPoP algs="ES256", Bearer error="insufficient_user_authentication", error_description="A ' +
+      'more recent sign-in, please.", acr_values="password", max_age="1"'
+  }
   const paid: string[] = []
   await page.context().route(`${app.origin}/api`, async (route) => {
     const token = (await route.request().headerValue('authorization'))?.replace('Bearer ', '') ?? ''
     const isEnough = Number(decodeJwt(token).claims['auth_time']) * 1000 >= required.since
     const body = route.request().postData() ?? ''
     if (isEnough) paid.push(body)
-    await route.fulfill(isEnough ? { body: `paid ${body}` } : { status: 401, headers: { 'www-authenticate': required.challenge }, body: 'refused' })
+    await route.fulfill(
+      isEnough
+        ? { body: `paid ${body}` }
+        : { status: 401, headers: { 'www-authenticate': required.challenge }, body: 'refused' }
+    )
   })
   const grow = (): void => {
     clock.step(2000)
@@ -43,7 +52,12 @@ t.test('step-up', async (t) => {
   const popupOf = async (expression: string, username: string) => {
     const opened = page.waitForEvent('popup')
     const outcome = app.call(page, expression)
-    const popup = await Promise.race([opened, outcome.then((came) => { throw new Error(JSON.stringify(came)) })])
+    const popup = await Promise.race([
+      opened,
+      outcome.then((came) => {
+        throw new Error(JSON.stringify(came))
+      })
+    ])
     await popup.waitForURL((url) => url.pathname === '/auth/login')
     const { searchParams } = new URL(popup.url())
     const closed = popup.waitForEvent('close')
@@ -57,7 +71,19 @@ t.test('step-up', async (t) => {
   t.same(await app.value(page, "pay('a')"), [200, 'paid a'], 'what is enough is let through')
 
   grow()
-  t.same(await popupOf("Promise.all([pay('b'), pay('c')])", 'ann'), { outcome: { value: [[200, 'paid b'], [200, 'paid c']] }, asked: ['password', '1'] }, 'two that are refused at once')
+  t.same(
+    await popupOf("Promise.all([pay('b'), pay('c')])", 'ann'),
+    {
+      outcome: {
+        value: [
+          [200, 'paid b'],
+          [200, 'paid c']
+        ]
+      },
+      asked: ['password', '1']
+    },
+    'two that are refused at once'
+  )
   t.equal(await page.evaluate('windows()'), 1, 'share a sign-in')
   t.same(paid.toSorted(), ['a', 'b', 'c'], 'and each is done once')
 
@@ -76,8 +102,21 @@ t.test('step-up', async (t) => {
   t.notOk(paid.includes('d'), 'for whom nothing is repeated')
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'and who is not signed in here')
 
-  const challenge = async (status: number, header?: string): Promise<unknown> => await page.evaluate(`stepUpChallenge(new Response(null, { status: ${status}, headers: ${JSON.stringify(header === undefined ? {} : { 'WWW-Authenticate': header })} }))`)
+  const challenge = async (status: number, header?: string): Promise<unknown> =>
+    await page.evaluate(
+      `stepUpChallenge(new Response(null, { status: ${status}, headers: ` +
+        `${JSON.stringify(header === undefined ? {} : { 'WWW-Authenticate': header })} }))`
+    )
   t.same(await challenge(401, 'Bearer error=insufficient_user_authentication'), {})
-  t.same(await challenge(401, 'bearer acr_values="mfa phr", max_age="300", error="insufficient_user_authentication"'), { acr_values: 'mfa phr', max_age: '300' })
-  for (const [status, header] of [[401], [401, 'Bearer'], [403, 'Bearer error="insufficient_user_authentication"'], [401, 'Bearer error="insufficient_scope"']] as Array<[number, string?]>) t.equal(await challenge(status, header), null)
+  t.same(await challenge(401, 'bearer acr_values="mfa phr", max_age="300", error="insufficient_user_authentication"'), {
+    acr_values: 'mfa phr',
+    max_age: '300'
+  })
+  for (const [status, header] of [
+    [401],
+    [401, 'Bearer'],
+    [403, 'Bearer error="insufficient_user_authentication"'],
+    [401, 'Bearer error="insufficient_scope"']
+  ] as Array<[number, string?]>)
+    t.equal(await challenge(status, header), null)
 })

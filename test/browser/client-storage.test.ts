@@ -1,10 +1,13 @@
-/** Where the browser client keeps a session, in Chromium: memory, one tab, the host's own place, and a browser that lets it keep nothing. */
+/**
+ * Where the browser client keeps a session, in Chromium: memory, one tab, the host's own place, and a browser that lets
+ * it keep nothing.
+ */
 import t from 'tap'
 import { clientSubject, signIn } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 
 const chromium = await withChromium(t)
-const stored = "JSON.stringify([{ ...localStorage }, { ...sessionStorage }])"
+const stored = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])'
 
 t.test('memory: open tabs hand it to each other; nothing is written; the last one takes it along', async (t) => {
   const subject = await clientSubject(t, { client: "{ storage: 'memory' }" })
@@ -21,9 +24,15 @@ t.test('memory: open tabs hand it to each other; nothing is written; the last on
   await page.reload()
   await page.waitForFunction('events.some(([name]) => name === "authenticated")')
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'a reload asks the other tab')
-  const tokens = await Promise.all([page, other].map(async (tab) => await app.value(tab, 'auth.getAccessToken({ force: true })')))
+  const tokens = await Promise.all(
+    [page, other].map(async (tab) => await app.value(tab, 'auth.getAccessToken({ force: true })'))
+  )
   t.equal(tokens[1], await app.value(other, 'auth.getAccessToken()'))
-  t.equal(await app.value(page, 'auth.getAccessToken()'), await app.value(other, 'auth.getAccessToken()'), 'a new token is in both')
+  t.equal(
+    await app.value(page, 'auth.getAccessToken()'),
+    await app.value(other, 'auth.getAccessToken()'),
+    'a new token is in both'
+  )
   await app.value(page, 'auth.logout({ returnTo: false })')
   await other.waitForFunction("events.at(-1)?.[0] === 'unauthenticated'")
   t.equal(await app.value(other, 'auth.getUser()'), null)
@@ -66,7 +75,10 @@ t.test("the host's own place may be asynchronous, and may fail", async (t) => {
   await page.evaluate('globalThis.broken = true')
   t.equal(await app.value(page, 'auth.getUser()'), null)
   // The page is on its way to the provider meanwhile. Held back here, or the answer could be lost with the page.
-  await page.route((url) => url.pathname === '/auth/logout', () => {})
+  await page.route(
+    (url) => url.pathname === '/auth/logout',
+    () => {}
+  )
   t.match(await app.call(page, 'auth.logout()'), { typed: true, error: 'request_error' })
 })
 
@@ -74,7 +86,12 @@ t.test('where web storage is blocked, a sign-in works all the same', async (t) =
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)
-  await page.context().addInitScript("for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, name, { get () { throw new DOMException('denied', 'SecurityError') } })")
+  await page
+    .context()
+    .addInitScript(
+      "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, " +
+        "name, { get () { throw new DOMException('denied', 'SecurityError') } })"
+    )
   t.match(await signIn(page, subject, "{ appState: { from: '/cart?a=1; b' } }"), { appState: { from: '/cart?a=1; b' } })
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
   t.type(await app.value(page, 'auth.getAccessToken({ force: true })'), 'string')

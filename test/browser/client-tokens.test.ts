@@ -1,7 +1,20 @@
-/** Access tokens of the browser client in Chromium: one refresh for all who ask, and nobody is signed out by mistake. */
+/**
+ * Access tokens of the browser client in Chromium: one refresh for all who ask, and nobody is signed out by mistake.
+ */
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { type Calls, changed, clientSubject, CORS, intercept, respond, signIn, type Subject, toSignIn, withClaims } from './support/client-app.ts'
+import {
+  type Calls,
+  changed,
+  clientSubject,
+  CORS,
+  intercept,
+  respond,
+  signIn,
+  type Subject,
+  toSignIn,
+  withClaims
+} from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { signInOn } from './support/journeys.ts'
 
@@ -12,10 +25,15 @@ const LIFE = 900_000
 
 const chromium = await withChromium(t)
 
-interface SignedIn extends Subject { page: Page, token: Calls, later(): Promise<void>, refreshes(): Array<Record<string, string>> }
+interface SignedIn extends Subject {
+  page: Page
+  token: Calls
+  later(): Promise<void>
+  refreshes(): Array<Record<string, string>>
+}
 
 /** Somebody is signed in; the page's clock can be stepped. */
-async function signedIn (t: Test, before?: (page: Page) => Promise<unknown>): Promise<SignedIn> {
+async function signedIn(t: Test, before?: (page: Page) => Promise<unknown>): Promise<SignedIn> {
   const subject = await clientSubject(t)
   const page = await chromium.newPage(t, { allow: [FAILED] })
   await page.clock.install()
@@ -26,7 +44,9 @@ async function signedIn (t: Test, before?: (page: Page) => Promise<unknown>): Pr
     ...subject,
     page,
     token,
-    later: async () => { await page.clock.fastForward(LIFE) },
+    later: async () => {
+      await page.clock.fastForward(LIFE)
+    },
     refreshes: () => token.forms.filter(({ grant_type: grant }) => grant === 'refresh_token')
   }
 }
@@ -34,28 +54,42 @@ async function signedIn (t: Test, before?: (page: Page) => Promise<unknown>): Pr
 /** How many of these that is. */
 const distinct = (values: unknown): number => new Set(values as unknown[]).size
 
-async function tabs (page: Page, origin: string, count: number): Promise<Page[]> {
-  return [page, ...await Promise.all(Array.from({ length: count - 1 }, async () => {
-    const tab = await page.context().newPage()
-    await tab.goto(origin)
-    return tab
-  }))]
+async function tabs(page: Page, origin: string, count: number): Promise<Page[]> {
+  return [
+    page,
+    ...(await Promise.all(
+      Array.from({ length: count - 1 }, async () => {
+        const tab = await page.context().newPage()
+        await tab.goto(origin)
+        return tab
+      })
+    ))
+  ]
 }
 
-t.test('a token that is fresh is given without asking; one that has ended is replaced once, whoever asks', async (t) => {
-  const { app, page, later, refreshes } = await signedIn(t)
-  const first = await app.value(page, 'auth.getAccessToken()')
-  t.equal(await app.value(page, 'auth.getAccessToken()'), first)
-  t.equal(refreshes().length, 0)
-  await later()
-  const all = await app.value(page, 'Promise.all(Array.from({ length: 10 }, (_, i) => (i % 2 ? auth : createClient()).getAccessToken()))') as string[]
-  t.equal(distinct(all), 1)
-  t.not(all[0], first)
-  t.equal(refreshes().length, 1, 'one for ten')
-  t.not(await app.value(page, 'auth.getAccessToken({ force: true })'), all[0])
-  t.equal(refreshes().length, 2)
-  t.same((await app.events(page)).map(([name]) => name), ['authenticated', 'token_refreshed', 'token_refreshed'])
-})
+t.test(
+  'a token that is fresh is given without asking; one that has ended is replaced once, whoever asks',
+  async (t) => {
+    const { app, page, later, refreshes } = await signedIn(t)
+    const first = await app.value(page, 'auth.getAccessToken()')
+    t.equal(await app.value(page, 'auth.getAccessToken()'), first)
+    t.equal(refreshes().length, 0)
+    await later()
+    const all = (await app.value(
+      page,
+      'Promise.all(Array.from({ length: 10 }, (_, i) => (i % 2 ? auth : createClient()).getAccessToken()))'
+    )) as string[]
+    t.equal(distinct(all), 1)
+    t.not(all[0], first)
+    t.equal(refreshes().length, 1, 'one for ten')
+    t.not(await app.value(page, 'auth.getAccessToken({ force: true })'), all[0])
+    t.equal(refreshes().length, 2)
+    t.same(
+      (await app.events(page)).map(([name]) => name),
+      ['authenticated', 'token_refreshed', 'token_refreshed']
+    )
+  }
+)
 
 t.test('five tabs at once: one refresh', async (t) => {
   const { app, page, later, refreshes } = await signedIn(t)
@@ -66,12 +100,22 @@ t.test('five tabs at once: one refresh', async (t) => {
 })
 
 t.test('five tabs at once where there are no Web Locks: nobody is signed out', async (t) => {
-  const { app, page, later, provider } = await signedIn(t, async (first) => await first.context().addInitScript("Object.defineProperty(navigator, 'locks', { value: undefined })"))
+  const { app, page, later, provider } = await signedIn(
+    t,
+    async (first) =>
+      await first.context().addInitScript("Object.defineProperty(navigator, 'locks', { value: undefined })")
+  )
   const all = await tabs(page, app.origin, 5)
   await later()
-  // A mark in the storage is all that they have: on a busy machine two may find it free, and both refresh (test/unit/client/locks).
+  // A mark in the storage is all that they have: on a busy machine two may find it free, and both refresh
+  // (test/unit/client/locks).
   const tokens = await Promise.all(all.map(async (tab) => await app.value(tab, 'auth.getAccessToken()')))
-  for (const token of tokens) t.equal((await fetch(`${provider.origin}/auth/userinfo`, { headers: { authorization: `Bearer ${String(token)}` } })).status, 200)
+  for (const token of tokens)
+    t.equal(
+      (await fetch(`${provider.origin}/auth/userinfo`, { headers: { authorization: `Bearer ${String(token)}` } }))
+        .status,
+      200
+    )
   for (const tab of all) {
     t.match(await app.value(tab, 'auth.getUser()'), { sub: provider.ann.id })
     t.type(await app.value(tab, 'auth.getAccessToken({ force: true })'), 'string')
@@ -81,8 +125,11 @@ t.test('five tabs at once where there are no Web Locks: nobody is signed out', a
 
 t.test('a tab that holds the lock for ever stops nobody for ever', async (t) => {
   const { app, page, provider } = await signedIn(t)
-  const [, other] = await tabs(page, app.origin, 2) as [Page, Page]
-  await other.evaluate(`new Promise((held) => { void navigator.locks.request('authority.app.${provider.origin} lock', () => { held(); return new Promise(() => {}) }) })`)
+  const [, other] = (await tabs(page, app.origin, 2)) as [Page, Page]
+  await other.evaluate(
+    `new Promise((held) => { void navigator.locks.request('authority.app.${provider.origin} ` +
+      `lock', () => { held(); return new Promise(() => {}) }) })`
+  )
   // Its token has ended, and time stands still until somebody waits for the lock.
   await page.clock.pauseAt(Date.now() + 2 * LIFE)
   await app.leave(page, 'globalThis.waiting = settle(() => auth.getAccessToken())')
@@ -99,9 +146,24 @@ t.test('an outage, a proxy, a limit, a cut line: retryable, and the session stay
     [respond(503, { error: 'temporarily_unavailable' }), { error: 'temporarily_unavailable' }],
     [respond(503, { error: 'invalid_grant' }), { error: 'invalid_grant' }],
     [respond(429, { error: 'too_many_requests' }), { error: 'too_many_requests' }],
-    [async (route) => { await route.fulfill({ status: 502, headers: CORS, contentType: 'text/html', body: '<h1>Bad gateway' }) }, { error: 'request_error' }],
-    [async (route) => { await route.fulfill({ status: 200, headers: CORS, contentType: 'text/html', body: '<h1>Pay for the wifi' }) }, { error: 'request_error' }],
-    [async (route) => { await route.abort('internetdisconnected') }, { error: 'request_error' }]
+    [
+      async (route) => {
+        await route.fulfill({ status: 502, headers: CORS, contentType: 'text/html', body: '<h1>Bad gateway' })
+      },
+      { error: 'request_error' }
+    ],
+    [
+      async (route) => {
+        await route.fulfill({ status: 200, headers: CORS, contentType: 'text/html', body: '<h1>Pay for the wifi' })
+      },
+      { error: 'request_error' }
+    ],
+    [
+      async (route) => {
+        await route.abort('internetdisconnected')
+      },
+      { error: 'request_error' }
+    ]
   ]
   for (const [answer, error] of outages) {
     token.answer = answer
@@ -123,7 +185,13 @@ t.test('a provider that never answers: every promise settles within 15 seconds',
   slow.answer = hang
   await page.context().route(`${app.origin}/api`, hang)
   const asked = page.waitForRequest(`${app.origin}/api`)
-  const calls = Promise.all(['auth.getAccessToken()', "createClient({ clientId: 'other' }).fetch('/api')", 'auth.getAccessToken({ force: true })'].map(async (expression) => await app.call(page, expression)))
+  const calls = Promise.all(
+    [
+      'auth.getAccessToken()',
+      "createClient({ clientId: 'other' }).fetch('/api')",
+      'auth.getAccessToken({ force: true })'
+    ].map(async (expression) => await app.call(page, expression))
+  )
   await asked
   await page.clock.fastForward(14_500)
   for (const outcome of await calls) t.match(outcome, { error: 'timeout', retryable: true, typed: true })
@@ -138,7 +206,13 @@ t.test('only the server ends a session', async (t) => {
   token.answer = respond(400, { error: 'invalid_grant' })
   t.match(await app.call(page, 'auth.getAccessToken()'), { error: 'login_required', retryable: false, typed: true })
   t.equal(await app.value(page, 'auth.getUser()'), null)
-  t.same((await app.events(page)).map(([name]) => name).slice(1).sort(), ['error', 'unauthenticated'])
+  t.same(
+    (await app.events(page))
+      .map(([name]) => name)
+      .slice(1)
+      .sort(),
+    ['error', 'unauthenticated']
+  )
 })
 
 t.test('a refresh token that another tab has used up meanwhile: its answer is taken over', async (t) => {
@@ -186,11 +260,19 @@ t.test('without a refresh token the session is there, and says what is missing',
   await signIn(page, subject)
   t.type(await app.value(page, 'auth.getAccessToken()'), 'string')
   await page.clock.fastForward(LIFE)
-  t.match(await app.call(page, 'auth.getAccessToken()'), { error: 'missing_refresh_token', retryable: false, typed: true })
+  t.match(await app.call(page, 'auth.getAccessToken()'), {
+    error: 'missing_refresh_token',
+    retryable: false,
+    typed: true
+  })
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
 })
 
-for (const [name, offset] of [['a day behind', -86_400_000], ['ten minutes behind', -600_000], ['two hours ahead', 7_200_000]] as const) {
+for (const [name, offset] of [
+  ['a day behind', -86_400_000],
+  ['ten minutes behind', -600_000],
+  ['two hours ahead', 7_200_000]
+] as const) {
   t.test(`signs in and refreshes where the clock of the device is ${name}`, async (t) => {
     const subject = await clientSubject(t)
     const { app } = subject

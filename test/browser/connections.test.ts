@@ -13,86 +13,133 @@ import { ALL_RULES, violationsOf } from './support/viewer.ts'
 const { newPage } = await withChromium(t)
 
 const registered = new Map<string, Client>()
-const upstream = await startProvider(t, { host: '127.0.0.1', pages: { title: 'Upstream' }, clients: { findById: async (id) => registered.get(id) ?? null } })
-const common = { issuer: upstream.origin, clientId: 'the-service', clientSecret: SECRET, trustEmail: true }
-const downstream = await startProvider(t, {
-  secret: 'a secret of the tests with 32 bytes or more',
-  connections: [
-    oidc({ id: 'acme', name: 'Acme', ...common }),
-    oidc({ id: 'posted', name: 'Posted', responseMode: 'form_post', ...common }),
-    oidc({ id: 'work', name: 'Work', domains: ['work.example'], ...common })
-  ]
-}, (app) => {
-  app.get('/mine', async (_request, reply) => await reply.type('text/html').send('<!doctype html><html lang="en"><title>Mine</title><h1>Mine</h1><form method="post" action="/auth/connect/acme/link?return_to=%2Fmine"><button>Link Acme</button></form>'))
+const upstream = await startProvider(t, {
+  host: '127.0.0.1',
+  pages: { title: 'Upstream' },
+  clients: { findById: async (id) => registered.get(id) ?? null }
 })
-registered.set(common.clientId, { clientId: common.clientId, name: 'The Service', clientSecret: SECRET, redirectUris: ['acme', 'posted', 'work'].map((id) => `${downstream.origin}/auth/connect/${id}/callback`) })
+const common = { issuer: upstream.origin, clientId: 'the-service', clientSecret: SECRET, trustEmail: true }
+const downstream = await startProvider(
+  t,
+  {
+    secret: 'a secret of the tests with 32 bytes or more',
+    connections: [
+      oidc({ id: 'acme', name: 'Acme', ...common }),
+      oidc({ id: 'posted', name: 'Posted', responseMode: 'form_post', ...common }),
+      oidc({ id: 'work', name: 'Work', domains: ['work.example'], ...common })
+    ]
+  },
+  (app) => {
+    app.get(
+      '/mine',
+      async (_request, reply) =>
+        await reply
+          .type('text/html')
+          .send(
+            '<!doctype html><html lang="en"><title>Mine</title><h1>Mine</h1><form method="post" ' +
+              'action="/auth/connect/acme/link?return_to=%2Fmine"><button>Link Acme</button></form>'
+          )
+    )
+  }
+)
+registered.set(common.clientId, {
+  clientId: common.clientId,
+  name: 'The Service',
+  clientSecret: SECRET,
+  redirectUris: ['acme', 'posted', 'work'].map((id) => `${downstream.origin}/auth/connect/${id}/callback`)
+})
 for (const name of ['bob@example.com', 'zoe@work.example']) await upstream.addUser(name)
 await downstream.addUser('bob@example.com')
 
 /** Signs in at the upstream, where the page is by now. */
-async function atUpstream (page: Page, username = 'ann'): Promise<void> {
+async function atUpstream(page: Page, username = 'ann'): Promise<void> {
   await page.waitForURL((url) => url.origin === upstream.origin && url.pathname === '/auth/login')
   await signInOn(page, { username })
 }
 
 /** Without scripts, the form that brings the answer has a button. */
-async function pastForm (page: Page, javaScriptEnabled: boolean | undefined): Promise<void> {
+async function pastForm(page: Page, javaScriptEnabled: boolean | undefined): Promise<void> {
   if (javaScriptEnabled === false) await press(page, 'Continue')
 }
 
 for (const { name, options } of WITH_AND_WITHOUT) {
   t.test(`sign-in through a connection ${name}`, async (t) => {
-    t.test('FED-1 by query and by form_post: back at the client with a code, and the former session has ended', async (t) => {
-      const page = await newPage(t, options)
-      const subjects = new Set<unknown>()
-      for (const [link, posted] of [['Continue with Acme', false], ['Continue with Posted', true]] as const) {
-        await page.context().clearCookies()
-        await page.goto(downstream.authorizeUrl())
-        await signInOn(page)
-        await answerAt(page, downstream)
-        const before = await page.context().cookies(downstream.origin)
-        await page.goto(downstream.authorizeUrl({ prompt: 'login', state: link }))
-        await followLink(page, link)
-        await atUpstream(page)
-        if (posted) await pastForm(page, options.javaScriptEnabled)
-        t.equal((await answerAt(page, downstream)).state, link)
-        const { claims } = decodeJwt((await tokensAt(page, downstream)).id_token ?? '')
-        subjects.add(claims.sub)
-        t.equal(claims.acr, 'connection')
-        t.notOk(claims.amr, 'nobody said how')
-        t.not(claims.sub, downstream.ann.id)
-        const after = await page.context().cookies(downstream.origin)
-        t.notOk(after.some((cookie) => /flow|answer|link/.test(cookie.name)), 'no cookie of the flow is left')
-        const [session] = before.filter(({ name }) => name === 'authority_session')
-        t.equal((await downstream.app.inject({ url: '/auth/account', headers: { cookie: `authority_session=${session?.value}` } })).statusCode, 303, 'the former session')
+    t.test(
+      'FED-1 by query and by form_post: back at the client with a code, and the former session has ended',
+      async (t) => {
+        const page = await newPage(t, options)
+        const subjects = new Set<unknown>()
+        for (const [link, posted] of [
+          ['Continue with Acme', false],
+          ['Continue with Posted', true]
+        ] as const) {
+          await page.context().clearCookies()
+          await page.goto(downstream.authorizeUrl())
+          await signInOn(page)
+          await answerAt(page, downstream)
+          const before = await page.context().cookies(downstream.origin)
+          await page.goto(downstream.authorizeUrl({ prompt: 'login', state: link }))
+          await followLink(page, link)
+          await atUpstream(page)
+          if (posted) await pastForm(page, options.javaScriptEnabled)
+          t.equal((await answerAt(page, downstream)).state, link)
+          const { claims } = decodeJwt((await tokensAt(page, downstream)).id_token ?? '')
+          subjects.add(claims.sub)
+          t.equal(claims.acr, 'connection')
+          t.notOk(claims.amr, 'nobody said how')
+          t.not(claims.sub, downstream.ann.id)
+          const after = await page.context().cookies(downstream.origin)
+          t.notOk(
+            after.some((cookie) => /flow|answer|link/.test(cookie.name)),
+            'no cookie of the flow is left'
+          )
+          const [session] = before.filter(({ name }) => name === 'authority_session')
+          t.equal(
+            (
+              await downstream.app.inject({
+                url: '/auth/account',
+                headers: { cookie: `authority_session=${session?.value}` }
+              })
+            ).statusCode,
+            303,
+            'the former session'
+          )
+        }
+        t.equal(subjects.size, 1, 'one person, one user')
       }
-      t.equal(subjects.size, 1, 'one person, one user')
-    })
+    )
 
-    t.test('an account has the address: sign in the old way, link, and on to the client; the next time at once', async (t) => {
-      const bob = await downstream.addUser(`bob-${options.javaScriptEnabled}@example.com`)
-      await upstream.addUser(bob.username)
-      const page = await newPage(t, options)
-      await page.goto(downstream.authorizeUrl({ state: 'kept' }))
-      await followLink(page, 'Continue with Acme')
-      await atUpstream(page, bob.username)
-      await page.waitForURL(`${downstream.origin}/auth/connect/confirm`)
-      t.equal(await heading(page), 'You already have an account')
-      if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
-      await followLink(page, 'Sign in')
-      await signInOn(page, { username: bob.username })
-      t.equal(await heading(page), 'Link Acme?')
-      if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
-      // The button waits for half a second where scripts run, so that nobody presses it by mistake.
-      await page.locator('button:not([disabled])', { hasText: 'Link' }).waitFor()
-      await press(page, 'Link')
-      t.equal((await answerAt(page, downstream)).state, 'kept')
-      t.equal(decodeJwt((await tokensAt(page, downstream)).id_token ?? '').claims.sub, bob.id)
-      const other = await newPage(t, options)
-      await other.goto(downstream.authorizeUrl({ connection: 'acme' }))
-      await atUpstream(other, bob.username)
-      t.equal(decodeJwt((await tokensAt(other, downstream)).id_token ?? '').claims.sub, bob.id, 'connection= leads past the page')
-    })
+    t.test(
+      'an account has the address: sign in the old way, link, and on to the client; the next time at once',
+      async (t) => {
+        const bob = await downstream.addUser(`bob-${options.javaScriptEnabled}@example.com`)
+        await upstream.addUser(bob.username)
+        const page = await newPage(t, options)
+        await page.goto(downstream.authorizeUrl({ state: 'kept' }))
+        await followLink(page, 'Continue with Acme')
+        await atUpstream(page, bob.username)
+        await page.waitForURL(`${downstream.origin}/auth/connect/confirm`)
+        t.equal(await heading(page), 'You already have an account')
+        if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
+        await followLink(page, 'Sign in')
+        await signInOn(page, { username: bob.username })
+        t.equal(await heading(page), 'Link Acme?')
+        if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
+        // The button waits for half a second where scripts run, so that nobody presses it by mistake.
+        await page.locator('button:not([disabled])', { hasText: 'Link' }).waitFor()
+        await press(page, 'Link')
+        t.equal((await answerAt(page, downstream)).state, 'kept')
+        t.equal(decodeJwt((await tokensAt(page, downstream)).id_token ?? '').claims.sub, bob.id)
+        const other = await newPage(t, options)
+        await other.goto(downstream.authorizeUrl({ connection: 'acme' }))
+        await atUpstream(other, bob.username)
+        t.equal(
+          decodeJwt((await tokensAt(other, downstream)).id_token ?? '').claims.sub,
+          bob.id,
+          'connection= leads past the page'
+        )
+      }
+    )
 
     t.test('two tabs, the back button, and an answer that comes again', async (t) => {
       const page = await newPage(t, options)
@@ -102,7 +149,9 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       await followLink(page, 'Continue with Acme')
       await followLink(tab, 'Continue with Acme')
       const callbacks: string[] = []
-      tab.on('request', (request) => { if (request.url().includes('/callback?')) callbacks.push(request.url()) })
+      tab.on('request', (request) => {
+        if (request.url().includes('/callback?')) callbacks.push(request.url())
+      })
       await atUpstream(tab)
       t.equal((await answerAt(tab, downstream)).state, 'second')
       await atUpstream(page)
@@ -117,16 +166,23 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal((await answerAt(page, downstream)).state, 'third', 'and the session is there')
     })
 
-    t.test('FED-22 an address of the domain, typed, leads on by a page, for a form may be redirected nowhere', async (t) => {
-      const page = await newPage(t, options)
-      await page.goto(downstream.authorizeUrl({ state: 'work' }))
-      await page.getByLabel('Username or e-mail address').fill('zoe@work.example')
-      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-      await page.waitForURL((url) => url.origin === upstream.origin)
-      t.equal(await page.getByLabel('Username or e-mail address').inputValue(), 'zoe@work.example', 'the address goes along')
-      await atUpstream(page, 'zoe@work.example')
-      t.equal((await answerAt(page, downstream)).state, 'work')
-    })
+    t.test(
+      'FED-22 an address of the domain, typed, leads on by a page, for a form may be redirected nowhere',
+      async (t) => {
+        const page = await newPage(t, options)
+        await page.goto(downstream.authorizeUrl({ state: 'work' }))
+        await page.getByLabel('Username or e-mail address').fill('zoe@work.example')
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+        await page.waitForURL((url) => url.origin === upstream.origin)
+        t.equal(
+          await page.getByLabel('Username or e-mail address').inputValue(),
+          'zoe@work.example',
+          'the address goes along'
+        )
+        await atUpstream(page, 'zoe@work.example')
+        t.equal((await answerAt(page, downstream)).state, 'work')
+      }
+    )
 
     t.test('FED-22 linking from a page of the host leads on by a page', async (t) => {
       const name = `link-${options.javaScriptEnabled}`
@@ -143,18 +199,24 @@ for (const { name, options } of WITH_AND_WITHOUT) {
   })
 }
 
-t.test('FED-22 the links are for everybody: axe in both schemes and where colours are forced, and nothing of third parties', async (t) => {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const page = await newPage(t, { locale: 'en', colorScheme })
-    const asked: string[] = []
-    page.on('request', (request) => { asked.push(new URL(request.url()).origin) })
-    for (const path of ['/auth/login', '/auth/signup']) {
-      await page.goto(`${downstream.origin}${path}`)
-      t.strictSame(await violationsOf(page, ALL_RULES), [], `${path} ${colorScheme}`)
-      for (const box of await page.locator('.connect a').all()) t.ok(((await box.boundingBox())?.height ?? 0) >= 44, '44 px')
+t.test(
+  'FED-22 the links are for everybody: axe in both schemes and where colours are forced, and nothing of third parties',
+  async (t) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await newPage(t, { locale: 'en', colorScheme })
+      const asked: string[] = []
+      page.on('request', (request) => {
+        asked.push(new URL(request.url()).origin)
+      })
+      for (const path of ['/auth/login', '/auth/signup']) {
+        await page.goto(`${downstream.origin}${path}`)
+        t.strictSame(await violationsOf(page, ALL_RULES), [], `${path} ${colorScheme}`)
+        for (const box of await page.locator('.connect a').all())
+          t.ok(((await box.boundingBox())?.height ?? 0) >= 44, '44 px')
+      }
+      t.strictSame([...new Set(asked)], [downstream.origin])
+      await page.emulateMedia({ forcedColors: 'active' })
+      t.strictSame(await violationsOf(page, ALL_RULES), [], 'forced colours')
     }
-    t.strictSame([...new Set(asked)], [downstream.origin])
-    await page.emulateMedia({ forcedColors: 'active' })
-    t.strictSame(await violationsOf(page, ALL_RULES), [], 'forced colours')
   }
-})
+)

@@ -18,35 +18,56 @@ const server = await example(t).start(port)
 const origin = `http://localhost:${port}`
 
 /** No violation on a phone in the dark and on a desktop in the light, and nothing to scroll sideways. */
-async function looksRight (t: Test, page: Page, name: string): Promise<void> {
-  for (const [colorScheme, viewport, rules] of [['dark', PHONE, ALL_RULES], ['light', DESKTOP, BY_SIGHT]] as const) {
+async function looksRight(t: Test, page: Page, name: string): Promise<void> {
+  for (const [colorScheme, viewport, rules] of [
+    ['dark', PHONE, ALL_RULES],
+    ['light', DESKTOP, BY_SIGHT]
+  ] as const) {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize(viewport)
     t.strictSame(await violationsOf(page, rules), [], `${name}, ${colorScheme}`)
   }
   await page.setViewportSize(NARROW)
-  const scrolled = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+  const scrolled = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+  )
   t.ok(scrolled <= 0, `${name}: ${scrolled} to scroll`)
   await page.setViewportSize(DESKTOP)
 }
 
 /** Does what is on the page by the keyboard alone. */
-async function enter (page: Page, role: 'button' | 'link', name: string): Promise<void> {
+async function enter(page: Page, role: 'button' | 'link', name: string): Promise<void> {
   await page.getByRole(role, { name, exact: true }).first().focus()
   await page.keyboard.press('Enter')
 }
 
-const lines = async (page: Page): Promise<string[]> => await page.evaluate("[...document.querySelectorAll('#log li')].map(({ children }) => [...children].slice(1).map(({ textContent }) => textContent).join(' '))")
+const lines = async (page: Page): Promise<string[]> =>
+  await page.evaluate(
+    "[...document.querySelectorAll('#log li')].map(({ children }) => " +
+      "[...children].slice(1).map(({ textContent }) => textContent).join(' '))"
+  )
 
 t.test('from the start page through all demos', async (t) => {
-  const page = await chromium.newPage(t, { locale: 'en', viewport: DESKTOP, colorScheme: 'light', reducedMotion: 'reduce', allow: [/status of 401/] })
+  const page = await chromium.newPage(t, {
+    locale: 'en',
+    viewport: DESKTOP,
+    colorScheme: 'light',
+    reducedMotion: 'reduce',
+    allow: [/status of 401/]
+  })
   const requests: string[] = []
-  page.on('request', (request) => { requests.push(request.url()) })
+  page.on('request', (request) => {
+    requests.push(request.url())
+  })
 
   await page.goto(origin)
   await looksRight(t, page, 'the start page')
-  t.match(await page.locator('.facts').innerText(), /SQLite file[\s\S]*the log of the server[\s\S]*leave this machine alone, outside production/)
-  for (const name of ['Getting started', 'Options', 'Endpoints', 'Deployment']) t.ok(await page.getByRole('link', { name, exact: true }).isVisible(), name)
+  t.match(
+    await page.locator('.facts').innerText(),
+    /SQLite file[\s\S]*the log of the server[\s\S]*leave this machine alone, outside production/
+  )
+  for (const name of ['Getting started', 'Options', 'Endpoints', 'Deployment'])
+    t.ok(await page.getByRole('link', { name, exact: true }).isVisible(), name)
   await Promise.all([page.waitForURL(/\/auth\/signup/), enter(page, 'link', 'Create an account')])
   for (const [name, value] of Object.entries(ANN)) await page.locator(`[name=${name}]`).fill(value)
   await press(page, 'Create account')
@@ -61,12 +82,22 @@ t.test('from the start page through all demos', async (t) => {
   await page.locator('#sessions li').nth(1).waitFor()
   t.equal(page.url(), `${origin}/app`, 'nobody had to sign in again, and the code is out of the address')
   t.equal(await page.locator('h1:visible').innerText(), ANN.username)
-  t.strictSame((await lines(page)).toReversed().map((line) => line.replace(/ in \d+ ms$/, '')), ['The browser came back with a code in the address, which the client redeems', `authenticated ${ANN.username}`, 'GET /auth/sessions 200'])
+  t.strictSame(
+    (await lines(page)).toReversed().map((line) => line.replace(/ in \d+ ms$/, '')),
+    [
+      'The browser came back with a code in the address, which the client redeems',
+      `authenticated ${ANN.username}`,
+      'GET /auth/sessions 200'
+    ]
+  )
   t.match(await page.locator('#expires').innerText(), /^It expires in 1[45]:\d\d\.$/)
 
   await enter(page, 'button', 'Call with the token')
   await page.locator('#answer-status', { hasText: '200' }).waitFor()
-  t.match(JSON.parse(await page.locator('#me').innerText()), { username: ANN.username, scope: 'openid profile email offline_access' })
+  t.match(JSON.parse(await page.locator('#me').innerText()), {
+    username: ANN.username,
+    scope: 'openid profile email offline_access'
+  })
   await enter(page, 'button', 'Call without')
   await page.locator('#answer-status', { hasText: '401' }).waitFor()
   t.match(await page.locator('#me').innerText(), 'WWW-Authenticate: Bearer')
@@ -75,14 +106,21 @@ t.test('from the start page through all demos', async (t) => {
   await page.locator('#log li', { hasText: 'token_refreshed' }).waitFor()
   await page.waitForFunction(`document.getElementById('claims').textContent !== ${JSON.stringify(former)}`)
 
-  const elsewhere = await fetch(`${origin}/auth/token`, { method: 'POST', headers: { 'user-agent': 'curl/8.0' }, body: new URLSearchParams({ grant_type: 'password', ...ANN }) })
+  const elsewhere = await fetch(`${origin}/auth/token`, {
+    method: 'POST',
+    headers: { 'user-agent': 'curl/8.0' },
+    body: new URLSearchParams({ grant_type: 'password', ...ANN })
+  })
   t.equal(elsewhere.status, 200)
   await enter(page, 'button', 'Look again')
   await page.locator('#sessions li').nth(2).waitFor()
   await enter(page, 'button', 'End: App without a client, curl')
   await page.locator('#sessions li').nth(2).waitFor({ state: 'detached' })
-  const { refresh_token: ended } = await elsewhere.json() as { refresh_token: string }
-  t.equal((await fetch(`${origin}/auth/refresh`, { method: 'POST', headers: { authorization: `Bearer ${ended}` } })).status, 401)
+  const { refresh_token: ended } = (await elsewhere.json()) as { refresh_token: string }
+  t.equal(
+    (await fetch(`${origin}/auth/refresh`, { method: 'POST', headers: { authorization: `Bearer ${ended}` } })).status,
+    401
+  )
 
   for (const summary of await page.locator('summary').all()) await summary.press('Enter')
   t.match(await page.locator('#profile').innerText(), /email_verified\s+false/)
@@ -94,10 +132,18 @@ t.test('from the start page through all demos', async (t) => {
   await page.locator('#signed-out').waitFor()
   await page.goto(`${origin}/third-party`)
   await looksRight(t, page, 'the third-party demo')
-  t.strictSame(requests.filter((url) => !url.startsWith(`${origin}/`)), [], 'nothing comes from elsewhere')
+  t.strictSame(
+    requests.filter((url) => !url.startsWith(`${origin}/`)),
+    [],
+    'nothing comes from elsewhere'
+  )
 
   await page.goto(`http://127.0.0.1:${port}/app`)
-  t.match(await page.locator('#status', { hasText: 'This app is at' }).innerText(), `${origin}/app`, 'at another address it says where it is')
+  t.match(
+    await page.locator('#status', { hasText: 'This app is at' }).innerText(),
+    `${origin}/app`,
+    'at another address it says where it is'
+  )
 })
 
 t.test('without JavaScript the demo app says so, and leads on', async (t) => {
@@ -107,4 +153,6 @@ t.test('without JavaScript the demo app says so, and leads on', async (t) => {
   t.notOk(await page.getByRole('button', { name: 'Sign in' }).isVisible())
 })
 
-t.test('it stops', async (t) => { t.equal(await server.kill('SIGTERM'), 0) })
+t.test('it stops', async (t) => {
+  t.equal(await server.kill('SIGTERM'), 0)
+})

@@ -1,4 +1,7 @@
-/** What a page of another site can make its visitor's browser send: it costs the visitor no attempt, no session and no state. */
+/**
+ * What a page of another site can make its visitor's browser send: it costs the visitor no attempt, no session and no
+ * state.
+ */
 import t from 'tap'
 import { memoryFactorStore } from '../../lib/index.ts'
 import { PASSWORD, signIn } from '../support/app.ts'
@@ -11,7 +14,15 @@ import { carryOver } from './support/state-steps.ts'
 
 const { newPage } = await withChromium(t)
 const RULE = { max: 2 }
-const LIMITS = { login: { max: 3 }, register: RULE, passwordReset: RULE, refresh: RULE, account: RULE, emailCode: RULE, secondFactor: RULE }
+const LIMITS = {
+  login: { max: 3 },
+  register: RULE,
+  passwordReset: RULE,
+  refresh: RULE,
+  account: RULE,
+  emailCode: RULE,
+  secondFactor: RULE
+}
 const WRONG = 'A'.repeat(46)
 
 const POSTS: Record<string, Record<string, string>> = {
@@ -48,7 +59,28 @@ const FORMS: Record<string, Record<string, string>> = {
   '/auth/factors/totp': {},
   '/auth/factors/recovery-codes': {}
 }
-const GETS = [`/auth/reset-password?token=${WRONG}`, `/auth/verify-email?token=${WRONG}`, '/auth/login', '/auth/signup', '/auth/forgot-password', '/auth/logout', '/auth/session', '/auth/authorize?client_id=nobody', '/auth/userinfo', '/auth/sessions', '/auth/second-factor', '/auth/second-factor/set-up', '/auth/security', '/auth/security/totp', '/auth/security/passkeys', '/auth/passkey-prompt', '/auth/reauthenticate', '/auth/email-code', `/auth/email-link?token=${WRONG}`, '/auth/factors']
+const GETS = [
+  `/auth/reset-password?token=${WRONG}`,
+  `/auth/verify-email?token=${WRONG}`,
+  '/auth/login',
+  '/auth/signup',
+  '/auth/forgot-password',
+  '/auth/logout',
+  '/auth/session',
+  '/auth/authorize?client_id=nobody',
+  '/auth/userinfo',
+  '/auth/sessions',
+  '/auth/second-factor',
+  '/auth/second-factor/set-up',
+  '/auth/security',
+  '/auth/security/totp',
+  '/auth/security/passkeys',
+  '/auth/passkey-prompt',
+  '/auth/reauthenticate',
+  '/auth/email-code',
+  `/auth/email-link?token=${WRONG}`,
+  '/auth/factors'
+]
 
 /** Everything that a page can do without asking: more often than any limit here lets pass. */
 const SCRIPT = `async (origin, posts, forms, gets) => {
@@ -82,10 +114,18 @@ const SCRIPT = `async (origin, posts, forms, gets) => {
   ])
 }`
 
-for (const [what, host] of [['another site', '127.0.0.1'], ['another origin of the same site', 'localhost']] as const) {
+for (const [what, host] of [
+  ['another site', '127.0.0.1'],
+  ['another origin of the same site', 'localhost']
+] as const) {
   // covers RL-29 A3
   t.test(`forms, scripts, images and navigations of ${what} cost the visitor nothing`, async (t) => {
-    const provider = await startProvider(t, { rateLimit: LIMITS, factors: memoryFactorStore(), mfa: { rememberDevice: {} }, emailSignIn: {} })
+    const provider = await startProvider(t, {
+      rateLimit: LIMITS,
+      factors: memoryFactorStore(),
+      mfa: { rememberDevice: {} },
+      emailSignIn: {}
+    })
     const { app, ann, events, messages, origin } = provider
     const evil = await startSite(t, 'Evil', host)
     const arrived = new Map<string, number>()
@@ -104,44 +144,107 @@ for (const [what, host] of [['another site', '127.0.0.1'], ['another origin of t
     await logIn(step, 'app')
     await carryOver(step, page, origin)
     const told = messages.messages.length
-    const state = async (): Promise<unknown> => [await app.authority.sessions(ann.id), await app.authority.factors(ann.id), await page.context().cookies(origin)]
+    const state = async (): Promise<unknown> => [
+      await app.authority.sessions(ann.id),
+      await app.authority.factors(ann.id),
+      await page.context().cookies(origin)
+    ]
     const before = await state()
     const seen = events.length
-    page.context().on('request', (request) => { if (request.url().startsWith(origin)) arrived.set(request.method(), (arrived.get(request.method()) ?? 0) + 1) })
+    page.context().on('request', (request) => {
+      if (request.url().startsWith(origin)) arrived.set(request.method(), (arrived.get(request.method()) ?? 0) + 1)
+    })
 
     await page.goto(`${evil.origin}/evil`)
-    await page.evaluate(`(${SCRIPT})(${JSON.stringify(origin)}, ${JSON.stringify(POSTS)}, ${JSON.stringify(FORMS)}, ${JSON.stringify(GETS)})`)
+    await page.evaluate(
+      `(${SCRIPT})(${JSON.stringify(origin)}, ${JSON.stringify(POSTS)}, ` +
+        `${JSON.stringify(FORMS)}, ${JSON.stringify(GETS)})`
+    )
     for (const path of GETS) {
       await page.goto(`${evil.origin}/evil`)
-      await Promise.all([page.waitForURL((url) => url.origin === origin), page.evaluate(`location.assign(${JSON.stringify(origin + path)})`)])
+      await Promise.all([
+        page.waitForURL((url) => url.origin === origin),
+        page.evaluate(`location.assign(${JSON.stringify(origin + path)})`)
+      ])
     }
-    for (const path of ['/auth/token', '/auth/login', '/auth/reset-password', '/auth/session', '/auth/second-factor', '/auth/security', '/auth/reauthenticate', '/auth/email-code']) {
+    for (const path of [
+      '/auth/token',
+      '/auth/login',
+      '/auth/reset-password',
+      '/auth/session',
+      '/auth/second-factor',
+      '/auth/security',
+      '/auth/reauthenticate',
+      '/auth/email-code'
+    ]) {
       const fields = POSTS[path] ?? FORMS[path] ?? {}
       await page.goto(`${evil.origin}/evil`)
-      const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`).join('')
+      const inputs = Object.entries(fields)
+        .map(([name, value]) => `<input name="${name}" value="${value}">`)
+        .join('')
       await page.setContent(`<form method="post" action="${origin}${path}">${inputs}<button>Go</button></form>`)
       await Promise.all([page.waitForURL((url) => url.origin === origin), page.getByRole('button').click()])
     }
 
-    t.ok((arrived.get('POST') ?? 0) > 200 && (arrived.get('GET') ?? 0) > 60, `it was sent: ${JSON.stringify([...arrived])}`)
+    t.ok(
+      (arrived.get('POST') ?? 0) > 200 && (arrived.get('GET') ?? 0) > 60,
+      `it was sent: ${JSON.stringify([...arrived])}`
+    )
     t.same(await state(), before, 'the same sessions and cookies')
     // Of her own sign-in she may be told at any moment; a foreign one would be `authenticated` too.
-    t.same(events.slice(seen).map(({ name }) => name).filter((name) => name !== 'new_sign_in'), [], 'nothing happened')
-    t.same(messages.messages.slice(told).filter(({ kind }) => kind !== 'new_sign_in'), [])
+    t.same(
+      events
+        .slice(seen)
+        .map(({ name }) => name)
+        .filter((name) => name !== 'new_sign_in'),
+      [],
+      'nothing happened'
+    )
+    t.same(
+      messages.messages.slice(told).filter(({ kind }) => kind !== 'new_sign_in'),
+      []
+    )
 
-    const status = async (url: string, payload: object, headers: Record<string, string> = {}): Promise<number> => (await app.inject({ method: 'POST', url, payload, headers })).statusCode
+    const status = async (url: string, payload: object, headers: Record<string, string> = {}): Promise<number> =>
+      (await app.inject({ method: 'POST', url, payload, headers })).statusCode
     t.equal(await status('/auth/refresh', {}, { authorization: `Bearer ${tokens.refresh_token}` }), 200)
     const wrongToken = { token: WRONG }
-    t.same([await status('/auth/email/verify', wrongToken), await status('/auth/email/verify', wrongToken), await status('/auth/email/verify', wrongToken)], [400, 400, 429], 'refresh')
+    t.same(
+      [
+        await status('/auth/email/verify', wrongToken),
+        await status('/auth/email/verify', wrongToken),
+        await status('/auth/email/verify', wrongToken)
+      ],
+      [400, 400, 429],
+      'refresh'
+    )
     const reset = { username: 'nobody' }
-    t.same([await status('/auth/password-reset', reset), await status('/auth/password-reset', reset), await status('/auth/password-reset', reset)], [202, 202, 429], 'passwordReset')
-    const register = async (username: string): Promise<number> => await status('/auth/register', { username, password: PASSWORD })
-    t.same([await register('mallory'), await register('mike'), await register('mo')], [201, 201, 429], 'register, and the name is free')
+    t.same(
+      [
+        await status('/auth/password-reset', reset),
+        await status('/auth/password-reset', reset),
+        await status('/auth/password-reset', reset)
+      ],
+      [202, 202, 429],
+      'passwordReset'
+    )
+    const register = async (username: string): Promise<number> =>
+      await status('/auth/register', { username, password: PASSWORD })
+    t.same(
+      [await register('mallory'), await register('mike'), await register('mo')],
+      [201, 201, 429],
+      'register, and the name is free'
+    )
     const guess = async (): Promise<number> => (await step.submit('/auth/second-factor', { code: '000000' })).statusCode
     t.same([await guess(), await guess(), await guess()], [400, 400, 429], 'secondFactor')
-    const ask = async (): Promise<number> => (await testBrowser(app, origin).submit('/auth/email-code', { username: 'nobody@example.com' })).statusCode
+    const ask = async (): Promise<number> =>
+      (await testBrowser(app, origin).submit('/auth/email-code', { username: 'nobody@example.com' })).statusCode
     t.same([await ask(), await ask(), await ask()], [303, 303, 429], 'emailCode')
     await signIn(app)
-    t.equal(await status('/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD }), 429, 'login: the two sign-ins at the start, and this one')
+    t.equal(
+      await status('/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD }),
+      429,
+      'login: the two sign-ins at the start, and this one'
+    )
   })
 }

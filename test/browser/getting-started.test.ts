@@ -1,4 +1,7 @@
-/** The front end of docs/getting-started.md, as it is printed there, in Chromium: it signs in by redirect and calls a route. */
+/**
+ * The front end of docs/getting-started.md, as it is printed there, in Chromium: it signs in by redirect and calls a
+ * route.
+ */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import cors from '@fastify/cors'
@@ -10,16 +13,29 @@ import { startProvider } from './support/provider.ts'
 import { staticServer } from './support/static-server.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const HTML = '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>App</title><script type="module" src="/app.js"></script>'
+const HTML =
+  '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>App</title><script ' +
+  'type="module" src="/app.js"></script>'
 
 const chromium = await withChromium(t)
 
 t.test('the front end of the page for beginners signs in, and is told who called', async (t) => {
   const guide = readFileSync(`${root}docs/getting-started.md`, 'utf8')
-  const [, printed = ''] = [...guide.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].find(([, code = '']) => code.includes('createAuthClient')) ?? []
+  const [, printed = ''] =
+    [...guide.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].find(([, code = '']) => code.includes('createAuthClient')) ?? []
   let script = ''
-  const { origin } = await staticServer(t, 'localhost', (path) => path === '/app.js' ? { type: 'text/javascript', body: script } : { type: 'text/html', body: HTML })
-  const provider = await startProvider(t, { clients: [{ clientId: 'spa', name: 'Shop', redirectUris: [`${origin}/`], postLogoutRedirectUris: [`${origin}/`] }] }, (host) => { host.register(cors, { origin }) })
+  const { origin } = await staticServer(t, 'localhost', (path) =>
+    path === '/app.js' ? { type: 'text/javascript', body: script } : { type: 'text/html', body: HTML }
+  )
+  const provider = await startProvider(
+    t,
+    {
+      clients: [{ clientId: 'spa', name: 'Shop', redirectUris: [`${origin}/`], postLogoutRedirectUris: [`${origin}/`] }]
+    },
+    (host) => {
+      host.register(cors, { origin })
+    }
+  )
   const { outputFiles } = await build({
     stdin: { contents: printed.replaceAll('http://localhost:3000', provider.origin), loader: 'ts', resolveDir: root },
     alias: { 'fastify-authority/client': `${root}lib/client/index.ts` },

@@ -14,93 +14,172 @@ const ALL = { rules: { ...ALL_RULES.rules, ...OF_THE_PROGRAM } }
 const chromium = await withChromium(t)
 const viewer = await viewerIn(await chromium.newPage(t))
 
-const htmlOf = (message: Message, options: RenderMessageOptions = {}): string => renderMessage(message, { title: 'Example Shop', ...options }).html
+const htmlOf = (message: Message, options: RenderMessageOptions = {}): string =>
+  renderMessage(message, { title: 'Example Shop', ...options }).html
 
 /** Side, direction, font and what goes with a script are in attributes of a mail, and differ with the language. */
-const butScript = (parts: string[]): string[] => parts.map((part) => part.replace(/ (?:dir|align)=(?:ltr|rtl|left|right)(?= )|(?:font-family|text-align|line-height|word-break):[^;]*?(?=;| true| false)/g, '')).sort()
+const butScript = (parts: string[]): string[] =>
+  parts
+    .map((part) =>
+      part.replace(
+        / (?:dir|align)=(?:ltr|rtl|left|right)(?= )|(?:font-family|text-align|line-height|word-break):[^;]*?(?=;| true| false)/g,
+        ''
+      )
+    )
+    .sort()
 
 /** The elements of the English mails. */
 let english: string[][] = []
 
 for (const locale of LOCALES) {
-  t.test(`every kind in ${locale}: the elements of the English one, no violation of axe, nothing to scroll sideways, and the button in sight`, async (t) => {
-    const messages = everyMessage(locale)
-    const documents = messages.map((message) => htmlOf(message))
-    const sights = await viewer.look(documents, WIDTHS.map((width) => ({ width, height: 800, textSizes: [100], measure: 'a.on-button', axe: width === 1280 ? BY_LANGUAGE : undefined })))
-    if (locale === 'en') english = sights.map(({ parts }) => butScript(parts))
-    for (const [index, { lang, parts, views }] of sights.entries()) {
-      const kind = String(messages[index]?.kind)
-      t.equal(lang, locale, kind)
-      // Where they are, so are their colours.
-      t.strictSame(butScript(parts), english[index], kind)
-      for (const [at, width] of WIDTHS.entries()) {
-        const name = `${kind}, ${width} pixels`
-        const { overflow: [over = 1] = [], boxes: [box] = [], violations = ['none'] } = views[at] ?? {}
-        t.strictSame(violations, [], name)
-        t.ok(over <= 0, `${name}: ${over} to scroll`)
-        if (messages[index]?.url !== undefined) t.ok(box !== undefined && box.height >= 44 && box.y + box.height < 600, `${name}: a button of ${box?.height} pixels at ${box?.y}`)
+  t.test(
+    `every kind in ${locale}: the elements of the English one, no violation of axe, nothing to ` +
+      'scroll sideways, and the button in sight',
+    async (t) => {
+      const messages = everyMessage(locale)
+      const documents = messages.map((message) => htmlOf(message))
+      const sights = await viewer.look(
+        documents,
+        WIDTHS.map((width) => ({
+          width,
+          height: 800,
+          textSizes: [100],
+          measure: 'a.on-button',
+          axe: width === 1280 ? BY_LANGUAGE : undefined
+        }))
+      )
+      if (locale === 'en') english = sights.map(({ parts }) => butScript(parts))
+      for (const [index, { lang, parts, views }] of sights.entries()) {
+        const kind = String(messages[index]?.kind)
+        t.equal(lang, locale, kind)
+        // Where they are, so are their colours.
+        t.strictSame(butScript(parts), english[index], kind)
+        for (const [at, width] of WIDTHS.entries()) {
+          const name = `${kind}, ${width} pixels`
+          const { overflow: [over = 1] = [], boxes: [box] = [], violations = ['none'] } = views[at] ?? {}
+          t.strictSame(violations, [], name)
+          t.ok(over <= 0, `${name}: ${over} to scroll`)
+          if (messages[index]?.url !== undefined)
+            t.ok(
+              box !== undefined && box.height >= 44 && box.y + box.height < 600,
+              `${name}: a button of ${box?.height} pixels at ${box?.y}`
+            )
+        }
       }
     }
-  })
+  )
 }
 
-async function checkColors (t: Test, documents: string[], width: number, name: string): Promise<void> {
+async function checkColors(t: Test, documents: string[], width: number, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await viewer.page.emulateMedia({ colorScheme })
-    for (const { views } of await viewer.look(documents, [{ width, height: 800, axe: ALL }])) t.strictSame(views[0]?.violations, [], `${name}, ${colorScheme}`)
+    for (const { views } of await viewer.look(documents, [{ width, height: 800, axe: ALL }]))
+      t.strictSame(views[0]?.violations, [], `${name}, ${colorScheme}`)
   }
 }
 
 t.test('every kind, light and dark: every text can be read', async (t) => {
-  await checkColors(t, everyMessage('en').map((message) => htmlOf(message)), 1280, 'blue')
+  await checkColors(
+    t,
+    everyMessage('en').map((message) => htmlOf(message)),
+    1280,
+    'blue'
+  )
 })
 
 t.test('whatever the accent colour, every text can be read', async (t) => {
   for (const accentColor of ['#000000', '#ffffff', '#ffcc00', '#777777', '#0f1115', '#ff00ff']) {
-    await checkColors(t, everyMessage('en').slice(0, 1).map((message) => htmlOf(message, { accentColor })), 390, accentColor)
+    await checkColors(
+      t,
+      everyMessage('en')
+        .slice(0, 1)
+        .map((message) => htmlOf(message, { accentColor })),
+      390,
+      accentColor
+    )
   }
 })
 
-t.test('light and dark are really two, and without the style sheet, as in some mail programs, it is light and whole', async (t) => {
-  const page = await chromium.newPage(t, { viewport: { width: 390, height: 800 } })
-  const [message] = everyMessage('en')
-  if (message === undefined) throw new Error('no message')
-  await page.setContent(htmlOf(message))
-  const colors = async (): Promise<unknown> => await page.evaluate(`[['body', 'backgroundColor'], ['.card', 'backgroundColor'], ['h1', 'color'], ['.quiet', 'color'], ['a.link', 'color']].map(([name, property]) => getComputedStyle(document.querySelector(name))[property])`)
-  await page.emulateMedia({ colorScheme: 'light' })
-  const light = await colors() as string[]
-  await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await colors() as string[]
-  for (const [index, color] of light.entries()) t.not(dark[index], color)
-  await page.evaluate("document.querySelector('style').remove()")
-  t.strictSame(await colors(), light)
-  await viewer.page.emulateMedia({ colorScheme: 'dark' })
-  const [sight] = await viewer.look([htmlOf(message).replace(/<style>[^]*<\/style>/, '')], [{ width: 320, height: 800, axe: ALL, textSizes: [100] }])
-  t.strictSame(sight?.views[0]?.violations, [])
-  t.ok((sight?.views[0]?.overflow[0] ?? 1) <= 0)
-})
+t.test(
+  'light and dark are really two, and without the style sheet, as in some mail programs, it is light and whole',
+  async (t) => {
+    const page = await chromium.newPage(t, { viewport: { width: 390, height: 800 } })
+    const [message] = everyMessage('en')
+    if (message === undefined) throw new Error('no message')
+    await page.setContent(htmlOf(message))
+    const colors = async (): Promise<unknown> =>
+      await page.evaluate(
+        `[['body', 'backgroundColor'], ['.card', 'backgroundColor'], ['h1', 'color'], ['.quiet', ` +
+          `'color'], ['a.link', 'color']].map(([name, property]) => ` +
+          'getComputedStyle(document.querySelector(name))[property])'
+      )
+    await page.emulateMedia({ colorScheme: 'light' })
+    const light = (await colors()) as string[]
+    await page.emulateMedia({ colorScheme: 'dark' })
+    const dark = (await colors()) as string[]
+    for (const [index, color] of light.entries()) t.not(dark[index], color)
+    await page.evaluate("document.querySelector('style').remove()")
+    t.strictSame(await colors(), light)
+    await viewer.page.emulateMedia({ colorScheme: 'dark' })
+    const [sight] = await viewer.look(
+      [htmlOf(message).replace(/<style>[^]*<\/style>/, '')],
+      [{ width: 320, height: 800, axe: ALL, textSizes: [100] }]
+    )
+    t.strictSame(sight?.views[0]?.violations, [])
+    t.ok((sight?.views[0]?.overflow[0] ?? 1) <= 0)
+  }
+)
 
 // covers ADV-GHSA-pgjx-7f9g-9463
 t.test('nothing is loaded but the logo, and what is hostile stays text', async (t) => {
   const page = await chromium.newPage(t, { viewport: { width: 320, height: 800 } })
   const asked: string[] = []
-  page.on('request', (request) => { asked.push(request.url()) })
-  await page.context().route('**/*', async (route) => { await route.fulfill({ contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="2000" height="100"><rect width="2000" height="100"/></svg>' }) })
-  const hostile = '\u202e<img src="https://evil.example/x.png"><a href="https://evil.example">x</a>" style="background:url(https://evil.example/y)"'
+  page.on('request', (request) => {
+    asked.push(request.url())
+  })
+  await page.context().route('**/*', async (route) => {
+    await route.fulfill({
+      contentType: 'image/svg+xml',
+      body: '<svg xmlns="http://www.w3.org/2000/svg" width="2000" height="100"><rect width="2000" height="100"/></svg>'
+    })
+  })
+  const hostile =
+    '\u202e<img src="https://evil.example/x.png"><a href="https://evil.example">x</a>" ' +
+    'style="background:url(https://evil.example/y)"'
   const documents = everyMessage('en').map((message, index) => {
     // Each another one, or the browser would have it already.
     const logoUrl = `https://shop.example/${message.kind}-${index}.svg`
-    return { kind: message.kind, logoUrl, html: htmlOf({ ...message, user: { ...message.user, username: hostile, emailVerified: true } } as Message, { title: hostile, logoUrl }) }
+    return {
+      kind: message.kind,
+      logoUrl,
+      html: htmlOf({ ...message, user: { ...message.user, username: hostile, emailVerified: true } } as Message, {
+        title: hostile,
+        logoUrl
+      })
+    }
   })
   for (const { kind, html } of documents) {
     await page.setContent(html)
     t.equal(await page.locator('a[href*=evil]').count(), 0, kind)
-    t.ok((await page.locator('img').getAttribute('alt') ?? '').startsWith(hostile.slice(1, 90)), kind)
+    t.ok(((await page.locator('img').getAttribute('alt')) ?? '').startsWith(hostile.slice(1, 90)), kind)
   }
   await page.waitForLoadState('networkidle')
-  t.strictSame(asked, documents.map(({ logoUrl }) => logoUrl))
+  t.strictSame(
+    asked,
+    documents.map(({ logoUrl }) => logoUrl)
+  )
   const { look } = await viewerIn(await page.context().newPage())
-  for (const [index, { views: [view] }] of (await look(documents.map(({ html }) => html), [{ width: 320, height: 800, axe: ALL, textSizes: [100] }])).entries()) {
+  for (const [
+    index,
+    {
+      views: [view]
+    }
+  ] of (
+    await look(
+      documents.map(({ html }) => html),
+      [{ width: 320, height: 800, axe: ALL, textSizes: [100] }]
+    )
+  ).entries()) {
     t.ok((view?.overflow[0] ?? 1) <= 0, `${documents[index]?.kind}: a wide logo and a long name`)
     t.strictSame(view?.violations, [])
   }
@@ -108,8 +187,15 @@ t.test('nothing is loaded but the logo, and what is hostile stays text', async (
 
 t.test('a huge name and an address without a break stay inside', async (t) => {
   const documents = everyMessage('en').map((message) => {
-    const long = { ...message, user: { ...message.user, username: 'w'.repeat(10_000), emailVerified: true }, ...message.url === undefined ? {} : { url: `https://auth.example.com/${'a'.repeat(2000)}` } } as Message
+    const long = {
+      ...message,
+      user: { ...message.user, username: 'w'.repeat(10_000), emailVerified: true },
+      ...(message.url === undefined ? {} : { url: `https://auth.example.com/${'a'.repeat(2000)}` })
+    } as Message
     return htmlOf(long, { title: 'W'.repeat(100) })
   })
-  for (const { views: [view] } of await viewer.look(documents, [{ width: 320, height: 800, textSizes: [100] }])) t.ok((view?.overflow[0] ?? 1) <= 0)
+  for (const {
+    views: [view]
+  } of await viewer.look(documents, [{ width: 320, height: 800, textSizes: [100] }]))
+    t.ok((view?.overflow[0] ?? 1) <= 0)
 })

@@ -1,4 +1,7 @@
-/** oidc-client-ts 3, as it comes, in Chromium: what a single-page app on another origin does. The person uses the hosted pages. */
+/**
+ * oidc-client-ts 3, as it comes, in Chromium: what a single-page app on another origin does. The person uses the hosted
+ * pages.
+ */
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { steppedClock } from '../../lib/testing/index.ts'
@@ -14,21 +17,33 @@ const REFUSED = /Failed to load resource: the server responded with a status of 
 
 const chromium = await withChromium(t)
 
-interface Subject { provider: Provider, spa: Spa }
+interface Subject {
+  provider: Provider
+  spa: Spa
+}
 
-async function subjectOf (t: Test, { host = 'localhost', scope = OFFLINE }: { host?: 'localhost' | '127.0.0.1', scope?: string } = {}): Promise<Subject> {
+async function subjectOf(
+  t: Test,
+  { host = 'localhost', scope = OFFLINE }: { host?: 'localhost' | '127.0.0.1'; scope?: string } = {}
+): Promise<Subject> {
   let authority = ''
   const spa = await startSpa(t, { host, clientId: 'app', scope, authority: () => authority })
   const provider = await startProvider(t, {
     clock: steppedClock(Date.now()),
-    clients: [{ clientId: 'app', redirectUris: [`${spa.origin}/callback`, `${spa.origin}/silent`], postLogoutRedirectUris: [`${spa.origin}/signed-out`] }]
+    clients: [
+      {
+        clientId: 'app',
+        redirectUris: [`${spa.origin}/callback`, `${spa.origin}/silent`],
+        postLogoutRedirectUris: [`${spa.origin}/signed-out`]
+      }
+    ]
   })
   authority = provider.origin
   return { provider, spa }
 }
 
 /** From the app to the sign-in page and back. */
-async function signIn (page: Page, { provider, spa }: Subject): Promise<unknown> {
+async function signIn(page: Page, { provider, spa }: Subject): Promise<unknown> {
   await page.goto(`${spa.origin}/`)
   await spa.leave(page, "manager.signinRedirect({ state: { from: '/cart' } })")
   await page.waitForURL((url) => url.origin === provider.origin && url.pathname === '/auth/login')
@@ -38,14 +53,23 @@ async function signIn (page: Page, { provider, spa }: Subject): Promise<unknown>
   return outcome.value
 }
 
-const signedInAs = ({ provider }: Subject): Record<string, unknown> => ({ value: { access_token: String, token_type: 'Bearer', profile: { sub: provider.ann.id, preferred_username: 'ann' } } })
+const signedInAs = ({ provider }: Subject): Record<string, unknown> => ({
+  value: { access_token: String, token_type: 'Bearer', profile: { sub: provider.ann.id, preferred_username: 'ann' } }
+})
 
 t.test('signs in, renews with the refresh token, revokes', async (t) => {
   const subject = await subjectOf(t)
   const { provider, spa } = subject
   const page = await chromium.newPage(t, { locale: 'en', allow: [REFUSED] })
-  const user = await signIn(page, subject) as Record<string, string>
-  t.match(user, { access_token: String, refresh_token: String, id_token: String, scope: OFFLINE, state: { from: '/cart' }, profile: { iss: provider.origin, aud: 'app', sub: provider.ann.id, preferred_username: 'ann' } })
+  const user = (await signIn(page, subject)) as Record<string, string>
+  t.match(user, {
+    access_token: String,
+    refresh_token: String,
+    id_token: String,
+    scope: OFFLINE,
+    state: { from: '/cart' },
+    profile: { iss: provider.origin, aud: 'app', sub: provider.ann.id, preferred_username: 'ann' }
+  })
 
   const renewed = await spa.call(page, 'manager.signinSilent()')
   t.match(renewed, signedInAs(subject))
@@ -54,14 +78,21 @@ t.test('signs in, renews with the refresh token, revokes', async (t) => {
   t.not(next.refresh_token, user.refresh_token, 'rotated')
 
   t.match(await spa.call(page, 'manager.revokeTokens()'), { value: undefined })
-  t.same(await spa.call(page, `manager._client.useRefreshToken({ state: { refresh_token: ${JSON.stringify(next.refresh_token)}, profile: {} } })`), { error: 'invalid_grant' })
-  t.equal((await userinfo(provider, next.access_token)), 401)
+  t.same(
+    await spa.call(
+      page,
+      'manager._client.useRefreshToken({ state: { refresh_token: ' +
+        `${JSON.stringify(next.refresh_token)}, profile: {} } })`
+    ),
+    { error: 'invalid_grant' }
+  )
+  t.equal(await userinfo(provider, next.access_token), 401)
 })
 
 t.test('renews in an iframe with prompt=none', async (t) => {
   const subject = await subjectOf(t, { scope: 'openid profile' })
   const page = await chromium.newPage(t, { locale: 'en' })
-  const user = await signIn(page, subject) as Record<string, string>
+  const user = (await signIn(page, subject)) as Record<string, string>
   t.equal(user.refresh_token, undefined)
   const renewed = await subject.spa.call(page, 'manager.signinSilent()')
   t.match(renewed, signedInAs(subject))
@@ -72,7 +103,7 @@ t.test('signs out and is led back, and nothing is renewed after it', async (t) =
   const subject = await subjectOf(t)
   const { provider, spa } = subject
   const page = await chromium.newPage(t, { locale: 'en', allow: [REFUSED] })
-  const user = await signIn(page, subject) as Record<string, string>
+  const user = (await signIn(page, subject)) as Record<string, string>
   await spa.leave(page, "manager.signoutRedirect({ state: 'bye' })")
   t.match(await spa.arrived(page, '/signed-out'), { value: { userState: 'bye' } })
   t.same(await spa.call(page, 'manager.getUser()'), { value: null })
@@ -143,6 +174,6 @@ t.test('signs out in an iframe', async (t) => {
   t.same(await spa.call(page, 'manager.signinSilent()'), { error: 'login_required' })
 })
 
-async function userinfo ({ origin }: Provider, accessToken = ''): Promise<number> {
+async function userinfo({ origin }: Provider, accessToken = ''): Promise<number> {
   return (await fetch(`${origin}/auth/userinfo`, { headers: { authorization: `Bearer ${accessToken}` } })).status
 }

@@ -2,33 +2,51 @@ import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
-import { alerts, answerAt, fill, followLink, heading, press, signInOn, userAt, USERNAME, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import {
+  alerts,
+  answerAt,
+  fill,
+  followLink,
+  heading,
+  press,
+  signInOn,
+  userAt,
+  USERNAME,
+  valuesOf,
+  WITH_AND_WITHOUT
+} from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
 const NEXT_PASSWORD = 'another horse, another battery'
-const FIELDS = Type.Object({ nickname: Type.Optional(Type.String({ title: 'Nickname', maxLength: 10 })), news: Type.Boolean({ title: 'Send me news' }) })
+const FIELDS = Type.Object({
+  nickname: Type.Optional(Type.String({ title: 'Nickname', maxLength: 10 })),
+  news: Type.Boolean({ title: 'Send me news' })
+})
 const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_WITHOUT) {
   t.test(`one's own account ${name}`, async (t) => {
-    t.test('signing up, with a slip on the way: what was typed is kept, and at the end one is signed in at the client', async (t) => {
-      const provider = await startProvider(t, { registration: { fields: FIELDS } })
-      const page = await newPage(t, options)
-      await page.goto(provider.authorizeUrl())
-      await followLink(page, 'Create an account')
-      t.equal(await heading(page), 'Create an account')
-      await fill(page, { [USERNAME]: 'ann', Password: PASSWORD, Nickname: 'Annie' })
-      await page.getByLabel('Send me news').check()
-      t.equal((await press(page, 'Create account')).status(), 409)
-      t.strictSame(await alerts(page), ['This username is already taken.'])
-      t.strictSame(await valuesOf(page, USERNAME, 'Password', 'Nickname'), ['ann', '', 'Annie'])
-      t.ok(await page.getByLabel('Send me news').isChecked())
-      await fill(page, { [USERNAME]: 'berta', Password: PASSWORD })
-      t.equal((await press(page, 'Create account')).status(), 303)
-      const registered = provider.events.find((event) => event.name === 'registered')
-      t.match(registered?.payload, { userId: /./ })
-      t.equal(await userAt(page, provider), registered?.payload.userId)
-    })
+    t.test(
+      'signing up, with a slip on the way: what was typed is kept, and at the end one is signed in at the client',
+      async (t) => {
+        const provider = await startProvider(t, { registration: { fields: FIELDS } })
+        const page = await newPage(t, options)
+        await page.goto(provider.authorizeUrl())
+        await followLink(page, 'Create an account')
+        t.equal(await heading(page), 'Create an account')
+        await fill(page, { [USERNAME]: 'ann', Password: PASSWORD, Nickname: 'Annie' })
+        await page.getByLabel('Send me news').check()
+        t.equal((await press(page, 'Create account')).status(), 409)
+        t.strictSame(await alerts(page), ['This username is already taken.'])
+        t.strictSame(await valuesOf(page, USERNAME, 'Password', 'Nickname'), ['ann', '', 'Annie'])
+        t.ok(await page.getByLabel('Send me news').isChecked())
+        await fill(page, { [USERNAME]: 'berta', Password: PASSWORD })
+        t.equal((await press(page, 'Create account')).status(), 303)
+        const registered = provider.events.find((event) => event.name === 'registered')
+        t.match(registered?.payload, { userId: /./ })
+        t.equal(await userAt(page, provider), registered?.payload.userId)
+      }
+    )
 
     t.test('signing up from the page itself leads home; the way to the sign-in page keeps the journey', async (t) => {
       const provider = await startProvider(t)
@@ -57,7 +75,11 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       await provider.messages.next('verify_email')
       await followLink(page, 'Back to sign-in')
       await signInOn(page, { username: 'dora@example.com' })
-      t.strictSame(await alerts(page), ['Your e-mail address is not confirmed yet. Follow the link in the message that we sent you.'], 'not before')
+      t.strictSame(
+        await alerts(page),
+        ['Your e-mail address is not confirmed yet. Follow the link in the message that we sent you.'],
+        'not before'
+      )
       t.equal((await press(page, 'Send the message again')).status(), 202, 'H3')
       t.equal(await heading(page), 'Check your inbox')
       const again = (await provider.messages.next('verify_email')).url ?? ''

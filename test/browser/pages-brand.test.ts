@@ -1,4 +1,7 @@
-/** What only a browser does with the brand and the page script. One provider and one page, for it is the documents that differ. */
+/**
+ * What only a browser does with the brand and the page script. One provider and one page, for it is the documents that
+ * differ.
+ */
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { withChromium } from './support/chromium.ts'
@@ -6,19 +9,39 @@ import { startProvider } from './support/provider.ts'
 
 const { newPage } = await withChromium(t)
 
-const style = async (page: Page, selector: string, property: string, pseudo = ''): Promise<string> => await page.evaluate<string>(`getComputedStyle(document.querySelector(${JSON.stringify(selector)}), ${JSON.stringify(pseudo)}).${property}`)
+const style = async (page: Page, selector: string, property: string, pseudo = ''): Promise<string> =>
+  await page.evaluate<string>(
+    `getComputedStyle(document.querySelector(${JSON.stringify(selector)}), ${JSON.stringify(pseudo)}).${property}`
+  )
 
 t.test('the brand, the script and the choice of a language', async (t) => {
-  const pages = { title: 'Example Accounts', accentColor: '#0b6e4f', background: '#102030', radius: '3px', font: '"Brand Sans", serif', stylesheetUrl: '/brand.css', texts: { en: { loginTitle: 'Welcome back' } }, links: { support: '/help' } } as const
+  const pages = {
+    title: 'Example Accounts',
+    accentColor: '#0b6e4f',
+    background: '#102030',
+    radius: '3px',
+    font: '"Brand Sans", serif',
+    stylesheetUrl: '/brand.css',
+    texts: { en: { loginTitle: 'Welcome back' } },
+    links: { support: '/help' }
+  } as const
   const provider = await startProvider(t, { pages }, (host) => {
     host.get('/brand.css', async (_request, reply) => await reply.type('text/css').send(':root{--line:rgb(1, 2, 3)}'))
   })
   const page = await newPage(t, { viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
   const refused: string[] = []
-  page.on('console', (message) => { if (/Content Security Policy/.test(message.text())) refused.push(message.text()) })
+  page.on('console', (message) => {
+    if (/Content Security Policy/.test(message.text())) refused.push(message.text())
+  })
 
   const tops = new Map<string, unknown>()
-  for (const path of ['/auth/login', '/auth/signup', '/auth/forgot-password', '/auth/logout', '/auth/reset-password?token=x']) {
+  for (const path of [
+    '/auth/login',
+    '/auth/signup',
+    '/auth/forgot-password',
+    '/auth/logout',
+    '/auth/reset-password?token=x'
+  ]) {
     await page.goto(`${provider.origin}${path}`)
     tops.set(path, (await page.locator('main').boundingBox())?.y)
   }
@@ -52,7 +75,11 @@ t.test('the brand, the script and the choice of a language', async (t) => {
   t.strictSame(presses, [false, 'true', true, null, false])
 
   await page.emulateMedia({ forcedColors: 'active' })
-  t.not(await style(page, '.reveal', 'backgroundColor', '::before'), await style(page, 'body', 'backgroundColor'), 'an icon is seen in forced colours')
+  t.not(
+    await style(page, '.reveal', 'backgroundColor', '::before'),
+    await style(page, 'body', 'backgroundColor'),
+    'an icon is seen in forced colours'
+  )
   await page.emulateMedia({ forcedColors: 'none' })
 
   await page.locator('summary').focus()
@@ -68,7 +95,14 @@ t.test('the brand, the script and the choice of a language', async (t) => {
   const password = page.locator('input[name=password]')
   t.equal(await strength.isVisible(), false)
   await page.locator('input[name=username]').fill('annabel@example.com')
-  for (const [typed, level, met] of [['short', 'weak', false], ['aaaaaaaaaaaaaaaaaaaa', 'weak', true], ['abcdefghijklmnop', 'weak', true], ['annabelannabel1', 'weak', true], ['tulip-9-Boat', 'good', true], ['correct horse battery staple', 'strong', true]] as const) {
+  for (const [typed, level, met] of [
+    ['short', 'weak', false],
+    ['aaaaaaaaaaaaaaaaaaaa', 'weak', true],
+    ['abcdefghijklmnop', 'weak', true],
+    ['annabelannabel1', 'weak', true],
+    ['tulip-9-Boat', 'good', true],
+    ['correct horse battery staple', 'strong', true]
+  ] as const) {
     await password.fill(typed)
     t.equal(await strength.getAttribute('data-level'), level, typed)
     t.match(await strength.innerText(), new RegExp(`^${level} password$`, 'i'))

@@ -27,7 +27,11 @@ for (const { name, options } of WITH_AND_WITHOUT) {
 
       await page.goto(provider.authorizeUrl({ client_id: 'third', scope: 'openid profile email', state: 'more' }))
       t.equal(await heading(page), 'Allow access?')
-      t.strictSame(await page.getByRole('listitem').allInnerTexts(), ['recognize you by your account', 'see your profile, such as your name and picture', 'see your e-mail address'])
+      t.strictSame(await page.getByRole('listitem').allInnerTexts(), [
+        'recognize you by your account',
+        'see your profile, such as your name and picture',
+        'see your e-mail address'
+      ])
       await press(page, 'Allow')
       t.equal((await tokensAt(page, provider, 'third')).scope, 'openid profile email')
     })
@@ -38,7 +42,12 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
       await signInOn(page)
       t.equal((await press(page, 'Deny')).status(), 303)
-      t.match(await answerAt(page, provider), { error: 'access_denied', state: 'state-1', iss: provider.origin, code: undefined })
+      t.match(await answerAt(page, provider), {
+        error: 'access_denied',
+        state: 'state-1',
+        iss: provider.origin,
+        code: undefined
+      })
       t.strictSame(await provider.app.authority.consents(provider.ann.id), [])
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
       t.equal(await heading(page), 'Allow access?')
@@ -63,7 +72,11 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       provider.clock.step(3 * HOUR)
       await press(page, 'Allow')
       t.equal(await heading(page), 'Sign in')
-      t.strictSame(await provider.app.authority.consents(provider.ann.id), [], 'a button pressed by nobody known allows nothing')
+      t.strictSame(
+        await provider.app.authority.consents(provider.ann.id),
+        [],
+        'a button pressed by nobody known allows nothing'
+      )
       await signInOn(page)
       t.equal(await heading(page), 'Allow access?')
       await press(page, 'Allow')

@@ -5,7 +5,10 @@ import { startProvider, startSite } from './support/provider.ts'
 
 const { newPage } = await withChromium(t)
 
-/** Asks for a double click in a popup. The first one turns the window below to the consent page, and the popup is gone for the second. */
+/**
+ * Asks for a double click in a popup. The first one turns the window below to the consent page, and the popup is gone
+ * for the second.
+ */
 const evilPage = (consentUrl: string): string => `<!doctype html><html lang="en"><title>Evil</title><button onclick="
   const popup = open('', '', 'width=300,height=300')
   popup.document.write('<p>Double-click here</p>')
@@ -48,7 +51,11 @@ t.test('the second click of a double click allows nothing', async (t) => {
   t.equal(await page.getByRole('button', { name: 'Allow' }).isEnabled(), true)
   await page.evaluate("window.dispatchEvent(new Event('focus'))")
   await page.mouse.click(x, y)
-  t.strictSame(await provider.app.authority.consents(provider.ann.id), [], 'nor where the page was there before, and its window has just got the focus')
+  t.strictSame(
+    await provider.app.authority.consents(provider.ann.id),
+    [],
+    'nor where the page was there before, and its window has just got the focus'
+  )
   await page.clock.runFor(500)
   await page.mouse.click(x, y)
   t.match(await answerAt(page, provider), { state: 'state-1', code: /./ }, 'a person who looks is not in the way of it')

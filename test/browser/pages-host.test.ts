@@ -3,7 +3,18 @@ import t from 'tap'
 import type { PageModels } from '../../lib/pages/model.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
-import { alerts, answerAt, fill, heading, press, signInOn, userAt, USERNAME, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import {
+  alerts,
+  answerAt,
+  fill,
+  heading,
+  press,
+  signInOn,
+  userAt,
+  USERNAME,
+  valuesOf,
+  WITH_AND_WITHOUT
+} from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
 const QUARTER_OF_AN_HOUR = 900_000
@@ -15,7 +26,8 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       const provider = await startProvider(t, { rateLimit: {} })
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
-      for (let attempt = 1; attempt <= 5; attempt++) t.equal((await signInOn(page, { password: 'not this one' })).status(), 400)
+      for (let attempt = 1; attempt <= 5; attempt++)
+        t.equal((await signInOn(page, { password: 'not this one' })).status(), 400)
       const limited = await signInOn(page)
       t.equal(limited.status(), 429)
       t.equal(limited.headers()['retry-after'], '900')
@@ -26,7 +38,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('a 429 handler of the host takes the page\'s place', async (t) => {
+    t.test("a 429 handler of the host takes the page's place", async (t) => {
       const provider = await startProvider(t, {
         rateLimit: {
           login: { max: 1 },
@@ -43,13 +55,22 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal(await heading(page), 'Come back in 900 s')
     })
 
-    t.test('pages.render: the host\'s own HTML, with a style sheet of its own', async (t) => {
-      const provider = await startProvider(t, {
-        pages: {
-          title: 'Example Accounts',
-          render: (page, model) => page === 'login' ? ownLogin(model as PageModels['login']) : undefined
+    t.test("pages.render: the host's own HTML, with a style sheet of its own", async (t) => {
+      const provider = await startProvider(
+        t,
+        {
+          pages: {
+            title: 'Example Accounts',
+            render: (page, model) => (page === 'login' ? ownLogin(model as PageModels['login']) : undefined)
+          }
+        },
+        (host) => {
+          host.get(
+            '/own.css',
+            async (_request, reply) => await reply.type('text/css').send('h1 { color: rgb(1, 2, 3) }')
+          )
         }
-      }, (host) => { host.get('/own.css', async (_request, reply) => await reply.type('text/css').send('h1 { color: rgb(1, 2, 3) }')) })
+      )
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
       t.equal(await heading(page), 'My own sign-in for The App')
@@ -64,13 +85,22 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal(await heading(page), 'Sign out?', 'the others are built in')
     })
 
-    t.test('pages.loginUrl: the host\'s own page, which ends with app.authority.signIn', async (t) => {
+    t.test("pages.loginUrl: the host's own page, which ends with app.authority.signIn", async (t) => {
       let userId = ''
       const provider = await startProvider(t, { pages: { loginUrl: '/my-login' } }, (host) => {
         host.register(async (child) => {
           await child.register(formbody)
-          child.get<{ Querystring: { return_to: string, login_hint?: string } }>('/my-login', async ({ query }, reply) => await reply.type('text/html').send(
-            `<!doctype html><html lang="en"><title>Mine</title><h1>My login</h1><form method="post" action="/my-login?return_to=${encodeURIComponent(query.return_to)}"><label>Name <input name="name" value="${query.login_hint ?? ''}"></label><button>Go</button></form>`))
+          child.get<{ Querystring: { return_to: string; login_hint?: string } }>(
+            '/my-login',
+            async ({ query }, reply) =>
+              await reply
+                .type('text/html')
+                .send(
+                  '<!doctype html><html lang="en"><title>Mine</title><h1>My login</h1><form method="post" ' +
+                    `action="/my-login?return_to=${encodeURIComponent(query.return_to)}"><label>Name <input ` +
+                    `name="name" value="${query.login_hint ?? ''}"></label><button>Go</button></form>`
+                )
+          )
           child.post<{ Querystring: { return_to: string } }>('/my-login', async (request, reply) => {
             await host.authority.signIn(request, reply, userId)
             return await reply.redirect(request.query.return_to, 303)
@@ -94,8 +124,9 @@ for (const { name, options } of WITH_AND_WITHOUT) {
   })
 }
 
-function ownLogin ({ action, clientName, error, username }: PageModels['login']): string {
-  const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
+function ownLogin({ action, clientName, error, username }: PageModels['login']): string {
+  const escaped = (text: string): string =>
+    text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
   return `<!doctype html><html lang="en"><title>Own</title><link rel="stylesheet" href="/own.css">
 <h1>My own sign-in for ${escaped(clientName ?? '')}</h1>${error === null ? '' : `<p role="alert">${escaped(error.text)}</p>`}
 <form method="post" action="${escaped(action)}"><label>Name <input name="username" value="${escaped(username)}"></label><label>Secret <input name="password" type="password"></label><button>Go</button></form></html>`

@@ -12,10 +12,16 @@ import { ALL_PAGES } from './support/states.ts'
 
 const { newPage } = await withChromium(t)
 
-/** The element with the focus, as a person would call it. Where a page gives it to a field, it does so when it is drawn, which is after it was loaded. */
-async function focused (page: Page): Promise<string> {
+/**
+ * The element with the focus, as a person would call it. Where a page gives it to a field, it does so when it is drawn,
+ * which is after it was loaded.
+ */
+async function focused(page: Page): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
-    const found = await page.evaluate<string>("document.activeElement === document.body ? '' : document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.textContent")
+    const found = await page.evaluate<string>(
+      "document.activeElement === document.body ? '' : document.activeElement.id || " +
+        "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
+    )
     if (found !== '') return found
     await wait(25)
   }
@@ -34,7 +40,13 @@ for (const { name, options } of WITH_AND_WITHOUT) {
         await page.keyboard.press('Tab')
         order.push(await focused(page))
       }
-      t.strictSame(order, ['password', ...(options.javaScriptEnabled === false ? [] : ['Show password']), 'Forgot your password?', 'Sign in', 'Create an account'])
+      t.strictSame(order, [
+        'password',
+        ...(options.javaScriptEnabled === false ? [] : ['Show password']),
+        'Forgot your password?',
+        'Sign in',
+        'Create an account'
+      ])
       await page.reload()
       t.equal(await focused(page), 'username')
       await page.keyboard.type('ann')
@@ -50,14 +62,18 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     t.test('the focus goes to the field with the error, which names it', async (t) => {
       const provider = await startProvider(t, ALL_PAGES)
       const page = await newPage(t, options)
-      for (const [fields, field] of [[{ [USERNAME]: 'not an address', Password: PASSWORD }, 'username'], [{ [USERNAME]: 'a@example.com', Password: 'short' }, 'password'], [{ [USERNAME]: 'a@example.com', Password: PASSWORD, 'Given name': 'x'.repeat(21) }, 'given_name']] as const) {
+      for (const [fields, field] of [
+        [{ [USERNAME]: 'not an address', Password: PASSWORD }, 'username'],
+        [{ [USERNAME]: 'a@example.com', Password: 'short' }, 'password'],
+        [{ [USERNAME]: 'a@example.com', Password: PASSWORD, 'Given name': 'x'.repeat(21) }, 'given_name']
+      ] as const) {
         await page.goto(`${provider.origin}/auth/signup`)
         await fill(page, fields)
         t.equal((await press(page, 'Create account')).status(), 400)
         t.equal(await focused(page), field)
         const input = page.locator(`#${field}`)
         t.equal(await input.getAttribute('aria-invalid'), 'true')
-        const described = await input.getAttribute('aria-describedby') ?? ''
+        const described = (await input.getAttribute('aria-describedby')) ?? ''
         t.ok(described.split(' ').includes(`${field}-error`))
         t.match(await page.locator(`#${field}-error`).innerText(), /\w/)
         t.equal(await page.locator('[aria-invalid=true]').count(), 1)
@@ -70,7 +86,10 @@ for (const { name, options } of WITH_AND_WITHOUT) {
 t.test('the password is hidden; it can be shown, and is hidden again when it is sent', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
-  for (const [path, label, button] of [['login', 'Password', 'Sign in'], ['signup', 'Password', 'Create account']] as const) {
+  for (const [path, label, button] of [
+    ['login', 'Password', 'Sign in'],
+    ['signup', 'Password', 'Create account']
+  ] as const) {
     await page.goto(`${provider.origin}/auth/${path}`)
     const input = page.getByLabel(label, { exact: true })
     const reveal = page.getByRole('button', { name: 'Show password' })
@@ -83,7 +102,10 @@ t.test('the password is hidden; it can be shown, and is hidden again when it is 
     t.strictSame(await valuesOf(page, label), ['secret words'])
     // Seen by a listener that runs after the page's own, before the page goes away.
     const seen = page.waitForEvent('console', (message) => message.text().startsWith('sent as'))
-    await page.evaluate("document.forms[0].addEventListener('submit', () => { console.log('sent as ' + document.querySelector('#password').type) })")
+    await page.evaluate(
+      "document.forms[0].addEventListener('submit', () => { console.log('sent as ' + " +
+        "document.querySelector('#password').type) })"
+    )
     await press(page, button)
     t.equal((await seen).text(), 'sent as password')
     t.equal(await page.getByLabel(label, { exact: true }).getAttribute('type'), 'password')
@@ -96,7 +118,9 @@ t.test('a password can be pasted, and managers know the fields', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   const secret = `${'a very long pasted password, '.repeat(4)}äöü 字`
-  const { url } = await provider.app.authority.startPasswordReset(provider.ann.id).then(async () => await provider.messages.next('password_reset'))
+  const { url } = await provider.app.authority
+    .startPasswordReset(provider.ann.id)
+    .then(async () => await provider.messages.next('password_reset'))
   for (const [address, label, expected] of [
     [`${provider.origin}/auth/login`, 'Password', { username: 'username', password: 'current-password' }],
     [`${provider.origin}/auth/signup`, 'Password', { username: 'username', password: 'new-password' }],
@@ -109,18 +133,27 @@ t.test('a password can be pasted, and managers know the fields', async (t) => {
     await page.goto(address)
     await page.getByLabel(label, { exact: true }).press('ControlOrMeta+V')
     t.strictSame(await valuesOf(page, label), [secret])
-    t.strictSame(await page.evaluate("Object.fromEntries([...document.querySelectorAll('form input:not([type=hidden])')].map((input) => [input.name, input.autocomplete]))"), expected)
+    t.strictSame(
+      await page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('form " +
+          "input:not([type=hidden])')].map((input) => [input.name, input.autocomplete]))"
+      ),
+      expected
+    )
     t.equal(await page.locator('button[type=submit]').count(), 1)
   }
 })
 
 /** What is done with care can be pressed half a second after the page was shown. */
-async function settled (page: Page): Promise<void> {
+async function settled(page: Page): Promise<void> {
   await page.locator('[data-deliberate]:disabled').first().waitFor({ state: 'detached' })
 }
 
-/** What is wrong with the way of the focus through the page by Tab: a control that is left out, out of turn, or not seen to have it. */
-async function walk (page: Page): Promise<string[]> {
+/**
+ * What is wrong with the way of the focus through the page by Tab: a control that is left out, out of turn, or not seen
+ * to have it.
+ */
+async function walk(page: Page): Promise<string[]> {
   await settled(page)
   const names = await page.evaluate<string[]>(`(() => {
     globalThis.controls = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')].filter((element) => element.checkVisibility({ visibilityProperty: true }))
@@ -143,11 +176,11 @@ async function walk (page: Page): Promise<string[]> {
 }
 
 /** Presses Enter where the focus is, and waits for the page that it leads to. */
-async function enter (page: Page): Promise<void> {
+async function enter(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')])
 }
 
-async function signInByKeys (page: Page, username: string): Promise<void> {
+async function signInByKeys(page: Page, username: string): Promise<void> {
   await focused(page)
   await page.keyboard.type(username)
   await page.keyboard.press('Tab')
@@ -230,7 +263,10 @@ t.test('with the keyboard alone, second factors and passkeys', async (t) => {
   await page.locator('summary', { hasText: 'recovery code' }).focus()
   await page.keyboard.press('Enter')
   await page.keyboard.press('Tab')
-  for (const [typed, isRight] of [[recoveryCode.replace(/^..../, '0000'), false], [recoveryCode, true]] as const) {
+  for (const [typed, isRight] of [
+    [recoveryCode.replace(/^..../, '0000'), false],
+    [recoveryCode, true]
+  ] as const) {
     t.equal(await focused(page), 'recovery_code')
     await page.keyboard.type(typed)
     await enter(page)

@@ -1,4 +1,7 @@
-/** Every page in every language. The way to each is gone once; what differs by language is looked at in one page of the browser. */
+/**
+ * Every page in every language. The way to each is gone once; what differs by language is looked at in one page of the
+ * browser.
+ */
 import t from 'tap'
 import { PAGE_SCRIPT } from '../../lib/pages/script.ts'
 import { LOCALES } from '../../lib/pages/texts.ts'
@@ -17,38 +20,84 @@ const NARROW = { width: 320, height: 568 }
 
 const chromium = await withChromium(t)
 const recorder = pageRecorder()
-const provider = await startProvider(t, { ...ALL_PAGES, ...FACTOR_PAGES, pages: { title: 'Example Accounts', render: recorder.render } })
+const provider = await startProvider(t, {
+  ...ALL_PAGES,
+  ...FACTOR_PAGES,
+  pages: { title: 'Example Accounts', render: recorder.render }
+})
 /** Those that take more than a browser to get to begin with their models. */
 const states = new Map<string, RecordedPage>([
-  ['set-up-unconfirmed', recorded('set_up_second_factor', { ...MODELS.set_up_second_factor, languages: [], passkey: null, enrolment: null })],
-  ['set-up-sent', recorded('set_up_second_factor', { ...MODELS.set_up_second_factor, languages: [], passkey: null, enrolment: null, sent: true })],
+  [
+    'set-up-unconfirmed',
+    recorded('set_up_second_factor', { ...MODELS.set_up_second_factor, languages: [], passkey: null, enrolment: null })
+  ],
+  [
+    'set-up-sent',
+    recorded('set_up_second_factor', {
+      ...MODELS.set_up_second_factor,
+      languages: [],
+      passkey: null,
+      enrolment: null,
+      sent: true
+    })
+  ],
   ['set-up-link', recorded('second_factor_link', { ...MODELS.second_factor_link, languages: [] })],
-  ['reauthenticate-connections', recorded('reauthenticate', { ...MODELS.reauthenticate, languages: [], asksPassword: false })],
-  ['security-unconfirmed', recorded('account_totp', { ...MODELS.account_totp, languages: [], enrolment: null, confirmUrl: '/auth/account/email' })]
+  [
+    'reauthenticate-connections',
+    recorded('reauthenticate', { ...MODELS.reauthenticate, languages: [], asksPassword: false })
+  ],
+  [
+    'security-unconfirmed',
+    recorded('account_totp', {
+      ...MODELS.account_totp,
+      languages: [],
+      enrolment: null,
+      confirmUrl: '/auth/account/email'
+    })
+  ]
 ])
-// The document that answers by a form would leave at once, buttons that take a decision are held back for a moment, and the script of passkeys shows its form.
-const script = `if (document.querySelector('[data-submit]') === null) { ${PAGE_SCRIPT}; for (const element of all('[data-deliberate]')) element.disabled = false; for (const element of all('form[data-passkey]')) element.hidden = false }`
-const [, styleUrl = ''] = /<link rel="stylesheet" href="([^"]+)">/.exec((await provider.app.inject('/auth/login')).body) ?? []
-const { page, frame, look } = await viewerIn(await chromium.newPage(t), { style: (await provider.app.inject(styleUrl)).body, script })
-
-t.test('every page, as it is served: in the language of the browser, with its style, and nothing is said in the console', async (t) => {
-  // English is what a page would be in anyway.
-  const page = await chromium.newPage(t, { locale: 'de' })
-  for (const { name, open } of PAGE_STATES) {
-    await page.context().clearCookies()
-    await open(page, provider)
-    t.equal(await page.locator('html').getAttribute('lang'), 'de', name)
-    t.equal(await page.evaluate('getComputedStyle(document.querySelector(".page")).display'), 'flex', name)
-    states.set(name, recorder.last())
-  }
+// The document that answers by a form would leave at once, buttons that take a decision are held back for a moment, and
+// the script of passkeys shows its form.
+const script =
+  `if (document.querySelector('[data-submit]') === null) { ${PAGE_SCRIPT}; for (const ` +
+  `element of all('[data-deliberate]')) element.disabled = false; for (const element of ` +
+  `all('form[data-passkey]')) element.hidden = false }`
+const [, styleUrl = ''] =
+  /<link rel="stylesheet" href="([^"]+)">/.exec((await provider.app.inject('/auth/login')).body) ?? []
+const { page, frame, look } = await viewerIn(await chromium.newPage(t), {
+  style: (await provider.app.inject(styleUrl)).body,
+  script
 })
+
+t.test(
+  'every page, as it is served: in the language of the browser, with its style, and nothing is said in the console',
+  async (t) => {
+    // English is what a page would be in anyway.
+    const page = await chromium.newPage(t, { locale: 'de' })
+    for (const { name, open } of PAGE_STATES) {
+      await page.context().clearCookies()
+      await open(page, provider)
+      t.equal(await page.locator('html').getAttribute('lang'), 'de', name)
+      t.equal(await page.evaluate('getComputedStyle(document.querySelector(".page")).display'), 'flex', name)
+      states.set(name, recorder.last())
+    }
+  }
+)
 
 t.test('every page in English: no violation on phone and desktop, light and dark', async (t) => {
   const documents = [...states.values()].map((state) => state.in('en'))
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    const sights = await look(documents, [{ ...PHONE, axe: colorScheme === 'light' ? ALL_RULES : BY_SIGHT }, { ...DESKTOP, axe: BY_SIGHT }])
-    for (const [index, name] of [...states.keys()].entries()) t.strictSame(sights[index]?.views.map(({ violations }) => violations), [[], []], `${name}, ${colorScheme}, on a phone and a desktop`)
+    const sights = await look(documents, [
+      { ...PHONE, axe: colorScheme === 'light' ? ALL_RULES : BY_SIGHT },
+      { ...DESKTOP, axe: BY_SIGHT }
+    ])
+    for (const [index, name] of [...states.keys()].entries())
+      t.strictSame(
+        sights[index]?.views.map(({ violations }) => violations),
+        [[], []],
+        `${name}, ${colorScheme}, on a phone and a desktop`
+      )
   }
   await page.emulateMedia({ colorScheme: 'light' })
 })
@@ -57,27 +106,38 @@ t.test('every page in English: no violation on phone and desktop, light and dark
 let english: string[][] = []
 
 for (const locale of LOCALES) {
-  t.test(`every page in ${locale}: the elements of the English one, no violation, and nothing to scroll sideways, zoomed or not`, async (t) => {
-    const documents = [...states.values()].map((state) => state.in(locale))
-    const looks = [{ ...PHONE, textSizes: [100, 200], axe: BY_LANGUAGE }, { ...NARROW, textSizes: [100] }, { ...DESKTOP, textSizes: [200] }]
-    const sights = await look(documents, looks)
-    if (locale === 'en') english = sights.map(({ parts }) => parts)
-    for (const [index, name] of [...states.keys()].entries()) {
-      const sight = sights[index]
-      if (sight === undefined) throw new Error(`${name} was not looked at`)
-      t.equal(sight.lang, locale, name)
-      // Where they are, so are their colours.
-      t.strictSame(sight.parts, english[index], name)
-      for (const [at, { width, textSizes }] of looks.entries()) {
-        const { violations = ['none'], overflow = [] } = sight.views[at] ?? {}
-        t.strictSame(violations, [], name)
-        for (const [of, size] of textSizes.entries()) t.ok((overflow[of] ?? 1) <= 0, `${name}, ${width} pixels, text at ${size} %: ${overflow[of]} to scroll`)
+  t.test(
+    `every page in ${locale}: the elements of the English one, no violation, and nothing to ` +
+      'scroll sideways, zoomed or not',
+    async (t) => {
+      const documents = [...states.values()].map((state) => state.in(locale))
+      const looks = [
+        { ...PHONE, textSizes: [100, 200], axe: BY_LANGUAGE },
+        { ...NARROW, textSizes: [100] },
+        { ...DESKTOP, textSizes: [200] }
+      ]
+      const sights = await look(documents, looks)
+      if (locale === 'en') english = sights.map(({ parts }) => parts)
+      for (const [index, name] of [...states.keys()].entries()) {
+        const sight = sights[index]
+        if (sight === undefined) throw new Error(`${name} was not looked at`)
+        t.equal(sight.lang, locale, name)
+        // Where they are, so are their colours.
+        t.strictSame(sight.parts, english[index], name)
+        for (const [at, { width, textSizes }] of looks.entries()) {
+          const { violations = ['none'], overflow = [] } = sight.views[at] ?? {}
+          t.strictSame(violations, [], name)
+          for (const [of, size] of textSizes.entries())
+            t.ok((overflow[of] ?? 1) <= 0, `${name}, ${width} pixels, text at ${size} %: ${overflow[of]} to scroll`)
+        }
       }
     }
-  })
+  )
 }
 
-/** Runs in the page: what is not seen, or not seen to have the focus, where the reader's own colours are all there are. */
+/**
+ * Runs in the page: what is not seen, or not seen to have the focus, where the reader's own colours are all there are.
+ */
 const UNSEEN = `(() => {
   const clear = (color) => /^rgba\\(.*, 0\\)$/.test(color)
   const groundOf = (element) => {
@@ -112,6 +172,17 @@ t.test('every page in forced colours: fields, buttons, links and the focus are s
       t.strictSame(await frame.evaluate(UNSEEN), [], `${name}, ${colorScheme}`)
     }
   }
-  await look(['<!doctype html><html lang="en"><style>*{outline:none!important}button{border:0!important;forced-color-adjust:none!important;color:#fff!important;background:#fff!important}</style><body><a href="/">a</a><button>b</button>'], [DESKTOP])
-  t.strictSame(await frame.evaluate(UNSEEN), ['a a: no focus', 'button b: no edge', 'button b: no text', 'button b: no focus'], 'what is not seen is found')
+  await look(
+    [
+      '<!doctype html><html ' +
+        'lang="en"><style>*{outline:none!important}button{border:0!important;forced-color-adjust:none!important;color:#fff!important;background:#fff!important}</style><body><a ' +
+        'href="/">a</a><button>b</button>'
+    ],
+    [DESKTOP]
+  )
+  t.strictSame(
+    await frame.evaluate(UNSEEN),
+    ['a a: no focus', 'button b: no edge', 'button b: no text', 'button b: no focus'],
+    'what is not seen is found'
+  )
 })

@@ -15,13 +15,18 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     const page = await newPage(t, options)
     const heading = async (): Promise<string> => await page.locator('h1').innerText()
     const note = async (): Promise<string> => await page.locator('[role=status]').innerText()
-    const enter = async (): Promise<void> => { await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]) }
+    const enter = async (): Promise<void> => {
+      await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')])
+    }
     // A page gives the focus when it is drawn, which is after it was loaded.
-    const focused = async (id: string): Promise<void> => { await page.locator(`#${id}:focus`).waitFor() }
+    const focused = async (id: string): Promise<void> => {
+      await page.locator(`#${id}:focus`).waitFor()
+    }
     const focusOn = async (text: string): Promise<void> => {
       for (let presses = 0; presses < 30; presses++) {
         await page.keyboard.press('Tab')
-        if (await page.evaluate<string>("document.activeElement.textContent || document.activeElement.id") === text) return
+        if ((await page.evaluate<string>('document.activeElement.textContent || document.activeElement.id')) === text)
+          return
       }
       throw new Error(`no way to "${text}"`)
     }
@@ -56,7 +61,11 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     t.equal(await note(), 'Your password has been changed.')
     const before = provider.events.filter(({ name }) => name === 'password_changed').length
     await page.reload()
-    t.equal(provider.events.filter(({ name }) => name === 'password_changed').length, before, 'a reload repeats nothing')
+    t.equal(
+      provider.events.filter(({ name }) => name === 'password_changed').length,
+      before,
+      'a reload repeats nothing'
+    )
 
     await follow('Back to your account')
     await follow('Sessions and devices')

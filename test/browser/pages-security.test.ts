@@ -9,18 +9,33 @@ const { newPage } = await withChromium(t)
 const FRAMED = /frame-ancestors|X-Frame-Options|\(chrome-error:/i
 
 /** A form on a page of theirs that posts to us, as their visitor presses the button. */
-function forged (action: string, fields: Record<string, string>): string {
-  const inputs = Object.entries(fields).map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`).join('')
+function forged(action: string, fields: Record<string, string>): string {
+  const inputs = Object.entries(fields)
+    .map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`)
+    .join('')
   return `<form method="post" action="${action.replaceAll('&', '&amp;')}">${inputs}<button>Win a prize</button></form>`
 }
 
-const document = (content: string, head = ''): string => `<!doctype html><html lang="en"><title>Evil</title>${head}${content}`
+const document = (content: string, head = ''): string =>
+  `<!doctype html><html lang="en"><title>Evil</title>${head}${content}`
 
-const ATTACKERS: Array<{ name: string, host: string, page(form: string): string }> = [
+const ATTACKERS: Array<{ name: string; host: string; page(form: string): string }> = [
   { name: 'another site', host: '127.0.0.1', page: (form) => document(form) },
   { name: 'another origin of the same site', host: 'localhost', page: (form) => document(form) },
-  { name: 'another site that hides where it comes from', host: '127.0.0.1', page: (form) => document(form, '<meta name="referrer" content="no-referrer">') },
-  { name: 'a sandboxed frame', host: 'localhost', page: (form) => document(`<iframe title="frame" sandbox="allow-forms allow-top-navigation" srcdoc="${form.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replace('<form', '<form target=_top')}"></iframe>`) }
+  {
+    name: 'another site that hides where it comes from',
+    host: '127.0.0.1',
+    page: (form) => document(form, '<meta name="referrer" content="no-referrer">')
+  },
+  {
+    name: 'a sandboxed frame',
+    host: 'localhost',
+    page: (form) =>
+      document(
+        '<iframe title="frame" sandbox="allow-forms allow-top-navigation" ' +
+          `srcdoc="${form.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replace('<form', '<form target=_top')}"></iframe>`
+      )
+  }
 ]
 
 for (const { name, host, page: evilPage } of ATTACKERS) {
@@ -49,7 +64,7 @@ for (const { name, host, page: evilPage } of ATTACKERS) {
     await page.goto(`${provider.origin}/auth/login`)
     await signInOn(page)
     await page.goto(provider.authorizeUrl({ client_id: 'third' }))
-    const action = await page.locator('form').getAttribute('action') ?? ''
+    const action = (await page.locator('form').getAttribute('action')) ?? ''
     t.match(action, /^\/auth\/consent\?.*session=/)
     t.equal(await press(`${provider.origin}${action}`, { decision: 'allow' }), 403)
     t.strictSame(await provider.app.authority.consents(provider.ann.id), [])
@@ -67,13 +82,26 @@ t.test('nothing of ours is shown in a frame of another origin', async (t) => {
   await signInOn(page)
   for (const host of ['127.0.0.1', 'localhost']) {
     const evil = await startSite(t, 'Evil', host)
-    for (const url of [`${provider.origin}/auth/login`, `${provider.origin}/auth/signup`, provider.authorizeUrl({ client_id: 'third', prompt: 'consent' }), `${provider.origin}/auth/logout`, `${provider.origin}/auth/authorize`]) {
+    for (const url of [
+      `${provider.origin}/auth/login`,
+      `${provider.origin}/auth/signup`,
+      provider.authorizeUrl({ client_id: 'third', prompt: 'consent' }),
+      `${provider.origin}/auth/logout`,
+      `${provider.origin}/auth/authorize`
+    ]) {
       evil.pages.set('/evil', document(`<iframe title="frame" src="${url.replaceAll('&', '&amp;')}"></iframe>`))
       await page.goto(`${evil.origin}/evil`)
       const [, frame] = page.frames()
       // The browser's own error page; another one, and this would wait in vain.
       await frame?.waitForURL(/^chrome-error:/)
-      t.equal(await frame?.locator('form, h1').filter({ hasText: /Sign|Allow|Create|work/ }).count(), 0, `${host} ${url}`)
+      t.equal(
+        await frame
+          ?.locator('form, h1')
+          .filter({ hasText: /Sign|Allow|Create|work/ })
+          .count(),
+        0,
+        `${host} ${url}`
+      )
     }
   }
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 1)
@@ -87,17 +115,27 @@ t.test('scripts see no cookie, and other sites send none with their forms', asyn
   await signInOn(page)
   const cookies = await page.context().cookies(provider.origin)
   t.ok(cookies.some((cookie) => cookie.name === 'authority_session'))
-  for (const cookie of cookies) t.match(cookie, { httpOnly: true, sameSite: 'Lax', path: cookie.name === 'authority_session' ? '/' : /^\// }, cookie.name)
+  for (const cookie of cookies)
+    t.match(
+      cookie,
+      { httpOnly: true, sameSite: 'Lax', path: cookie.name === 'authority_session' ? '/' : /^\// },
+      cookie.name
+    )
   t.equal(await page.evaluate('document.cookie'), '')
   await page.goto(`${provider.origin}/auth/logout`)
   t.equal(await page.evaluate('document.cookie'), '')
 })
 
 /** Everything that a request told of where it came from. */
-async function withReferers (t: Parameters<typeof startProvider>[0], options: Parameters<typeof startProvider>[1] = {}): Promise<{ provider: Provider, referers: string[] }> {
+async function withReferers(
+  t: Parameters<typeof startProvider>[0],
+  options: Parameters<typeof startProvider>[1] = {}
+): Promise<{ provider: Provider; referers: string[] }> {
   const referers: string[] = []
   const provider = await startProvider(t, options, (host) => {
-    host.addHook('onRequest', async ({ headers }) => { if (headers.referer !== undefined) referers.push(headers.referer) })
+    host.addHook('onRequest', async ({ headers }) => {
+      if (headers.referer !== undefined) referers.push(headers.referer)
+    })
   })
   return { provider, referers }
 }
@@ -108,17 +146,28 @@ const sentTo = ({ visits }: Site): string => JSON.stringify(visits)
 t.test('the client gets neither the password nor where the person was', async (t) => {
   const { provider, referers } = await withReferers(t)
   const page = await newPage(t, { locale: 'en' })
-  for (const [params, button] of [[{}, null], [{ client_id: 'third' }, 'Allow'], [{ response_mode: 'form_post', prompt: 'login' }, null], [{ prompt: 'login' }, null]] as const) {
+  for (const [params, button] of [
+    [{}, null],
+    [{ client_id: 'third' }, 'Allow'],
+    [{ response_mode: 'form_post', prompt: 'login' }, null],
+    [{ prompt: 'login' }, null]
+  ] as const) {
     await page.goto(provider.authorizeUrl({ ...params, login_hint: 'a-hint' }))
-    if (await heading(page) === 'Sign in') t.equal((await signInOn(page)).status(), 303)
+    if ((await heading(page)) === 'Sign in') t.equal((await signInOn(page)).status(), 303)
     if (button !== null) t.equal((await press(page, button)).status(), 303)
     t.match(await answerAt(page, provider), { code: /./ })
     await page.goto(`${provider.origin}/auth/logout`)
     await press(page, 'Sign out')
   }
   t.equal(provider.client.visits.length, 4)
-  t.strictSame(provider.client.visits.map(({ method }) => method), ['GET', 'GET', 'POST', 'GET'])
-  t.strictSame(provider.client.visits.map(({ referer }) => referer), [null, null, null, null])
+  t.strictSame(
+    provider.client.visits.map(({ method }) => method),
+    ['GET', 'GET', 'POST', 'GET']
+  )
+  t.strictSame(
+    provider.client.visits.map(({ referer }) => referer),
+    [null, null, null, null]
+  )
   t.notMatch(sentTo(provider.client), 'correct horse')
   t.notMatch(sentTo(provider.client), 'a-hint')
   t.ok(referers.length > 0, 'our own pages may know')
@@ -152,5 +201,10 @@ t.test('no request names the page with the token of a message', async (t) => {
     t.equal(await heading(page), 'This link no longer works')
     await followLink(page, 'Go to Example Accounts')
   }
-  t.strictSame(referers.slice(before).filter((referer) => referer.includes('token') || links.some(({ token }) => referer.includes(token))), [])
+  t.strictSame(
+    referers
+      .slice(before)
+      .filter((referer) => referer.includes('token') || links.some(({ token }) => referer.includes(token))),
+    []
+  )
 })

@@ -6,16 +6,30 @@ import { type Provider, startProvider } from './support/provider.ts'
 const { newPage } = await withChromium(t)
 
 /** A host with a page that tells who is signed in. */
-async function withAccountPage (t: Parameters<typeof startProvider>[0]): Promise<Provider> {
+async function withAccountPage(t: Parameters<typeof startProvider>[0]): Promise<Provider> {
   return await startProvider(t, {}, (host) => {
-    host.get('/account', { onRequest: (request, reply, done) => { host.authority.readSession.call(host, request, reply, done) } }, async (request, reply) =>
-      await reply.type('text/html').header('cache-control', 'no-store').send(`<!doctype html><html lang="en"><title>Account</title><h1>${request.authSession === null ? 'Nobody' : `User ${request.authSession.sub}`}</h1>`))
+    host.get(
+      '/account',
+      {
+        onRequest: (request, reply, done) => {
+          host.authority.readSession.call(host, request, reply, done)
+        }
+      },
+      async (request, reply) =>
+        await reply
+          .type('text/html')
+          .header('cache-control', 'no-store')
+          .send(
+            '<!doctype html><html ' +
+              `lang="en"><title>Account</title><h1>${request.authSession === null ? 'Nobody' : `User ${request.authSession.sub}`}</h1>`
+          )
+    )
   })
 }
 
 for (const { name, options } of WITH_AND_WITHOUT) {
   t.test(`signing out ${name}`, async (t) => {
-    t.test('asked first, by a button; then the host\'s own pages know nobody, and back shows nothing', async (t) => {
+    t.test("asked first, by a button; then the host's own pages know nobody, and back shows nothing", async (t) => {
       const provider = await withAccountPage(t)
       const page = await newPage(t, options)
       await page.goto(`${provider.origin}/account`)
@@ -31,7 +45,13 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal((await press(page, 'Sign out')).status(), 200)
       t.equal(await heading(page), 'You are signed out')
       t.strictSame(await provider.app.authority.sessions(provider.ann.id), [])
-      t.strictSame(await page.context().cookies(provider.origin).then((cookies) => cookies.filter((cookie) => cookie.name.includes('session'))), [])
+      t.strictSame(
+        await page
+          .context()
+          .cookies(provider.origin)
+          .then((cookies) => cookies.filter((cookie) => cookie.name.includes('session'))),
+        []
+      )
 
       const back = await page.goBack()
       t.equal(back?.headers()['cache-control'], 'no-store')
@@ -50,7 +70,9 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       await page.goto(provider.authorizeUrl())
       await signInOn(page)
       const { id_token: hint = '' } = await tokensAt(page, provider)
-      await page.goto(`${provider.origin}/auth/logout?${new URLSearchParams({ id_token_hint: hint, post_logout_redirect_uri: `${provider.client.origin}/logged-out`, state: 's' }).toString()}`)
+      await page.goto(
+        `${provider.origin}/auth/logout?${new URLSearchParams({ id_token_hint: hint, post_logout_redirect_uri: `${provider.client.origin}/logged-out`, state: 's' }).toString()}`
+      )
       t.equal(page.url(), `${provider.client.origin}/logged-out?state=s`)
       t.strictSame(await provider.app.authority.sessions(provider.ann.id), [])
       await page.goBack()
@@ -64,7 +86,9 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       await page.goto(provider.authorizeUrl())
       await signInOn(page)
       await answerAt(page, provider)
-      await page.goto(`${provider.origin}/auth/logout?${new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: `${provider.client.origin}/logged-out` }).toString()}`)
+      await page.goto(
+        `${provider.origin}/auth/logout?${new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: `${provider.client.origin}/logged-out` }).toString()}`
+      )
       t.equal(await heading(page), 'Sign out?')
       t.equal((await press(page, 'Sign out')).status(), 303)
       t.equal(page.url(), `${provider.client.origin}/logged-out`)

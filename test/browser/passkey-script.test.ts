@@ -1,4 +1,7 @@
-/** What the script of passkeys does with a browser: on pages of ours, under their policy, with a server that takes down what is posted. */
+/**
+ * What the script of passkeys does with a browser: on pages of ours, under their policy, with a server that takes down
+ * what is posted.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { randomBytes } from 'node:crypto'
@@ -13,9 +16,27 @@ import { withChromium } from './support/chromium.ts'
 
 const { newPage } = await withChromium(t)
 
-interface Posted { id: string, type: string, response: Record<string, string> & { transports?: string[] } }
+interface Posted {
+  id: string
+  type: string
+  response: Record<string, string> & { transports?: string[] }
+}
 
-const LOOK = { title: 'Example', logoUrl: null, logoUrlDark: null, faviconUrl: null, accentColor: '#1f5fbf', colorScheme: 'auto', background: { light: null, dark: null }, radius: '0.625rem', font: null, stylesheetUrl: null, texts: {}, links: { terms: null, privacy: null, support: null }, render: null } as const
+const LOOK = {
+  title: 'Example',
+  logoUrl: null,
+  logoUrlDark: null,
+  faviconUrl: null,
+  accentColor: '#1f5fbf',
+  colorScheme: 'auto',
+  background: { light: null, dark: null },
+  radius: '0.625rem',
+  font: null,
+  stylesheetUrl: null,
+  texts: {},
+  links: { terms: null, privacy: null, support: null },
+  render: null
+} as const
 const challenge = (): string => randomBytes(40).toString('base64url')
 const HANDLE = randomBytes(32).toString('base64url')
 const made = { exclude: [] as string[], signals: {} }
@@ -23,20 +44,41 @@ const posts: Posted[] = []
 const challenges: string[] = []
 
 /** `localhost`, for a passkey takes a name. */
-async function startPages (): Promise<string> {
+async function startPages(): Promise<string> {
   const server = createServer()
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`
   const app = Fastify({ serverFactory: (handler) => server.on('request', handler) }) as unknown as FastifyInstance
   const pages = createPageReply({ usernames: 'any', issuer: origin, prefix: '/auth', passkeys: true, pages: LOOK })
   const scriptUrl = pages.assets.passkeys?.url ?? ''
   const form = { action: '/post', error: null }
   pageAssetRoutes(app, pages.assets, { prefix: '/auth' })
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => { done(null, body) })
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, body)
+  })
   app.get('/favicon.ico', async (_request, reply) => await reply.code(204).send())
   app.get('/login', async (request, reply) => {
-    const passkey = { scriptUrl, renewUrl: '/again', signals: made.signals, options: { rpId: 'localhost', challenge: challenge(), timeout: 300_000, userVerification: 'required', allowCredentials: [] } }
-    return await pages.send(request, reply, 'login', { ...MODELS.login, ...form, connections: [], passkey }, { passkeys: { renewUrl: '/again' } })
+    const passkey = {
+      scriptUrl,
+      renewUrl: '/again',
+      signals: made.signals,
+      options: {
+        rpId: 'localhost',
+        challenge: challenge(),
+        timeout: 300_000,
+        userVerification: 'required',
+        allowCredentials: []
+      }
+    }
+    return await pages.send(
+      request,
+      reply,
+      'login',
+      { ...MODELS.login, ...form, connections: [], passkey },
+      { passkeys: { renewUrl: '/again' } }
+    )
   })
   app.get('/add', async (request, reply) => {
     const options = {
@@ -49,11 +91,25 @@ async function startPages (): Promise<string> {
       authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
       excludeCredentials: made.exclude.map((id) => ({ type: 'public-key', id, transports: ['internal'] }))
     }
-    return await pages.send(request, reply, 'account_passkey', { ...MODELS.account_passkey, ...form, passkey: { scriptUrl, renewUrl: null, signals: {}, options } }, { passkeys: { renewUrl: null } })
+    return await pages.send(
+      request,
+      reply,
+      'account_passkey',
+      { ...MODELS.account_passkey, ...form, passkey: { scriptUrl, renewUrl: null, signals: {}, options } },
+      { passkeys: { renewUrl: null } }
+    )
   })
   app.get('/again', async () => {
     challenges.push(challenge())
-    return { options: { rpId: 'localhost', challenge: challenges.at(-1), timeout: 300_000, userVerification: 'required', allowCredentials: [] } }
+    return {
+      options: {
+        rpId: 'localhost',
+        challenge: challenges.at(-1),
+        timeout: 300_000,
+        userVerification: 'required',
+        allowCredentials: []
+      }
+    }
   })
   app.post('/post', async (request, reply) => {
     posts.push(JSON.parse(new URLSearchParams(String(request.body)).get('credential') ?? '') as Posted)
@@ -69,7 +125,10 @@ async function startPages (): Promise<string> {
 }
 
 const origin = await startPages()
-/** Every call of the page, by what kind it is; and the methods that throw where a password manager stands in for the browser. */
+/**
+ * Every call of the page, by what kind it is; and the methods that throw where a password manager stands in for the
+ * browser.
+ */
 const WATCH = `
   const { get } = CredentialsContainer.prototype
   CredentialsContainer.prototype.get = function (options) { tell(options.mediation ?? 'modal'); return get.call(this, options) }
@@ -83,7 +142,7 @@ interface Asked {
   reach(count: number): Promise<void>
 }
 
-async function watch (page: Page): Promise<Asked> {
+async function watch(page: Page): Promise<Asked> {
   const kinds: string[] = []
   const waiting = new Map<number, () => void>()
   await page.exposeFunction('tell', (kind: string) => {
@@ -91,7 +150,15 @@ async function watch (page: Page): Promise<Asked> {
     waiting.get(kinds.length)?.()
   })
   await page.addInitScript(WATCH)
-  return { kinds, reach: async (count) => { if (kinds.length < count) await new Promise<void>((resolve) => { waiting.set(count, resolve) }) } }
+  return {
+    kinds,
+    reach: async (count) => {
+      if (kinds.length < count)
+        await new Promise<void>((resolve) => {
+          waiting.set(count, resolve)
+        })
+    }
+  }
 }
 
 const done = async (page: Page): Promise<Posted> => {
@@ -101,92 +168,121 @@ const done = async (page: Page): Promise<Posted> => {
   return posted
 }
 const said = (page: Page): ReturnType<Page['locator']> => page.locator('form[data-passkey] [aria-live]')
-const clientData = ({ response: { clientDataJSON = '' } }: Posted): { type: string, challenge: string, origin: string } => JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { type: string, challenge: string, origin: string }
+const clientData = ({
+  response: { clientDataJSON = '' }
+}: Posted): { type: string; challenge: string; origin: string } =>
+  JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { type: string; challenge: string; origin: string }
 
 // covers PK-01 PK-02 PK-03 PK-06 PK-26 PK-29 PK-30
-t.test('makes a passkey, signs in by it from the username field and by the button, and says what went wrong', async (t) => {
-  const page = await newPage(t, { locale: 'en', allow: [/Illegal invocation/] })
-  const asked = await watch(page)
-  const authenticator = await addAuthenticator(page)
+t.test(
+  'makes a passkey, signs in by it from the username field and by the button, and says what went wrong',
+  async (t) => {
+    const page = await newPage(t, { locale: 'en', allow: [/Illegal invocation/] })
+    const asked = await watch(page)
+    const authenticator = await addAuthenticator(page)
 
-  await page.goto(`${origin}/add`)
-  await page.getByLabel('Name of the passkey').fill('My key')
-  await page.getByRole('button', { name: 'Create a passkey' }).click()
-  const added = await done(page)
-  t.match(clientData(added), { type: 'webauthn.create', origin })
-  t.strictSame(Object.keys(added.response).sort(), ['attestationObject', 'clientDataJSON', 'transports'])
-  t.strictSame(added.response.transports, ['internal'])
-  t.notMatch([added.id, added.response.clientDataJSON, added.response.attestationObject].join(''), /[^A-Za-z0-9_-]/)
-  t.equal(await page.locator('.instead').count(), 0)
-  const [stored] = await authenticator.credentials()
-  t.equal(Buffer.from(stored?.credentialId ?? '', 'base64').toString('base64url'), added.id)
-  t.equal(Buffer.from(stored?.userHandle ?? '', 'base64').toString('base64url'), HANDLE)
-
-  await t.test('one that is there already is said so, by Enter too, and the name stays', async (t) => {
-    made.exclude = [added.id]
     await page.goto(`${origin}/add`)
     await page.getByLabel('Name of the passkey').fill('My key')
-    await page.getByLabel('Name of the passkey').press('Enter')
-    await said(page).filter({ hasText: 'This device already has a passkey for your account.' }).waitFor()
-    t.equal(await page.getByLabel('Name of the passkey').inputValue(), 'My key')
-    t.equal(posts.length, 0)
-    t.equal(await page.locator('.instead').isVisible(), false)
-  })
+    await page.getByRole('button', { name: 'Create a passkey' }).click()
+    const added = await done(page)
+    t.match(clientData(added), { type: 'webauthn.create', origin })
+    t.strictSame(Object.keys(added.response).sort(), ['attestationObject', 'clientDataJSON', 'transports'])
+    t.strictSame(added.response.transports, ['internal'])
+    t.notMatch([added.id, added.response.clientDataJSON, added.response.attestationObject].join(''), /[^A-Za-z0-9_-]/)
+    t.equal(await page.locator('.instead').count(), 0)
+    const [stored] = await authenticator.credentials()
+    t.equal(Buffer.from(stored?.credentialId ?? '', 'base64').toString('base64url'), added.id)
+    t.equal(Buffer.from(stored?.userHandle ?? '', 'base64').toString('base64url'), HANDLE)
 
-  await t.test('the browser proposes it at the username field', async (t) => {
-    // The page goes on by itself, perhaps before all of it is there.
-    await page.goto(`${origin}/login`, { waitUntil: 'commit' })
-    const used = await done(page)
-    t.equal(used.id, added.id)
-    t.match(clientData(used), { type: 'webauthn.get', origin })
-    t.strictSame(Object.keys(used.response).sort(), ['authenticatorData', 'clientDataJSON', 'signature', 'userHandle'])
-    t.equal(used.response.userHandle, HANDLE)
-  })
+    await t.test('one that is there already is said so, by Enter too, and the name stays', async (t) => {
+      made.exclude = [added.id]
+      await page.goto(`${origin}/add`)
+      await page.getByLabel('Name of the passkey').fill('My key')
+      await page.getByLabel('Name of the passkey').press('Enter')
+      await said(page).filter({ hasText: 'This device already has a passkey for your account.' }).waitFor()
+      t.equal(await page.getByLabel('Name of the passkey').inputValue(), 'My key')
+      t.equal(posts.length, 0)
+      t.equal(await page.locator('.instead').isVisible(), false)
+    })
 
-  await t.test('the button ends the request of the field, once more at each press, and a failure has one text', async (t) => {
-    await authenticator.answers(false)
-    asked.kinds.length = 0
-    await page.goto(`${origin}/login`)
-    await asked.reach(1)
-    t.strictSame(asked.kinds, ['conditional'])
-    const button = page.getByRole('button', { name: 'Sign in with a passkey' })
-    await button.click()
-    await button.click()
-    await asked.reach(3)
-    t.strictSame(asked.kinds, ['conditional', 'modal', 'modal'])
-    t.equal(await said(page).textContent(), '', 'what was given up is no failure')
-    await authenticator.answers(true)
-    await authenticator.recognizes(false)
-    await button.click()
-    await said(page).filter({ hasText: 'That did not work. Try again or choose another way.' }).waitFor()
-    await asked.reach(5)
-    t.equal(asked.kinds.at(-1), 'conditional', 'the field proposes again')
-    t.equal(await said(page).getAttribute('aria-live'), 'polite')
-    await page.getByLabel('Username or e-mail address').fill('ann')
-    t.equal(await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(), true, 'the password form is there all the time')
-    await authenticator.recognizes(true)
-    await button.click()
-    t.equal((await done(page)).id, added.id)
-  })
+    await t.test('the browser proposes it at the username field', async (t) => {
+      // The page goes on by itself, perhaps before all of it is there.
+      await page.goto(`${origin}/login`, { waitUntil: 'commit' })
+      const used = await done(page)
+      t.equal(used.id, added.id)
+      t.match(clientData(used), { type: 'webauthn.get', origin })
+      t.strictSame(Object.keys(used.response).sort(), [
+        'authenticatorData',
+        'clientDataJSON',
+        'signature',
+        'userHandle'
+      ])
+      t.equal(used.response.userHandle, HANDLE)
+    })
 
-  await t.test('signals: what is not accepted any more leaves the device, and a new name gets there', async (t) => {
-    const about = { rpId: 'localhost', userId: HANDLE }
-    made.signals = { signalCurrentUserDetails: { ...about, name: 'anna', displayName: 'Anna' }, signalAllAcceptedCredentials: { ...about, allAcceptedCredentialIds: [added.id] }, signalNotOfThisBrowser: {} }
-    const updated = new Promise((resolve) => { authenticator.cdp.once('WebAuthn.credentialUpdated', resolve) })
-    await authenticator.answers(false)
-    await page.goto(`${origin}/login`)
-    await updated
-    t.match(await authenticator.credentials(), [{ userName: 'anna', userDisplayName: 'Anna' }])
-    made.signals = { signalUnknownCredential: { rpId: 'localhost', credentialId: added.id } }
-    const deleted = new Promise((resolve) => { authenticator.cdp.once('WebAuthn.credentialDeleted', resolve) })
-    await page.goto(`${origin}/login`)
-    await deleted
-    t.strictSame(await authenticator.credentials(), [])
-    made.signals = {}
-  })
-})
+    await t.test(
+      'the button ends the request of the field, once more at each press, and a failure has one text',
+      async (t) => {
+        await authenticator.answers(false)
+        asked.kinds.length = 0
+        await page.goto(`${origin}/login`)
+        await asked.reach(1)
+        t.strictSame(asked.kinds, ['conditional'])
+        const button = page.getByRole('button', { name: 'Sign in with a passkey' })
+        await button.click()
+        await button.click()
+        await asked.reach(3)
+        t.strictSame(asked.kinds, ['conditional', 'modal', 'modal'])
+        t.equal(await said(page).textContent(), '', 'what was given up is no failure')
+        await authenticator.answers(true)
+        await authenticator.recognizes(false)
+        await button.click()
+        await said(page).filter({ hasText: 'That did not work. Try again or choose another way.' }).waitFor()
+        await asked.reach(5)
+        t.equal(asked.kinds.at(-1), 'conditional', 'the field proposes again')
+        t.equal(await said(page).getAttribute('aria-live'), 'polite')
+        await page.getByLabel('Username or e-mail address').fill('ann')
+        t.equal(
+          await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(),
+          true,
+          'the password form is there all the time'
+        )
+        await authenticator.recognizes(true)
+        await button.click()
+        t.equal((await done(page)).id, added.id)
+      }
+    )
 
-/** A password manager: objects of its own with the prototypes of the browser, whose getters and methods throw; views in place of buffers; and it fails with whatever is in `failures`. */
+    await t.test('signals: what is not accepted any more leaves the device, and a new name gets there', async (t) => {
+      const about = { rpId: 'localhost', userId: HANDLE }
+      made.signals = {
+        signalCurrentUserDetails: { ...about, name: 'anna', displayName: 'Anna' },
+        signalAllAcceptedCredentials: { ...about, allAcceptedCredentialIds: [added.id] },
+        signalNotOfThisBrowser: {}
+      }
+      const updated = new Promise((resolve) => {
+        authenticator.cdp.once('WebAuthn.credentialUpdated', resolve)
+      })
+      await authenticator.answers(false)
+      await page.goto(`${origin}/login`)
+      await updated
+      t.match(await authenticator.credentials(), [{ userName: 'anna', userDisplayName: 'Anna' }])
+      made.signals = { signalUnknownCredential: { rpId: 'localhost', credentialId: added.id } }
+      const deleted = new Promise((resolve) => {
+        authenticator.cdp.once('WebAuthn.credentialDeleted', resolve)
+      })
+      await page.goto(`${origin}/login`)
+      await deleted
+      t.strictSame(await authenticator.credentials(), [])
+      made.signals = {}
+    })
+  }
+)
+
+/**
+ * A password manager: objects of its own with the prototypes of the browser, whose getters and methods throw; views in
+ * place of buffers; and it fails with whatever is in `failures`.
+ */
 const MANAGER = `
   const bytes = (text) => new TextEncoder().encode('--' + text).subarray(2)
   const like = (own, { prototype }) => Object.setPrototypeOf(own, prototype)
@@ -209,10 +305,23 @@ t.test('a password manager stands in for the browser: what it has is sent, whate
   await page.addInitScript(MANAGER)
   const text = (value = ''): string => Buffer.from(value, 'base64url').toString()
   await page.goto(`${origin}/add`)
-  t.equal(await page.evaluate("navigator.credentials.create().then((made) => { try { return JSON.stringify(made) } catch (error) { return error.message } })"), 'Illegal invocation')
+  t.equal(
+    await page.evaluate(
+      'navigator.credentials.create().then((made) => { try { return JSON.stringify(made) } catch ' +
+        '(error) { return error.message } })'
+    ),
+    'Illegal invocation'
+  )
   await page.getByRole('button', { name: 'Create a passkey' }).click()
   const added = await done(page)
-  t.same({ ...added, id: text(added.id), response: Object.fromEntries(Object.entries(added.response).map(([name, value]) => [name, text(String(value))])) }, { id: 'id', type: 'public-key', response: { clientDataJSON: 'client', attestationObject: 'attestation' } })
+  t.same(
+    {
+      ...added,
+      id: text(added.id),
+      response: Object.fromEntries(Object.entries(added.response).map(([name, value]) => [name, text(String(value))]))
+    },
+    { id: 'id', type: 'public-key', response: { clientDataJSON: 'client', attestationObject: 'attestation' } }
+  )
   await page.goto(`${origin}/login#fails`)
   const button = page.getByRole('button', { name: 'Sign in with a passkey' })
   for (let failed = 0; failed < 4; failed++) {
@@ -222,7 +331,11 @@ t.test('a password manager stands in for the browser: what it has is sent, whate
   }
   await button.click()
   const used = await done(page)
-  t.same(Object.fromEntries(Object.entries(used.response).map(([name, value]) => [name, text(String(value))])), { clientDataJSON: 'client', authenticatorData: 'data', signature: 'signature' })
+  t.same(Object.fromEntries(Object.entries(used.response).map(([name, value]) => [name, text(String(value))])), {
+    clientDataJSON: 'client',
+    authenticatorData: 'data',
+    signature: 'signature'
+  })
 })
 
 t.test('a challenge of eight minutes is renewed while somebody sees the page, and before it is used', async (t) => {
@@ -245,7 +358,7 @@ t.test('a challenge of eight minutes is renewed while somebody sees the page, an
   await page.evaluate("Object.defineProperty(document, 'hidden', { configurable: true, value: true })")
   await page.clock.runFor(20 * 60_000)
   t.equal(challenges.length, 1, 'nobody sees it')
-  await page.evaluate("delete document.hidden")
+  await page.evaluate('delete document.hidden')
   const again = page.waitForResponse(`${origin}/again`)
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
   await again
@@ -262,15 +375,21 @@ t.test('a challenge of eight minutes is renewed while somebody sees the page, an
 })
 
 // covers PK-28
-t.test('without JavaScript, and where the browser knows no passkeys: no button, no room, and a word on it', async (t) => {
-  for (const options of [{ javaScriptEnabled: false }, {}]) {
-    const page = await newPage(t, { locale: 'en', ...options })
-    if (options.javaScriptEnabled === undefined) await page.addInitScript('delete window.PublicKeyCredential')
-    await page.goto(`${origin}/login`)
-    t.strictSame(await page.getByRole('button').filter({ visible: true }).allInnerTexts(), [...(options.javaScriptEnabled === undefined ? [''] : []), 'Sign in'])
-    t.equal(await page.locator('form[data-passkey]').boundingBox(), null)
-    await page.goto(`${origin}/add`)
-    t.equal(await page.getByText('This browser can’t use passkeys here').isVisible(), true)
-    t.equal(await page.getByRole('button').filter({ visible: true }).count(), 0)
+t.test(
+  'without JavaScript, and where the browser knows no passkeys: no button, no room, and a word on it',
+  async (t) => {
+    for (const options of [{ javaScriptEnabled: false }, {}]) {
+      const page = await newPage(t, { locale: 'en', ...options })
+      if (options.javaScriptEnabled === undefined) await page.addInitScript('delete window.PublicKeyCredential')
+      await page.goto(`${origin}/login`)
+      t.strictSame(await page.getByRole('button').filter({ visible: true }).allInnerTexts(), [
+        ...(options.javaScriptEnabled === undefined ? [''] : []),
+        'Sign in'
+      ])
+      t.equal(await page.locator('form[data-passkey]').boundingBox(), null)
+      await page.goto(`${origin}/add`)
+      t.equal(await page.getByText('This browser can’t use passkeys here').isVisible(), true)
+      t.equal(await page.getByRole('button').filter({ visible: true }).count(), 0)
+    }
   }
-})
+)

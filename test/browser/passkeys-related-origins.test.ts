@@ -20,14 +20,20 @@ const LISTED = 'https://shop.test'
 const BELOW = `https://shop.${HOST}`
 const UNLISTED = 'https://other.test'
 
-/** All names at one server, over TLS: the app at its own, a bare page at all others. What was asked for is kept, oldest first. */
-async function startHosts (app: RequestListener): Promise<{ port: number, asked: string[] }> {
+/**
+ * All names at one server, over TLS: the app at its own, a bare page at all others. What was asked for is kept, oldest
+ * first.
+ */
+async function startHosts(app: RequestListener): Promise<{ port: number; asked: string[] }> {
   const pem = readFileSync(new URL('../support/upstream/self-signed.pem', import.meta.url))
   const asked: string[] = []
   const server = createServer({ key: pem, cert: pem }, (request, response) => {
     asked.push(`${request.headers.host}${request.url}`)
     if (request.headers.host === HOST) app(request, response)
-    else response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Shop</title><h1>Shop</h1>')
+    else
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Shop</title><h1>Shop</h1>')
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -39,9 +45,9 @@ async function startHosts (app: RequestListener): Promise<{ port: number, asked:
 }
 
 /** What the page of a front end does, as docs/guides/passkeys.md has it: the tokens, or why there are none. */
-async function signInAt (page: Page, origin: string): Promise<{ sub?: unknown, error?: string | undefined }> {
+async function signInAt(page: Page, origin: string): Promise<{ sub?: unknown; error?: string | undefined }> {
   await page.goto(origin)
-  const { token, error } = await page.evaluate<{ token?: string, error?: string }>(`(async () => {
+  const { token, error } = await page.evaluate<{ token?: string; error?: string }>(`(async () => {
     const { options } = await (await fetch('${ISSUER}/auth/passkey-challenge')).json()
     try {
       const given = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) })
@@ -62,11 +68,23 @@ t.test('a passkey of the issuer signs in on pages that are listed, and on no oth
     factors: memoryFactorStore(),
     passkeys: { relatedOrigins: [LISTED, BELOW] },
     // The pages may all read what the token endpoint answers: nothing but passkeys is what tells them apart.
-    clients: [{ clientId: 'shop', redirectUris: [LISTED, BELOW, UNLISTED].map((origin) => `${origin}/cb`), grantTypes: ['password'] }]
+    clients: [
+      {
+        clientId: 'shop',
+        redirectUris: [LISTED, BELOW, UNLISTED].map((origin) => `${origin}/cb`),
+        grantTypes: ['password']
+      }
+    ]
   })
-  const { port, asked } = await startHosts((request, response) => { provider.app.routing(request, response) })
-  // The document is asked for by the browser itself, on port 443: the setting of a context that lets certificates pass is not for that.
-  const { newPage } = await withChromium(t, [`--host-resolver-rules=MAP *.test 127.0.0.1:${port}`, '--ignore-certificate-errors'])
+  const { port, asked } = await startHosts((request, response) => {
+    provider.app.routing(request, response)
+  })
+  // The document is asked for by the browser itself, on port 443: the setting of a context that lets certificates pass
+  // is not for that.
+  const { newPage } = await withChromium(t, [
+    `--host-resolver-rules=MAP *.test 127.0.0.1:${port}`,
+    '--ignore-certificate-errors'
+  ])
   const page = await newPage(t, { locale: 'en' })
   const { credentials } = await addAuthenticator(page)
 

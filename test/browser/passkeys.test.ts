@@ -1,4 +1,6 @@
-/** Passkeys as people use them: over our pages, from a client and back, with the browser's own virtual authenticator. */
+/**
+ * Passkeys as people use them: over our pages, from a client and back, with the browser's own virtual authenticator.
+ */
 import t from 'tap'
 import type { Page } from 'playwright-core'
 import { memoryFactorStore } from '../../lib/index.ts'
@@ -11,10 +13,18 @@ const { newPage } = await withChromium(t)
 const CREATE = 'Create a passkey'
 const said = (page: Page): ReturnType<Page['locator']> => page.locator('form[data-passkey] [aria-live]')
 
-/** Presses a button after which the script posts the form; resolves to the status of the answer, once its page is there. */
-async function pressPasskey (page: Page, name: string): Promise<number> {
-  const posted = page.waitForResponse((response) => response.request().isNavigationRequest() && response.request().method() === 'POST')
-  const [response] = await Promise.all([posted, page.waitForEvent('load'), page.getByRole('button', { name, exact: true }).click()])
+/**
+ * Presses a button after which the script posts the form; resolves to the status of the answer, once its page is there.
+ */
+async function pressPasskey(page: Page, name: string): Promise<number> {
+  const posted = page.waitForResponse(
+    (response) => response.request().isNavigationRequest() && response.request().method() === 'POST'
+  )
+  const [response] = await Promise.all([
+    posted,
+    page.waitForEvent('load'),
+    page.getByRole('button', { name, exact: true }).click()
+  ])
   return response.status()
 }
 
@@ -84,7 +94,11 @@ t.test('from the proposal to the security page, with a lost device and without s
     t.equal(await pressPasskey(page, CREATE), 303)
     t.ok(await page.getByText('The passkey is set up.').isVisible())
     t.equal(await page.getByRole('listitem').filter({ hasText: 'On one device only' }).count(), 2)
-    await Promise.all([page.waitForURL(/done=passkey_removed/), page.waitForEvent('load'), lost.getByRole('button', { name: 'Remove' }).click()])
+    await Promise.all([
+      page.waitForURL(/done=passkey_removed/),
+      page.waitForEvent('load'),
+      lost.getByRole('button', { name: 'Remove' }).click()
+    ])
     t.equal(await page.getByText('My laptop').count(), 0)
     t.ok(await page.getByText('The passkey has been removed.').isVisible())
   })
@@ -132,20 +146,23 @@ t.test('the proposal can be skipped, and is not made twice', async (t) => {
   t.equal(await userAt(page, provider), provider.ann.id)
 })
 
-t.test('who must have a second factor makes a passkey before they are signed in, by a link of the host\u2019s too', async (t) => {
-  const provider = await startProvider(t, { factors: memoryFactorStore() })
-  const page = await newPage(t, { locale: 'en' })
-  const { credentials } = page.context()
-  await credentials.install()
-  const { url } = await provider.app.authority.startEnrolment(provider.ann.id)
-  await page.goto(url)
-  t.equal(await heading(page), 'Set up a new second step')
-  await page.getByRole('button', { name: 'Continue' }).click()
-  await signInOn(page)
-  t.equal(await heading(page), 'Add an authenticator app')
-  t.ok(await page.getByText('An authenticator app on a computer will do as well').isVisible())
-  t.equal(await pressPasskey(page, CREATE), 200)
-  t.equal(await heading(page), 'Your recovery codes')
-  t.equal((await credentials.get()).length, 1)
-  t.match(await provider.app.authority.factors(provider.ann.id), { factors: [{ kind: 'passkey' }] })
-})
+t.test(
+  'who must have a second factor makes a passkey before they are signed in, by a link of the host\u2019s too',
+  async (t) => {
+    const provider = await startProvider(t, { factors: memoryFactorStore() })
+    const page = await newPage(t, { locale: 'en' })
+    const { credentials } = page.context()
+    await credentials.install()
+    const { url } = await provider.app.authority.startEnrolment(provider.ann.id)
+    await page.goto(url)
+    t.equal(await heading(page), 'Set up a new second step')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await signInOn(page)
+    t.equal(await heading(page), 'Add an authenticator app')
+    t.ok(await page.getByText('An authenticator app on a computer will do as well').isVisible())
+    t.equal(await pressPasskey(page, CREATE), 200)
+    t.equal(await heading(page), 'Your recovery codes')
+    t.equal((await credentials.get()).length, 1)
+    t.match(await provider.app.authority.factors(provider.ann.id), { factors: [{ kind: 'passkey' }] })
+  }
+)

@@ -1,4 +1,7 @@
-/** Second factors and codes by e-mail as people meet them in a browser without scripts, from the client and back; and what is left after they sign out. */
+/**
+ * Second factors and codes by e-mail as people meet them in a browser without scripts, from the client and back; and
+ * what is left after they sign out.
+ */
 import t from 'tap'
 import type { Page } from 'playwright-core'
 import { testBrowser } from '../support/browser.ts'
@@ -15,7 +18,7 @@ const page = await newPage(t, { locale: 'en', javaScriptEnabled: false })
 const keyOn = async (shown: Page): Promise<string> => (await shown.locator('.key code').innerText()).replaceAll(' ', '')
 
 /** The next sign-in begins anew, in a browser that keeps all else. */
-async function begin (): Promise<void> {
+async function begin(): Promise<void> {
   await page.context().clearCookies({ name: 'authority_session' })
   // The app shows another code by then.
   clock.step(30_000)
@@ -41,7 +44,16 @@ t.test('a code by e-mail, in the browser that asked for it and in no other', asy
   await fill(page, { 'Code from the message': code.endsWith('0') ? '12345671' : '12345670' })
   t.equal((await press(page, 'Continue')).status(), 400)
   t.strictSame(await alerts(page), ['This code is wrong.'])
-  t.equal(await page.getByLabel('Code from the message').evaluate((field) => field === (field as unknown as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement), true, 'the field has the focus')
+  t.equal(
+    await page
+      .getByLabel('Code from the message')
+      .evaluate(
+        (field) =>
+          field === (field as unknown as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement
+      ),
+    true,
+    'the field has the focus'
+  )
   await fill(page, { 'Code from the message': code })
   await press(page, 'Continue')
   t.equal(await userAt(page, provider), id)
@@ -50,61 +62,68 @@ t.test('a code by e-mail, in the browser that asked for it and in no other', asy
 })
 
 // covers TD-01 TD-02 TD-05
-t.test('who must have a second factor sets one up on the way; a browser is remembered, forgotten, and asked again', async (t) => {
-  const username = 'must-have@example.com'
-  const { id } = await provider.addUser(username)
-  await begin()
-  await signInOn(page, { username })
-  t.equal(await heading(page), 'Add an authenticator app')
-  t.strictSame(provider.client.visits.filter(({ params }) => params.code !== undefined).length, 1, 'nothing for the client yet')
-  const secret = await keyOn(page)
-  const name = '<img src=x onerror=alert(1)>"\'&amp; \u202e'
-  await fill(page, { 'Code from the app': '000000', 'Name of the app': name })
-  t.equal((await press(page, 'Add an authenticator app')).status(), 400)
-  t.equal(await keyOn(page), secret, 'the same key: the app has it')
-  await fill(page, { 'Code from the app': codeFor(secret, clock.now()).replace(/^.../, '$& ') })
-  await press(page, 'Add an authenticator app')
-  t.equal(await heading(page), 'Your recovery codes')
-  const [recoveryCode = ''] = await page.locator('.codes code').allInnerTexts()
-  await followLink(page, 'I have saved them')
-  t.equal(await userAt(page, provider), id)
-
-  await begin()
-  await signInOn(page, { username })
-  t.equal(await heading(page), 'One more step')
-  t.equal(await page.locator('input[name=remember]').isChecked(), false, 'never by itself')
-  await page.locator('input[name=remember]').check()
-  await fill(page, { 'Code from the app': codeFor(secret, clock.now()) })
-  await press(page, 'Continue')
-  t.equal(await userAt(page, provider), id)
-
-  for (const time of ['second', 'third']) {
+t.test(
+  'who must have a second factor sets one up on the way; a browser is remembered, forgotten, and asked again',
+  async (t) => {
+    const username = 'must-have@example.com'
+    const { id } = await provider.addUser(username)
     await begin()
     await signInOn(page, { username })
-    t.equal(await userAt(page, provider), id, `${time} time: it is not asked for`)
-  }
+    t.equal(await heading(page), 'Add an authenticator app')
+    t.strictSame(
+      provider.client.visits.filter(({ params }) => params.code !== undefined).length,
+      1,
+      'nothing for the client yet'
+    )
+    const secret = await keyOn(page)
+    const name = '<img src=x onerror=alert(1)>"\'&amp; \u202e'
+    await fill(page, { 'Code from the app': '000000', 'Name of the app': name })
+    t.equal((await press(page, 'Add an authenticator app')).status(), 400)
+    t.equal(await keyOn(page), secret, 'the same key: the app has it')
+    await fill(page, { 'Code from the app': codeFor(secret, clock.now()).replace(/^.../, '$& ') })
+    await press(page, 'Add an authenticator app')
+    t.equal(await heading(page), 'Your recovery codes')
+    const [recoveryCode = ''] = await page.locator('.codes code').allInnerTexts()
+    await followLink(page, 'I have saved them')
+    t.equal(await userAt(page, provider), id)
 
-  await page.goto(`${origin}/auth/security`)
-  t.match(await page.getByRole('listitem').first().innerText(), '<img src=x onerror=alert(1)>"\'&amp;')
-  t.equal(await page.locator('main img').count(), 0)
-  await page.getByRole('link', { name: /sign in again/i }).click()
-  await page.waitForURL((url) => url.pathname !== '/auth/security')
-  t.equal(await page.locator('input[name=username]').count(), 0, 'nobody else can be named')
-  await fill(page, { 'Current password': 'not this one' })
-  t.equal((await press(page, 'Continue')).status(), 400)
-  await fill(page, { 'Current password': 'correct horse battery' })
-  await press(page, 'Continue')
-  t.equal(await heading(page), 'One more step', 'a browser that is remembered is no proof')
-  await page.locator('summary', { hasText: 'Use a recovery code instead' }).click()
-  await fill(page, { 'Recovery code': recoveryCode.toUpperCase().replaceAll('-', ' ') })
-  await Promise.all([page.waitForEvent('load'), page.getByLabel('Recovery code', { exact: true }).press('Enter')])
-  t.equal(new URL(page.url()).pathname, '/auth/security', 'back where it was asked for')
-  await press(page, 'Forget all remembered browsers')
-  t.match(await page.locator('main').innerText(), 'Every browser is asked for a code again.')
-  await begin()
-  await signInOn(page, { username })
-  t.equal(await heading(page), 'One more step')
-})
+    await begin()
+    await signInOn(page, { username })
+    t.equal(await heading(page), 'One more step')
+    t.equal(await page.locator('input[name=remember]').isChecked(), false, 'never by itself')
+    await page.locator('input[name=remember]').check()
+    await fill(page, { 'Code from the app': codeFor(secret, clock.now()) })
+    await press(page, 'Continue')
+    t.equal(await userAt(page, provider), id)
+
+    for (const time of ['second', 'third']) {
+      await begin()
+      await signInOn(page, { username })
+      t.equal(await userAt(page, provider), id, `${time} time: it is not asked for`)
+    }
+
+    await page.goto(`${origin}/auth/security`)
+    t.match(await page.getByRole('listitem').first().innerText(), '<img src=x onerror=alert(1)>"\'&amp;')
+    t.equal(await page.locator('main img').count(), 0)
+    await page.getByRole('link', { name: /sign in again/i }).click()
+    await page.waitForURL((url) => url.pathname !== '/auth/security')
+    t.equal(await page.locator('input[name=username]').count(), 0, 'nobody else can be named')
+    await fill(page, { 'Current password': 'not this one' })
+    t.equal((await press(page, 'Continue')).status(), 400)
+    await fill(page, { 'Current password': 'correct horse battery' })
+    await press(page, 'Continue')
+    t.equal(await heading(page), 'One more step', 'a browser that is remembered is no proof')
+    await page.locator('summary', { hasText: 'Use a recovery code instead' }).click()
+    await fill(page, { 'Recovery code': recoveryCode.toUpperCase().replaceAll('-', ' ') })
+    await Promise.all([page.waitForEvent('load'), page.getByLabel('Recovery code', { exact: true }).press('Enter')])
+    t.equal(new URL(page.url()).pathname, '/auth/security', 'back where it was asked for')
+    await press(page, 'Forget all remembered browsers')
+    t.match(await page.locator('main').innerText(), 'Every browser is asked for a code again.')
+    await begin()
+    await signInOn(page, { username })
+    t.equal(await heading(page), 'One more step')
+  }
+)
 
 t.test('what is shown once does not come back by the back button after the sign-out', async (t) => {
   const shown = await newPage(t, { locale: 'en', allow: [/ERR_CACHE_MISS/] })
@@ -120,7 +139,9 @@ t.test('what is shown once does not come back by the back button after the sign-
   await press(shown, 'Sign out')
   for (let steps = 0; steps < 4; steps++) {
     // A page that came by a form is not there any more at all.
-    await shown.goBack().catch(async () => { await shown.waitForURL(/^chrome-error:/) })
+    await shown.goBack().catch(async () => {
+      await shown.waitForURL(/^chrome-error:/)
+    })
     const text = await shown.content()
     t.notOk(secrets.some((code) => text.includes(code)) || text.includes('class="qr"'), `${steps}: ${shown.url()}`)
   }

@@ -9,38 +9,57 @@ import { aliveOf, DELAYS, later, refresh, THIRD, type World, WORLDS } from './su
 const COOKIE = 'authority_session'
 
 /** Who the cookie of an answer signs in, at each instance; `null`: nobody. */
-async function whoIs ({ instances, ann }: World, value: string): Promise<boolean[]> {
-  return await Promise.all(instances.map(async ({ app }) => {
-    const reply = await app.inject({ url: authorizePath({ prompt: 'none' }), headers: { cookie: `${COOKIE}=${value}` } })
-    const { code, error } = answerOf(String(reply.headers.location))
-    if (code === undefined && error !== 'login_required') throw new Error(`${reply.statusCode} ${String(reply.headers.location)}`)
-    return code !== undefined && ann.sub !== ''
-  }))
+async function whoIs({ instances, ann }: World, value: string): Promise<boolean[]> {
+  return await Promise.all(
+    instances.map(async ({ app }) => {
+      const reply = await app.inject({
+        url: authorizePath({ prompt: 'none' }),
+        headers: { cookie: `${COOKIE}=${value}` }
+      })
+      const { code, error } = answerOf(String(reply.headers.location))
+      if (code === undefined && error !== 'login_required')
+        throw new Error(`${reply.statusCode} ${String(reply.headers.location)}`)
+      return code !== undefined && ann.sub !== ''
+    })
+  )
 }
 
-const cookieOf = (reply: LightMyRequestResponse): string => reply.cookies.find(({ name }) => name === COOKIE)?.value ?? ''
+const cookieOf = (reply: LightMyRequestResponse): string =>
+  reply.cookies.find(({ name }) => name === COOKIE)?.value ?? ''
 
 for (const [where, make] of WORLDS) {
   // covers ASVS-7.2.4
-  t.test(`of 50 parallel sign-ins in one browser each cookie is good or none, and the former one is dead (${where})`, async (t) => {
-    const world = await make(t)
-    const browser = world.browser()
-    await authorizeAs(browser, authorizePath())
-    const former = browser.cookies.get(COOKIE) ?? ''
-    t.ok((await whoIs(world, former)).every(Boolean))
-    const replies = await parallel(50, async () => await browser.submit('/auth/login', { username: 'ann', password: PASSWORD }))
-    t.strictSame(tally(replies.map(({ statusCode }) => String(statusCode))), { 303: 50 })
-    const values = replies.map(cookieOf)
-    t.equal(new Set([former, ...values]).size, 51, 'a new value each')
-    t.ok((await whoIs(world, former)).every((found) => !found), 'the former one is dead')
-    const found = await Promise.all(values.map(async (value) => (await whoIs(world, value)).join()))
-    for (const one of new Set(found)) t.ok(new Set(one.split(',')).size === 1, 'the same at every instance')
-    t.ok(found.some((one) => one.startsWith('true')), 'somebody is signed in')
-    const last = await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-    t.ok((await whoIs(world, cookieOf(last))).every(Boolean), 'one more sign-in works')
-    await browser.submit('/auth/logout', { decision: 'sign_out' })
-    t.ok((await whoIs(world, cookieOf(last))).every((one) => !one))
-  })
+  t.test(
+    `of 50 parallel sign-ins in one browser each cookie is good or none, and the former one is dead (${where})`,
+    async (t) => {
+      const world = await make(t)
+      const browser = world.browser()
+      await authorizeAs(browser, authorizePath())
+      const former = browser.cookies.get(COOKIE) ?? ''
+      t.ok((await whoIs(world, former)).every(Boolean))
+      const replies = await parallel(
+        50,
+        async () => await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+      )
+      t.strictSame(tally(replies.map(({ statusCode }) => String(statusCode))), { 303: 50 })
+      const values = replies.map(cookieOf)
+      t.equal(new Set([former, ...values]).size, 51, 'a new value each')
+      t.ok(
+        (await whoIs(world, former)).every((found) => !found),
+        'the former one is dead'
+      )
+      const found = await Promise.all(values.map(async (value) => (await whoIs(world, value)).join()))
+      for (const one of new Set(found)) t.ok(new Set(one.split(',')).size === 1, 'the same at every instance')
+      t.ok(
+        found.some((one) => one.startsWith('true')),
+        'somebody is signed in'
+      )
+      const last = await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+      t.ok((await whoIs(world, cookieOf(last))).every(Boolean), 'one more sign-in works')
+      await browser.submit('/auth/logout', { decision: 'sign_out' })
+      t.ok((await whoIs(world, cookieOf(last))).every((one) => !one))
+    }
+  )
 
   // covers ASVS-7.4.1
   t.test(`an authorization that races a sign-out gives no code that works after it (${where})`, async (t) => {
@@ -60,7 +79,11 @@ for (const [where, make] of WORLDS) {
       if (code !== undefined) t.equal((await redeem(world.app, code)).statusCode, 400, `delay ${delay}`)
       t.ok((await whoIs(world, stolen)).every((found) => !found))
       t.strictSame(await world.app.authority.sessions(world.ann.sub), [])
-      await Promise.all(world.instances.map(async ({ close }) => { await close() }))
+      await Promise.all(
+        world.instances.map(async ({ close }) => {
+          await close()
+        })
+      )
     }
     t.strictSame(Object.keys(tally(outcomes)).toSorted(), ['code', 'login_required'], 'both have won')
   })
@@ -75,82 +98,123 @@ for (const [where, make] of WORLDS) {
       const former = browser.cookies.get(COOKIE) ?? ''
       const [reply] = await Promise.all([
         browser.submit('/auth/login', { username, password: PASSWORD }),
-        later(delay, async () => { await world.app.authority.revokeUser(sub) })
+        later(delay, async () => {
+          await world.app.authority.revokeUser(sub)
+        })
       ])
       t.equal(reply.statusCode, 303)
-      t.ok((await whoIs(world, former)).every((found) => !found), `the former cookie is dead, delay ${delay}`)
+      t.ok(
+        (await whoIs(world, former)).every((found) => !found),
+        `the former cookie is dead, delay ${delay}`
+      )
       t.ok((await world.app.authority.sessions(sub)).length <= 1, 'no second session is left')
     }
   })
 
   // covers ASVS-7.2.4
-  t.test(`prompt=login in two tabs at once: either gets a code that works, and the browser has one session (${where})`, async (t) => {
-    const world = await make(t)
-    const browser = world.browser()
-    await authorizeAs(browser, authorizePath())
-    const former = browser.cookies.get(COOKIE) ?? ''
-    const codes = await parallel(2, async (index) => (await authorizeAs(browser, authorizePath({ prompt: 'login', nonce: `tab-${index}` }))).code ?? '')
-    for (const [index, code] of codes.entries()) {
-      const reply = await redeem(world.app, code)
-      t.equal(reply.statusCode, 200)
-      t.match(decodeJwt(reply.json<{ id_token: string }>().id_token), { claims: { nonce: `tab-${index}`, sub: world.ann.sub } })
+  t.test(
+    `prompt=login in two tabs at once: either gets a code that works, and the browser has one session (${where})`,
+    async (t) => {
+      const world = await make(t)
+      const browser = world.browser()
+      await authorizeAs(browser, authorizePath())
+      const former = browser.cookies.get(COOKIE) ?? ''
+      const codes = await parallel(
+        2,
+        async (index) =>
+          (await authorizeAs(browser, authorizePath({ prompt: 'login', nonce: `tab-${index}` }))).code ?? ''
+      )
+      for (const [index, code] of codes.entries()) {
+        const reply = await redeem(world.app, code)
+        t.equal(reply.statusCode, 200)
+        t.match(decodeJwt(reply.json<{ id_token: string }>().id_token), {
+          claims: { nonce: `tab-${index}`, sub: world.ann.sub }
+        })
+      }
+      t.ok((await whoIs(world, browser.cookies.get(COOKIE) ?? '')).every(Boolean))
+      t.ok((await whoIs(world, former)).every((found) => !found))
+      t.equal((await world.app.authority.sessions(world.ann.sub)).filter(({ kind }) => kind === 'browser').length, 1)
     }
-    t.ok((await whoIs(world, browser.cookies.get(COOKIE) ?? '')).every(Boolean))
-    t.ok((await whoIs(world, former)).every((found) => !found))
-    t.equal((await world.app.authority.sessions(world.ann.sub)).filter(({ kind }) => kind === 'browser').length, 1)
-  })
+  )
 
   // covers ASVS-2.3.1
-  t.test(`a consent that races the sign-in of another user in the same browser is granted for none but the one who saw the page (${where})`, async (t) => {
-    const world = await make(t)
-    for (const delay of DELAYS) {
-      const [ann, bob] = [await signUp(world.app, `ann-${delay}`), await signUp(world.app, `bob-${delay}`)]
-      const browser = world.browser()
-      await authorizeAs(browser, authorizePath(), { username: ann.username })
-      const { reply: page } = await browser.follow(await browser.get(authorizePath(THIRD)))
-      const action = formAction(page.body)
-      const [reply] = await Promise.all([
-        browser.submit(action, { decision: 'allow' }),
-        later(delay, async () => await browser.submit('/auth/login', { username: bob.username, password: PASSWORD }))
-      ])
-      t.ok([200, 303].includes(reply.statusCode))
-      t.strictSame(await world.app.authority.consents(bob.sub), [], `delay ${delay}`)
-      const again = await browser.submit(action, { decision: 'allow' })
-      t.equal(again.statusCode, 200, 'the page of before is shown anew to the other')
-      t.match(again.body, bob.username)
-      t.strictSame(await world.app.authority.consents(bob.sub), [])
-      const after = await browser.follow(await browser.get(authorizePath({ ...THIRD, prompt: undefined })))
-      t.match(after.url, /\/auth\/consent\?/, 'and asked whoever comes after')
+  t.test(
+    'a consent that races the sign-in of another user in the same browser is granted for none ' +
+      `but the one who saw the page (${where})`,
+    async (t) => {
+      const world = await make(t)
+      for (const delay of DELAYS) {
+        const [ann, bob] = [await signUp(world.app, `ann-${delay}`), await signUp(world.app, `bob-${delay}`)]
+        const browser = world.browser()
+        await authorizeAs(browser, authorizePath(), { username: ann.username })
+        const { reply: page } = await browser.follow(await browser.get(authorizePath(THIRD)))
+        const action = formAction(page.body)
+        const [reply] = await Promise.all([
+          browser.submit(action, { decision: 'allow' }),
+          later(delay, async () => await browser.submit('/auth/login', { username: bob.username, password: PASSWORD }))
+        ])
+        t.ok([200, 303].includes(reply.statusCode))
+        t.strictSame(await world.app.authority.consents(bob.sub), [], `delay ${delay}`)
+        const again = await browser.submit(action, { decision: 'allow' })
+        t.equal(again.statusCode, 200, 'the page of before is shown anew to the other')
+        t.match(again.body, bob.username)
+        t.strictSame(await world.app.authority.consents(bob.sub), [])
+        const after = await browser.follow(await browser.get(authorizePath({ ...THIRD, prompt: undefined })))
+        t.match(after.url, /\/auth\/consent\?/, 'and asked whoever comes after')
+      }
     }
-  })
+  )
 
   // covers ASVS-2.3.4
   t.test(`of 50 parallel sign-ups of one name one makes an account and a session (${where})`, async (t) => {
     const world = await make(t)
-    const replies = await parallel(50, async () => await world.browser().submit('/auth/signup', { username: 'carl', password: PASSWORD }))
+    const replies = await parallel(
+      50,
+      async () => await world.browser().submit('/auth/signup', { username: 'carl', password: PASSWORD })
+    )
     t.strictSame(tally(replies.map(({ statusCode }) => String(statusCode))), { 303: 1, 409: 49 })
     t.equal(replies.filter((reply) => cookieOf(reply) !== '').length, 1)
     const { code = '' } = await authorizeAs(world.browser(), authorizePath(), { username: 'carl' })
     const { sub } = decodeJwt((await redeem(world.app, code)).json<{ id_token: string }>().id_token).claims
-    t.equal((await world.app.authority.sessions(String(sub))).filter(({ kind }) => kind === 'browser').length, 2, 'that of the sign-up, and this')
+    t.equal(
+      (await world.app.authority.sessions(String(sub))).filter(({ kind }) => kind === 'browser').length,
+      2,
+      'that of the sign-up, and this'
+    )
   })
 
   // covers R9700-4.14
-  t.test(`of 50 parallel refreshes all get one successor and an ID token of the same person, and a late replay ends it all (${where})`, async (t) => {
-    const world = await make(t)
-    const { code = '' } = await authorizeAs(world.browser(), authorizePath({ scope: 'openid offline_access', nonce: 'n' }))
-    const first = (await redeem(world.app, code)).json<{ access_token: string, refresh_token: string, id_token: string }>()
-    const replies = await parallel(50, async () => await refresh(world, first.refresh_token))
-    t.strictSame(tally(replies.map(({ statusCode }) => String(statusCode))), { 200: 50 })
-    const answers = replies.map((reply) => reply.json<{ access_token: string, refresh_token: string, id_token: string }>())
-    t.equal(new Set(answers.map((answer) => answer.refresh_token)).size, 1)
-    const { claims: before } = decodeJwt(first.id_token)
-    for (const answer of answers) {
-      const { claims } = decodeJwt(answer.id_token)
-      t.strictSame([claims.sub, claims.sid, claims.auth_time, claims.aud, claims.nonce], [before.sub, before.sid, before.auth_time, before.aud, undefined])
+  t.test(
+    'of 50 parallel refreshes all get one successor and an ID token of the same person, and a ' +
+      `late replay ends it all (${where})`,
+    async (t) => {
+      const world = await make(t)
+      const { code = '' } = await authorizeAs(
+        world.browser(),
+        authorizePath({ scope: 'openid offline_access', nonce: 'n' })
+      )
+      const first = (await redeem(world.app, code)).json<{
+        access_token: string
+        refresh_token: string
+        id_token: string
+      }>()
+      const replies = await parallel(50, async () => await refresh(world, first.refresh_token))
+      t.strictSame(tally(replies.map(({ statusCode }) => String(statusCode))), { 200: 50 })
+      const answers = replies.map((reply) =>
+        reply.json<{ access_token: string; refresh_token: string; id_token: string }>()
+      )
+      t.equal(new Set(answers.map((answer) => answer.refresh_token)).size, 1)
+      const { claims: before } = decodeJwt(first.id_token)
+      for (const answer of answers) {
+        const { claims } = decodeJwt(answer.id_token)
+        t.strictSame(
+          [claims.sub, claims.sid, claims.auth_time, claims.aud, claims.nonce],
+          [before.sub, before.sid, before.auth_time, before.aud, undefined]
+        )
+      }
+      world.clock.step(11_000)
+      t.match((await refresh(world, first.refresh_token)).json(), { error: 'invalid_grant' })
+      for (const answer of answers.slice(0, 3)) t.strictSame(await aliveOf(world, answer), [])
     }
-    world.clock.step(11_000)
-    t.match((await refresh(world, first.refresh_token)).json(), { error: 'invalid_grant' })
-    for (const answer of answers.slice(0, 3)) t.strictSame(await aliveOf(world, answer), [])
-  })
+  )
 }

@@ -1,4 +1,7 @@
-/** Codes and links by e-mail on every state, over HTTP: fifty at once, by two instances, and a store that fails at each step. */
+/**
+ * Codes and links by e-mail on every state, over HTTP: fifty at once, by two instances, and a store that fails at each
+ * step.
+ */
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,10 +28,12 @@ const memory = delayed(memoryState())
 
 const STATES: Record<string, (t: { teardown(task: () => unknown): void }) => State> = {
   memory: () => memory,
-  SQLite (t) {
+  SQLite(t) {
     const db = new Database(join(directory, 'shared.db'))
     db.exec('PRAGMA synchronous = OFF')
-    t.teardown(() => { db.close() })
+    t.teardown(() => {
+      db.close()
+    })
     return delayed(sqliteState(db))
   },
   PostgreSQL: () => postgresState(pool),
@@ -38,96 +43,122 @@ const STATES: Record<string, (t: { teardown(task: () => unknown): void }) => Sta
 const PORTS: readonly string[] = ['oneTimeTokens', 'browserSessions']
 
 /** The state, whose calls are counted, and of which one can be made to fail as in an outage. */
-function counted (state: State): { state: State, calls: string[], failAt(call: number): void } {
+function counted(state: State): { state: State; calls: string[]; failAt(call: number): void } {
   const calls: string[] = []
   let failing = 0
-  const port = (name: string, store: object): object => new Proxy(store, {
-    get (target, method, receiver) {
-      const found: unknown = Reflect.get(target, method, receiver)
-      if (typeof found !== 'function') return found
-      return async (...args: unknown[]): Promise<unknown> => {
-        calls.push(`${name}.${String(method)}`)
-        if (calls.length === failing) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
-        return await (Reflect.apply(found, target, args) as Promise<unknown>)
+  const port = (name: string, store: object): object =>
+    new Proxy(store, {
+      get(target, method, receiver) {
+        const found: unknown = Reflect.get(target, method, receiver)
+        if (typeof found !== 'function') return found
+        return async (...args: unknown[]): Promise<unknown> => {
+          calls.push(`${name}.${String(method)}`)
+          if (calls.length === failing) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+          return await (Reflect.apply(found, target, args) as Promise<unknown>)
+        }
       }
-    }
-  })
+    })
   const wrapped = new Proxy(state, {
-    get (target, name, receiver) {
+    get(target, name, receiver) {
       const found: unknown = Reflect.get(target, name, receiver)
       return typeof name === 'string' && PORTS.includes(name) ? port(name, found as object) : found
     }
   })
-  return { state: wrapped, calls, failAt (call) { calls.length = 0; failing = call } }
+  return {
+    state: wrapped,
+    calls,
+    failAt(call) {
+      calls.length = 0
+      failing = call
+    }
+  }
 }
 
 const codeOf = async ({ mail }: EmailApp): Promise<string> => (await mail()).code
 
 for (const [where, open] of Object.entries(STATES)) {
-  t.test(`of fifty guesses at two instances five are looked at, and of fifty right codes and links one signs in (${where})`, async (t) => {
-    const clock = steppedClock()
-    const shared = { clock, secret: 'of two instances, of 32 bytes at least', users: memoryUserStore() }
-    const one = await emailApp(t, { ...shared, state: open(t) })
-    const other = await testApp({ ...shared, emailSignIn: {}, registration: { username: 'email' }, state: open(t) })
-    t.teardown(other.close)
-    const inParallel = async (work: (browser: TestBrowser, index: number) => Promise<{ statusCode: number, body: string }>) => await parallel(50, async (index) => {
-      const browser = testBrowser(index % 2 === 0 ? one.app : other.app)
-      for (const [name, value] of one.browser.cookies) browser.cookies.set(name, value)
-      return await work(browser, index)
-    })
-    await ask(one.browser)
-    const first = await codeOf(one)
-    const guesses = await inParallel(async (browser, index) => await enter(browser, otherThan(first, index)))
-    t.strictSame(tally(guesses.map(({ body }) => body.includes('This code is wrong') ? 'wrong' : body.includes('Too many wrong codes') ? 'spent' : body)), { wrong: 5, spent: 45 })
-    t.equal((await enter(one.browser, first)).statusCode, 400, 'the right one is nothing then')
+  t.test(
+    `of fifty guesses at two instances five are looked at, and of fifty right codes and links one signs in (${where})`,
+    async (t) => {
+      const clock = steppedClock()
+      const shared = { clock, secret: 'of two instances, of 32 bytes at least', users: memoryUserStore() }
+      const one = await emailApp(t, { ...shared, state: open(t) })
+      const other = await testApp({ ...shared, emailSignIn: {}, registration: { username: 'email' }, state: open(t) })
+      t.teardown(other.close)
+      const inParallel = async (
+        work: (browser: TestBrowser, index: number) => Promise<{ statusCode: number; body: string }>
+      ) =>
+        await parallel(50, async (index) => {
+          const browser = testBrowser(index % 2 === 0 ? one.app : other.app)
+          for (const [name, value] of one.browser.cookies) browser.cookies.set(name, value)
+          return await work(browser, index)
+        })
+      await ask(one.browser)
+      const first = await codeOf(one)
+      const guesses = await inParallel(async (browser, index) => await enter(browser, otherThan(first, index)))
+      t.strictSame(
+        tally(
+          guesses.map(({ body }) =>
+            body.includes('This code is wrong') ? 'wrong' : body.includes('Too many wrong codes') ? 'spent' : body
+          )
+        ),
+        { wrong: 5, spent: 45 }
+      )
+      t.equal((await enter(one.browser, first)).statusCode, 400, 'the right one is nothing then')
 
-    clock.step(600_000)
-    await ask(one.browser)
-    const { code, url } = await one.mail()
-    const token = new URL(url).searchParams.get('token') ?? ''
-    const right = await inParallel(async (browser, index) => index % 4 < 2 ? await enter(browser, code) : await browser.submit('/auth/email-link', { token }))
-    t.strictSame(tally(right.map(({ statusCode }) => String(statusCode))), { 303: 1, 400: 49 })
-    t.equal((await one.app.authority.sessions(one.sub)).length, 1)
-  })
-
-  t.test(`whichever call of the state fails, it is 503 without a session, and the next code signs in (${where})`, async (t) => {
-    const { state, calls, failAt } = counted(open(t))
-    const subject = await emailApp(t, { state, secret: 'of one instance, of 32 bytes at least' })
-    const { app, sub } = subject
-    const sessions = async (): Promise<number> => (await app.authority.sessions(sub)).length
-    await subject.messages.next('verify_email')
-    failAt(1)
-    t.equal((await ask(subject.browser)).statusCode, 503)
-    t.notOk(subject.browser.cookies.has('authority_email'))
-    t.same(subject.sent(), [], 'nothing is sent that could not be stored')
-    t.same(calls, ['oneTimeTokens.put'])
-
-    const steps: string[] = []
-    for (let step = 1; step < 10; step++) {
-      const browser = testBrowser(app)
-      failAt(0)
-      await ask(browser)
-      const code = await codeOf(subject)
-      failAt(step)
-      const reply = await enter(browser, code)
-      const failed = calls[step - 1]
-      if (failed === undefined) {
-        t.equal(reply.statusCode, 303)
-        t.ok(hasSession(browser))
-        failAt(0)
-        t.equal(await sessions(), 1)
-        break
-      }
-      steps.push(failed)
-      t.equal(reply.statusCode, 503, `entering: ${failed}`)
-      t.notOk(hasSession(browser))
-      failAt(0)
-      t.equal(await sessions(), 0, failed)
-      if (failed === 'oneTimeTokens.redeemCode') {
-        t.equal((await enter(browser, code)).statusCode, 303, 'nothing was used up')
-        await app.authority.revokeUser(sub)
-      }
+      clock.step(600_000)
+      await ask(one.browser)
+      const { code, url } = await one.mail()
+      const token = new URL(url).searchParams.get('token') ?? ''
+      const right = await inParallel(async (browser, index) =>
+        index % 4 < 2 ? await enter(browser, code) : await browser.submit('/auth/email-link', { token })
+      )
+      t.strictSame(tally(right.map(({ statusCode }) => String(statusCode))), { 303: 1, 400: 49 })
+      t.equal((await one.app.authority.sessions(one.sub)).length, 1)
     }
-    t.same(steps, ['oneTimeTokens.redeemCode', 'browserSessions.createSession'])
-  })
+  )
+
+  t.test(
+    `whichever call of the state fails, it is 503 without a session, and the next code signs in (${where})`,
+    async (t) => {
+      const { state, calls, failAt } = counted(open(t))
+      const subject = await emailApp(t, { state, secret: 'of one instance, of 32 bytes at least' })
+      const { app, sub } = subject
+      const sessions = async (): Promise<number> => (await app.authority.sessions(sub)).length
+      await subject.messages.next('verify_email')
+      failAt(1)
+      t.equal((await ask(subject.browser)).statusCode, 503)
+      t.notOk(subject.browser.cookies.has('authority_email'))
+      t.same(subject.sent(), [], 'nothing is sent that could not be stored')
+      t.same(calls, ['oneTimeTokens.put'])
+
+      const steps: string[] = []
+      for (let step = 1; step < 10; step++) {
+        const browser = testBrowser(app)
+        failAt(0)
+        await ask(browser)
+        const code = await codeOf(subject)
+        failAt(step)
+        const reply = await enter(browser, code)
+        const failed = calls[step - 1]
+        if (failed === undefined) {
+          t.equal(reply.statusCode, 303)
+          t.ok(hasSession(browser))
+          failAt(0)
+          t.equal(await sessions(), 1)
+          break
+        }
+        steps.push(failed)
+        t.equal(reply.statusCode, 503, `entering: ${failed}`)
+        t.notOk(hasSession(browser))
+        failAt(0)
+        t.equal(await sessions(), 0, failed)
+        if (failed === 'oneTimeTokens.redeemCode') {
+          t.equal((await enter(browser, code)).statusCode, 303, 'nothing was used up')
+          await app.authority.revokeUser(sub)
+        }
+      }
+      t.same(steps, ['oneTimeTokens.redeemCode', 'browserSessions.createSession'])
+    }
+  )
 }

@@ -22,7 +22,13 @@ t.test('two processes that redeem a code at once: one answer in total, and what 
   const file = join(directory, 'shared.db')
   const db = new Database(file)
   // The keys of the file, made by whoever came first, and real time: the processes have no other.
-  const subject = await testApp({ clients: CLIENTS, state: sqliteState(db), users: sqliteUserStore(db), clock: systemClock, secret: 'of two processes, of 32 bytes at least' })
+  const subject = await testApp({
+    clients: CLIENTS,
+    state: sqliteState(db),
+    users: sqliteUserStore(db),
+    clock: systemClock,
+    secret: 'of two processes, of 32 bytes at least'
+  })
   await signUp(subject.app)
   const browser = testBrowser(subject.app)
   t.teardown(async () => {
@@ -31,24 +37,39 @@ t.test('two processes that redeem a code at once: one answer in total, and what 
   })
   const instance = fileURLToPath(new URL('support/instance.ts', import.meta.url))
   const children = ['one', 'two'].map(() => fork(instance, [file, ISSUER]))
-  t.teardown(() => { for (const child of children) child.kill() })
+  t.teardown(() => {
+    for (const child of children) child.kill()
+  })
   await Promise.all(children.map((child) => once(child, 'message')))
   for (let round = 0; round < ROUNDS; round++) {
     const { code = '' } = await authorizeAs(browser, authorizePath())
-    const reports = await Promise.all(children.map(async (child) => {
-      const report = once(child, 'message')
-      child.send(code)
-      const [message] = await report as [{ outcomes?: Array<{ status: number, accessToken?: string }>, error?: string }]
-      return message.outcomes ?? [{ status: 0, accessToken: message.error }]
-    }))
+    const reports = await Promise.all(
+      children.map(async (child) => {
+        const report = once(child, 'message')
+        child.send(code)
+        const [message] = (await report) as [
+          { outcomes?: Array<{ status: number; accessToken?: string }>; error?: string }
+        ]
+        return message.outcomes ?? [{ status: 0, accessToken: message.error }]
+      })
+    )
     const outcomes = reports.flat()
-    t.strictSame(outcomes.map(({ status }) => status).toSorted((a, b) => a - b), [200, ...Array.from({ length: 9 }, () => 400)])
+    t.strictSame(
+      outcomes.map(({ status }) => status).toSorted((a, b) => a - b),
+      [200, ...Array.from({ length: 9 }, () => 400)]
+    )
     const { accessToken = '' } = outcomes.find(({ status }) => status === 200) ?? {}
-    t.equal((await subject.app.inject({ url: '/auth/userinfo', headers: bearer(accessToken) })).statusCode, 401, 'dead at a third instance')
+    t.equal(
+      (await subject.app.inject({ url: '/auth/userinfo', headers: bearer(accessToken) })).statusCode,
+      401,
+      'dead at a third instance'
+    )
   }
-  await Promise.all(children.map(async (child) => {
-    const exit = once(child, 'exit')
-    child.send('end')
-    await exit
-  }))
+  await Promise.all(
+    children.map(async (child) => {
+      const exit = once(child, 'exit')
+      child.send('end')
+      await exit
+    })
+  )
 })

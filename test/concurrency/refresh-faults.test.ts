@@ -1,8 +1,18 @@
-/** Refreshes while something they need fails: whatever the step, a failure uses no token up, and nobody is taken for a thief. */
+/**
+ * Refreshes while something they need fails: whatever the step, a failure uses no token up, and nobody is taken for a
+ * thief.
+ */
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { OutageError } from '../../lib/errors.ts'
-import { type AuthorityOptions, memoryState, memoryUserStore, type State, type User, type UserStore } from '../../lib/index.ts'
+import {
+  type AuthorityOptions,
+  memoryState,
+  memoryUserStore,
+  type State,
+  type User,
+  type UserStore
+} from '../../lib/index.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { bearer, type LightMyRequestResponse, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 import { basic, CLIENTS, KEYS, SECRET } from '../support/openid.ts'
@@ -10,7 +20,7 @@ import { basic, CLIENTS, KEYS, SECRET } from '../support/openid.ts'
 const BEYOND_GRACE_MS = 11_000
 const PARALLEL = 50
 
-type Faults = { users: boolean, undo: boolean, claims: boolean }
+type Faults = { users: boolean; undo: boolean; claims: boolean }
 
 interface Stage extends TestApp {
   faults: Faults
@@ -18,20 +28,35 @@ interface Stage extends TestApp {
   refresh(token: string): Promise<LightMyRequestResponse>
 }
 
-async function stage (t: Test, options: Partial<AuthorityOptions> = {}): Promise<Stage> {
+async function stage(t: Test, options: Partial<AuthorityOptions> = {}): Promise<Stage> {
   const faults: Faults = { users: false, undo: false, claims: false }
   const users: UserStore = memoryUserStore()
   const memory = memoryState()
   const state: State = {
     ...memory,
-    tokens: delayed({ ...memory.tokens, undoRotation: async (undo) => { if (faults.undo) throw new OutageError('the state is down'); await memory.tokens.undoRotation(undo) } })
+    tokens: delayed({
+      ...memory.tokens,
+      undoRotation: async (undo) => {
+        if (faults.undo) throw new OutageError('the state is down')
+        await memory.tokens.undoRotation(undo)
+      }
+    })
   }
   const subject = await testApp({
     keys: KEYS,
     clients: CLIENTS,
     state,
-    users: delayed({ ...users, findById: async (id: string): Promise<User | null> => { if (faults.users) throw new Error('the users are down'); return await users.findById(id) } }),
-    claims: () => { if (faults.claims) throw new Error('no claims today'); return {} },
+    users: delayed({
+      ...users,
+      findById: async (id: string): Promise<User | null> => {
+        if (faults.users) throw new Error('the users are down')
+        return await users.findById(id)
+      }
+    }),
+    claims: () => {
+      if (faults.claims) throw new Error('no claims today')
+      return {}
+    },
     ...options
   })
   t.teardown(subject.close)
@@ -39,56 +64,82 @@ async function stage (t: Test, options: Partial<AuthorityOptions> = {}): Promise
   return {
     ...subject,
     faults,
-    rotate: async (token, params = {}) => await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'refresh_token', refresh_token: token, ...params } }),
+    rotate: async (token, params = {}) =>
+      await subject.app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'refresh_token', refresh_token: token, ...params }
+      }),
     refresh: async (token) => await subject.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
   }
 }
 
 const endpoints = ['grant', 'POST /auth/refresh'] as const
-const through = (subject: Stage, endpoint: typeof endpoints[number], token: string): Promise<LightMyRequestResponse> => endpoint === 'grant' ? subject.rotate(token) : subject.refresh(token)
+const through = (
+  subject: Stage,
+  endpoint: (typeof endpoints)[number],
+  token: string
+): Promise<LightMyRequestResponse> => (endpoint === 'grant' ? subject.rotate(token) : subject.refresh(token))
 
 for (const endpoint of endpoints) {
   for (const fault of ['users', 'claims'] as const) {
-    t.test(`${endpoint}: ${fault} fail after the rotation, and the token is as it was, beyond any grace time`, async (t) => {
-      const subject = await stage(t, { refreshToken: { rotate: 'always' } })
-      const { refresh_token: token } = await signIn(subject.app)
-      for (let round = 0; round < 3; round++) {
-        subject.faults[fault] = true
-        const failed = await through(subject, endpoint, token)
-        t.equal(failed.statusCode, 503)
-        t.ok(failed.headers['retry-after'])
-        subject.clock.step(BEYOND_GRACE_MS)
+    t.test(
+      `${endpoint}: ${fault} fail after the rotation, and the token is as it was, beyond any grace time`,
+      async (t) => {
+        const subject = await stage(t, { refreshToken: { rotate: 'always' } })
+        const { refresh_token: token } = await signIn(subject.app)
+        for (let round = 0; round < 3; round++) {
+          subject.faults[fault] = true
+          const failed = await through(subject, endpoint, token)
+          t.equal(failed.statusCode, 503)
+          t.ok(failed.headers['retry-after'])
+          subject.clock.step(BEYOND_GRACE_MS)
+        }
+        subject.faults[fault] = false
+        const answered = await through(subject, endpoint, token)
+        t.equal(answered.statusCode, 200)
+        t.equal(
+          (await through(subject, endpoint, answered.json<{ refresh_token: string }>().refresh_token)).statusCode,
+          200
+        )
+        t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
       }
-      subject.faults[fault] = false
-      const answered = await through(subject, endpoint, token)
-      t.equal(answered.statusCode, 200)
-      t.equal((await through(subject, endpoint, answered.json<{ refresh_token: string }>().refresh_token)).statusCode, 200)
-      t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
-    })
+    )
 
-    t.test(`${endpoint}: of ${PARALLEL} at once all fail for want of ${fault}, and the token still works later`, async (t) => {
-      const subject = await stage(t, { refreshToken: { rotate: 'always' } })
-      const { refresh_token: token } = await signIn(subject.app)
-      subject.faults[fault] = true
-      const failed = await Promise.all(Array.from({ length: PARALLEL }, async () => (await through(subject, endpoint, token)).statusCode))
-      t.strictSame(new Set(failed), new Set([503]))
-      subject.faults[fault] = false
-      subject.clock.step(BEYOND_GRACE_MS)
-      t.equal((await through(subject, endpoint, token)).statusCode, 200)
-      t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
-    })
+    t.test(
+      `${endpoint}: of ${PARALLEL} at once all fail for want of ${fault}, and the token still works later`,
+      async (t) => {
+        const subject = await stage(t, { refreshToken: { rotate: 'always' } })
+        const { refresh_token: token } = await signIn(subject.app)
+        subject.faults[fault] = true
+        const failed = await Promise.all(
+          Array.from({ length: PARALLEL }, async () => (await through(subject, endpoint, token)).statusCode)
+        )
+        t.strictSame(new Set(failed), new Set([503]))
+        subject.faults[fault] = false
+        subject.clock.step(BEYOND_GRACE_MS)
+        t.equal((await through(subject, endpoint, token)).statusCode, 200)
+        t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
+      }
+    )
 
     t.test(`${endpoint}: ${PARALLEL} at once while ${fault} come back in their midst: one line goes on`, async (t) => {
       const subject = await stage(t, { refreshToken: { rotate: 'always' } })
       const { refresh_token: token } = await signIn(subject.app)
       subject.faults[fault] = true
-      const replies = await Promise.all(Array.from({ length: PARALLEL }, async (_, index) => {
-        for (let turn = 0; turn < index; turn++) await setImmediate()
-        if (index === PARALLEL / 2) subject.faults[fault] = false
-        return await through(subject, endpoint, token)
-      }))
+      const replies = await Promise.all(
+        Array.from({ length: PARALLEL }, async (_, index) => {
+          for (let turn = 0; turn < index; turn++) await setImmediate()
+          if (index === PARALLEL / 2) subject.faults[fault] = false
+          return await through(subject, endpoint, token)
+        })
+      )
       t.ok(replies.every(({ statusCode }) => statusCode === 200 || statusCode === 503))
-      const given = new Set(replies.filter(({ statusCode }) => statusCode === 200).map((reply) => reply.json<{ refresh_token: string }>().refresh_token))
+      const given = new Set(
+        replies
+          .filter(({ statusCode }) => statusCode === 200)
+          .map((reply) => reply.json<{ refresh_token: string }>().refresh_token)
+      )
       t.equal(given.size, 1, 'all who were answered got the same')
       subject.clock.step(BEYOND_GRACE_MS)
       t.equal((await through(subject, endpoint, [...given][0] ?? '')).statusCode, 200)
@@ -96,26 +147,39 @@ for (const endpoint of endpoints) {
   }
 }
 
-t.test('the undo fails too: the token works within its grace time, and no longer where nothing else was out of reach', async (t) => {
-  const subject = await stage(t)
-  const { refresh_token: token } = await signIn(subject.app)
-  subject.faults.claims = subject.faults.undo = true
-  const failed = await subject.rotate(token)
-  t.equal(failed.statusCode, 503, 'the first failure is the answer')
-  subject.clock.step(8000)
-  t.equal((await subject.rotate(token)).statusCode, 503)
-  subject.faults.claims = subject.faults.undo = false
-  subject.clock.step(8000)
-  t.equal((await subject.rotate(token)).statusCode, 200, 'the outage of the state is made up for')
-})
+t.test(
+  'the undo fails too: the token works within its grace time, and no longer where nothing else was out of reach',
+  async (t) => {
+    const subject = await stage(t)
+    const { refresh_token: token } = await signIn(subject.app)
+    subject.faults.claims = subject.faults.undo = true
+    const failed = await subject.rotate(token)
+    t.equal(failed.statusCode, 503, 'the first failure is the answer')
+    subject.clock.step(8000)
+    t.equal((await subject.rotate(token)).statusCode, 503)
+    subject.faults.claims = subject.faults.undo = false
+    subject.clock.step(8000)
+    t.equal((await subject.rotate(token)).statusCode, 200, 'the outage of the state is made up for')
+  }
+)
 
 t.test('a user who was disabled during the fault is signed out by the refresh that notices, once', async (t) => {
   const users = memoryUserStore()
   let disabled = false
-  const subject = await stage(t, { users: { ...users, findById: async (id: string) => { const user = await users.findById(id); return user === null ? null : { ...user, disabled } } } })
+  const subject = await stage(t, {
+    users: {
+      ...users,
+      findById: async (id: string) => {
+        const user = await users.findById(id)
+        return user === null ? null : { ...user, disabled }
+      }
+    }
+  })
   const { refresh_token: token } = await signIn(subject.app)
   disabled = true
-  const replies = await Promise.all(Array.from({ length: PARALLEL }, async () => (await subject.rotate(token)).statusCode))
+  const replies = await Promise.all(
+    Array.from({ length: PARALLEL }, async () => (await subject.rotate(token)).statusCode)
+  )
   t.strictSame(new Set(replies), new Set([400]))
   disabled = false
   t.equal((await subject.rotate(token)).statusCode, 400)
@@ -132,7 +196,11 @@ t.test('a scope that was not granted is refused, and the token is as it was, bey
   }
   const rotated = await subject.rotate(token)
   t.equal(rotated.statusCode, 200)
-  t.match((await subject.rotate(token, { scope: 'admin' })).json(), { error: 'invalid_scope' }, 'one that was replaced a moment ago')
+  t.match(
+    (await subject.rotate(token, { scope: 'admin' })).json(),
+    { error: 'invalid_scope' },
+    'one that was replaced a moment ago'
+  )
   subject.clock.step(BEYOND_GRACE_MS)
   t.equal((await subject.rotate(rotated.json<{ refresh_token: string }>().refresh_token)).statusCode, 200)
 })
@@ -140,22 +208,34 @@ t.test('a scope that was not granted is refused, and the token is as it was, bey
 t.test(`${PARALLEL} at once that ask for a scope that was not granted: the token still works later`, async (t) => {
   const subject = await stage(t)
   const { refresh_token: token } = await signIn(subject.app)
-  const refused = await Promise.all(Array.from({ length: PARALLEL }, async () => (await subject.rotate(token, { scope: 'admin' })).statusCode))
+  const refused = await Promise.all(
+    Array.from({ length: PARALLEL }, async () => (await subject.rotate(token, { scope: 'admin' })).statusCode)
+  )
   t.strictSame(new Set(refused), new Set([400]))
   subject.clock.step(BEYOND_GRACE_MS)
   t.equal((await subject.rotate(token)).statusCode, 200)
 })
 
 for (const attempts of [1, PARALLEL]) {
-  t.test(`a third party's token at POST /auth/refresh, ${attempts} times at once: refused, and as it was for its client`, async (t) => {
-    const subject = await stage(t, { refreshToken: { rotate: 'always' } })
-    const { sub } = await signUp(subject.app, 'bob')
-    const { refresh_token: token = '' } = await subject.app.authority.issueTokens(sub, { clientId: 'third' })
-    const refused = await Promise.all(Array.from({ length: attempts }, async () => (await subject.refresh(token)).statusCode))
-    t.strictSame(new Set(refused), new Set([401]))
-    subject.clock.step(BEYOND_GRACE_MS)
-    const own = await subject.app.inject({ method: 'POST', url: '/auth/token', headers: basic('third', SECRET), payload: { grant_type: 'refresh_token', refresh_token: token } })
-    t.equal(own.statusCode, 200)
-    t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
-  })
+  t.test(
+    `a third party's token at POST /auth/refresh, ${attempts} times at once: refused, and as it was for its client`,
+    async (t) => {
+      const subject = await stage(t, { refreshToken: { rotate: 'always' } })
+      const { sub } = await signUp(subject.app, 'bob')
+      const { refresh_token: token = '' } = await subject.app.authority.issueTokens(sub, { clientId: 'third' })
+      const refused = await Promise.all(
+        Array.from({ length: attempts }, async () => (await subject.refresh(token)).statusCode)
+      )
+      t.strictSame(new Set(refused), new Set([401]))
+      subject.clock.step(BEYOND_GRACE_MS)
+      const own = await subject.app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        headers: basic('third', SECRET),
+        payload: { grant_type: 'refresh_token', refresh_token: token }
+      })
+      t.equal(own.statusCode, 200)
+      t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
+    }
+  )
 }

@@ -8,20 +8,42 @@ import { type Notice, type RelyingParty, relyingParty } from './support/relying-
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
 /** A provider whose clients `suite` and `suite3` hear of sign-outs. */
-async function opWith (t: Test, parties: { suite: RelyingParty, suite3?: RelyingParty }, clock = steppedClock()): Promise<Op> {
+async function opWith(
+  t: Test,
+  parties: { suite: RelyingParty; suite3?: RelyingParty },
+  clock = steppedClock()
+): Promise<Op> {
   const uris: Record<string, string | undefined> = { suite: parties.suite.uri, suite3: parties.suite3?.uri }
-  return await startOp(t, { clock, clients: SUITE_CLIENTS.map((client) => ({ ...client, ...(uris[client.clientId] === undefined ? {} : { backchannelLogoutUri: uris[client.clientId] as string }) })) })
+  return await startOp(t, {
+    clock,
+    clients: SUITE_CLIENTS.map((client) => ({
+      ...client,
+      ...(uris[client.clientId] === undefined ? {} : { backchannelLogoutUri: uris[client.clientId] as string })
+    }))
+  })
 }
 
 /** @see OpenID Connect Back-Channel Logout 1.0 §2.4, §2.5 */
-function checkNotice (t: Test, notice: Notice | undefined, { op, clientId, idToken }: { op: Op, clientId: string, idToken: Claims }): Claims {
+function checkNotice(
+  t: Test,
+  notice: Notice | undefined,
+  { op, clientId, idToken }: { op: Op; clientId: string; idToken: Claims }
+): Claims {
   t.equal(notice?.method, 'POST')
   t.match(notice?.contentType, /^application\/x-www-form-urlencoded/)
-  t.strictSame(notice?.params.map(([name]) => name), ['logout_token'], 'and nothing else')
+  t.strictSame(
+    notice?.params.map(([name]) => name),
+    ['logout_token'],
+    'and nothing else'
+  )
   const claims = verifiedClaims(t, notice?.params[0]?.[1] ?? '', op.keys, 'logout+jwt')
   const { iat, exp, jti, ...rest } = claims
   const seconds = Math.floor(op.clock.now() / 1000)
-  t.strictSame(rest, { iss: op.issuer, aud: clientId, sub: idToken['sub'], sid: idToken['sid'], events: { [EVENT]: {} } }, 'the person and session of the ID token, one event, no nonce')
+  t.strictSame(
+    rest,
+    { iss: op.issuer, aud: clientId, sub: idToken['sub'], sid: idToken['sid'], events: { [EVENT]: {} } },
+    'the person and session of the ID token, one event, no nonce'
+  )
   t.type(idToken['sid'], 'string')
   t.ok(Number.isInteger(iat) && Math.abs(seconds - Number(iat)) <= 5, 'iat is now')
   t.ok(Number(exp) > seconds && Number(exp) <= seconds + 120, 'exp is two minutes away at most')
@@ -31,7 +53,11 @@ function checkNotice (t: Test, notice: Notice | undefined, { op, clientId, idTok
 
 t.test('OIDF-oidcc-backchannel-logout-discovery-endpoint-verification', async (t) => {
   const { document, issuer } = await startOp(t)
-  t.match(document, { backchannel_logout_supported: true, backchannel_logout_session_supported: true, end_session_endpoint: `${issuer}/auth/logout` })
+  t.match(document, {
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
+    end_session_endpoint: `${issuer}/auth/logout`
+  })
 })
 
 t.test('OIDF-oidcc-backchannel-rp-initiated-logout', async (t) => {
@@ -83,7 +109,9 @@ t.test('a client that does not answer delays nobody', async (t) => {
 // covers OIDF-oidcc-backchannel-rp-initiated-logout
 t.test('a client that fails is told once more, by a new token', async (t) => {
   const clock = steppedClock()
-  const party = await relyingParty(t, (reply, count) => { reply.writeHead(count === 1 ? 500 : 200).end() })
+  const party = await relyingParty(t, (reply, count) => {
+    reply.writeHead(count === 1 ? 500 : 200).end()
+  })
   // When the provider has heard of the 500, it sets itself a time.
   const heardOf500 = new Promise<void>((resolve) => {
     const { after } = clock

@@ -45,11 +45,19 @@ const PLAN = [
 ]
 
 for (const name of PLAN) {
-  t.test(name, async (t) => { await BASIC_MODULES[name.slice('OIDF-'.length)]?.(await startSuite(t)) })
+  t.test(name, async (t) => {
+    await BASIC_MODULES[name.slice('OIDF-'.length)]?.(await startSuite(t))
+  })
 }
 
 t.test('every module of the plan runs, and what warnings are accepted are of modules', async (t) => {
   t.equal(PLAN.length, 38)
-  t.strictSame(PLAN, Object.keys(BASIC_MODULES).map((name) => `OIDF-${name}`))
-  t.strictSame(Object.keys(ACCEPTED_WARNINGS).filter((name) => !(name in BASIC_MODULES)), [])
+  t.strictSame(
+    PLAN,
+    Object.keys(BASIC_MODULES).map((name) => `OIDF-${name}`)
+  )
+  t.strictSame(
+    Object.keys(ACCEPTED_WARNINGS).filter((name) => !(name in BASIC_MODULES)),
+    []
+  )
 })

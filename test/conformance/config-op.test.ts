@@ -8,10 +8,14 @@ import { startOp, SUITE_CLIENTS, SUITE_SCOPES } from './support/op.ts'
 type Document = Readonly<Record<string, unknown>>
 
 /** The document of an issuer that needs TLS before it, by `inject`. */
-async function documentOf (t: Test, issuer: string, options: Partial<AuthorityOptions> = {}): Promise<{ document: Document, get: (url: string) => Promise<{ statusCode: number, json: Document }> }> {
+async function documentOf(
+  t: Test,
+  issuer: string,
+  options: Partial<AuthorityOptions> = {}
+): Promise<{ document: Document; get: (url: string) => Promise<{ statusCode: number; json: Document }> }> {
   const { app, close } = await openidApp({ issuer, clients: SUITE_CLIENTS, scopes: SUITE_SCOPES, ...options })
   t.teardown(close)
-  const get = async (url: string): Promise<{ statusCode: number, json: Document }> => {
+  const get = async (url: string): Promise<{ statusCode: number; json: Document }> => {
     const { origin } = new URL(issuer)
     const reply = await app.inject({ url: url.slice(origin.length), headers: { host: new URL(issuer).host } })
     t.match(reply.headers['content-type'], /^application\/json/)
@@ -28,17 +32,29 @@ t.test('on a socket', async (t) => {
   t.equal(document['issuer'], issuer)
   t.strictSame(faultsOf(document), [])
   checkKeys(t, keys)
-  t.strictSame(new Set(keys.map(({ alg }) => alg)), new Set(document['id_token_signing_alg_values_supported'] as string[]), 'a key for each algorithm')
+  t.strictSame(
+    new Set(keys.map(({ alg }) => alg)),
+    new Set(document['id_token_signing_alg_values_supported'] as string[]),
+    'a key for each algorithm'
+  )
 })
 
-for (const issuer of ['https://auth.example.com', 'https://auth.example.com:8443', 'https://auth.example.com/tenants/one']) {
+for (const issuer of [
+  'https://auth.example.com',
+  'https://auth.example.com:8443',
+  'https://auth.example.com/tenants/one'
+]) {
   // covers OIDF-oidcc-discovery-endpoint-verification
   t.test(`of ${issuer}`, async (t) => {
     const { document, get } = await documentOf(t, issuer)
     t.equal(document['issuer'], issuer, 'exactly')
     t.strictSame(faultsOf(document), [])
     for (const [name, value] of Object.entries(document)) {
-      if (/_(?:endpoint|uri)$/.test(name)) t.ok(String(value).startsWith(`${new URL(issuer).origin}/`) && String(value).startsWith('https:'), `${name} is https, and there`)
+      if (/_(?:endpoint|uri)$/.test(name))
+        t.ok(
+          String(value).startsWith(`${new URL(issuer).origin}/`) && String(value).startsWith('https:'),
+          `${name} is https, and there`
+        )
     }
     const jwks = await get(String(document['jwks_uri']))
     t.equal(jwks.statusCode, 200)
@@ -94,5 +110,6 @@ t.test('the schema finds faults', async (t) => {
     ['ui_locales_supported', ['en', 'pt-br'], 'must not hold "pt-br"'],
     ['claims_parameter_supported', 'true', 'is no boolean'],
     ['check_session_iframe', 'https://auth.example.com/session', 'is not known']
-  ] as const) t.match(faultsOf({ ...document, [name]: value })[0], `${name} ${fault}`)
+  ] as const)
+    t.match(faultsOf({ ...document, [name]: value })[0], `${name} ${fault}`)
 })

@@ -8,7 +8,7 @@ import { FIRST, startOp } from './support/op.ts'
 import type { Params } from './support/suite.ts'
 
 /** A page says what is wrong, nobody is sent anywhere, and nobody is signed out. */
-async function checkRefused (t: Test, params: Params): Promise<void> {
+async function checkRefused(t: Test, params: Params): Promise<void> {
   const { logOut, isSignedIn } = await startLogout(t)
   const { landing, seen } = await logOut(params)
   t.match(landing, { at: 'page', status: 400 })
@@ -17,7 +17,7 @@ async function checkRefused (t: Test, params: Params): Promise<void> {
 }
 
 /** A page says that one is signed out, and one is. `seen` is what it asked before. */
-async function checkSignedOut (t: Test, params: Params, seen: string[]): Promise<void> {
+async function checkSignedOut(t: Test, params: Params, seen: string[]): Promise<void> {
   const { logOut, isSignedIn } = await startLogout(t)
   t.equal(await isSignedIn(), true)
   const visit = await logOut(params)
@@ -36,8 +36,13 @@ for (const method of ['GET', 'POST'] as const) {
   t.test(`by ${method}`, async (t) => {
     const { logOut, isSignedIn, suite, browser, signedIn } = await startLogout(t)
     t.equal(await isSignedIn(), true)
-    const form = new URLSearchParams({ id_token_hint: signedIn.tokens.id_token, post_logout_redirect_uri: LOGGED_OUT, state: LONG_STATE })
-    const visit = method === 'GET' ? await logOut() : await browser.go(suite.op.endpoint('end_session_endpoint'), { form })
+    const form = new URLSearchParams({
+      id_token_hint: signedIn.tokens.id_token,
+      post_logout_redirect_uri: LOGGED_OUT,
+      state: LONG_STATE
+    })
+    const visit =
+      method === 'GET' ? await logOut() : await browser.go(suite.op.endpoint('end_session_endpoint'), { form })
     checkBack(t, visit.landing)
     t.strictSame(visit.seen, [], 'nobody was asked')
     t.equal(await suite.refusal({ prompt: 'none', state: LONG_STATE }, { browser }), 'login_required')
@@ -48,7 +53,8 @@ for (const method of ['GET', 'POST'] as const) {
 }
 
 t.test('OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri', async (t) => {
-  for (const uri of [`${LOGGED_OUT}/qLx8Wv0sTz`, `${LOGGED_OUT}qLx8Wv0sTz`, 'https://evil.example/', FIRST.redirectUri]) await checkRefused(t, { post_logout_redirect_uri: uri })
+  for (const uri of [`${LOGGED_OUT}/qLx8Wv0sTz`, `${LOGGED_OUT}qLx8Wv0sTz`, 'https://evil.example/', FIRST.redirectUri])
+    await checkRefused(t, { post_logout_redirect_uri: uri })
 })
 
 t.test('OIDF-oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri', async (t) => {
@@ -56,7 +62,11 @@ t.test('OIDF-oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri',
 })
 
 t.test('OIDF-oidcc-rp-initiated-logout-modified-id-token-hint', async (t) => {
-  const { logOut, isSignedIn, signedIn: { tokens } } = await startLogout(t)
+  const {
+    logOut,
+    isSignedIn,
+    signedIn: { tokens }
+  } = await startLogout(t)
   const { header, claims } = decodeJwt(tokens.id_token)
   const [, payload = '', signature = ''] = tokens.id_token.split('.')
   for (const hint of [
@@ -74,12 +84,22 @@ t.test('OIDF-oidcc-rp-initiated-logout-modified-id-token-hint', async (t) => {
 })
 
 t.test('OIDF-oidcc-rp-initiated-logout-bad-id-token-hint', async (t) => {
-  const { logOut, isSignedIn, suite, signedIn: { claims } } = await startLogout(t)
+  const {
+    logOut,
+    isSignedIn,
+    suite,
+    signedIn: { claims }
+  } = await startLogout(t)
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const backwards = { ...claims, iss: FIRST.id, aud: suite.op.issuer, sub: 'SubjectID', nonce: 'flibble' }
   const bySecret = (body: string): string => createHmac('sha256', FIRST.secret).update(body).digest('base64url')
   const byForeignKey = (body: string): string => sign('RSA-SHA256', Buffer.from(body), privateKey).toString('base64url')
-  for (const [alg, kid, signed] of [['RS256', 'rs', byForeignKey], ['RS256', 'unknown', byForeignKey], ['HS256', 'rs', bySecret], ['HS256', undefined, bySecret]] as const) {
+  for (const [alg, kid, signed] of [
+    ['RS256', 'rs', byForeignKey],
+    ['RS256', 'unknown', byForeignKey],
+    ['HS256', 'rs', bySecret],
+    ['HS256', undefined, bySecret]
+  ] as const) {
     for (const payload of [claims, backwards]) {
       const body = `${encodePart({ alg, typ: 'JWT', kid })}.${encodePart(payload)}`
       const { landing, seen } = await logOut({ id_token_hint: `${body}.${signed(body)}` })
@@ -94,12 +114,18 @@ t.test('OIDF-oidcc-rp-initiated-logout-no-id-token-hint', async (t) => {
   await checkRefused(t, { id_token_hint: undefined })
   const { logOut, isSignedIn } = await startLogout(t)
   const { landing } = await logOut({ id_token_hint: undefined, client_id: FIRST.id }, { confirm: false })
-  t.match(landing, { at: 'page', status: 200, html: /name="decision" value="sign_out"/ }, 'with the name of the client a person is asked')
+  t.match(
+    landing,
+    { at: 'page', status: 200, html: /name="decision" value="sign_out"/ },
+    'with the name of the client a person is asked'
+  )
   t.equal(await isSignedIn(), true)
 })
 
 t.test('OIDF-oidcc-rp-initiated-logout-no-params', async (t) => {
-  await checkSignedOut(t, { id_token_hint: undefined, post_logout_redirect_uri: undefined, state: undefined }, ['logout'])
+  await checkSignedOut(t, { id_token_hint: undefined, post_logout_redirect_uri: undefined, state: undefined }, [
+    'logout'
+  ])
 })
 
 t.test('OIDF-oidcc-rp-initiated-logout-only-state', async (t) => {

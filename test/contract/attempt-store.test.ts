@@ -6,5 +6,11 @@ import { delayed } from '../../lib/testing/delayed.ts'
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
 
-runContract(attemptStoreContract(async (clock) => ({ store: memoryAttemptStore({ clock }) })), test('RL memory'))
-runContract(attemptStoreContract(async (clock) => ({ store: delayed(memoryAttemptStore({ clock })) })), test('RL delayed memory'))
+runContract(
+  attemptStoreContract(async (clock) => ({ store: memoryAttemptStore({ clock }) })),
+  test('RL memory')
+)
+runContract(
+  attemptStoreContract(async (clock) => ({ store: delayed(memoryAttemptStore({ clock })) })),
+  test('RL delayed memory')
+)

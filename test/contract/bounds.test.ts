@@ -11,38 +11,93 @@ import { startPostgres } from '../support/postgres-server.ts'
 const END = 1000
 
 const server = await startPostgres()
-t.teardown(async () => { await server.stop() })
+t.teardown(async () => {
+  await server.stop()
+})
 const pool = (await server.database()).pool()
 let schemas = 0
 
 const family = (sid: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid, userId: 'user-19367', clientId: 'c', scope: '', authenticatedAt: 0, acr: 'password', amr: ['pwd'], createdAt: 0, lastUsedAt: 0, expiresAt: END, idleExpiresAt: END, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: 'd', ...fields
+  sid,
+  userId: 'user-19367',
+  clientId: 'c',
+  scope: '',
+  authenticatedAt: 0,
+  acr: 'password',
+  amr: ['pwd'],
+  createdAt: 0,
+  lastUsedAt: 0,
+  expiresAt: END,
+  idleExpiresAt: END,
+  userAgent: null,
+  sessionSid: null,
+  offline: true,
+  authorization: null,
+  tokenDigest: 'd',
+  ...fields
 })
 const code = (sid: string, fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
-  sid, userId: 'user-19367', clientId: 'c', scope: '', authenticatedAt: 0, acr: 'password', amr: ['pwd'], createdAt: 0, sessionSid: 's', offline: true, authorization: '{}', codeDigest: 'd', codeExpiresAt: END, ...fields
+  sid,
+  userId: 'user-19367',
+  clientId: 'c',
+  scope: '',
+  authenticatedAt: 0,
+  acr: 'password',
+  amr: ['pwd'],
+  createdAt: 0,
+  sessionSid: 's',
+  offline: true,
+  authorization: '{}',
+  codeDigest: 'd',
+  codeExpiresAt: END,
+  ...fields
 })
 
 const engines: Array<[name: string, stateOf: (options?: MemoryStateOptions) => State]> = [
   ['memoryState', memoryState],
-  ['sqliteState', (options) => {
-    const db = new Database(':memory:')
-    t.teardown(() => db.close())
-    return sqliteState(db, options)
-  }],
+  [
+    'sqliteState',
+    (options) => {
+      const db = new Database(':memory:')
+      t.teardown(() => db.close())
+      return sqliteState(db, options)
+    }
+  ],
   ['postgresState', (options) => postgresState(pool, { ...options, schema: `bounds_${++schemas}` })]
 ]
 
 for (const [name, stateOf] of engines) {
-  const listed = async ({ tokens }: State, userId = 'user-19367'): Promise<string[]> => (await tokens.listFamiliesOfUser(userId, 500)).map(({ sid }) => sid)
+  const listed = async ({ tokens }: State, userId = 'user-19367'): Promise<string[]> =>
+    (await tokens.listFamiliesOfUser(userId, 500)).map(({ sid }) => sid)
   const redeem = async ({ tokens }: State, sid: string): Promise<string> =>
-    (await tokens.redeemCode({ sid, digest: 'd', clientId: 'c', now: 500, tokenDigest: 't', expiresAt: END, idleExpiresAt: END, onlineExpiresAt: END, userAgent: null })).outcome
+    (
+      await tokens.redeemCode({
+        sid,
+        digest: 'd',
+        clientId: 'c',
+        now: 500,
+        tokenDigest: 't',
+        expiresAt: END,
+        idleExpiresAt: END,
+        onlineExpiresAt: END,
+        userAgent: null
+      })
+    ).outcome
 
   t.test(`DOS ${name} keeps at most maxFamiliesPerUser families of a user and ends the first created`, async (t) => {
-    for (const [max, options] of [[100, {}], [3, { maxFamiliesPerUser: 3 }], [1, { maxFamiliesPerUser: 1 }]] as const) {
+    for (const [max, options] of [
+      [100, {}],
+      [3, { maxFamiliesPerUser: 3 }],
+      [1, { maxFamiliesPerUser: 1 }]
+    ] as const) {
       const state = stateOf(options)
       await state.tokens.createFamily(family('other', { userId: 'user-104981' }))
-      for (let index = 0; index < max + 2; index++) await state.tokens.createFamily(family(`sid-${index}`, { createdAt: index }))
-      t.same(await listed(state), Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`))
+      for (let index = 0; index < max + 2; index++)
+        await state.tokens.createFamily(family(`sid-${index}`, { createdAt: index }))
+      t.same(
+        await listed(state),
+        Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`)
+      )
       t.equal(await state.tokens.findFamily('sid-1', 500), null)
       t.same(await listed(state, 'user-104981'), ['other'])
     }
@@ -51,27 +106,51 @@ for (const [name, stateOf] of engines) {
   t.test(`DOS ${name} ends what has expired before what is alive`, async (t) => {
     const state = stateOf({ maxFamiliesPerUser: 3, maxSessionsPerUser: 2 })
     await state.tokens.createFamily(family('phone', { createdAt: 0 }))
-    for (const index of [1, 2]) await state.tokens.createFamily(family(`short-${index}`, { createdAt: index, idleExpiresAt: 10 }))
+    for (const index of [1, 2])
+      await state.tokens.createFamily(family(`short-${index}`, { createdAt: index, idleExpiresAt: 10 }))
     await state.tokens.createFamily(family('laptop', { createdAt: 10 }))
     t.same(await listed(state), ['laptop', 'phone'])
-    const session = { userId: 'user-19367', authenticatedAt: 0, methods: [], lastUsedAt: 0, userAgent: null, clientIds: [] }
-    for (const [sid, createdAt, expiresAt] of [['a', 0, END], ['b', 1, 10], ['c', 10, END]] as const) {
+    const session = {
+      userId: 'user-19367',
+      authenticatedAt: 0,
+      methods: [],
+      lastUsedAt: 0,
+      userAgent: null,
+      clientIds: []
+    }
+    for (const [sid, createdAt, expiresAt] of [
+      ['a', 0, END],
+      ['b', 1, 10],
+      ['c', 10, END]
+    ] as const) {
       await state.browserSessions.createSession({ ...session, sid, createdAt, expiresAt, idleExpiresAt: END }, 'd')
     }
-    t.same((await state.browserSessions.listSessionsOfUser('user-19367', 0)).map(({ sid }) => sid), ['c', 'a'])
+    t.same(
+      (await state.browserSessions.listSessionsOfUser('user-19367', 0)).map(({ sid }) => sid),
+      ['c', 'a']
+    )
   })
 
-  t.test(`DOS ${name} keeps at most maxFamiliesPerUser waiting codes of a user, which push out no family`, async (t) => {
-    const state = stateOf({ maxFamiliesPerUser: 3 })
-    for (const index of [0, 1, 2]) await state.tokens.createFamily(family(`family-${index}`, { createdAt: index }))
-    await state.tokens.createCode(code('other', { userId: 'user-104981' }))
-    for (let index = 0; index < 50; index++) await state.tokens.createCode(code(`code-${index}`, { createdAt: 100 + index }))
-    t.same(await listed(state), ['family-2', 'family-1', 'family-0'])
-    await state.tokens.createFamily(family('family-3', { createdAt: 3 }))
-    t.same(await listed(state), ['family-3', 'family-2', 'family-1'], 'and families push out no code')
-    t.same(await Promise.all(['code-46', 'code-47', 'code-49', 'other'].map((sid) => redeem(state, sid))), ['unknown', 'redeemed', 'redeemed', 'redeemed'])
-    t.same(await listed(state), ['code-49', 'code-47', 'family-3'], 'what comes of a code counts')
-  })
+  t.test(
+    `DOS ${name} keeps at most maxFamiliesPerUser waiting codes of a user, which push out no family`,
+    async (t) => {
+      const state = stateOf({ maxFamiliesPerUser: 3 })
+      for (const index of [0, 1, 2]) await state.tokens.createFamily(family(`family-${index}`, { createdAt: index }))
+      await state.tokens.createCode(code('other', { userId: 'user-104981' }))
+      for (let index = 0; index < 50; index++)
+        await state.tokens.createCode(code(`code-${index}`, { createdAt: 100 + index }))
+      t.same(await listed(state), ['family-2', 'family-1', 'family-0'])
+      await state.tokens.createFamily(family('family-3', { createdAt: 3 }))
+      t.same(await listed(state), ['family-3', 'family-2', 'family-1'], 'and families push out no code')
+      t.same(await Promise.all(['code-46', 'code-47', 'code-49', 'other'].map((sid) => redeem(state, sid))), [
+        'unknown',
+        'redeemed',
+        'redeemed',
+        'redeemed'
+      ])
+      t.same(await listed(state), ['code-49', 'code-47', 'family-3'], 'what comes of a code counts')
+    }
+  )
 
   t.test(`DOS ${name}: families that end with their access token push out none that can be refreshed`, async (t) => {
     const state = stateOf({ maxFamiliesPerUser: 2 })
@@ -84,17 +163,41 @@ for (const [name, stateOf] of engines) {
   })
 
   // covers ASVS-7.1.2
-  t.test(`DOS ${name} keeps at most maxSessionsPerUser browser sessions of a user and ends the first created`, async (t) => {
-    for (const [max, options] of [[100, {}], [3, { maxSessionsPerUser: 3 }], [1, { maxSessionsPerUser: 1 }]] as const) {
-      const { browserSessions } = stateOf(options)
-      const create = (sid: string, userId: string, createdAt: number): Promise<void> =>
-        browserSessions.createSession({ sid, userId, authenticatedAt: 0, methods: [{ method: 'password', at: 0 }], createdAt, lastUsedAt: 0, expiresAt: END, idleExpiresAt: END, userAgent: null, clientIds: [] }, 'd')
-      await create('other', 'user-104981', 0)
-      for (let index = 0; index < max + 2; index++) await create(`sid-${index}`, 'user-19367', index)
-      const sids = (await browserSessions.listSessionsOfUser('user-19367', 500)).map(({ sid }) => sid)
-      t.same(sids, Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`))
-      t.equal(await browserSessions.findSession('sid-1', 'd', 500), null)
-      t.ok(await browserSessions.findSession('other', 'd', 500))
+  t.test(
+    `DOS ${name} keeps at most maxSessionsPerUser browser sessions of a user and ends the first created`,
+    async (t) => {
+      for (const [max, options] of [
+        [100, {}],
+        [3, { maxSessionsPerUser: 3 }],
+        [1, { maxSessionsPerUser: 1 }]
+      ] as const) {
+        const { browserSessions } = stateOf(options)
+        const create = (sid: string, userId: string, createdAt: number): Promise<void> =>
+          browserSessions.createSession(
+            {
+              sid,
+              userId,
+              authenticatedAt: 0,
+              methods: [{ method: 'password', at: 0 }],
+              createdAt,
+              lastUsedAt: 0,
+              expiresAt: END,
+              idleExpiresAt: END,
+              userAgent: null,
+              clientIds: []
+            },
+            'd'
+          )
+        await create('other', 'user-104981', 0)
+        for (let index = 0; index < max + 2; index++) await create(`sid-${index}`, 'user-19367', index)
+        const sids = (await browserSessions.listSessionsOfUser('user-19367', 500)).map(({ sid }) => sid)
+        t.same(
+          sids,
+          Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`)
+        )
+        t.equal(await browserSessions.findSession('sid-1', 'd', 500), null)
+        t.ok(await browserSessions.findSession('other', 'd', 500))
+      }
     }
-  })
+  )
 }

@@ -13,14 +13,15 @@ interface Fault {
   only?: boolean
 }
 
-const isHeld = ({ totp, passkeys }: UserFactors, factorId: string): boolean => [...totp, ...passkeys].some(({ id }) => id === factorId)
+const isHeld = ({ totp, passkeys }: UserFactors, factorId: string): boolean =>
+  [...totp, ...passkeys].some(({ id }) => id === factorId)
 
 /** What looks first and writes later, and what forgets one sentence of the port. */
 const FAULTS: readonly Fault[] = [
   {
     name: 'a code of an authenticator app that is looked at first and used later',
     of: (store) => ({
-      async useTotp (use) {
+      async useTotp(use) {
         const app = (await store.findFactors(use.userId)).totp.find(({ id }) => id === use.factorId)
         if (app === undefined) return 'unknown'
         if (app.disabled) return 'disabled'
@@ -35,12 +36,21 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a step that counts again',
-    of: (store) => ({ async useTotp (use) { return await store.useTotp({ ...use, step: use.step + 1 }) } }),
+    of: (store) => ({
+      async useTotp(use) {
+        return await store.useTotp({ ...use, step: use.step + 1 })
+      }
+    }),
     found: ['useTotp: a code counts where its step is newer']
   },
   {
     name: 'a disabled app that takes a right code',
-    of: (store) => ({ useTotp: async (use) => { const outcome = await store.useTotp(use); return outcome === 'disabled' ? 'used' : outcome } }),
+    of: (store) => ({
+      useTotp: async (use) => {
+        const outcome = await store.useTotp(use)
+        return outcome === 'disabled' ? 'used' : outcome
+      }
+    }),
     found: ['countFailure: the app that has had max wrong codes is disabled'],
     only: true
   },
@@ -54,7 +64,7 @@ const FAULTS: readonly Fault[] = [
     of: (store) => {
       const counts = new Map<string, number>()
       return {
-        async countFailure ({ userId, max }) {
+        async countFailure({ userId, max }) {
           const isEnabled = (await store.findFactors(userId)).totp.some(({ disabled }) => !disabled)
           const counted = (counts.get(userId) ?? 0) + 1
           await setImmediate()
@@ -71,24 +81,32 @@ const FAULTS: readonly Fault[] = [
     of: (store) => {
       const spent = new Set<string>()
       return {
-        async useRecoveryCode (use) {
+        async useRecoveryCode(use) {
           const isSpent = spent.has(use.digest)
           await setImmediate()
           const used = await store.useRecoveryCode(use)
           if (used.outcome === 'used') spent.add(use.digest)
-          return used.outcome === 'unknown' && !isSpent && spent.has(use.digest) ? { outcome: 'used', left: (await store.findFactors(use.userId)).recoveryCodesLeft } : used
+          return used.outcome === 'unknown' && !isSpent && spent.has(use.digest)
+            ? { outcome: 'used', left: (await store.findFactors(use.userId)).recoveryCodesLeft }
+            : used
         }
       }
     },
-    found: ['of 50 parallel uses of one recovery code one counts', 'of parallel uses of all recovery codes each counts once']
+    found: [
+      'of 50 parallel uses of one recovery code one counts',
+      'of parallel uses of all recovery codes each counts once'
+    ]
   },
   {
     name: 'a recovery code of whoever it is',
     of: (store) => {
       const users = new Set<string>()
       return {
-        async addTotp (addition) { users.add(addition.userId); return await store.addTotp(addition) },
-        async useRecoveryCode (use) {
+        async addTotp(addition) {
+          users.add(addition.userId)
+          return await store.addTotp(addition)
+        },
+        async useRecoveryCode(use) {
           for (const userId of [use.userId, ...users]) {
             const used = await store.useRecoveryCode({ ...use, userId })
             if (used.outcome === 'used') return used
@@ -104,14 +122,17 @@ const FAULTS: readonly Fault[] = [
     of: (store) => {
       const former = new Map<string, Set<string>>()
       return {
-        async addTotp (addition) {
+        async addTotp(addition) {
           const added = await store.addTotp(addition)
-          if (added.outcome === 'added' && added.codesStored) former.set(addition.userId, new Set(addition.recoveryDigests))
+          if (added.outcome === 'added' && added.codesStored)
+            former.set(addition.userId, new Set(addition.recoveryDigests))
           return added
         },
-        async useRecoveryCode (use) {
+        async useRecoveryCode(use) {
           const used = await store.useRecoveryCode(use)
-          return used.outcome === 'unknown' && former.get(use.userId)?.delete(use.digest) === true ? { outcome: 'used', left: 0 } : used
+          return used.outcome === 'unknown' && former.get(use.userId)?.delete(use.digest) === true
+            ? { outcome: 'used', left: 0 }
+            : used
         }
       }
     },
@@ -119,18 +140,29 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: 'recovery codes where there is no factor',
-    of: (store) => ({ async replaceRecoveryCodes (userId, digests) { await store.replaceRecoveryCodes(userId, digests); return true } }),
+    of: (store) => ({
+      async replaceRecoveryCodes(userId, digests) {
+        await store.replaceRecoveryCodes(userId, digests)
+        return true
+      }
+    }),
     found: ['nobody has recovery codes without a factor'],
     only: true
   },
   {
     name: 'an enrolment that asks first whether there are recovery codes',
     of: (store) => ({
-      async addTotp ({ recoveryDigests, ...addition }) {
+      async addTotp({ recoveryDigests, ...addition }) {
         const { recoveryCodesLeft } = await store.findFactors(addition.userId)
         await setImmediate()
         const added = await store.addTotp(addition)
-        if (added.outcome !== 'added' || recoveryDigests === undefined || recoveryDigests.length === 0 || recoveryCodesLeft > 0) return added
+        if (
+          added.outcome !== 'added' ||
+          recoveryDigests === undefined ||
+          recoveryDigests.length === 0 ||
+          recoveryCodesLeft > 0
+        )
+          return added
         await store.replaceRecoveryCodes(addition.userId, recoveryDigests)
         return { outcome: 'added', codesStored: true }
       }
@@ -141,9 +173,13 @@ const FAULTS: readonly Fault[] = [
   {
     name: 'an enrolment that counts first and adds later',
     of: (store) => ({
-      async addPasskey (addition) {
+      async addPasskey(addition) {
         const { passkeys } = await store.findFactors(addition.userId)
-        if (passkeys.length >= addition.limit && !passkeys.some(({ credentialId }) => credentialId === addition.factor.credentialId)) return { outcome: 'full' }
+        if (
+          passkeys.length >= addition.limit &&
+          !passkeys.some(({ credentialId }) => credentialId === addition.factor.credentialId)
+        )
+          return { outcome: 'full' }
         await setImmediate()
         return await store.addPasskey({ ...addition, limit: addition.limit === 1 ? 1 : 1000 })
       }
@@ -156,7 +192,7 @@ const FAULTS: readonly Fault[] = [
     of: (store) => {
       const taken = new Set<string>()
       return {
-        async addPasskey (addition) {
+        async addPasskey(addition) {
           if (taken.has(addition.factor.credentialId)) return { outcome: 'duplicate' }
           const added = await store.addPasskey(addition)
           if (added.outcome === 'added') taken.add(addition.factor.credentialId)
@@ -169,9 +205,11 @@ const FAULTS: readonly Fault[] = [
   {
     name: 'a removal that looks at the others first',
     of: (store) => ({
-      async removeFactor ({ userId, factorId, keepOne }) {
+      async removeFactor({ userId, factorId, keepOne }) {
         const held = await store.findFactors(userId)
-        const others = [...held.totp.filter(({ disabled }) => !disabled), ...held.passkeys].filter(({ id }) => id !== factorId)
+        const others = [...held.totp.filter(({ disabled }) => !disabled), ...held.passkeys].filter(
+          ({ id }) => id !== factorId
+        )
         if (isHeld(held, factorId) && keepOne && others.length === 0) return 'last'
         await setImmediate()
         return await store.removeFactor({ userId, factorId, keepOne: false })
@@ -183,7 +221,7 @@ const FAULTS: readonly Fault[] = [
   {
     name: 'a disabled app that is counted among those that are kept',
     of: (store) => ({
-      async removeFactor (removal) {
+      async removeFactor(removal) {
         const { totp, passkeys } = await store.findFactors(removal.userId)
         return await store.removeFactor({ ...removal, keepOne: removal.keepOne && totp.length + passkeys.length === 1 })
       }
@@ -195,13 +233,18 @@ const FAULTS: readonly Fault[] = [
     of: (store) => {
       const kept = new Map<string, number>()
       return {
-        async removeFactor (removal) {
+        async removeFactor(removal) {
           const { recoveryCodesLeft } = await store.findFactors(removal.userId)
           const outcome = await store.removeFactor(removal)
           if (outcome === 'removed') kept.set(removal.userId, recoveryCodesLeft)
           return outcome
         },
-        async findFactors (userId) { return { ...await store.findFactors(userId), ...(kept.has(userId) ? { recoveryCodesLeft: kept.get(userId) ?? 0 } : {}) } }
+        async findFactors(userId) {
+          return {
+            ...(await store.findFactors(userId)),
+            ...(kept.has(userId) ? { recoveryCodesLeft: kept.get(userId) ?? 0 } : {})
+          }
+        }
       }
     },
     found: ['nobody has recovery codes without a factor', 'removeFactor: the recovery codes go with the last factor']
@@ -211,7 +254,7 @@ const FAULTS: readonly Fault[] = [
     of: (store) => {
       const claimed = new Set<string>()
       return {
-        async usePasskey (use) {
+        async usePasskey(use) {
           const claim = `${use.userId} ${use.claim}`
           if (claimed.has(claim)) return { outcome: 'replayed' }
           await setImmediate()
@@ -226,15 +269,20 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a challenge that every passkey of a user may answer once',
-    of: (store) => ({ usePasskey: async (use) => await store.usePasskey({ ...use, claim: `${use.claim} ${use.credentialId}` }) }),
-    found: ['usePasskey: an answered challenge counts once, whichever', 'usePasskey: of 50 parallel answers to one challenge']
+    of: (store) => ({
+      usePasskey: async (use) => await store.usePasskey({ ...use, claim: `${use.claim} ${use.credentialId}` })
+    }),
+    found: [
+      'usePasskey: an answered challenge counts once, whichever',
+      'usePasskey: of 50 parallel answers to one challenge'
+    ]
   },
   {
     name: 'a challenge that is claimed by an answer that is refused',
     of: (store) => {
       const claimed = new Set<string>()
       return {
-        async usePasskey (use) {
+        async usePasskey(use) {
           if (claimed.has(use.claim)) return { outcome: 'replayed' }
           const used = await store.usePasskey(use)
           if (used.outcome === 'regressed') claimed.add(use.claim)
@@ -242,29 +290,50 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['usePasskey: a counter of 5 after 5', 'usePasskey: a counter of 4 after 5', 'usePasskey: a counter of 0 after 5']
+    found: [
+      'usePasskey: a counter of 5 after 5',
+      'usePasskey: a counter of 4 after 5',
+      'usePasskey: a counter of 0 after 5'
+    ]
   },
   {
     name: 'a counter that may stand still',
-    of: (store) => ({ usePasskey: async (use) => { const used = await store.usePasskey(use); return used.outcome === 'regressed' ? { outcome: 'used', regressed: true } : used } }),
+    of: (store) => ({
+      usePasskey: async (use) => {
+        const used = await store.usePasskey(use)
+        return used.outcome === 'regressed' ? { outcome: 'used', regressed: true } : used
+      }
+    }),
     found: ['usePasskey: a counter of 5 after 5']
   },
   {
     name: 'a claim that is swept too early',
-    of: (store) => ({ sweep: async (now) => { await store.sweep?.(now + 1) } }),
+    of: (store) => ({
+      sweep: async (now) => {
+        await store.sweep?.(now + 1)
+      }
+    }),
     found: ['usePasskey: a claim is remembered until its end'],
     only: true
   },
   {
     name: 'a handle that the last claim gets',
-    of: (store) => ({ claimHandle: async (userId, candidate) => { await store.claimHandle(userId, candidate); return candidate } }),
+    of: (store) => ({
+      claimHandle: async (userId, candidate) => {
+        await store.claimHandle(userId, candidate)
+        return candidate
+      }
+    }),
     found: ['a handle is claimed once and for good', 'of 50 parallel claims of a handle all get one']
   },
   {
     name: 'a handle that finds a passkey of anybody',
     of: (store) => ({
-      async findByHandle (handle, credentialId) {
-        const found = await store.findByHandle(handle, credentialId) ?? await store.findByHandle(handle, 'credential-1') ?? await store.findByHandle(handle, 'credential-2')
+      async findByHandle(handle, credentialId) {
+        const found =
+          (await store.findByHandle(handle, credentialId)) ??
+          (await store.findByHandle(handle, 'credential-1')) ??
+          (await store.findByHandle(handle, 'credential-2'))
         return found === null ? null : { ...found, passkey: { ...found.passkey, credentialId } }
       }
     }),
@@ -275,8 +344,15 @@ const FAULTS: readonly Fault[] = [
     of: (store) => {
       let behind = 0
       return {
-        async removeFactor (removal) { const outcome = await store.removeFactor(removal); if (outcome === 'removed') behind++; return outcome },
-        async findFactors (userId) { const factors = await store.findFactors(userId); return { ...factors, deviceEpoch: Math.max(0, factors.deviceEpoch - behind) } }
+        async removeFactor(removal) {
+          const outcome = await store.removeFactor(removal)
+          if (outcome === 'removed') behind++
+          return outcome
+        },
+        async findFactors(userId) {
+          const factors = await store.findFactors(userId)
+          return { ...factors, deviceEpoch: Math.max(0, factors.deviceEpoch - behind) }
+        }
       }
     },
     found: ['the device epoch is another one after each change']
@@ -284,7 +360,7 @@ const FAULTS: readonly Fault[] = [
   {
     name: 'an epoch that is read first and written later',
     of: (store) => ({
-      async forgetDevices (userId) {
+      async forgetDevices(userId) {
         const { deviceEpoch } = await store.findFactors(userId)
         await setImmediate()
         await store.forgetDevices(userId)
@@ -299,25 +375,49 @@ const FAULTS: readonly Fault[] = [
     of: (store) => {
       const gone = new Set<string>()
       return {
-        async removeFactorsOfUser (userId) { gone.add(userId); return await store.removeFactorsOfUser(userId) },
-        async findFactors (userId) { const factors = await store.findFactors(userId); return gone.has(userId) ? { ...factors, handle: null } : factors }
+        async removeFactorsOfUser(userId) {
+          gone.add(userId)
+          return await store.removeFactorsOfUser(userId)
+        },
+        async findFactors(userId) {
+          const factors = await store.findFactors(userId)
+          return gone.has(userId) ? { ...factors, handle: null } : factors
+        }
       }
     },
     found: ['removeFactorsOfUser: removes all of that user but the handle']
   },
   {
     name: 'an answer of nothing for a user without factors',
-    of: (store) => ({ async findFactors (userId) { const factors = await store.findFactors(userId); return factors.deviceEpoch === 0 && factors.handle === null ? null as never : factors } }),
+    of: (store) => ({
+      async findFactors(userId) {
+        const factors = await store.findFactors(userId)
+        return factors.deviceEpoch === 0 && factors.handle === null ? (null as never) : factors
+      }
+    }),
     found: ['a user with nothing has an empty set']
   }
 ]
 
-for (const { name, of, found, only = false } of FAULTS) t.test(`factorStoreContract finds ${name}`, async (t) => {
-  const failed: string[] = []
-  for (const { name, run } of factorStoreContract(async () => {
-    const store = memoryFactorStore()
-    return { store: { ...store, ...of(store) } }
-  })) await run().catch(() => { failed.push(name.replace('factors: ', '')) })
-  for (const beginning of found) t.ok(failed.some((name) => name.startsWith(beginning)), beginning, { failed })
-  if (only) t.same(failed.filter((name) => !found.some((beginning) => name.startsWith(beginning))), [])
-})
+for (const { name, of, found, only = false } of FAULTS)
+  t.test(`factorStoreContract finds ${name}`, async (t) => {
+    const failed: string[] = []
+    for (const { name, run } of factorStoreContract(async () => {
+      const store = memoryFactorStore()
+      return { store: { ...store, ...of(store) } }
+    }))
+      await run().catch(() => {
+        failed.push(name.replace('factors: ', ''))
+      })
+    for (const beginning of found)
+      t.ok(
+        failed.some((name) => name.startsWith(beginning)),
+        beginning,
+        { failed }
+      )
+    if (only)
+      t.same(
+        failed.filter((name) => !found.some((beginning) => name.startsWith(beginning))),
+        []
+      )
+  })

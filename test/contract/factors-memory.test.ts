@@ -6,5 +6,11 @@ import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
 
-runContract(factorStoreContract(async () => ({ store: memoryFactorStore() })), test('memory'))
-runContract(factorStoreContract(async () => ({ store: delayed(memoryFactorStore()) })), test('delayed memory'))
+runContract(
+  factorStoreContract(async () => ({ store: memoryFactorStore() })),
+  test('memory')
+)
+runContract(
+  factorStoreContract(async () => ({ store: delayed(memoryFactorStore()) })),
+  test('delayed memory')
+)

@@ -6,7 +6,18 @@ import { FACTOR_COMMANDS } from '../../lib/adapters/redis/rights.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
-import { ALICE, BOB, codesOf, handleOf, NOTHING, passkeyAddition, passkeyUse, totp, totpAddition, totpUse } from '../../lib/testing/factor-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  codesOf,
+  handleOf,
+  NOTHING,
+  passkeyAddition,
+  passkeyUse,
+  totp,
+  totpAddition,
+  totpUse
+} from '../../lib/testing/factor-fixtures.ts'
 import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 import { factorOperations, leftOut } from './support/factor-operations.ts'
@@ -19,23 +30,28 @@ const clusterClient = cluster.client()
 
 /** Each case has keys of its own; all of them stay, to be looked at when the suites have run. */
 let cases = 0
-const fresh = (client: Redis | Cluster) => async (): Promise<{ store: FactorStore }> => ({ store: redisFactorStore(client, { prefix: `case-${++cases}:` }) })
+const fresh = (client: Redis | Cluster) => async (): Promise<{ store: FactorStore }> => ({
+  store: redisFactorStore(client, { prefix: `case-${++cases}:` })
+})
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
 
 runContract(factorStoreContract(fresh(server.client())), test('redis'))
 runContract(factorStoreContract(fresh(server.client({ keyPrefix: 'host:' }))), test('redis with a keyPrefix'))
-runContract(factorStoreContract(async () => ({ store: delayed((await fresh(clusterClient)()).store) })), test('delayed redis cluster'))
+runContract(
+  factorStoreContract(async () => ({ store: delayed((await fresh(clusterClient)()).store) })),
+  test('delayed redis cluster')
+)
 
 t.test('redis: after all that, what a user has lies in one slot and never ends, and no key holds a name', async (t) => {
   const client = server.client()
   const names: string[] = []
-  for await (const batch of client.scanStream({ count: 1000 })) names.push(...batch as string[])
+  for await (const batch of client.scanStream({ count: 1000 })) names.push(...(batch as string[]))
   t.ok(names.length > 100)
   for (const name of names) {
     const isClaim = /:a:[\w-]{16}:[\w-]{43}$/.test(name)
     t.match(name, /^(host:)?case-\d+:\{[\w-]{3}\}:(a:[\w-]{16}(:[\w-]{43})?|h:[\w-]{46})$/)
-    if (isClaim !== (await client.pttl(name) > 0)) t.fail(`${name} has a TTL of ${await client.pttl(name)} ms`)
+    if (isClaim !== (await client.pttl(name)) > 0) t.fail(`${name} has a TTL of ${await client.pttl(name)} ms`)
   }
 })
 
@@ -45,18 +61,33 @@ t.test('redis: every operation is one EVALSHA, of commands that are documented',
   t.strictSame(leftOut(store), [])
   for (const [, call] of factorOperations(store)) await call()
   const seen = new Map<string, number>()
-  const commands = async (): Promise<Map<string, number>> => new Map([...(await client.info('commandstats')).matchAll(/cmdstat_(\S+):calls=(\d+)/g)].map(([, name = '', calls]) => [name, Number(calls)]))
+  const commands = async (): Promise<Map<string, number>> =>
+    new Map(
+      [...(await client.info('commandstats')).matchAll(/cmdstat_(\S+):calls=(\d+)/g)].map(([, name = '', calls]) => [
+        name,
+        Number(calls)
+      ])
+    )
   for (const [name, call] of factorOperations(redisFactorStore(client, { prefix: 'other:' }))) {
     const before = await commands()
     await call()
     const after = await commands()
     t.equal((after.get('evalsha') ?? 0) - (before.get('evalsha') ?? 0), 1, name)
     t.equal(after.get('eval') ?? 0, before.get('eval') ?? 0, name)
-    for (const [command, calls] of after) seen.set(command, (seen.get(command) ?? 0) + calls - (before.get(command) ?? 0))
+    for (const [command, calls] of after)
+      seen.set(command, (seen.get(command) ?? 0) + calls - (before.get(command) ?? 0))
   }
-  t.strictSame([...seen].flatMap(([command, calls]) => calls > 0 && !['evalsha', 'info'].includes(command) ? [command.toUpperCase()] : []).toSorted(), FACTOR_COMMANDS.filter((command) => command !== 'TIME').toSorted())
+  t.strictSame(
+    [...seen]
+      .flatMap(([command, calls]) =>
+        calls > 0 && !['evalsha', 'info'].includes(command) ? [command.toUpperCase()] : []
+      )
+      .toSorted(),
+    FACTOR_COMMANDS.filter((command) => command !== 'TIME').toSorted()
+  )
   await client.script('FLUSH')
-  for (const [name, call] of factorOperations(redisFactorStore(client, { prefix: 'third:' }))) await t.resolves(call(), name)
+  for (const [name, call] of factorOperations(redisFactorStore(client, { prefix: 'third:' })))
+    await t.resolves(call(), name)
 })
 
 const GUIDE = readFileSync(new URL('../../docs/guides/factor-stores.md', import.meta.url), 'utf8')
@@ -74,26 +105,44 @@ t.test('redis: the documented rights are enough, and each that is missing is nam
     client.disconnect()
   }
   await prepared()
-  for (const command of FACTOR_COMMANDS) await t.rejects(prepared(`-${command.toLowerCase()}`), { name: 'StartError', message: new RegExp(`may not run ${command} on keys that begin with "authority:", and redisFactorStore does`) })
+  for (const command of FACTOR_COMMANDS)
+    await t.rejects(prepared(`-${command.toLowerCase()}`), {
+      name: 'StartError',
+      message: new RegExp(`may not run ${command} on keys that begin with "authority:", and redisFactorStore does`)
+    })
   await t.rejects(prepared('-info'), { name: 'StartError', message: /INFO/ })
   await t.rejects(prepared('-evalsha'), { name: 'StartError', message: /EVALSHA/ })
-  t.strictSame(rights.filter((right) => right.startsWith('+')).map((right) => right.slice(1).toUpperCase()).toSorted(), [...FACTOR_COMMANDS, 'EVAL', 'EVALSHA', 'INFO', 'CLUSTER|SLOTS', 'CLUSTER|INFO', 'ASKING'].toSorted())
+  t.strictSame(
+    rights
+      .filter((right) => right.startsWith('+'))
+      .map((right) => right.slice(1).toUpperCase())
+      .toSorted(),
+    [...FACTOR_COMMANDS, 'EVAL', 'EVALSHA', 'INFO', 'CLUSTER|SLOTS', 'CLUSTER|INFO', 'ASKING'].toSorted()
+  )
 })
 
-t.test('redis: a server that may throw factors away is refused, whatever its memory, and what crashes without an append-only file is told', async (t) => {
-  const admin = server.client()
-  t.teardown(() => admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '0', 'appendonly', 'no'))
-  const store = redisFactorStore(admin)
-  for (const policy of ['allkeys-lru', 'volatile-ttl', 'allkeys-random']) {
-    await admin.config('SET', 'maxmemory-policy', policy)
-    await t.rejects(store.prepare(), { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS', message: new RegExp(`${policy}.*noeviction`) })
+t.test(
+  'redis: a server that may throw factors away is refused, whatever its memory, and what ' +
+    'crashes without an append-only file is told',
+  async (t) => {
+    const admin = server.client()
+    t.teardown(() => admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '0', 'appendonly', 'no'))
+    const store = redisFactorStore(admin)
+    for (const policy of ['allkeys-lru', 'volatile-ttl', 'allkeys-random']) {
+      await admin.config('SET', 'maxmemory-policy', policy)
+      await t.rejects(store.prepare(), {
+        name: 'StartError',
+        code: 'FST_AUTHORITY_INVALID_OPTIONS',
+        message: new RegExp(`${policy}.*noeviction`)
+      })
+    }
+    await admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '100mb')
+    await t.resolves(store.prepare())
+    t.equal(await store.isAppendOnly(), false)
+    await admin.config('SET', 'appendonly', 'yes')
+    t.equal(await store.isAppendOnly(), true)
   }
-  await admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '100mb')
-  await t.resolves(store.prepare())
-  t.equal(await store.isAppendOnly(), false)
-  await admin.config('SET', 'appendonly', 'yes')
-  t.equal(await store.isAppendOnly(), true)
-})
+)
 
 t.test('redis: at an outage prepare rejects with no StartError, and no operation takes it for nothing', async (t) => {
   const own = await startRedis()
@@ -105,49 +154,66 @@ t.test('redis: at an outage prepare rejects with no StartError, and no operation
   await t.rejects(store.prepare(), { name: 'Error', message: /READONLY/ })
   await client.replicaof('NO', 'ONE')
   own.pause()
-  for (const [name, call] of factorOperations(store)) t.match(await call().catch((error: unknown) => error), { isOutage: true }, name)
+  for (const [name, call] of factorOperations(store))
+    t.match(await call().catch((error: unknown) => error), { isOutage: true }, name)
   own.resume()
 })
 
-t.test('redis: what can\'t be read is an error to all, and never a user without factors; a removal of all begins anew', async (t) => {
-  const client = server.client()
-  const store = redisFactorStore(client, { prefix: 'odd:' })
-  const damages = {
-    'no record': "redis.call('SET', KEYS[1], 'text')",
-    'an empty one': "redis.call('SET', KEYS[1], cmsgpack.pack({}))",
-    'one of a later release': "local held = cmsgpack.unpack(redis.call('GET', KEYS[1])) held[6] = 2 redis.call('SET', KEYS[1], cmsgpack.pack(held))",
-    'one with a factor that lacks a field': "local held = cmsgpack.unpack(redis.call('GET', KEYS[1])) table.remove(held[3][1]) redis.call('SET', KEYS[1], cmsgpack.pack(held))",
-    'one with a factor of other types': "local held = cmsgpack.unpack(redis.call('GET', KEYS[1])) held[4][1][6] = 'five' redis.call('SET', KEYS[1], cmsgpack.pack(held))",
-    'one without factors': "local held = cmsgpack.unpack(redis.call('GET', KEYS[1])) held[3] = false redis.call('SET', KEYS[1], cmsgpack.pack(held))"
+t.test(
+  "redis: what can't be read is an error to all, and never a user without factors; a removal of all begins anew",
+  async (t) => {
+    const client = server.client()
+    const store = redisFactorStore(client, { prefix: 'odd:' })
+    const damages = {
+      'no record': "redis.call('SET', KEYS[1], 'text')",
+      'an empty one': "redis.call('SET', KEYS[1], cmsgpack.pack({}))",
+      'one of a later release':
+        "local held = cmsgpack.unpack(redis.call('GET', KEYS[1])) held[6] = 2 redis.call('SET', " +
+        'KEYS[1], cmsgpack.pack(held))',
+      'one with a factor that lacks a field':
+        "local held = cmsgpack.unpack(redis.call('GET', KEYS[1])) table.remove(held[3][1]) " +
+        "redis.call('SET', KEYS[1], cmsgpack.pack(held))",
+      'one with a factor of other types':
+        "local held = cmsgpack.unpack(redis.call('GET', KEYS[1])) held[4][1][6] = 'five' " +
+        "redis.call('SET', KEYS[1], cmsgpack.pack(held))",
+      'one without factors':
+        "local held = cmsgpack.unpack(redis.call('GET', KEYS[1])) held[3] = false " +
+        "redis.call('SET', KEYS[1], cmsgpack.pack(held))"
+    }
+    for (const [what, lua] of Object.entries(damages)) {
+      await store.removeFactorsOfUser(ALICE)
+      await store.claimHandle(ALICE, handleOf('a'))
+      await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
+      await store.addPasskey(passkeyAddition())
+      const { deviceEpoch } = await store.findFactors(ALICE)
+      const [key = ''] = await client.keys('odd:*:a:*')
+      await client.eval(lua, 1, key)
+      for (const [name, call] of factorOperations(store))
+        if (name !== 'removeFactorsOfUser')
+          t.match(await call().catch((error: unknown) => error), { isOutage: false }, `${what}: ${name}`)
+      t.equal(await store.removeFactorsOfUser(ALICE), 0, what)
+      const after = await store.findFactors(ALICE)
+      t.match(after, { totp: [], passkeys: [], recoveryCodesLeft: 0 })
+      t.ok(after.deviceEpoch > deviceEpoch, what)
+    }
   }
-  for (const [what, lua] of Object.entries(damages)) {
-    await store.removeFactorsOfUser(ALICE)
-    await store.claimHandle(ALICE, handleOf('a'))
-    await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-    await store.addPasskey(passkeyAddition())
-    const { deviceEpoch } = await store.findFactors(ALICE)
-    const [key = ''] = await client.keys('odd:*:a:*')
-    await client.eval(lua, 1, key)
-    for (const [name, call] of factorOperations(store)) if (name !== 'removeFactorsOfUser') t.match(await call().catch((error: unknown) => error), { isOutage: false }, `${what}: ${name}`)
-    t.equal(await store.removeFactorsOfUser(ALICE), 0, what)
-    const after = await store.findFactors(ALICE)
-    t.match(after, { totp: [], passkeys: [], recoveryCodesLeft: 0 })
-    t.ok(after.deviceEpoch > deviceEpoch, what)
-  }
-})
+)
 
-t.test('redis: no two users look alike, ill-formed names too, and a candidate that was not made for its user is refused', async (t) => {
-  const client = server.client()
-  const store = redisFactorStore(client, { prefix: 'names:' })
-  await store.addTotp(totpAddition({ userId: '\ud800' }))
-  t.strictSame(await store.findFactors('\ud801'), NOTHING)
-  await store.addTotp(totpAddition({ userId: '\ud800', factor: totp({ id: '\udc00' }) }))
-  t.equal(await store.useTotp(totpUse({ userId: '\ud800', factorId: '\udc01' })), 'unknown')
-  await t.rejects(store.claimHandle('somebody', handleOf('a')), TypeError)
-  await store.claimHandle(ALICE, handleOf('a'))
-  await t.rejects(store.claimHandle(BOB, handleOf('a')), TypeError)
-  t.throws(() => redisFactorStore(client, { prefix: 'a{b}' }), /redisFactorStore/)
-})
+t.test(
+  'redis: no two users look alike, ill-formed names too, and a candidate that was not made for its user is refused',
+  async (t) => {
+    const client = server.client()
+    const store = redisFactorStore(client, { prefix: 'names:' })
+    await store.addTotp(totpAddition({ userId: '\ud800' }))
+    t.strictSame(await store.findFactors('\ud801'), NOTHING)
+    await store.addTotp(totpAddition({ userId: '\ud800', factor: totp({ id: '\udc00' }) }))
+    t.equal(await store.useTotp(totpUse({ userId: '\ud800', factorId: '\udc01' })), 'unknown')
+    await t.rejects(store.claimHandle('somebody', handleOf('a')), TypeError)
+    await store.claimHandle(ALICE, handleOf('a'))
+    await t.rejects(store.claimHandle(BOB, handleOf('a')), TypeError)
+    t.throws(() => redisFactorStore(client, { prefix: 'a{b}' }), /redisFactorStore/)
+  }
+)
 
 t.test('redis cluster: while a slot moves, everything is done before the move or after it', async (t) => {
   const store = redisFactorStore(clusterClient, { prefix: 'move:' })
@@ -156,14 +222,33 @@ t.test('redis cluster: while a slot moves, everything is done before the move or
   await store.addPasskey(passkeyAddition())
   const slot = await halfMoved(cluster, '{sid}')
   const answers = await Promise.allSettled([
-    store.findFactors(ALICE), store.useTotp(totpUse()), store.usePasskey(passkeyUse()), store.findByHandle(handleOf('a'), 'credential-1'), store.addPasskey(passkeyAddition())
+    store.findFactors(ALICE),
+    store.useTotp(totpUse()),
+    store.usePasskey(passkeyUse()),
+    store.findByHandle(handleOf('a'), 'credential-1'),
+    store.addPasskey(passkeyAddition())
   ])
   // What is one key is found wherever it is; what needs two that are apart waits for the end of the move.
-  t.match(answers.slice(0, 2), [{ status: 'fulfilled', value: { totp: [{}], passkeys: [{}], recoveryCodesLeft: 10 } }, { status: 'fulfilled', value: 'used' }])
-  t.match(answers[2], answers[2]?.status === 'fulfilled' ? { value: { outcome: 'used' } } : { reason: { isOutage: true } })
-  t.match(answers[3], answers[3]?.status === 'fulfilled' ? { value: { userId: ALICE } } : { reason: { isOutage: true } })
+  t.match(answers.slice(0, 2), [
+    { status: 'fulfilled', value: { totp: [{}], passkeys: [{}], recoveryCodesLeft: 10 } },
+    { status: 'fulfilled', value: 'used' }
+  ])
+  t.match(
+    answers[2],
+    answers[2]?.status === 'fulfilled' ? { value: { outcome: 'used' } } : { reason: { isOutage: true } }
+  )
+  t.match(
+    answers[3],
+    answers[3]?.status === 'fulfilled' ? { value: { userId: ALICE } } : { reason: { isOutage: true } }
+  )
   t.match(answers[4], { status: 'fulfilled', value: { outcome: 'duplicate' } })
   await slot.finish()
-  t.match(await store.findByHandle(handleOf('a'), 'credential-1'), { userId: ALICE, factors: { totp: [{ lastStep: 101 }], passkeys: [{}] } })
-  t.strictSame(await store.usePasskey(passkeyUse()), { outcome: answers[2]?.status === 'fulfilled' ? 'replayed' : 'used', ...(answers[2]?.status === 'fulfilled' ? {} : { regressed: false }) })
+  t.match(await store.findByHandle(handleOf('a'), 'credential-1'), {
+    userId: ALICE,
+    factors: { totp: [{ lastStep: 101 }], passkeys: [{}] }
+  })
+  t.strictSame(await store.usePasskey(passkeyUse()), {
+    outcome: answers[2]?.status === 'fulfilled' ? 'replayed' : 'used',
+    ...(answers[2]?.status === 'fulfilled' ? {} : { regressed: false })
+  })
 })

@@ -11,7 +11,16 @@ import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
-import { ALICE, codesOf, handleOf, NOTHING, passkeyAddition, passkeyUse, totpAddition, totpUse } from '../../lib/testing/factor-fixtures.ts'
+import {
+  ALICE,
+  codesOf,
+  handleOf,
+  NOTHING,
+  passkeyAddition,
+  passkeyUse,
+  totpAddition,
+  totpUse
+} from '../../lib/testing/factor-fixtures.ts'
 import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
 import { factorOperations } from './support/factor-operations.ts'
 
@@ -24,43 +33,57 @@ const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.t
 const opened = (storeOf: (db: SqliteDatabase) => FactorStore) => async () => {
   const db = new Database(newFile())
   db.exec('PRAGMA synchronous = OFF')
-  return { store: storeOf(db), async close () { db.close() } }
+  return {
+    store: storeOf(db),
+    async close() {
+      db.close()
+    }
+  }
 }
 
 runContract(factorStoreContract(opened(sqliteFactorStore)), test('sqlite'))
 runContract(factorStoreContract(opened((db) => delayed(sqliteFactorStore(db)))), test('delayed sqlite'))
 
-t.test('sqlite: what was written is there when the file is opened again, beside the tables of the state and the users', async (t) => {
-  const file = newFile()
-  const first = new Database(file)
-  const store = sqliteFactorStore(first)
-  sqliteState(first)
-  await sqliteUserStore(first).create({ username: 'alice', passwordHash: 'h' })
-  await store.claimHandle(ALICE, handleOf('a'))
-  await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-  await store.addPasskey(passkeyAddition())
-  await store.usePasskey(passkeyUse())
-  const before = await store.findFactors(ALICE)
-  first.close()
+t.test(
+  'sqlite: what was written is there when the file is opened again, beside the tables of the state and the users',
+  async (t) => {
+    const file = newFile()
+    const first = new Database(file)
+    const store = sqliteFactorStore(first)
+    sqliteState(first)
+    await sqliteUserStore(first).create({ username: 'alice', passwordHash: 'h' })
+    await store.claimHandle(ALICE, handleOf('a'))
+    await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
+    await store.addPasskey(passkeyAddition())
+    await store.usePasskey(passkeyUse())
+    const before = await store.findFactors(ALICE)
+    first.close()
 
-  const second = new Database(file)
-  t.teardown(() => second.close())
-  // Each knows nothing of the others' tables: a release that has no factors starts on this file.
-  t.ok(await sqliteUserStore(second).findByUsername('alice'))
-  t.strictSame(await sqliteState(second).keys.list(), [])
-  const again = sqliteFactorStore(second)
-  t.strictSame(await again.findFactors(ALICE), before)
-  t.strictSame(await again.usePasskey(passkeyUse({ signCount: 9 })), { outcome: 'replayed' })
-  t.strictSame(second.prepare('SELECT component, version, min_reader FROM authority_migrations WHERE component = \'factors\'').all().map((row) => Object.values(row as object)), [['factors', 1, 1]])
-})
+    const second = new Database(file)
+    t.teardown(() => second.close())
+    // Each knows nothing of the others' tables: a release that has no factors starts on this file.
+    t.ok(await sqliteUserStore(second).findByUsername('alice'))
+    t.strictSame(await sqliteState(second).keys.list(), [])
+    const again = sqliteFactorStore(second)
+    t.strictSame(await again.findFactors(ALICE), before)
+    t.strictSame(await again.usePasskey(passkeyUse({ signCount: 9 })), { outcome: 'replayed' })
+    t.strictSame(
+      second
+        .prepare("SELECT component, version, min_reader FROM authority_migrations WHERE component = 'factors'")
+        .all()
+        .map((row) => Object.values(row as object)),
+      [['factors', 1, 1]]
+    )
+  }
+)
 
 t.test('sqlite: a file that a newer release has changed is refused', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   sqliteFactorStore(db)
-  db.exec('INSERT INTO authority_migrations (component, version, min_reader) VALUES (\'factors\', 2, 1)')
+  db.exec("INSERT INTO authority_migrations (component, version, min_reader) VALUES ('factors', 2, 1)")
   t.doesNotThrow(() => sqliteFactorStore(db), 'unless it works for this one')
-  db.exec('INSERT INTO authority_migrations (component, version, min_reader) VALUES (\'factors\', 3, 3)')
+  db.exec("INSERT INTO authority_migrations (component, version, min_reader) VALUES ('factors', 3, 3)")
   t.throws(() => sqliteFactorStore(db), /newer release/)
 })
 
@@ -71,11 +94,15 @@ t.test('sqlite: a file that another process has locked rejects, writes nothing, 
   await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
   const before = await store.findFactors(ALICE)
   const other = new Database(file)
-  t.teardown(() => { db.close(); other.close() })
+  t.teardown(() => {
+    db.close()
+    other.close()
+  })
   other.exec('BEGIN IMMEDIATE')
   const writing = factorOperations(store).filter(([name]) => !name.startsWith('find'))
   // All at once: each tries for a second and a half.
-  for (const outcome of await Promise.allSettled([...writing.map(async ([, call]) => await call()), store.sweep(1)])) t.match(outcome, { status: 'rejected', reason: { code: /^SQLITE_BUSY/ } })
+  for (const outcome of await Promise.allSettled([...writing.map(async ([, call]) => await call()), store.sweep(1)]))
+    t.match(outcome, { status: 'rejected', reason: { code: /^SQLITE_BUSY/ } })
   t.strictSame(await store.findFactors(ALICE), before, 'reads need no lock')
   other.exec('ROLLBACK')
   t.equal(await store.useTotp(totpUse()), 'used')
@@ -85,14 +112,18 @@ t.test('sqlite: what fails half-way is rolled back', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const store = sqliteFactorStore(db)
-  db.exec('CREATE TRIGGER fault BEFORE INSERT ON authority_recovery_codes BEGIN SELECT RAISE(ABORT, \'fault\'); END')
+  db.exec("CREATE TRIGGER fault BEFORE INSERT ON authority_recovery_codes BEGIN SELECT RAISE(ABORT, 'fault'); END")
   await t.rejects(store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), /fault/)
   t.strictSame(await store.findFactors(ALICE), NOTHING, 'no factor without its recovery codes')
   await store.addPasskey(passkeyAddition())
-  db.exec('CREATE TRIGGER other BEFORE UPDATE ON authority_passkeys BEGIN SELECT RAISE(ABORT, \'fault\'); END')
+  db.exec("CREATE TRIGGER other BEFORE UPDATE ON authority_passkeys BEGIN SELECT RAISE(ABORT, 'fault'); END")
   await t.rejects(store.usePasskey(passkeyUse()), /fault/)
   db.exec('DROP TRIGGER other')
-  t.strictSame(await store.usePasskey(passkeyUse()), { outcome: 'used', regressed: false }, 'the challenge was not claimed')
+  t.strictSame(
+    await store.usePasskey(passkeyUse()),
+    { outcome: 'used', regressed: false },
+    'the challenge was not claimed'
+  )
 })
 
 t.test('sqlite: a sweep removes all claims that have expired, in several slices', async (t) => {
@@ -104,7 +135,10 @@ t.test('sqlite: a sweep removes all claims that have expired, in several slices'
   for (let index = 0; index < 1700; index++) put.run(`u${index}`, 'c', index < 1200 ? 10 : 11)
   db.exec('COMMIT')
   await store.sweep(10)
-  t.match(db.prepare('SELECT count(*) AS n, min(expires_at) AS first FROM authority_passkey_claims').get(), { n: 500, first: 11 })
+  t.match(db.prepare('SELECT count(*) AS n, min(expires_at) AS first FROM authority_passkey_claims').get(), {
+    n: 500,
+    first: 11
+  })
 })
 
 t.test('sqlite: a string with a NUL is refused, and never cut off', async (t) => {

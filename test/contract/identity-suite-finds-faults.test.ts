@@ -8,26 +8,33 @@ import { ALICE } from '../../lib/testing/user-fixtures.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 import { failing } from './support/failing.ts'
 
-const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>): Partial<UserStore>, found: string[] }> = {
+const MISTAKES: Record<
+  string,
+  { make(store: ReturnType<typeof memoryUserStore>): Partial<UserStore>; found: string[] }
+> = {
   'looks for the identity first, and links then': {
-    make (store) {
+    make(store) {
       const links = new Map<string, LinkedIdentity[]>()
       return {
-        async linkIdentity (userId, link) {
+        async linkIdentity(userId, link) {
           const owner = await store.findByIdentity(link)
-          if (owner !== null || await store.findById(userId) === null) return await store.linkIdentity(userId, link)
+          if (owner !== null || (await store.findById(userId)) === null) return await store.linkIdentity(userId, link)
           await setImmediate()
-          links.set(userId, [...links.get(userId) ?? [], link])
+          links.set(userId, [...(links.get(userId) ?? []), link])
           await store.linkIdentity(userId, link)
           return 'linked'
         }
       }
     },
-    found: ['linkIdentity: of 50 users who link one identity at once one does', 'linkIdentity: of 50 parallel calls for one user and one identity one links', 'createWithIdentity: of one and a link, or a sign-up with that name, at once one wins']
+    found: [
+      'linkIdentity: of 50 users who link one identity at once one does',
+      'linkIdentity: of 50 parallel calls for one user and one identity one links',
+      'createWithIdentity: of one and a link, or a sign-up with that name, at once one wins'
+    ]
   },
   'counts the links first, and unlinks then': {
     make: (store) => ({
-      async unlinkIdentity (userId, identity, otherFactors) {
+      async unlinkIdentity(userId, identity, otherFactors) {
         const left = (await store.listIdentities(userId)).length
         await setImmediate()
         return await store.unlinkIdentity(userId, identity, otherFactors || left > 1)
@@ -35,33 +42,53 @@ const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>)
     }),
     found: ['unlinkIdentity: of parallel calls for all links of a user without a password one is refused']
   },
-  'unlinks whatever is left': { make: (store) => ({ unlinkIdentity: async (userId, identity) => await store.unlinkIdentity(userId, identity, true) }), found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left'] },
+  'unlinks whatever is left': {
+    make: (store) => ({
+      unlinkIdentity: async (userId, identity) => await store.unlinkIdentity(userId, identity, true)
+    }),
+    found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
+  },
   'forgets that a password is left': {
     make: (store) => ({
-      async unlinkIdentity (userId, identity, otherFactors) {
-        return !otherFactors && (await store.listIdentities(userId)).length === 1 && await store.findById(userId) !== null ? 'last_sign_in_method' : await store.unlinkIdentity(userId, identity, otherFactors)
+      async unlinkIdentity(userId, identity, otherFactors) {
+        return !otherFactors &&
+          (await store.listIdentities(userId)).length === 1 &&
+          (await store.findById(userId)) !== null
+          ? 'last_sign_in_method'
+          : await store.unlinkIdentity(userId, identity, otherFactors)
       }
     }),
     found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
   },
-  'forgets the other factors': { make: (store) => ({ unlinkIdentity: async (userId, identity) => await store.unlinkIdentity(userId, identity, false) }), found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left'] },
+  'forgets the other factors': {
+    make: (store) => ({
+      unlinkIdentity: async (userId, identity) => await store.unlinkIdentity(userId, identity, false)
+    }),
+    found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
+  },
   'unlinks whoever has it': {
-    make: (store) => ({ unlinkIdentity: async (userId, identity, otherFactors) => await store.unlinkIdentity((await store.findByIdentity(identity))?.id ?? userId, identity, otherFactors) }),
+    make: (store) => ({
+      unlinkIdentity: async (userId, identity, otherFactors) =>
+        await store.unlinkIdentity((await store.findByIdentity(identity))?.id ?? userId, identity, otherFactors)
+    }),
     found: ['unlinkIdentity: is unknown where this user has no such link, whoever else has it']
   },
   'makes the user first, and links then': {
     make: (store) => ({
-      async createWithIdentity (user, link) {
+      async createWithIdentity(user, link) {
         const created = await store.create(user)
-        if (await store.linkIdentity(created.id, link) !== 'linked') throw new IdentityTakenError()
+        if ((await store.linkIdentity(created.id, link)) !== 'linked') throw new IdentityTakenError()
         return created
       }
     }),
-    found: ['createWithIdentity: leaves nothing of a call that meets a taken username or a taken identity', 'createWithIdentity: of 50 parallel calls with one identity one resolves, and nobody else is there']
+    found: [
+      'createWithIdentity: leaves nothing of a call that meets a taken username or a taken identity',
+      'createWithIdentity: of 50 parallel calls with one identity one resolves, and nobody else is there'
+    ]
   },
   'signs in whoever has the name': {
     make: (store) => ({
-      async createWithIdentity (user, link) {
+      async createWithIdentity(user, link) {
         const known = await store.findByUsername(user.username)
         if (known === null) return await store.createWithIdentity(user, link)
         await store.linkIdentity(known.id, link)
@@ -73,44 +100,63 @@ const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>)
   'goes by the subject alone': {
     make: (store) => {
       const bare = <Key extends Identity>(key: Key): Key => ({ ...key, issuer: 'https://op.example' })
-      return { findByIdentity: async (key) => await store.findByIdentity(bare(key)), linkIdentity: async (id, link) => await store.linkIdentity(id, bare(link)) }
+      return {
+        findByIdentity: async (key) => await store.findByIdentity(bare(key)),
+        linkIdentity: async (id, link) => await store.linkIdentity(id, bare(link))
+      }
     },
     found: ['linkIdentity: takes two strings for the key, compared byte by byte']
   },
   'writes issuer and subject into one string': {
     make: (store) => {
-      const joined = <Key extends Identity>(key: Key): Key => ({ ...key, issuer: 'all', subject: key.issuer + key.subject })
-      return { findByIdentity: async (key) => await store.findByIdentity(joined(key)), linkIdentity: async (id, link) => await store.linkIdentity(id, joined(link)) }
+      const joined = <Key extends Identity>(key: Key): Key => ({
+        ...key,
+        issuer: 'all',
+        subject: key.issuer + key.subject
+      })
+      return {
+        findByIdentity: async (key) => await store.findByIdentity(joined(key)),
+        linkIdentity: async (id, link) => await store.linkIdentity(id, joined(link))
+      }
     },
     found: ['linkIdentity: takes two strings for the key, compared byte by byte']
   },
   'compares subjects without regard to case': {
     make: (store) => {
       const folded = <Key extends Identity>(key: Key): Key => ({ ...key, subject: key.subject.toLowerCase() })
-      return { findByIdentity: async (key) => await store.findByIdentity(folded(key)), linkIdentity: async (id, link) => await store.linkIdentity(id, folded(link)) }
+      return {
+        findByIdentity: async (key) => await store.findByIdentity(folded(key)),
+        linkIdentity: async (id, link) => await store.linkIdentity(id, folded(link))
+      }
     },
     found: ['linkIdentity: takes two strings for the key, compared byte by byte']
   },
   'cuts a subject off at a NUL': {
     make: (store) => {
       const cut = <Key extends Identity>(key: Key): Key => ({ ...key, subject: key.subject.split('\0', 1).join('') })
-      return { findByIdentity: async (key) => await store.findByIdentity(cut(key)), linkIdentity: async (id, link) => await store.linkIdentity(id, cut(link)) }
+      return {
+        findByIdentity: async (key) => await store.findByIdentity(cut(key)),
+        linkIdentity: async (id, link) => await store.linkIdentity(id, cut(link))
+      }
     },
     found: ['linkIdentity: keeps a NUL or refuses it, and never cuts the subject off there']
   },
   'gives a taken identity to who comes last': {
     make: (store) => ({
-      async linkIdentity (userId, link) {
+      async linkIdentity(userId, link) {
         const owner = await store.findByIdentity(link)
         if (owner !== null && owner.id !== userId) await store.unlinkIdentity(owner.id, link, true)
         return await store.linkIdentity(userId, link)
       }
     }),
-    found: ['linkIdentity: writes nothing where the identity is linked already, to this user or to another, or where there is no such user']
+    found: [
+      'linkIdentity: writes nothing where the identity is linked already, to this user or to ' +
+        'another, or where there is no such user'
+    ]
   },
   'writes over the link that is there': {
     make: (store) => ({
-      async linkIdentity (userId, link) {
+      async linkIdentity(userId, link) {
         const outcome = await store.linkIdentity(userId, link)
         if (outcome === 'already_linked') {
           await store.unlinkIdentity(userId, link, true)
@@ -119,46 +165,75 @@ const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>)
         return outcome
       }
     }),
-    found: ['linkIdentity: writes nothing where the identity is linked already, to this user or to another, or where there is no such user']
+    found: [
+      'linkIdentity: writes nothing where the identity is linked already, to this user or to ' +
+        'another, or where there is no such user'
+    ]
   },
-  'drops what is sealed': { make: (store) => ({ linkIdentity: async (id, { sealed: _sealed, ...link }) => await store.linkIdentity(id, link) }), found: ['linkIdentity: leads to that user from then on, and is listed as it was given'] },
-  'drops that a link is provisional': { make: (store) => ({ linkIdentity: async (id, { provisional: _provisional, ...link }) => await store.linkIdentity(id, link) }), found: ['linkIdentity: leads to that user from then on, and is listed as it was given'] },
+  'drops what is sealed': {
+    make: (store) => ({ linkIdentity: async (id, { sealed: _sealed, ...link }) => await store.linkIdentity(id, link) }),
+    found: ['linkIdentity: leads to that user from then on, and is listed as it was given']
+  },
+  'drops that a link is provisional': {
+    make: (store) => ({
+      linkIdentity: async (id, { provisional: _provisional, ...link }) => await store.linkIdentity(id, link)
+    }),
+    found: ['linkIdentity: leads to that user from then on, and is listed as it was given']
+  },
   'makes a link by using it': {
-    make (store) {
+    make(store) {
       const used = new Map<string, Identity>()
       return {
-        async useIdentity (identity, at) { used.set(identity.subject, identity); await store.useIdentity(identity, at) },
-        findByIdentity: async (identity) => await store.findByIdentity(identity) ?? (used.has(identity.subject) ? await store.findByUsername(ALICE) : null)
+        async useIdentity(identity, at) {
+          used.set(identity.subject, identity)
+          await store.useIdentity(identity, at)
+        },
+        findByIdentity: async (identity) =>
+          (await store.findByIdentity(identity)) ??
+          (used.has(identity.subject) ? await store.findByUsername(ALICE) : null)
       }
     },
     found: ['useIdentity: notes when, and the address where it is given, of that link alone']
   },
   'forgets the address where none is given': {
-    make: (store) => ({ useIdentity: async (identity, at, email) => { await store.useIdentity(identity, at, email ?? '') } }),
+    make: (store) => ({
+      useIdentity: async (identity, at, email) => {
+        await store.useIdentity(identity, at, email ?? '')
+      }
+    }),
     found: ['useIdentity: notes when, and the address where it is given, of that link alone']
   },
-  'tells the newest first': { make: (store) => ({ listIdentities: async (id) => (await store.listIdentities(id)).toReversed() }), found: ['listIdentities: tells the oldest first, of one issuer and of several, and hands out copies'] },
+  'tells the newest first': {
+    make: (store) => ({ listIdentities: async (id) => (await store.listIdentities(id)).toReversed() }),
+    found: ['listIdentities: tells the oldest first, of one issuer and of several, and hands out copies']
+  },
   'removes the user and leaves the links': {
-    make (store) {
+    make(store) {
       const gone = new Set<string>()
       const links = new Map<string, string>()
       return {
-        async linkIdentity (userId, link) {
+        async linkIdentity(userId, link) {
           if (links.has(link.subject)) return 'taken'
           const outcome = await store.linkIdentity(userId, link)
           if (outcome === 'linked') links.set(link.subject, userId)
           return outcome
         },
-        async remove (id) { gone.add(id); await store.remove(id) }
+        async remove(id) {
+          gone.add(id)
+          await store.remove(id)
+        }
       }
     },
-    found: ['remove: takes the links of the user along, and frees the identities', 'remove: leaves no link that is made at the same time']
+    found: [
+      'remove: takes the links of the user along, and frees the identities',
+      'remove: leaves no link that is made at the same time'
+    ]
   },
   'looks for the user first, and links then': {
-    make (store) {
+    make(store) {
       const late = new Map<string, User>()
       return {
-        async linkIdentity (userId, link) {
+        async linkIdentity(userId, link) {
           const user = await store.findById(userId)
           await setImmediate()
           const outcome = await store.linkIdentity(userId, link)
@@ -166,18 +241,24 @@ const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>)
           late.set(link.subject, user)
           return 'linked'
         },
-        findByIdentity: async (identity) => await store.findByIdentity(identity) ?? late.get(identity.subject) ?? null
+        findByIdentity: async (identity) => (await store.findByIdentity(identity)) ?? late.get(identity.subject) ?? null
       }
     },
     found: ['remove: leaves no link that is made at the same time']
   }
 }
 
-for (const [what, { make, found }] of Object.entries(MISTAKES)) t.test(`userStoreContract finds a store that ${what}`, async (t) => {
-  const names = await failing(userStoreContract(async () => {
-    const store = memoryUserStore()
-    return { store: { ...store, ...make(store) } }
-  }))
-  for (const name of found) t.ok(names.includes(name), `${name}: found ${names.join(', ')}`)
-  t.ok(names.every((name) => /[iI]dentit|^remove: .*link/.test(name)), names.join(', '))
-})
+for (const [what, { make, found }] of Object.entries(MISTAKES))
+  t.test(`userStoreContract finds a store that ${what}`, async (t) => {
+    const names = await failing(
+      userStoreContract(async () => {
+        const store = memoryUserStore()
+        return { store: { ...store, ...make(store) } }
+      })
+    )
+    for (const name of found) t.ok(names.includes(name), `${name}: found ${names.join(', ')}`)
+    t.ok(
+      names.every((name) => /[iI]dentit|^remove: .*link/.test(name)),
+      names.join(', ')
+    )
+  })

@@ -8,16 +8,34 @@ import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
 
-runContract(userStoreContract(async () => ({ store: memoryUserStore() })), test('memory user store'))
-runContract(userStoreContract(async () => ({ store: delayed(memoryUserStore()) })), test('delayed memory user store'))
-runContract(stateContract(async () => ({ state: memoryState() })), test('memory state'))
-runContract(stateContract(async () => ({ state: delayed(memoryState()) })), test('delayed memory state'))
+runContract(
+  userStoreContract(async () => ({ store: memoryUserStore() })),
+  test('memory user store')
+)
+runContract(
+  userStoreContract(async () => ({ store: delayed(memoryUserStore()) })),
+  test('delayed memory user store')
+)
+runContract(
+  stateContract(async () => ({ state: memoryState() })),
+  test('memory state')
+)
+runContract(
+  stateContract(async () => ({ state: delayed(memoryState()) })),
+  test('delayed memory state')
+)
 
 t.test('memoryUserStore starts with copies of the users given', async (t) => {
   const alice = { id: 'a', username: 'alice', passwordHash: null, roles: ['admin'] }
   const store = memoryUserStore([alice])
   alice.roles.push('changed')
-  t.same(await store.findByUsername('alice'), { id: 'a', username: 'alice', passwordHash: null, roles: ['admin'], version: 1 })
+  t.same(await store.findByUsername('alice'), {
+    id: 'a',
+    username: 'alice',
+    passwordHash: null,
+    roles: ['admin'],
+    version: 1
+  })
   t.equal(await store.setPasswordHash('a', 'x', null), true, 'null is compared with')
   t.throws(() => memoryUserStore([alice, { ...alice, id: 'b' }]), { code: 'FST_AUTHORITY_USERNAME_TAKEN' })
   t.throws(() => memoryUserStore([alice, { ...alice, username: 'b' }]), TypeError)
@@ -33,15 +51,26 @@ t.test('memoryState B15 takes nothing but whole numbers from 1 to 1,000', async 
 t.test('memoryState sweeps more than a slice at once', async (t) => {
   const { oneTimeTokens, consents, sweep } = memoryState()
   for (let index = 0; index < 2500; index++) {
-    await oneTimeTokens.put({ purpose: 'verify_email', digest: `d${index}`, userId: `u${index}`, expiresAt: index % 2 === 0 ? 10 : 20 })
+    await oneTimeTokens.put({
+      purpose: 'verify_email',
+      digest: `d${index}`,
+      userId: `u${index}`,
+      expiresAt: index % 2 === 0 ? 10 : 20
+    })
   }
   for (let index = 0; index < 2500; index++) {
-    await consents.grantConsent({ userId: `u${index % 3}`, clientId: `c${index}`, scopes: [], grantedAt: 0, expiresAt: index % 2 === 0 ? 10 : 20 })
+    await consents.grantConsent({
+      userId: `u${index % 3}`,
+      clientId: `c${index}`,
+      scopes: [],
+      grantedAt: 0,
+      expiresAt: index % 2 === 0 ? 10 : 20
+    })
   }
   await sweep(10)
   let left = 0
   for (let index = 0; index < 2500; index++) {
-    if (await oneTimeTokens.find('verify_email', `d${index}`, 0) !== null) left++
+    if ((await oneTimeTokens.find('verify_email', `d${index}`, 0)) !== null) left++
   }
   t.equal(left, 1250)
   const granted = await Promise.all([0, 1, 2].map((index) => consents.listConsents(`u${index}`, 0)))

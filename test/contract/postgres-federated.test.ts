@@ -4,7 +4,9 @@ import { startPostgres } from '../support/postgres-server.ts'
 import { federatedRows, type IdentityStore } from '../unit/accounts/federated-rows.ts'
 
 const server = await startPostgres()
-t.teardown(async () => { await server.stop() })
+t.teardown(async () => {
+  await server.stop()
+})
 // Several connections, or nothing would race.
 const pool = (await server.database()).pool({ max: 20 })
 let made = 0

@@ -13,15 +13,25 @@ import { worksWithAnOlderRelease } from './support/with-an-older-release.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
 const server = await startPostgres()
-t.teardown(async () => { await server.stop() })
+t.teardown(async () => {
+  await server.stop()
+})
 
 const LOG = 'SELECT component, version FROM authority_migrations ORDER BY component, version'
-const MIGRATED = [...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })), ...[1, 2, 3, 4].map((version) => ({ component: 'users:authority_users', version }))]
-const TABLES = 'SELECT table_name FROM information_schema.tables WHERE table_schema = \'public\' ORDER BY 1'
+const MIGRATED = [
+  ...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })),
+  ...[1, 2, 3, 4].map((version) => ({ component: 'users:authority_users', version }))
+]
+const TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
 
 t.test('a Pool, a Client and PGlite fit without casts', async (t) => {
   // As PGlite declares it, but for its type parameter.
-  const pglite = { query: async (_query: string, _params?: unknown[], _options?: { rowMode?: 'array' | 'object' }) => ({ rows: [{}], affectedRows: 0 }) }
+  const pglite = {
+    query: async (_query: string, _params?: unknown[], _options?: { rowMode?: 'array' | 'object' }) => ({
+      rows: [{}],
+      affectedRows: 0
+    })
+  }
   const fits: PostgresDatabase[] = [new Pool(), new Client(), pglite]
   t.equal(fits.length, 3)
 })
@@ -30,15 +40,17 @@ t.test('postgres: 20 at once on an empty database make each step once, and all w
   const database = await server.database()
   t.teardown(() => database.drop())
   const pools = Array.from({ length: 5 }, () => database.pool({ max: 8 }))
-  await Promise.all(Array.from({ length: 20 }, async (_, index) => {
-    const pool = pools[index % pools.length] as Pool
-    const users = postgresUserStore(pool)
-    // Half of them by their first use.
-    const state = postgresState(pool)
-    if (index % 2 === 0) await Promise.all([state.prepare(), users.prepare()])
-    await state.tokens.createFamily(family({ sid: `sid-${index}` }))
-    await users.create({ username: `user-${index}`, passwordHash: 'h' })
-  }))
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, index) => {
+      const pool = pools[index % pools.length] as Pool
+      const users = postgresUserStore(pool)
+      // Half of them by their first use.
+      const state = postgresState(pool)
+      if (index % 2 === 0) await Promise.all([state.prepare(), users.prepare()])
+      await state.tokens.createFamily(family({ sid: `sid-${index}` }))
+      await users.create({ username: `user-${index}`, passwordHash: 'h' })
+    })
+  )
   const [pool = new Pool()] = pools
   t.same((await pool.query(LOG)).rows, MIGRATED)
   t.equal((await postgresState(pool).tokens.listFamiliesOfUser('user-19367', 0)).length, 20)
@@ -50,7 +62,12 @@ t.test('postgres: the usual start migrates nothing: two reads, and then what tri
   const pool = database.pool()
   await postgresState(pool).prepare()
   const statements: string[] = []
-  const state = postgresState({ async query (text, params) { statements.push(text); return await pool.query(text, params) } })
+  const state = postgresState({
+    async query(text, params) {
+      statements.push(text)
+      return await pool.query(text, params)
+    }
+  })
   await Promise.all([state.keys.list(), state.keys.list(), state.keys.list()])
   t.equal(statements.length, 5)
   await state.prepare()
@@ -63,14 +80,22 @@ t.test('postgres: a newer database is refused and left as it is', async (t) => {
   t.teardown(() => database.drop())
   const pool = database.pool()
   await Promise.all([postgresState(pool).prepare(), postgresUserStore(pool).prepare()])
-  for (const component of ['state', 'users:authority_users']) await pool.query('INSERT INTO authority_migrations VALUES ($1, 99)', [component])
+  for (const component of ['state', 'users:authority_users'])
+    await pool.query('INSERT INTO authority_migrations VALUES ($1, 99)', [component])
   const before = [(await pool.query(LOG)).rows, (await pool.query(TABLES)).rows]
   const state = postgresState(pool)
   const calls: Array<() => Promise<unknown>> = [
-    () => state.prepare(), () => state.tokens.createFamily(family()), () => postgresUserStore(pool).prepare(), () => postgresUserStore(pool).findById('a')
+    () => state.prepare(),
+    () => state.tokens.createFamily(family()),
+    () => postgresUserStore(pool).prepare(),
+    () => postgresUserStore(pool).findById('a')
   ]
   for (const call of calls) {
-    await t.rejects(call(), { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /newer release \(version 99/ })
+    await t.rejects(call(), {
+      name: 'StartError',
+      code: 'FST_AUTHORITY_INVALID_OPTIONS',
+      message: /newer release \(version 99/
+    })
   }
   t.same([(await pool.query(LOG)).rows, (await pool.query(TABLES)).rows], before)
   t.equal((await pool.query('SELECT count(*)::int AS n FROM authority_families')).rows[0].n, 0)
@@ -82,53 +107,88 @@ t.test('postgres: an older release starts where a newer one has only added', asy
   t.teardown(() => database.drop())
   const pool = database.pool()
   // A log as earlier releases made it.
-  await pool.query('CREATE TABLE authority_migrations (component text NOT NULL, version integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (component, version))')
+  await pool.query(
+    'CREATE TABLE authority_migrations (component text NOT NULL, version integer NOT NULL, ' +
+      'applied_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (component, version))'
+  )
   const older = ['CREATE TABLE a (b integer)']
   const added = [...older, { sql: 'ALTER TABLE a ADD COLUMN c integer', minReader: 1 }]
-  const start = async (steps: typeof added | string[]): Promise<void> => { await connect(pool, { component: 'x', steps, prefix: '', named: false }).prepare() }
+  const start = async (steps: typeof added | string[]): Promise<void> => {
+    await connect(pool, { component: 'x', steps, prefix: '', named: false }).prepare()
+  }
   await start(older)
   await start(added)
   await t.resolves(start(older))
   await t.resolves(start(added))
-  t.same((await pool.query('SELECT version, min_reader FROM authority_migrations ORDER BY version')).rows, [{ version: 1, min_reader: 1 }, { version: 2, min_reader: 1 }])
+  t.same((await pool.query('SELECT version, min_reader FROM authority_migrations ORDER BY version')).rows, [
+    { version: 1, min_reader: 1 },
+    { version: 2, min_reader: 1 }
+  ])
   await start([...added, 'ALTER TABLE a DROP COLUMN b'])
-  await t.rejects(start(added), { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/ })
+  await t.rejects(start(added), {
+    code: 'FST_AUTHORITY_INVALID_OPTIONS',
+    message: /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/
+  })
 })
 
 // covers B9
-t.test('postgres: tables of the release before sign-ins had methods, and that release on this one\'s tables', async (t) => {
-  const database = await server.database()
-  t.teardown(() => database.drop())
-  // One connection, whose plans are from before the tables changed.
-  const pool = database.pool({ max: 1 })
-  const start = async (): Promise<void> => { await connect(pool, { component: 'state', steps: stateMigrations('').slice(0, POSTGRES_STEPS), prefix: '', named: false }).prepare() }
-  await start()
-  for (let time = 0; time < 6; time++) await pool.query('SELECT * FROM authority_revoke_sessions($1, NULL)', ['nobody'])
-  await worksWithAnOlderRelease(t, async (act, sid) => { await pool.query(POSTGRES[act], [sid]) }, () => postgresState(pool))
-  await t.resolves(start(), 'it still starts')
-})
+t.test(
+  "postgres: tables of the release before sign-ins had methods, and that release on this one's tables",
+  async (t) => {
+    const database = await server.database()
+    t.teardown(() => database.drop())
+    // One connection, whose plans are from before the tables changed.
+    const pool = database.pool({ max: 1 })
+    const start = async (): Promise<void> => {
+      await connect(pool, {
+        component: 'state',
+        steps: stateMigrations('').slice(0, POSTGRES_STEPS),
+        prefix: '',
+        named: false
+      }).prepare()
+    }
+    await start()
+    for (let time = 0; time < 6; time++)
+      await pool.query('SELECT * FROM authority_revoke_sessions($1, NULL)', ['nobody'])
+    await worksWithAnOlderRelease(
+      t,
+      async (act, sid) => {
+        await pool.query(POSTGRES[act], [sid])
+      },
+      () => postgresState(pool)
+    )
+    await t.resolves(start(), 'it still starts')
+  }
+)
 
 // covers B9 FED-29
-t.test('postgres: the users of the release before links, and whoever removes a user takes the links along', async (t) => {
-  const database = await server.database()
-  t.teardown(() => database.drop())
-  const pool = database.pool({ max: 1 })
-  const before = [
-    'CREATE TABLE authority_users (id text COLLATE "C" PRIMARY KEY, username text COLLATE "C" NOT NULL UNIQUE, password_hash text COLLATE "C", email text, email_verified boolean, disabled boolean, profile jsonb NOT NULL DEFAULT \'{}\')',
-    { sql: 'ALTER TABLE authority_users ADD COLUMN password_changed_at bigint', minReader: 1 },
-    { sql: 'ALTER TABLE authority_users ADD COLUMN version bigint NOT NULL DEFAULT 1', minReader: 1 }
-  ]
-  const start = async (): Promise<void> => { await connect(pool, { component: 'users:authority_users', steps: before, prefix: '', named: false }).prepare() }
-  await start()
-  await pool.query('INSERT INTO authority_users (id, username, password_hash) VALUES (\'1\', \'ann\', \'h\')')
-  const users = postgresUserStore(pool)
-  t.equal(await users.linkIdentity('1', newLink()), 'linked')
-  t.equal((await users.findByIdentity(newLink()))?.username, 'ann')
-  await t.resolves(start(), 'it still starts')
-  await pool.query('DELETE FROM authority_users WHERE id = $1', ['1'])
-  t.equal(await users.findByIdentity(newLink()), null)
-  t.same((await pool.query('SELECT count(*)::int AS n FROM authority_users_identities')).rows, [{ n: 0 }])
-})
+t.test(
+  'postgres: the users of the release before links, and whoever removes a user takes the links along',
+  async (t) => {
+    const database = await server.database()
+    t.teardown(() => database.drop())
+    const pool = database.pool({ max: 1 })
+    const before = [
+      'CREATE TABLE authority_users (id text COLLATE "C" PRIMARY KEY, username text COLLATE "C" ' +
+        'NOT NULL UNIQUE, password_hash text COLLATE "C", email text, email_verified boolean, ' +
+        "disabled boolean, profile jsonb NOT NULL DEFAULT '{}')",
+      { sql: 'ALTER TABLE authority_users ADD COLUMN password_changed_at bigint', minReader: 1 },
+      { sql: 'ALTER TABLE authority_users ADD COLUMN version bigint NOT NULL DEFAULT 1', minReader: 1 }
+    ]
+    const start = async (): Promise<void> => {
+      await connect(pool, { component: 'users:authority_users', steps: before, prefix: '', named: false }).prepare()
+    }
+    await start()
+    await pool.query("INSERT INTO authority_users (id, username, password_hash) VALUES ('1', 'ann', 'h')")
+    const users = postgresUserStore(pool)
+    t.equal(await users.linkIdentity('1', newLink()), 'linked')
+    t.equal((await users.findByIdentity(newLink()))?.username, 'ann')
+    await t.resolves(start(), 'it still starts')
+    await pool.query('DELETE FROM authority_users WHERE id = $1', ['1'])
+    t.equal(await users.findByIdentity(newLink()), null)
+    t.same((await pool.query('SELECT count(*)::int AS n FROM authority_users_identities')).rows, [{ n: 0 }])
+  }
+)
 
 t.test('postgres: tables with long names have links of their own', async (t) => {
   const database = await server.database()
@@ -138,7 +198,9 @@ t.test('postgres: tables with long names have links of their own', async (t) => 
     const users = postgresUserStore(pool, { table })
     const username = `user-${index}`
     const { id } = await users.createWithIdentity({ username, passwordHash: null }, newLink())
-    await t.rejects(users.createWithIdentity({ username: 'other', passwordHash: null }, newLink()), { code: 'FST_AUTHORITY_IDENTITY_TAKEN' })
+    await t.rejects(users.createWithIdentity({ username: 'other', passwordHash: null }, newLink()), {
+      code: 'FST_AUTHORITY_IDENTITY_TAKEN'
+    })
     t.equal(await users.linkIdentity(id, newLink({ subject: 'other' })), 'linked')
     t.equal(await users.unlinkIdentity(id, newLink(), false), 'unlinked')
     t.match(await users.listIdentities(id), [{ subject: 'other' }])
@@ -150,10 +212,15 @@ t.test('postgres: whoever waited for a newer release to migrate is refused too',
   t.teardown(() => database.drop())
   const pool = database.pool()
   const steps = ['CREATE TABLE a (b integer)']
-  const newer = connect(pool, { component: 'x', steps: [...steps, 'CREATE TABLE c (d integer)'], prefix: '', named: false })
+  const newer = connect(pool, {
+    component: 'x',
+    steps: [...steps, 'CREATE TABLE c (d integer)'],
+    prefix: '',
+    named: false
+  })
   // The newer one migrates between this one's look and its lock.
   const racing: PostgresDatabase = {
-    async query (text, params) {
+    async query(text, params) {
       if (text.startsWith('DO')) await newer.prepare()
       return await pool.query(text, params)
     }
@@ -179,7 +246,10 @@ t.test('postgres: what a person must mend is a StartError, an outage is not, and
   await pool.query('REVOKE CREATE ON SCHEMA public FROM PUBLIC')
   const powerless = database.pool({ user: 'powerless' })
   await t.rejects(postgresState(powerless).prepare(), { name: 'StartError', message: /permission denied.*42501/ })
-  await t.rejects(postgresState(powerless, { schema: 'other' }).prepare(), { name: 'StartError', message: /permission denied.*42501/ })
+  await t.rejects(postgresState(powerless, { schema: 'other' }).prepare(), {
+    name: 'StartError',
+    message: /permission denied.*42501/
+  })
   await t.rejects(postgresUserStore(powerless).prepare(), StartError)
 
   const state = postgresState(pool)
@@ -187,7 +257,10 @@ t.test('postgres: what a person must mend is a StartError, an outage is not, and
   await server.refuseConnections(true)
   const calls: Array<() => Promise<unknown>> = [() => state.prepare(), () => users.prepare(), () => state.keys.list()]
   for (const call of calls) {
-    const error: unknown = await call().then(() => null, (reason: unknown) => reason)
+    const error: unknown = await call().then(
+      () => null,
+      (reason: unknown) => reason
+    )
     t.ok(error instanceof Error && !(error instanceof StartError))
   }
   await server.refuseConnections(false)
@@ -199,7 +272,7 @@ t.test('postgres: what a person must mend is a StartError, an outage is not, and
 
 t.test('postgres: a database that can not keep the promises is refused', async (t) => {
   const admin = (await server.database()).pool()
-  await admin.query('CREATE DATABASE latin ENCODING \'LATIN1\' LC_COLLATE \'C\' LC_CTYPE \'C\' TEMPLATE template0')
+  await admin.query("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
   const latin = new Pool({ connectionString: server.url.replace(/\/postgres$/, '/latin'), max: 1 })
   await t.rejects(postgresState(latin).prepare(), { name: 'StartError', message: /LATIN1; it must be UTF8/ })
   await latin.end()
@@ -221,7 +294,11 @@ t.test('postgres: in a schema of its own, and beside another', async (t) => {
 
 // covers ASVS-1.2.4
 t.test('postgres: a name of a table or schema is a name, and a bound is a number', async (t) => {
-  const db: PostgresDatabase = { async query () { throw new Error('not asked') } }
+  const db: PostgresDatabase = {
+    async query() {
+      throw new Error('not asked')
+    }
+  }
   for (const name of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64), '$step$']) {
     t.throws(() => postgresUserStore(db, { table: name }), TypeError)
     t.throws(() => postgresState(db, { schema: name }), TypeError)

@@ -7,22 +7,27 @@ import { T0, family, use } from '../../lib/testing/token-fixtures.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
 const server = await startPostgres()
-t.teardown(async () => { await server.stop() })
+t.teardown(async () => {
+  await server.stop()
+})
 
-async function poolOf (t: Test): Promise<Pool> {
+async function poolOf(t: Test): Promise<Pool> {
   const database = await server.database()
   t.teardown(() => database.drop())
   return database.pool({ max: 1 })
 }
 
-const prepared = async (pool: Pool): Promise<string[]> => (await pool.query('SELECT name FROM pg_prepared_statements WHERE NOT from_sql ORDER BY 1')).rows.map(({ name }: { name: string }) => name)
+const prepared = async (pool: Pool): Promise<string[]> =>
+  (await pool.query('SELECT name FROM pg_prepared_statements WHERE NOT from_sql ORDER BY 1')).rows.map(
+    ({ name }: { name: string }) => name
+  )
 
 // covers B20
 t.test('what comes again is prepared once, migrations are not', async (t) => {
   const pool = await poolOf(t)
   const [state, users] = [postgresState(pool), postgresUserStore(pool)]
   await Promise.all([state.prepare(), users.prepare()])
-  t.same((await pool.query('SELECT 1 FROM pg_prepared_statements WHERE statement LIKE \'DO %\'')).rows, [])
+  t.same((await pool.query("SELECT 1 FROM pg_prepared_statements WHERE statement LIKE 'DO %'")).rows, [])
   const before = await prepared(pool)
   await state.tokens.createFamily(family())
   for (let turn = 0; turn < 3; turn++) {
@@ -37,7 +42,10 @@ t.test('what comes again is prepared once, migrations are not', async (t) => {
 // covers B20
 t.test('namedStatements: false, and a database that is no Pool and no Client, get none', async (t) => {
   const pool = await poolOf(t)
-  for (const state of [postgresState(pool, { namedStatements: false }), postgresState({ query: async (text, params) => await pool.query(text, params) })]) {
+  for (const state of [
+    postgresState(pool, { namedStatements: false }),
+    postgresState({ query: async (text, params) => await pool.query(text, params) })
+  ]) {
     t.equal(await state.tokens.findFamily('sid-1', T0), null)
     t.same(await prepared(pool), [])
   }

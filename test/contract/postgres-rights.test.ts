@@ -9,17 +9,23 @@ import { operations, userOf } from './support/redis-state-records.ts'
 const INVALID_OPTIONS = { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS' }
 
 const server = await startPostgres()
-t.teardown(async () => { await server.stop() })
+t.teardown(async () => {
+  await server.stop()
+})
 let roles = 0
 
 /** Tables that somebody else has made, and a role that may do with them what is given. */
-async function stage (rights: Readonly<Record<string, readonly string[]>>, settings = ''): Promise<{ pool: Pool, owner: Pool }> {
+async function stage(
+  rights: Readonly<Record<string, readonly string[]>>,
+  settings = ''
+): Promise<{ pool: Pool; owner: Pool }> {
   const database = await server.database()
   const owner = database.pool()
   await postgresState(owner).prepare()
   const role = `limited_${++roles}`
   await owner.query(`CREATE ROLE ${role} LOGIN`)
-  for (const [table, privileges] of Object.entries(rights)) if (privileges.length > 0) await owner.query(`GRANT ${privileges.join(', ')} ON ${table} TO ${role}`)
+  for (const [table, privileges] of Object.entries(rights))
+    if (privileges.length > 0) await owner.query(`GRANT ${privileges.join(', ')} ON ${table} TO ${role}`)
   if (settings !== '') await owner.query(`ALTER ROLE ${role} SET ${settings}`)
   return { pool: database.pool({ user: role }), owner }
 }
@@ -37,14 +43,20 @@ t.test('the documented rights are enough for everything', async (t) => {
 // covers B12
 t.test('prepare names each right that is missing', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
-  const { rows: [row] } = await pool.query<{ current_user: string }>('SELECT current_user')
+  const {
+    rows: [row]
+  } = await pool.query<{ current_user: string }>('SELECT current_user')
   const role = row?.current_user ?? ''
   for (const [table, rights] of Object.entries(STATE_RIGHTS)) {
     // Without it the tables can't be found to be there, which is told as ever.
     if (table === 'authority_migrations') continue
     for (const right of rights) {
       await owner.query(`REVOKE ${right} ON ${table} FROM ${role}`)
-      await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: new RegExp(`${right} on ${table}`) }, `${right} on ${table}`)
+      await t.rejects(
+        postgresState(pool).prepare(),
+        { ...INVALID_OPTIONS, message: new RegExp(`${right} on ${table}`) },
+        `${right} on ${table}`
+      )
       await owner.query(`GRANT ${right} ON ${table} TO ${role}`)
     }
   }
@@ -60,14 +72,24 @@ t.test('a role that may only read does not start', async (t) => {
 // covers B12
 t.test('a function that may not be called is named', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
-  await owner.query("DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = 'authority_add_family_2' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM PUBLIC'; END LOOP; END $$")
+  await owner.query(
+    'DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = ' +
+      "'authority_add_family_2' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM " +
+      "PUBLIC'; END LOOP; END $$"
+  )
   await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /authority_add_family_2/ })
 })
 
 // covers B12
 t.test('prepare leaves nothing behind, and any number may do it at once', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
-  await Promise.all(Array.from({ length: 8 }, async () => { await postgresState(pool).prepare() }))
-  const { rows: [row] } = await owner.query<{ count: number }>('SELECT count(*)::integer AS count FROM authority_families')
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      await postgresState(pool).prepare()
+    })
+  )
+  const {
+    rows: [row]
+  } = await owner.query<{ count: number }>('SELECT count(*)::integer AS count FROM authority_families')
   t.equal(row?.count, 0)
 })

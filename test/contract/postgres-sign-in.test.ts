@@ -1,4 +1,6 @@
-/** What a browser sign-in asks of PostgreSQL, statement by statement: each is a round trip that the person waits for. */
+/**
+ * What a browser sign-in asks of PostgreSQL, statement by statement: each is a round trip that the person waits for.
+ */
 import t, { type Test } from 'tap'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
@@ -8,7 +10,9 @@ import { answerOf, authorizeAs, authorizePath, basic, CLIENTS, KEYS, redeem, SEC
 import { startPostgres } from '../support/postgres-server.ts'
 
 const server = await startPostgres()
-t.teardown(async () => { await server.stop() })
+t.teardown(async () => {
+  await server.stop()
+})
 
 const NAMES: ReadonlyArray<readonly [name: string, of: RegExp]> = [
   ['user by name', /authority_users" WHERE username/],
@@ -21,18 +25,33 @@ const NAMES: ReadonlyArray<readonly [name: string, of: RegExp]> = [
   ['consent is given', /^INSERT INTO authority_consents/]
 ]
 
-async function world (t: Test): Promise<{ app: Awaited<ReturnType<typeof testApp>>['app'], browser: TestBrowser, asked: (work: () => Promise<unknown>) => Promise<string[]> }> {
+async function world(t: Test): Promise<{
+  app: Awaited<ReturnType<typeof testApp>>['app']
+  browser: TestBrowser
+  asked: (work: () => Promise<unknown>) => Promise<string[]>
+}> {
   const database = await server.database()
   const pool = database.pool()
   const texts: string[] = []
-  const db = { query: async (text: string, params?: unknown[]) => { texts.push(text); return await pool.query(text, params) } }
-  const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS, state: postgresState(db), users: postgresUserStore(db), rateLimit: {} })
+  const db = {
+    query: async (text: string, params?: unknown[]) => {
+      texts.push(text)
+      return await pool.query(text, params)
+    }
+  }
+  const { app, close } = await testApp({
+    keys: KEYS,
+    clients: CLIENTS,
+    state: postgresState(db),
+    users: postgresUserStore(db),
+    rateLimit: {}
+  })
   t.teardown(close)
   await signUp(app)
   return {
     app,
     browser: testBrowser(app, ISSUER),
-    async asked (work) {
+    async asked(work) {
       texts.length = 0
       await work()
       return texts.map((text) => NAMES.find(([, of]) => of.test(text))?.[0] ?? text)
@@ -44,17 +63,28 @@ const SIGN_IN = ['user by name', 'session begins', 'user by id']
 const CODE = ['session', 'user by id', 'code and use of the session']
 
 // covers B20
-t.test('a sign-in by redirect is eight statements, whether the browser is known or not, and five where somebody is signed in', async (t) => {
-  const { app, browser, asked } = await world(t)
-  let code = ''
-  const signIn = async (): Promise<void> => { ({ code = '' } = await authorizeAs(browser, authorizePath())) }
-  t.same(await asked(signIn), [...SIGN_IN, ...CODE])
-  t.same(await asked(async () => { t.equal((await redeem(app, code)).statusCode, 200) }), ['redemption', 'user by id'])
-  t.same(await asked(signIn), CODE, 'single sign-on')
-  for (const name of browser.cookies.keys()) if (name.includes('session')) browser.cookies.delete(name)
-  t.same([...browser.cookies.keys()], ['authority_device'])
-  t.same(await asked(signIn), [...SIGN_IN, ...CODE], 'of a known browser')
-})
+t.test(
+  'a sign-in by redirect is eight statements, whether the browser is known or not, and five ' +
+    'where somebody is signed in',
+  async (t) => {
+    const { app, browser, asked } = await world(t)
+    let code = ''
+    const signIn = async (): Promise<void> => {
+      ;({ code = '' } = await authorizeAs(browser, authorizePath()))
+    }
+    t.same(await asked(signIn), [...SIGN_IN, ...CODE])
+    t.same(
+      await asked(async () => {
+        t.equal((await redeem(app, code)).statusCode, 200)
+      }),
+      ['redemption', 'user by id']
+    )
+    t.same(await asked(signIn), CODE, 'single sign-on')
+    for (const name of browser.cookies.keys()) if (name.includes('session')) browser.cookies.delete(name)
+    t.same([...browser.cookies.keys()], ['authority_device'])
+    t.same(await asked(signIn), [...SIGN_IN, ...CODE], 'of a known browser')
+  }
+)
 
 // covers B20
 t.test('a third party: what was allowed is looked at before the code and after it', async (t) => {
@@ -64,7 +94,26 @@ t.test('a third party: what was allowed is looked at before the code and after i
   const page = await browser.follow(await browser.get(authorizePath(third)))
   const url = /<form[^>]* action="([^"]*)"/.exec(page.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
   let location = ''
-  t.same(await asked(async () => { location = (await browser.submit(url, { decision: 'allow' })).headers.location ?? '' }), ['session', 'user by id', 'consent', 'consent is given', 'user by id', 'consent', 'code and use of the session', 'consent'])
+  t.same(
+    await asked(async () => {
+      location = (await browser.submit(url, { decision: 'allow' })).headers.location ?? ''
+    }),
+    [
+      'session',
+      'user by id',
+      'consent',
+      'consent is given',
+      'user by id',
+      'consent',
+      'code and use of the session',
+      'consent'
+    ]
+  )
   t.equal((await redeem(app, answerOf(location)['code'] ?? '', third, basic('third', SECRET))).statusCode, 200)
-  t.same(await asked(async () => { await authorizeAs(browser, authorizePath(third)) }), ['session', 'user by id', 'consent', 'code and use of the session', 'consent'])
+  t.same(
+    await asked(async () => {
+      await authorizeAs(browser, authorizePath(third))
+    }),
+    ['session', 'user by id', 'consent', 'code and use of the session', 'consent']
+  )
 })

@@ -8,7 +8,9 @@ import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
 const server = await startPostgres()
-t.teardown(async () => { await server.stop() })
+t.teardown(async () => {
+  await server.stop()
+})
 // Several connections, or nothing would race.
 const pool = (await server.database()).pool({ max: 20 })
 
@@ -16,17 +18,33 @@ const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.t
 let made = 0
 const shared = postgresState(pool)
 await shared.prepare()
-const tables = (await pool.query('SELECT relname FROM pg_stat_user_tables WHERE relname <> \'authority_migrations\'')).rows.map(({ relname }) => String(relname))
+const tables = (
+  await pool.query("SELECT relname FROM pg_stat_user_tables WHERE relname <> 'authority_migrations'")
+).rows.map(({ relname }) => String(relname))
 const newState = async () => {
   await pool.query(`TRUNCATE ${tables.join(', ')}`)
   return { state: shared }
 }
 const newUserStore = async () => {
   const table = `users_${++made}`
-  return { store: postgresUserStore(pool, { table }), async close () { await pool.query(`DROP TABLE IF EXISTS ${table} CASCADE`) } }
+  return {
+    store: postgresUserStore(pool, { table }),
+    async close() {
+      await pool.query(`DROP TABLE IF EXISTS ${table} CASCADE`)
+    }
+  }
 }
 
 runContract(userStoreContract(newUserStore), test('postgres user store'))
-runContract(userStoreContract(async () => { const { store, close } = await newUserStore(); return { store: delayed(store), close } }), test('delayed postgres user store'))
+runContract(
+  userStoreContract(async () => {
+    const { store, close } = await newUserStore()
+    return { store: delayed(store), close }
+  }),
+  test('delayed postgres user store')
+)
 runContract(stateContract(newState), test('postgres state'))
-runContract(stateContract(async () => ({ state: delayed((await newState()).state) })), test('delayed postgres state'))
+runContract(
+  stateContract(async () => ({ state: delayed((await newState()).state) })),
+  test('delayed postgres state')
+)

@@ -13,14 +13,25 @@ const guide = readFileSync(new URL('../../docs/guides/state.md', import.meta.url
 const RIGHTS = (/ACL SETUSER authority on >password ([^\n]+)/.exec(guide)?.[1] ?? '').split(' ')
 const LIMIT = { rule: 'login', key: 'k', windowMs: 1000, max: 1 }
 
-async function everything (client: Redis | Cluster): Promise<unknown[]> {
+async function everything(client: Redis | Cluster): Promise<unknown[]> {
   const state = redisState(client)
   const attempts = redisAttemptStore(sharedConnection(client))
   await state.prepare()
   await attempts.prepare()
   const failed: unknown[] = []
-  for (const [name, call] of [...operations(state, userOf('1')), ['reserve', async () => await attempts.reserve('a', [LIMIT])], ['refund', async () => { await attempts.refund('a', [LIMIT]) }]] as const) {
-    await call().catch((error: unknown) => { failed.push([name, error]) })
+  for (const [name, call] of [
+    ...operations(state, userOf('1')),
+    ['reserve', async () => await attempts.reserve('a', [LIMIT])],
+    [
+      'refund',
+      async () => {
+        await attempts.refund('a', [LIMIT])
+      }
+    ]
+  ] as const) {
+    await call().catch((error: unknown) => {
+      failed.push([name, error])
+    })
   }
   return failed
 }
@@ -37,7 +48,8 @@ t.test('the documented rights are enough for everything', async (t) => {
 t.test('and in a Cluster, for the clock too', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(() => cluster.stop())
-  for (const node of cluster.nodes) await node.client().call('ACL', 'SETUSER', 'authority', 'on', '>password', ...RIGHTS)
+  for (const node of cluster.nodes)
+    await node.client().call('ACL', 'SETUSER', 'authority', 'on', '>password', ...RIGHTS)
   const client = cluster.client({ redisOptions: { username: 'authority', password: 'password' } })
   t.strictSame(await everything(client), [])
   const before = Date.now()
@@ -47,10 +59,29 @@ t.test('and in a Cluster, for the clock too', async (t) => {
 
 // covers B10
 t.test('the documented commands are those of the scripts, and no more', async (t) => {
-  const lua = ['records', 'family-scripts', 'session-scripts', 'consent-store', 'one-time-token-store', 'key-store', 'attempt-scripts', 'connection', 'server', 'owner']
-    .map((name) => readFileSync(new URL(`../../lib/adapters/redis/${name}.ts`, import.meta.url), 'utf8')).join('\n')
+  const lua = [
+    'records',
+    'family-scripts',
+    'session-scripts',
+    'consent-store',
+    'one-time-token-store',
+    'key-store',
+    'attempt-scripts',
+    'connection',
+    'server',
+    'owner'
+  ]
+    .map((name) => readFileSync(new URL(`../../lib/adapters/redis/${name}.ts`, import.meta.url), 'utf8'))
+    .join('\n')
   const called = [...lua.matchAll(/redis\.p?call\('([A-Z]+)'/g)].map(([, name]) => `+${name?.toLowerCase()}`)
-  t.strictSame(STATE_COMMANDS.map((command) => `+${command.toLowerCase()}`).toSorted(), [...new Set(called)].filter((right) => right !== '+info').toSorted(), 'B12 and those that prepare tries')
+  t.strictSame(
+    STATE_COMMANDS.map((command) => `+${command.toLowerCase()}`).toSorted(),
+    [...new Set(called)].filter((right) => right !== '+info').toSorted(),
+    'B12 and those that prepare tries'
+  )
   const ofTheClient = ['+eval', '+evalsha', '+info', '+cluster|slots', '+cluster|info', '+asking']
-  t.strictSame(RIGHTS.filter((right) => right.startsWith('+')).toSorted(), [...new Set([...called, ...ofTheClient])].toSorted())
+  t.strictSame(
+    RIGHTS.filter((right) => right.startsWith('+')).toSorted(),
+    [...new Set([...called, ...ofTheClient])].toSorted()
+  )
 })

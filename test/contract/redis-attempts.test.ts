@@ -25,33 +25,48 @@ const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.t
 let stores = 0
 /** Counters of its own for each case. */
 const suite = (on: RedisClient, wrap: typeof delayed = (store) => store): ReturnType<typeof attemptStoreContract> =>
-  attemptStoreContract(async (clock) => ({ store: wrap(redisAttemptStore(redisConnection(on), { prefix: `rl:${++stores}:`, now: clock.monotonic })) }))
+  attemptStoreContract(async (clock) => ({
+    store: wrap(redisAttemptStore(redisConnection(on), { prefix: `rl:${++stores}:`, now: clock.monotonic }))
+  }))
 
 runContract(suite(client), test('RL Redis'))
 runContract(suite(client, delayed), test('RL delayed Redis'))
 runContract(suite(cluster.client()), test('RL Redis Cluster'))
 runContract(suite(redis.client({ keyPrefix: 'app:' })), test('RL Redis with a key prefix'))
 
-const limit = (fields: Partial<AttemptLimit> = {}): AttemptLimit => ({ rule: 'ip', key: 'key-1', windowMs: 60_000, max: 3, ...fields })
+const limit = (fields: Partial<AttemptLimit> = {}): AttemptLimit => ({
+  rule: 'ip',
+  key: 'key-1',
+  windowMs: 60_000,
+  max: 3,
+  ...fields
+})
 
 // covers RA1
 t.test('5000 steps of reserving, refunding and time: the same outcomes as in memory', async (t) => {
   const clock = steppedClock()
   const memory = memoryAttemptStore({ clock })
   const store = redisAttemptStore(redisConnection(client), { prefix: 'same:', now: clock.monotonic })
-  const rules = [limit({ rule: 'ip', windowMs: 5000, max: 7 }), limit({ rule: 'account', windowMs: 60_000, max: 20 }), limit({ rule: 'pair', windowMs: 1000, max: 3 }), limit({ rule: 'off', max: 0 })]
+  const rules = [
+    limit({ rule: 'ip', windowMs: 5000, max: 7 }),
+    limit({ rule: 'account', windowMs: 60_000, max: 20 }),
+    limit({ rule: 'pair', windowMs: 1000, max: 3 }),
+    limit({ rule: 'off', max: 0 })
+  ]
   let state = 1
   /** A fixed sequence: the same steps in every run. */
   const below = (end: number): number => {
-    state = Math.imul(state, 1_103_515_245) + 12_345 >>> 0
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
     return Math.floor(state / 65_536) % end
   }
-  const made: Array<{ id: string, limits: AttemptLimit[] }> = []
+  const made: Array<{ id: string; limits: AttemptLimit[] }> = []
   const seen = { allowed: 0, refused: 0 }
   for (let step = 0; step < 5000; step++) {
     const kind = below(10)
     if (kind < 7) {
-      const limits = rules.filter(({ rule }) => below(rule === 'off' ? 50 : 2) === 0).map((rule) => ({ ...rule, key: `key-${below(3)}`, max: rule.max - below(2) }))
+      const limits = rules
+        .filter(({ rule }) => below(rule === 'off' ? 50 : 2) === 0)
+        .map((rule) => ({ ...rule, key: `key-${below(3)}`, max: rule.max - below(2) }))
       const id = `attempt-${step}`
       const [expected, outcome] = [memory.reserve(id, limits), await store.reserve(id, limits)]
       if (JSON.stringify(outcome) !== JSON.stringify(expected)) {
@@ -72,7 +87,7 @@ t.test('5000 steps of reserving, refunding and time: the same outcomes as in mem
 })
 
 // covers RA2
-t.test('by the server\'s clock: the window passes in real time, for every instance alike', async (t) => {
+t.test("by the server's clock: the window passes in real time, for every instance alike", async (t) => {
   const one = redisAttemptStore(redisConnection(client))
   const other = redisAttemptStore(redisConnection(redis.client()))
   const narrow = limit({ key: 'real-time', windowMs: 500, max: 1 })
@@ -83,7 +98,9 @@ t.test('by the server\'s clock: the window passes in real time, for every instan
   const { resetMs = 0 } = (first.allowed ? second : first).standings[0] ?? {}
   // Both may come in one millisecond, and an attempt's time is rounded up while that of now is rounded down.
   t.ok(resetMs > 0 && resetMs <= 501, `${resetMs} ms`)
-  const passes = async (): Promise<void> => { while (!(await other.reserve('c', [narrow])).allowed) await delay(5) }
+  const passes = async (): Promise<void> => {
+    while (!(await other.reserve('c', [narrow])).allowed) await delay(5)
+  }
   t.equal(await settlesWithin(1500, passes()), true)
   t.ok(performance.now() - begin >= 499)
 })
@@ -91,7 +108,10 @@ t.test('by the server\'s clock: the window passes in real time, for every instan
 // covers RA3
 t.test('every counter has an end, and its name holds nothing of the key', async (t) => {
   const store = redisAttemptStore(redisConnection(client), { prefix: 'ends:' })
-  const limitsOf = (windowMs: number): AttemptLimit[] => [limit({ key: 'secret-1', windowMs }), limit({ rule: 'account', key: 'secret-2', windowMs: windowMs + 200 })]
+  const limitsOf = (windowMs: number): AttemptLimit[] => [
+    limit({ key: 'secret-1', windowMs }),
+    limit({ rule: 'account', key: 'secret-2', windowMs: windowMs + 200 })
+  ]
   const limits = limitsOf(60_000)
   await store.reserve('a', limits)
   await store.reserve('b', limits)
@@ -116,7 +136,10 @@ t.test('one round trip a step', async (t) => {
   const limits = [limit(), limit({ rule: 'account' }), limit({ rule: 'pair' })]
   const roundTrips = async (): Promise<number> => {
     const statistics = await client.info('commandstats')
-    return Array.from(statistics.matchAll(/cmdstat_(?:eval|evalsha):calls=(\d+)/g)).reduce((sum, [, calls]) => sum + Number(calls), 0)
+    return Array.from(statistics.matchAll(/cmdstat_(?:eval|evalsha):calls=(\d+)/g)).reduce(
+      (sum, [, calls]) => sum + Number(calls),
+      0
+    )
   }
   await store.reserve('a', limits)
   await store.refund('a', limits)
@@ -168,7 +191,11 @@ t.test('a clock that goes back a little lets nobody through earlier', async (t) 
   let now = 20_000_000
   const store = redisAttemptStore(redisConnection(client), { prefix: 'back:', now: () => now })
   const narrow = limit({ max: 3 })
-  for (const [step, id] of [[0, 'a'], [40, 'b'], [-30, 'c']] as const) {
+  for (const [step, id] of [
+    [0, 'a'],
+    [40, 'b'],
+    [-30, 'c']
+  ] as const) {
     now += step
     t.equal((await store.reserve(id, [narrow])).allowed, true)
   }
@@ -188,7 +215,7 @@ t.test('in no span of windowMs do more than max pass, to the microsecond', async
   const narrow = limit({ windowMs: 60, max: 1 })
   const allowedAt: number[] = []
   for (let step = 0; step < 2000; step++) {
-    now = Math.round((now + (step * 7919 % 997) / 1000) * 1000) / 1000
+    now = Math.round((now + ((step * 7919) % 997) / 1000) * 1000) / 1000
     if ((await store.reserve(`exact-${step}`, [narrow])).allowed) allowedAt.push(now)
   }
   t.ok(allowedAt.length > 10)

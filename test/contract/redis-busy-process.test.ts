@@ -6,11 +6,15 @@ import { type RedisClient, type RedisConnection, redisConnection } from '../../l
 import { defineScript } from '../../lib/adapters/redis/script.ts'
 
 /** A server whose answers are there at once, and read when the event loop comes to it, as those on a socket. */
-function connectionTo (t: Test, isKnown: boolean): RedisConnection {
+function connectionTo(t: Test, isKnown: boolean): RedisConnection {
   const { port1: server, port2: socket } = new MessageChannel()
-  t.teardown(() => { server.close() })
+  t.teardown(() => {
+    server.close()
+  })
   const answered = async (reply: unknown): Promise<unknown> => {
-    const answer = new Promise((resolve) => { socket.once('message', resolve) })
+    const answer = new Promise((resolve) => {
+      socket.once('message', resolve)
+    })
     server.postMessage(reply, [])
     return await answer
   }
@@ -18,13 +22,14 @@ function connectionTo (t: Test, isKnown: boolean): RedisConnection {
     status: 'ready',
     isCluster: false,
     connect: async () => undefined,
-    async evalsha () {
+    async evalsha() {
       const reply = await answered(isKnown ? 7 : null)
-      if (reply === null) throw Object.assign(new Error('NOSCRIPT No matching script. Please use EVAL.'), { name: 'ReplyError' })
+      if (reply === null)
+        throw Object.assign(new Error('NOSCRIPT No matching script. Please use EVAL.'), { name: 'ReplyError' })
       return reply
     },
     // A trip of its own, which takes a few turns of the event loop.
-    async eval () {
+    async eval() {
       for (let turn = 0; turn < 5; turn++) await setImmediate()
       return await answered(7)
     },
@@ -35,7 +40,10 @@ function connectionTo (t: Test, isKnown: boolean): RedisConnection {
   return redisConnection(client, { timeoutMs: 250 })
 }
 
-for (const [what, isKnown] of [['an answer of Redis', true], ['the answer that it does not know the script yet', false]] as const) {
+for (const [what, isKnown] of [
+  ['an answer of Redis', true],
+  ['the answer that it does not know the script yet', false]
+] as const) {
   t.test(`${what} that came in time, while this process was busy, counts`, async (t) => {
     const { run } = connectionTo(t, isKnown)
     for (let round = 0; round < 3; round++) {
@@ -49,33 +57,40 @@ for (const [what, isKnown] of [['an answer of Redis', true], ['the answer that i
   })
 }
 
-t.test('a connection that needs several turns of the event loop to be ready gets them, however long this process was busy', async (t) => {
-  const { port1: server, port2: socket } = new MessageChannel()
-  t.teardown(() => { server.close() })
-  const events = new EventEmitter()
-  const client: RedisClient = {
-    status: 'connecting',
-    isCluster: false,
-    connect: async () => undefined,
-    evalsha: async () => 7,
-    eval: async () => 7,
-    pipeline: () => ({ exec: async () => null }),
-    on: (event, listener) => events.on(event, listener),
-    off: (event, listener) => events.off(event, listener)
-  }
-  // As ioredis asks for one thing after another: each answer brings the next question.
-  let answers = 0
-  socket.on('message', () => {
-    if (++answers < 4) {
-      setImmediate().then(() => { server.postMessage('the next', []) }, t.threw)
-      return
+t.test(
+  'a connection that needs several turns of the event loop to be ready gets them, however long this process was busy',
+  async (t) => {
+    const { port1: server, port2: socket } = new MessageChannel()
+    t.teardown(() => {
+      server.close()
+    })
+    const events = new EventEmitter()
+    const client: RedisClient = {
+      status: 'connecting',
+      isCluster: false,
+      connect: async () => undefined,
+      evalsha: async () => 7,
+      eval: async () => 7,
+      pipeline: () => ({ exec: async () => null }),
+      on: (event, listener) => events.on(event, listener),
+      off: (event, listener) => events.off(event, listener)
     }
-    Object.assign(client, { status: 'ready' })
-    events.emit('ready')
-  })
-  const answer = redisConnection(client, { timeoutMs: 250 }).run(defineScript('return 7'), '{key}', [])
-  await setImmediate()
-  server.postMessage('connected', [])
-  for (const end = performance.now() + 400; performance.now() < end;);
-  t.equal(await answer, 7)
-})
+    // As ioredis asks for one thing after another: each answer brings the next question.
+    let answers = 0
+    socket.on('message', () => {
+      if (++answers < 4) {
+        setImmediate().then(() => {
+          server.postMessage('the next', [])
+        }, t.threw)
+        return
+      }
+      Object.assign(client, { status: 'ready' })
+      events.emit('ready')
+    })
+    const answer = redisConnection(client, { timeoutMs: 250 }).run(defineScript('return 7'), '{key}', [])
+    await setImmediate()
+    server.postMessage('connected', [])
+    for (const end = performance.now() + 400; performance.now() < end;);
+    t.equal(await answer, 7)
+  }
+)

@@ -19,17 +19,21 @@ const COUNT = defineScript("return redis.call('INCR', KEYS[1])")
 export const fitsWithoutCasts = (redis: Redis, cluster: Cluster): RedisClient[] => [redis, cluster]
 
 const unhandled: unknown[] = []
-const note = (reason: unknown): void => { unhandled.push(reason) }
+const note = (reason: unknown): void => {
+  unhandled.push(reason)
+}
 process.on('unhandledRejection', note)
-t.teardown(() => { process.off('unhandledRejection', note) })
+t.teardown(() => {
+  process.off('unhandledRejection', note)
+})
 
-async function server (t: Test, options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
+async function server(t: Test, options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
   const redis = await startRedis(options)
   t.teardown(() => redis.stop())
   return redis
 }
 
-async function refusal (call: () => Promise<unknown>): Promise<Error> {
+async function refusal(call: () => Promise<unknown>): Promise<Error> {
   try {
     await call()
   } catch (error) {
@@ -38,16 +42,20 @@ async function refusal (call: () => Promise<unknown>): Promise<Error> {
   throw new Error('was not rejected')
 }
 
-/** Twice its time: a busy process begins to count late. Whoever waited for a connection, or for another try, would need longer. */
-const inTime = async (call: () => Promise<unknown>): Promise<boolean> => await settlesWithin(2 * TIMEOUT_MS, refusal(call))
+/**
+ * Twice its time: a busy process begins to count late. Whoever waited for a connection, or for another try, would need
+ * longer.
+ */
+const inTime = async (call: () => Promise<unknown>): Promise<boolean> =>
+  await settlesWithin(2 * TIMEOUT_MS, refusal(call))
 
 /** Twenty times, without waiting for any timer. */
-async function refusedAtOnce (t: Test, call: () => Promise<unknown>): Promise<void> {
+async function refusedAtOnce(t: Test, call: () => Promise<unknown>): Promise<void> {
   for (let index = 0; index < 20; index++) t.equal(await settlesAtOnce(refusal(call)), true)
 }
 
 /** Calls until it is answered; how it recovers by itself. */
-async function recovered (call: () => Promise<unknown>, withinMs = 10_000): Promise<void> {
+async function recovered(call: () => Promise<unknown>, withinMs = 10_000): Promise<void> {
   const deadline = performance.now() + withinMs
   for (;;) {
     try {
@@ -61,9 +69,13 @@ async function recovered (call: () => Promise<unknown>, withinMs = 10_000): Prom
 }
 
 /** What this turn has asked for goes at its end. */
-const sent = async (): Promise<void> => { await new Promise((resolve) => { setImmediate(resolve) }) }
+const sent = async (): Promise<void> => {
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
 
-async function reaches (client: Redis, status: Redis['status']): Promise<void> {
+async function reaches(client: Redis, status: Redis['status']): Promise<void> {
   while (client.status !== status) await delay(5)
 }
 
@@ -89,18 +101,24 @@ t.test('a key prefix of the client holds for the keys that a script derives', as
   t.equal(await redis.client().get('app:{a}:b'), 'x')
 })
 
-for (const [name, options] of [['with', { enableAutoPipelining: true }], ['without', {}]] as const) {
+for (const [name, options] of [
+  ['with', { enableAutoPipelining: true }],
+  ['without', {}]
+] as const) {
   // covers RC3
   t.test(`200 calls at once ${name} automatic pipelines`, async (t) => {
     const redis = await server(t)
     const { run } = redisConnection(redis.client(options))
     const replies = await Promise.all(Array.from({ length: 200 }, () => run(COUNT, '{a}', [])))
-    t.same(replies, Array.from({ length: 200 }, (_, index) => index + 1))
+    t.same(
+      replies,
+      Array.from({ length: 200 }, (_, index) => index + 1)
+    )
   })
 }
 
 // covers RC4
-t.test('the time is the server\'s', async (t) => {
+t.test("the time is the server's", async (t) => {
   const redis = await server(t)
   const { time } = redisConnection(redis.client())
   const before = Date.now()
@@ -212,19 +230,38 @@ t.test('no error tells a key or an argument', async (t) => {
   errors.push(await broken, await refusal(() => connection.run(SET, `{${SECRET}}`, [SECRET])))
   for (const error of errors) {
     t.ok(error instanceof RedisRefusal || error instanceof OutageError)
-    t.same(Object.getOwnPropertyNames(error).filter((name) => !['message', 'stack', 'code', 'isOutage'].includes(name)), [])
+    t.same(
+      Object.getOwnPropertyNames(error).filter((name) => !['message', 'stack', 'code', 'isOutage'].includes(name)),
+      []
+    )
     t.notMatch(JSON.stringify(Object.getOwnPropertyDescriptors(error)), SECRET)
   }
   t.equal(errors[2]?.message, 'Redis refused: WRONG.')
-  t.same(errors.map(isOutage), [false, false, false, false, true, true, true], 'B3 what the server refused is no outage')
+  t.same(
+    errors.map(isOutage),
+    [false, false, false, false, true, true, true],
+    'B3 what the server refused is no outage'
+  )
 })
 
 // covers B3
 t.test('what the server refuses for now is an outage, and what it refuses for good is none', async (t) => {
   const redis = await server(t)
   const connection = redisConnection(redis.client())
-  const answered = async (code: string): Promise<boolean> => isOutage(await refusal(() => connection.run(defineScript(`return redis.error_reply("${code} now")`), '{a}', [])))
-  for (const code of ['READONLY', 'LOADING', 'MASTERDOWN', 'NOREPLICAS', 'CLUSTERDOWN', 'TRYAGAIN', 'BUSY', 'OOM', 'MISCONF']) t.equal(await answered(code), true, code)
+  const answered = async (code: string): Promise<boolean> =>
+    isOutage(await refusal(() => connection.run(defineScript(`return redis.error_reply("${code} now")`), '{a}', [])))
+  for (const code of [
+    'READONLY',
+    'LOADING',
+    'MASTERDOWN',
+    'NOREPLICAS',
+    'CLUSTERDOWN',
+    'TRYAGAIN',
+    'BUSY',
+    'OOM',
+    'MISCONF'
+  ])
+    t.equal(await answered(code), true, code)
   for (const code of ['NOPERM', 'WRONGTYPE', 'CROSSSLOT', 'ERR']) t.equal(await answered(code), false, code)
 })
 
@@ -233,11 +270,23 @@ t.test('what a command in a script was answered with is found where Redis 6.2 pu
   const reply = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' })
   const wrapped = 'ERR Error running script (call to f_5b3ab): @user_script:12: '
   for (const [message, code, told] of [
-    ['READONLY You can\'t write against a read only replica.', 'READONLY', 'Redis refused: READONLY.'],
-    [`${wrapped}@user_script: 12: -READONLY You can't write against a read only replica.`, 'READONLY', 'Redis refused: READONLY, line 12 of the script.'],
-    [`${wrapped}-OOM command not allowed when used memory > 'maxmemory'.`, 'OOM', 'Redis refused: OOM, line 12 of the script.'],
+    ["READONLY You can't write against a read only replica.", 'READONLY', 'Redis refused: READONLY.'],
+    [
+      `${wrapped}@user_script: 12: -READONLY You can't write against a read only replica.`,
+      'READONLY',
+      'Redis refused: READONLY, line 12 of the script.'
+    ],
+    [
+      `${wrapped}-OOM command not allowed when used memory > 'maxmemory'.`,
+      'OOM',
+      'Redis refused: OOM, line 12 of the script.'
+    ],
     [`${wrapped}SWORDFISH is what the script was given`, 'ERR', 'Redis refused: ERR, line 12 of the script.'],
-    ['ERR user_script:3: SWORDFISH script: 5b3ab, on @user_script:3.', 'ERR', 'Redis refused: ERR, line 3 of the script.'],
+    [
+      'ERR user_script:3: SWORDFISH script: 5b3ab, on @user_script:3.',
+      'ERR',
+      'Redis refused: ERR, line 3 of the script.'
+    ],
     ['NOSCRIPT No matching script. Please use EVAL.', 'NOSCRIPT', 'Redis refused: NOSCRIPT.']
   ] as const) {
     t.equal(codeOf(reply(message)), code)
@@ -278,7 +327,11 @@ t.test('a cluster: every slot is reached; without one master the other slots go 
   await Promise.all(broken)
   for (const master of cluster.masters) master.resume()
   await recovered(() => Promise.all(keys.map((key) => run(SET, key, [key]))))
-  t.same(await Promise.all(keys.map((key) => client.get(`${key}:once`))), keys.map(() => '2'), 'done once, also where the connection broke')
+  t.same(
+    await Promise.all(keys.map((key) => client.get(`${key}:once`))),
+    keys.map(() => '2'),
+    'done once, also where the connection broke'
+  )
 
   // The last third of the slots.
   const slots = await Promise.all(keys.map((key) => client.cluster('KEYSLOT', key)))
@@ -287,7 +340,10 @@ t.test('a cluster: every slot is reached; without one master the other slots go 
   t.ok(lost.length > 0 && alive.length > 0, `${alive.length} of ${keys.length}`)
   cluster.masters[2]?.pause()
   const calls = new Map(keys.map((key) => [key, run(COUNT, `${key}:count`, [])]))
-  t.same(await Promise.all([...calls.values()].map(async (call) => await inTime(() => call))), keys.map(() => true))
+  t.same(
+    await Promise.all([...calls.values()].map(async (call) => await inTime(() => call))),
+    keys.map(() => true)
+  )
   for (const key of lost) await t.rejects(calls.get(key) ?? Promise.resolve())
   await cluster.masters[2]?.kill()
   for (const key of lost) t.equal(await inTime(() => run(COUNT, `${key}:count`, [])), true)
@@ -297,7 +353,11 @@ t.test('a cluster: every slot is reached; without one master the other slots go 
   await recovered(() => Promise.all(keys.map((key) => run(SET, key, [key]))))
   await delay(1000)
   const counts = await Promise.all(keys.map((key) => client.get(`${key}:count`)))
-  t.same(counts, keys.map((key) => alive.includes(key) ? '1' : null), 'nothing was sent again after it had been rejected')
+  t.same(
+    counts,
+    keys.map((key) => (alive.includes(key) ? '1' : null)),
+    'nothing was sent again after it had been rejected'
+  )
 })
 
 // covers RC13

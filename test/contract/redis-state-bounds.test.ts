@@ -11,24 +11,31 @@ const client = server.client()
 const user = userOf('1')
 const LATER = NOW + MINUTE
 
-async function fresh (options: RedisStateOptions = {}): Promise<State> {
+async function fresh(options: RedisStateOptions = {}): Promise<State> {
   await client.flushall()
   return redisState(client, options)
 }
 
 /** The names of those that there are, in the order of the list. */
-async function listed ({ tokens }: State, names: readonly string[], of = user): Promise<string[]> {
+async function listed({ tokens }: State, names: readonly string[], of = user): Promise<string[]> {
   const byName = new Map(names.map((name) => [sidFor(of, name), name]))
   return (await tokens.listFamiliesOfUser(of, LATER)).map(({ sid }) => byName.get(sid) ?? sid)
 }
-const numbered = (what: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${what} ${index}`)
+const numbered = (what: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${what} ${index}`)
 
 t.test('DOS redisState keeps at most maxFamiliesPerUser families of a user and ends the first created', async (t) => {
-  for (const [max, options] of [[100, {}], [100, { maxFamiliesPerUser: undefined, prefix: undefined }], [3, { maxFamiliesPerUser: 3 }], [1, { maxFamiliesPerUser: 1 }]] as const) {
+  for (const [max, options] of [
+    [100, {}],
+    [100, { maxFamiliesPerUser: undefined, prefix: undefined }],
+    [3, { maxFamiliesPerUser: 3 }],
+    [1, { maxFamiliesPerUser: 1 }]
+  ] as const) {
     const state = await fresh(options)
     const names = numbered('family', max + 2)
     await state.tokens.createFamily(family(userOf('2'), 'other'))
-    for (const [index, name] of names.entries()) await state.tokens.createFamily(family(user, name, { createdAt: NOW + index }))
+    for (const [index, name] of names.entries())
+      await state.tokens.createFamily(family(user, name, { createdAt: NOW + index }))
     t.same(await listed(state, names), names.slice(2).toReversed())
     t.same(await listed(state, ['other'], userOf('2')), ['other'])
   }
@@ -38,13 +45,21 @@ t.test('DOS redisState ends what has expired before what is alive', async (t) =>
   const state = await fresh({ maxFamiliesPerUser: 3, maxSessionsPerUser: 2 })
   const names = ['phone', 'short 1', 'short 2', 'laptop']
   await state.tokens.createFamily(family(user, 'phone'))
-  for (const index of [1, 2]) await state.tokens.createFamily(family(user, `short ${index}`, { createdAt: NOW + index, idleExpiresAt: NOW + 10 }))
+  for (const index of [1, 2])
+    await state.tokens.createFamily(family(user, `short ${index}`, { createdAt: NOW + index, idleExpiresAt: NOW + 10 }))
   await state.tokens.createFamily(family(user, 'laptop', { createdAt: NOW + 10 }))
   t.same(await listed(state, names), ['laptop', 'phone'])
-  for (const [name, createdAt, expiresAt] of [['a', NOW, END], ['b', NOW + 1, NOW + 10], ['c', NOW + 10, END]] as const) {
+  for (const [name, createdAt, expiresAt] of [
+    ['a', NOW, END],
+    ['b', NOW + 1, NOW + 10],
+    ['c', NOW + 10, END]
+  ] as const) {
     await state.browserSessions.createSession(session(user, name, { createdAt, expiresAt }), 'd')
   }
-  t.same((await state.browserSessions.listSessionsOfUser(user, NOW)).map(({ sid }) => sid), [sidFor(user, 'c'), sidFor(user, 'a')])
+  t.same(
+    (await state.browserSessions.listSessionsOfUser(user, NOW)).map(({ sid }) => sid),
+    [sidFor(user, 'c'), sidFor(user, 'a')]
+  )
 })
 
 t.test('DOS redisState: of families created at once the last added are listed first and kept', async (t) => {
@@ -55,7 +70,11 @@ t.test('DOS redisState: of families created at once the last added are listed fi
   for (const name of names.slice(3)) await state.tokens.createFamily(family(user, name))
   t.same(await listed(state, names), ['family 4', 'family 3', 'family 2'])
   await state.tokens.createFamily(family(user, 'early', { createdAt: NOW - 1 }))
-  t.same(await listed(state, [...names, 'early']), ['family 4', 'family 3', 'early'], 'and the one just added, whenever it was created')
+  t.same(
+    await listed(state, [...names, 'early']),
+    ['family 4', 'family 3', 'early'],
+    'and the one just added, whenever it was created'
+  )
 })
 
 t.test('DOS redisState: a code that is redeemed keeps its place among those created at once', async (t) => {
@@ -66,21 +85,28 @@ t.test('DOS redisState: a code that is redeemed keeps its place among those crea
   t.same(await listed(state, ['code', 'family']), ['family', 'code'])
 })
 
-t.test('DOS redisState keeps at most maxFamiliesPerUser waiting codes of a user, which push out no family', async (t) => {
-  const state = await fresh({ maxFamiliesPerUser: 3 })
-  const codes = numbered('code', 50)
-  const names = [...numbered('family', 4), ...codes]
-  for (const index of [0, 1, 2]) await state.tokens.createFamily(family(user, `family ${index}`, { createdAt: NOW + index }))
-  await state.tokens.createCode(code(userOf('2'), 'other'))
-  for (const [index, name] of codes.entries()) await state.tokens.createCode(code(user, name, { createdAt: NOW + 100 + index }))
-  t.same(await listed(state, names), ['family 2', 'family 1', 'family 0'])
-  await state.tokens.createFamily(family(user, 'family 3', { createdAt: NOW + 3 }))
-  t.same(await listed(state, names), ['family 3', 'family 2', 'family 1'], 'and families push out no code')
-  const outcomes = ['code 46', 'code 47', 'code 49'].map(async (name) => (await state.tokens.redeemCode(redemption(user, name))).outcome)
-  t.same(await Promise.all(outcomes), ['unknown', 'redeemed', 'redeemed'])
-  t.match(await state.tokens.redeemCode(redemption(userOf('2'), 'other')), { outcome: 'redeemed' })
-  t.same(await listed(state, names), ['code 49', 'code 47', 'family 3'], 'what comes of a code counts')
-})
+t.test(
+  'DOS redisState keeps at most maxFamiliesPerUser waiting codes of a user, which push out no family',
+  async (t) => {
+    const state = await fresh({ maxFamiliesPerUser: 3 })
+    const codes = numbered('code', 50)
+    const names = [...numbered('family', 4), ...codes]
+    for (const index of [0, 1, 2])
+      await state.tokens.createFamily(family(user, `family ${index}`, { createdAt: NOW + index }))
+    await state.tokens.createCode(code(userOf('2'), 'other'))
+    for (const [index, name] of codes.entries())
+      await state.tokens.createCode(code(user, name, { createdAt: NOW + 100 + index }))
+    t.same(await listed(state, names), ['family 2', 'family 1', 'family 0'])
+    await state.tokens.createFamily(family(user, 'family 3', { createdAt: NOW + 3 }))
+    t.same(await listed(state, names), ['family 3', 'family 2', 'family 1'], 'and families push out no code')
+    const outcomes = ['code 46', 'code 47', 'code 49'].map(
+      async (name) => (await state.tokens.redeemCode(redemption(user, name))).outcome
+    )
+    t.same(await Promise.all(outcomes), ['unknown', 'redeemed', 'redeemed'])
+    t.match(await state.tokens.redeemCode(redemption(userOf('2'), 'other')), { outcome: 'redeemed' })
+    t.same(await listed(state, names), ['code 49', 'code 47', 'family 3'], 'what comes of a code counts')
+  }
+)
 
 t.test('DOS redisState: families that end with their access token push out none that can be refreshed', async (t) => {
   const state = await fresh({ maxFamiliesPerUser: 2 })
@@ -94,17 +120,32 @@ t.test('DOS redisState: families that end with their access token push out none 
 })
 
 // covers ASVS-7.1.2
-t.test('DOS redisState keeps at most maxSessionsPerUser browser sessions of a user and ends the first created', async (t) => {
-  for (const [max, options] of [[100, {}], [100, { maxFamiliesPerUser: undefined, prefix: undefined }], [3, { maxSessionsPerUser: 3 }], [1, { maxSessionsPerUser: 1 }]] as const) {
-    const { browserSessions } = await fresh(options)
-    await browserSessions.createSession(session(userOf('2'), 'other'), 'd')
-    const names = numbered('browser', max + 2)
-    for (const [index, name] of names.entries()) await browserSessions.createSession(session(user, name, { createdAt: NOW + index }), 'd')
-    t.same((await browserSessions.listSessionsOfUser(user, LATER)).map(({ sid }) => sid), names.slice(2).toReversed().map((name) => sidFor(user, name)))
-    t.equal(await browserSessions.findSession(sidFor(user, 'browser 1'), 'd', LATER), null)
-    t.ok(await browserSessions.findSession(sidFor(userOf('2'), 'other'), 'd', LATER))
+t.test(
+  'DOS redisState keeps at most maxSessionsPerUser browser sessions of a user and ends the first created',
+  async (t) => {
+    for (const [max, options] of [
+      [100, {}],
+      [100, { maxFamiliesPerUser: undefined, prefix: undefined }],
+      [3, { maxSessionsPerUser: 3 }],
+      [1, { maxSessionsPerUser: 1 }]
+    ] as const) {
+      const { browserSessions } = await fresh(options)
+      await browserSessions.createSession(session(userOf('2'), 'other'), 'd')
+      const names = numbered('browser', max + 2)
+      for (const [index, name] of names.entries())
+        await browserSessions.createSession(session(user, name, { createdAt: NOW + index }), 'd')
+      t.same(
+        (await browserSessions.listSessionsOfUser(user, LATER)).map(({ sid }) => sid),
+        names
+          .slice(2)
+          .toReversed()
+          .map((name) => sidFor(user, name))
+      )
+      t.equal(await browserSessions.findSession(sidFor(user, 'browser 1'), 'd', LATER), null)
+      t.ok(await browserSessions.findSession(sidFor(userOf('2'), 'other'), 'd', LATER))
+    }
   }
-})
+)
 
 t.test('redisState B15 takes nothing but whole numbers from 1 to 1,000, and no braces', async (t) => {
   for (const max of [0, -1, 1.5, NaN, 1001]) {

@@ -19,7 +19,14 @@ const answering = (answer: () => Promise<unknown>): RedisClient => ({
   connect: async () => undefined,
   evalsha: answer,
   eval: answer,
-  pipeline: () => ({ exec: async () => [[null, await answer()], [null, 1], [null, 1], [null, []]] }),
+  pipeline: () => ({
+    exec: async () => [
+      [null, await answer()],
+      [null, 1],
+      [null, 1],
+      [null, []]
+    ]
+  }),
   on: () => undefined,
   off: () => undefined
 })
@@ -61,18 +68,30 @@ t.test('redisState: a server that only a person can mend stops the start', async
     const client = server.client({ username, password: 'p' })
     await t.rejects(redisState(client).prepare(), { ...INVALID_OPTIONS, message: /EVALSHA/ }, username)
   }
-  await t.rejects(redisState(server.client({ username: 'nowrites', password: 'p' })).prepare(), { ...INVALID_OPTIONS, message: /PEXPIRE/ })
+  await t.rejects(redisState(server.client({ username: 'nowrites', password: 'p' })).prepare(), {
+    ...INVALID_OPTIONS,
+    message: /PEXPIRE/
+  })
   const quiet = redisState(server.client({ username: 'noinfo', password: 'p' }))
   await t.resolves(quiet.prepare(), 'a server need not tell its version')
   t.equal(await quiet.evictionPolicy(), null)
 
   const info = (version: string): string => `# Server\r\nredis_version:${version}\r\nredis_mode:standalone\r\n`
-  for (const [version, isFit] of [['6.2.0', true], ['7.0.15', true], ['10.0.0', true], ['6.0.20', false], ['5.0.9', false]] as const) {
+  for (const [version, isFit] of [
+    ['6.2.0', true],
+    ['7.0.15', true],
+    ['10.0.0', true],
+    ['6.0.20', false],
+    ['5.0.9', false]
+  ] as const) {
     const prepared = redisState(answering(async () => [info(version), null, 'table'])).prepare()
     if (isFit) await t.resolves(prepared, version)
     else await t.rejects(prepared, { ...INVALID_OPTIONS, message: version })
   }
-  await t.rejects(redisState(answering(async () => [info('7.0.0'), null, 'nil'])).prepare(), { ...INVALID_OPTIONS, message: /cmsgpack/ })
+  await t.rejects(redisState(answering(async () => [info('7.0.0'), null, 'nil'])).prepare(), {
+    ...INVALID_OPTIONS,
+    message: /cmsgpack/
+  })
 })
 
 t.test('redisState: at an outage prepare rejects with no StartError', async (t) => {
@@ -92,14 +111,22 @@ t.test('redisState: of calls on two connections one wins', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const states = [redisState(server.client()), redisState(server.client())] as const
-  const of = (index: number): typeof states[0] => states[index % 2 === 0 ? 0 : 1]
+  const of = (index: number): (typeof states)[0] => states[index % 2 === 0 ? 0 : 1]
   const user = userOf('1')
   for (let round = 0; round < 20; round++) {
     await of(round).tokens.createFamily(family(user, `family ${round}`))
-    const rotations = await parallel(10, (index) => of(index).tokens.rotateToken(use(user, `family ${round}`), { digest: `digest ${index}`, sealed: `sealed ${index}` }))
+    const rotations = await parallel(10, (index) =>
+      of(index).tokens.rotateToken(use(user, `family ${round}`), {
+        digest: `digest ${index}`,
+        sealed: `sealed ${index}`
+      })
+    )
     t.same(tally(rotations.map(({ outcome }) => outcome)), { rotated: 1, repeated: 9 })
     const winner = rotations.findIndex(({ outcome }) => outcome === 'rotated')
-    t.same(new Set(rotations.flatMap((result) => result.outcome === 'repeated' ? [result.sealed] : [])), new Set([`sealed ${winner}`]))
+    t.same(
+      new Set(rotations.flatMap((result) => (result.outcome === 'repeated' ? [result.sealed] : []))),
+      new Set([`sealed ${winner}`])
+    )
 
     await of(round).tokens.createCode(code(user, `code ${round}`))
     const redemptions = await parallel(10, (index) => of(index).tokens.redeemCode(redemption(user, `code ${round}`)))
@@ -111,9 +138,17 @@ t.test('redisState: of calls on two connections one wins', async (t) => {
     const consumed = await parallel(10, (index) => of(index).oneTimeTokens.consume('password_reset', digest, NOW))
     t.equal(consumed.filter((token) => token !== null).length, 1)
 
-    const added = await parallel(10, (index) => of(index).keys.addIfAbsent({
-      kid: `kid ${round} ${index}`, alg: 'ES256', sequence: round, signsFrom: NOW, createdAt: NOW, publicJwk: {}, sealed: 's'
-    }))
+    const added = await parallel(10, (index) =>
+      of(index).keys.addIfAbsent({
+        kid: `kid ${round} ${index}`,
+        alg: 'ES256',
+        sequence: round,
+        signsFrom: NOW,
+        createdAt: NOW,
+        publicJwk: {},
+        sealed: 's'
+      })
+    )
     t.equal(added.filter(Boolean).length, 1)
   }
 })
@@ -129,56 +164,99 @@ t.test('redisState: an undo that comes late takes back no token that somebody ho
   if (first.outcome !== 'rotated' || second.outcome !== 'rotated') throw new Error(`${first.outcome} ${second.outcome}`)
   await tokens.undoRotation(second.undo)
   await tokens.undoRotation(first.undo)
-  t.match(await tokens.useToken(use(user, 'phone', { digest: 'second' })), { outcome: 'used' }, 'it was presented, so its rotation stays')
+  t.match(
+    await tokens.useToken(use(user, 'phone', { digest: 'second' })),
+    { outcome: 'used' },
+    'it was presented, so its rotation stays'
+  )
 })
 
 t.test('redisState: a kid is taken, whatever its sequence', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const { keys } = redisState(server.client())
-  const key = { kid: 'kid', alg: 'ES256', sequence: 1, signsFrom: NOW, createdAt: NOW, publicJwk: { kty: 'EC' }, sealed: 's' }
+  const key = {
+    kid: 'kid',
+    alg: 'ES256',
+    sequence: 1,
+    signsFrom: NOW,
+    createdAt: NOW,
+    publicJwk: { kty: 'EC' },
+    sealed: 's'
+  }
   t.equal(await keys.addIfAbsent(key), true)
   t.equal(await keys.addIfAbsent({ ...key, sequence: 2 }), false)
   t.equal(await keys.addIfAbsent({ ...key, alg: 'RS256' }), false)
   t.equal(await keys.addIfAbsent({ ...key, kid: 'other', sequence: 10 }), true)
-  t.same((await keys.list()).map(({ sequence }) => sequence), [1, 10])
+  t.same(
+    (await keys.list()).map(({ sequence }) => sequence),
+    [1, 10]
+  )
 })
 
 // covers B12
-t.test('prepare names each command that the user of the connection may not run, for the state and for the counters', async (t) => {
-  const server = await startRedis()
-  t.teardown(() => server.stop())
-  const admin = server.client()
-  const prepared = async (refused: readonly string[], what: (client: Redis) => { prepare(): Promise<void> }): Promise<void> => {
-    await admin.acl('SETUSER', 'limited', 'reset', 'on', '>p', '~*', '+@all', ...refused.map((command) => `-${command}`))
-    const client = server.client({ username: 'limited', password: 'p' })
-    try {
-      await what(client).prepare()
-    } finally {
-      client.disconnect()
+t.test(
+  'prepare names each command that the user of the connection may not run, for the state and for the counters',
+  async (t) => {
+    const server = await startRedis()
+    t.teardown(() => server.stop())
+    const admin = server.client()
+    const prepared = async (
+      refused: readonly string[],
+      what: (client: Redis) => { prepare(): Promise<void> }
+    ): Promise<void> => {
+      await admin.acl(
+        'SETUSER',
+        'limited',
+        'reset',
+        'on',
+        '>p',
+        '~*',
+        '+@all',
+        ...refused.map((command) => `-${command}`)
+      )
+      const client = server.client({ username: 'limited', password: 'p' })
+      try {
+        await what(client).prepare()
+      } finally {
+        client.disconnect()
+      }
     }
+    const state = (client: Redis): RedisState => redisState(client)
+    const attempts = (client: Redis): RedisAttemptStore => redisAttemptStore(sharedConnection(client))
+    for (const command of STATE_COMMANDS) {
+      await t.rejects(
+        prepared([command], state),
+        { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "authority:"`) },
+        command
+      )
+      if (COUNTER_COMMANDS.includes(command))
+        await t.rejects(
+          prepared([command], attempts),
+          { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "rl:"`) },
+          command
+        )
+      else await t.resolves(prepared([command], attempts), command)
+    }
+    await t.rejects(prepared(['zrem', 'del'], state), { ...INVALID_OPTIONS, message: /ZREM, DEL/ })
+    await t.rejects(prepared(['zrem', '@scripting'], state), { ...INVALID_OPTIONS, message: /EVALSHA/ })
+    await t.rejects(prepared(['del', 'zrem', 'hdel'], state), INVALID_OPTIONS)
+    const left = await admin.keys('*')
+    t.ok(left.length > 0, 'what it may not delete is left')
+    for (const name of left) t.ok((await admin.pttl(name)) > 0, `${name} does not stay`)
+    await t.resolves(prepared([], state))
   }
-  const state = (client: Redis): RedisState => redisState(client)
-  const attempts = (client: Redis): RedisAttemptStore => redisAttemptStore(sharedConnection(client))
-  for (const command of STATE_COMMANDS) {
-    await t.rejects(prepared([command], state), { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "authority:"`) }, command)
-    if (COUNTER_COMMANDS.includes(command)) await t.rejects(prepared([command], attempts), { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "rl:"`) }, command)
-    else await t.resolves(prepared([command], attempts), command)
-  }
-  await t.rejects(prepared(['zrem', 'del'], state), { ...INVALID_OPTIONS, message: /ZREM, DEL/ })
-  await t.rejects(prepared(['zrem', '@scripting'], state), { ...INVALID_OPTIONS, message: /EVALSHA/ })
-  await t.rejects(prepared(['del', 'zrem', 'hdel'], state), INVALID_OPTIONS)
-  const left = await admin.keys('*')
-  t.ok(left.length > 0, 'what it may not delete is left')
-  for (const name of left) t.ok(await admin.pttl(name) > 0, `${name} does not stay`)
-  await t.resolves(prepared([], state))
-})
+)
 
 // covers B12
 t.test('prepare leaves nothing behind where it may delete', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const client = server.client()
-  await Promise.all([redisState(client).prepare(), redisState(client).prepare(), redisAttemptStore(sharedConnection(client)).prepare()])
+  await Promise.all([
+    redisState(client).prepare(),
+    redisState(client).prepare(),
+    redisAttemptStore(sharedConnection(client)).prepare()
+  ])
   t.same(await client.keys('*'), [])
 })

@@ -9,18 +9,21 @@ import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 
 /** Each case has keys of its own; all of them stay, to be looked at when the suites have run. */
 let cases = 0
-const fresh = (client: Redis | Cluster) => async (): Promise<{ state: State, expiresByItself: true }> => ({ state: redisState(client, { prefix: `case-${++cases}:` }), expiresByItself: true })
+const fresh = (client: Redis | Cluster) => async (): Promise<{ state: State; expiresByItself: true }> => ({
+  state: redisState(client, { prefix: `case-${++cases}:` }),
+  expiresByItself: true
+})
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
 
-async function namesOn (node: Redis): Promise<string[]> {
+async function namesOn(node: Redis): Promise<string[]> {
   const names: string[] = []
-  for await (const batch of node.scanStream({ count: 1000 })) names.push(...batch as string[])
+  for await (const batch of node.scanStream({ count: 1000 })) names.push(...(batch as string[]))
   return names
 }
 
 /** Every key has an end. */
-async function checkKeys (t: Test, node: Redis): Promise<string[]> {
+async function checkKeys(t: Test, node: Redis): Promise<string[]> {
   const names = await namesOn(node)
   for (const name of names) {
     const ttlMs = await node.pttl(name)
@@ -37,7 +40,10 @@ const clusterClient = cluster.client()
 runContract(stateContract(fresh(server.client())), test('redis state'))
 runContract(stateContract(fresh(server.client({ keyPrefix: 'host:' }))), test('redis state with a keyPrefix'))
 runContract(stateContract(fresh(clusterClient)), test('redis cluster state'))
-runContract(stateContract(async () => ({ state: delayed((await fresh(clusterClient)()).state), expiresByItself: true })), test('delayed redis cluster state'))
+runContract(
+  stateContract(async () => ({ state: delayed((await fresh(clusterClient)()).state), expiresByItself: true })),
+  test('delayed redis cluster state')
+)
 
 t.test('redis cluster: what is no name is not found', async (t) => {
   const { state } = await fresh(clusterClient)()
@@ -52,8 +58,13 @@ t.test('redis cluster: what is no name is not found', async (t) => {
 t.test('redis: after all that, every key has a TTL and one hash tag', async (t) => {
   const names = await checkKeys(t, server.client())
   t.ok(names.length > 100)
-  t.ok(names.every((name) => /^(host:)?case-\d+:\{[\w-]{3,4}\}/.test(name)), 'one hash tag, behind the prefixes')
+  t.ok(
+    names.every((name) => /^(host:)?case-\d+:\{[\w-]{3,4}\}/.test(name)),
+    'one hash tag, behind the prefixes'
+  )
   t.ok(names.some((name) => name.startsWith('host:')))
-  const perMaster = await Promise.all(cluster.masters.map(async (master) => (await checkKeys(t, master.client())).length))
+  const perMaster = await Promise.all(
+    cluster.masters.map(async (master) => (await checkKeys(t, master.client())).length)
+  )
   t.ok(perMaster.reduce((sum, count) => sum + count) > 100)
 })

@@ -5,8 +5,17 @@ import { mustBeFound } from './support/planted-faults.ts'
 const FAULTS: Fault[] = [
   {
     name: 'a renewal that keeps the former secret',
-    of: ({ browserSessions }) => ({ browserSessions: { renewSession: async (renewal) => await browserSessions.renewSession({ ...renewal, formerDigest: '' }) } }),
-    found: ['browserSessions: a renewal begins', 'browserSessions: of two parallel renewals', 'browserSessions: with four secrets', 'browserSessions: strings are kept as they are: quotes']
+    of: ({ browserSessions }) => ({
+      browserSessions: {
+        renewSession: async (renewal) => await browserSessions.renewSession({ ...renewal, formerDigest: '' })
+      }
+    }),
+    found: [
+      'browserSessions: a renewal begins',
+      'browserSessions: of two parallel renewals',
+      'browserSessions: with four secrets',
+      'browserSessions: strings are kept as they are: quotes'
+    ]
   },
   {
     name: 'a renewal that one of two loses',
@@ -14,7 +23,7 @@ const FAULTS: Fault[] = [
       const ended = new Set<string>()
       return {
         browserSessions: {
-          async renewSession (renewal) {
+          async renewSession(renewal) {
             if (ended.has(renewal.formerDigest)) return false
             ended.add(renewal.formerDigest)
             return await browserSessions.renewSession(renewal)
@@ -25,9 +34,17 @@ const FAULTS: Fault[] = [
     found: ['browserSessions: of two parallel renewals', 'browserSessions: of 50 parallel renewals']
   },
   {
-    name: 'a renewal of whoever\'s session',
-    of: ({ browserSessions }) => ({ browserSessions: { renewSession: async (renewal) => await browserSessions.renewSession({ ...renewal, userId: renewal.userId === 'user-104981' ? 'user-19367' : renewal.userId }) } }),
-    found: ['browserSessions: another user\'s session is not renewed'],
+    name: "a renewal of whoever's session",
+    of: ({ browserSessions }) => ({
+      browserSessions: {
+        renewSession: async (renewal) =>
+          await browserSessions.renewSession({
+            ...renewal,
+            userId: renewal.userId === 'user-104981' ? 'user-19367' : renewal.userId
+          })
+      }
+    }),
+    found: ["browserSessions: another user's session is not renewed"],
     only: true
   },
   {
@@ -36,15 +53,20 @@ const FAULTS: Fault[] = [
       const clients = new Map<string, string[]>()
       return {
         browserSessions: {
-          async useSession (use) {
+          async useSession(use) {
             const known = clients.get(use.sid) ?? []
             await setImmediate()
-            clients.set(use.sid, use.clientId === undefined || known.includes(use.clientId) ? known : [...known, use.clientId])
+            clients.set(
+              use.sid,
+              use.clientId === undefined || known.includes(use.clientId) ? known : [...known, use.clientId]
+            )
             return await browserSessions.useSession({ sid: use.sid, now: use.now, idleExpiresAt: use.idleExpiresAt })
           },
-          async findSession (...args) {
+          async findSession(...args) {
             const session = await browserSessions.findSession(...args)
-            return session === null ? null : { ...session, clientIds: [...session.clientIds, ...clients.get(session.sid) ?? []] }
+            return session === null
+              ? null
+              : { ...session, clientIds: [...session.clientIds, ...(clients.get(session.sid) ?? [])] }
           }
         }
       }
@@ -53,18 +75,25 @@ const FAULTS: Fault[] = [
   },
   ...[1, -1].map((off): Fault => ({
     name: `a session that lives 1 ms too ${off > 0 ? 'short' : 'long'}`,
-    of: ({ browserSessions }) => ({ browserSessions: { findSession: async (sid, digest, now) => await browserSessions.findSession(sid, digest, now + off) } }),
+    of: ({ browserSessions }) => ({
+      browserSessions: {
+        findSession: async (sid, digest, now) => await browserSessions.findSession(sid, digest, now + off)
+      }
+    }),
     found: ['idleExpiresAt', 'expiresAt'].map((what) => `browserSessions: ${off > 0 ? -1 : 0} ms from ${what}`)
   })),
   {
     name: 'a grant that reads first and writes later',
     of: ({ consents }) => ({
       consents: {
-        async grantConsent (consent) {
+        async grantConsent(consent) {
           const former = await consents.findConsent(consent.userId, consent.clientId, consent.grantedAt)
           await setImmediate()
           await consents.revokeConsent(consent.userId, consent.clientId)
-          await consents.grantConsent({ ...consent, scopes: [...new Set([...former?.scopes ?? [], ...consent.scopes])] })
+          await consents.grantConsent({
+            ...consent,
+            scopes: [...new Set([...(former?.scopes ?? []), ...consent.scopes])]
+          })
         }
       }
     }),
@@ -75,9 +104,9 @@ const FAULTS: Fault[] = [
     name: 'a grant that brings back what has expired',
     of: ({ consents }) => ({
       consents: {
-        async grantConsent (consent) {
+        async grantConsent(consent) {
           const former = await consents.findConsent(consent.userId, consent.clientId, 0)
-          await consents.grantConsent({ ...consent, scopes: [...former?.scopes ?? [], ...consent.scopes] })
+          await consents.grantConsent({ ...consent, scopes: [...(former?.scopes ?? []), ...consent.scopes] })
         }
       }
     }),
@@ -85,12 +114,16 @@ const FAULTS: Fault[] = [
   },
   {
     name: 'a sweep that removes what is valid',
-    of: ({ sweep }) => ({ sweep: async (now) => { await sweep(now + 1e9) } }),
+    of: ({ sweep }) => ({
+      sweep: async (now) => {
+        await sweep(now + 1e9)
+      }
+    }),
     found: ['codes: a sweep', 'browserSessions: a sweep', 'consents: a sweep']
   },
   {
     name: 'a sweep that removes nothing',
-    of: () => ({ sweep () {} }),
+    of: () => ({ sweep() {} }),
     found: ['codes: a sweep', 'browserSessions: a sweep', 'consents: a sweep']
   }
 ]

@@ -13,9 +13,14 @@ import { sqliteState, sqliteUserStore, type State } from '../../lib/index.ts'
 import { settlesWithin } from '../support/in-time.ts'
 import { PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
-interface Locked { app: Awaited<ReturnType<typeof testApp>>['app'], refresh(token: string): Promise<number>, unlock(): Promise<void>, state: State }
+interface Locked {
+  app: Awaited<ReturnType<typeof testApp>>['app']
+  refresh(token: string): Promise<number>
+  unlock(): Promise<void>
+  state: State
+}
 
-async function lockedApp (t: Test): Promise<Locked & { tokens: string[] }> {
+async function lockedApp(t: Test): Promise<Locked & { tokens: string[] }> {
   const directory = mkdtempSync(join(tmpdir(), 'authority-lock-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const file = join(directory, 'shared.db')
@@ -31,14 +36,18 @@ async function lockedApp (t: Test): Promise<Locked & { tokens: string[] }> {
   const tokens: string[] = []
   for (let i = 0; i < 4; i++) tokens.push((await signIn(app, 'ann', PASSWORD)).refresh_token)
   const locker = fork(fileURLToPath(new URL('support/sqlite-locker.ts', import.meta.url)), [file])
-  t.teardown(() => { locker.kill() })
+  t.teardown(() => {
+    locker.kill()
+  })
   await once(locker, 'message')
   return {
     app,
     state,
     tokens,
-    refresh: async (token) => (await app.inject({ method: 'POST', url: '/auth/refresh', headers: { authorization: `Bearer ${token}` } })).statusCode,
-    async unlock () {
+    refresh: async (token) =>
+      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: { authorization: `Bearer ${token}` } }))
+        .statusCode,
+    async unlock() {
       locker.send('go')
       await once(locker, 'exit')
     }
@@ -49,7 +58,8 @@ async function lockedApp (t: Test): Promise<Locked & { tokens: string[] }> {
 t.test('refreshes wait for the lock, and the event loop does not', async (t) => {
   const { tokens, refresh, unlock } = await lockedApp(t)
   const answers = Promise.all(tokens.map(refresh))
-  // Waiting inside SQLite, this process would come back only after its five seconds, when it is too late for the answers.
+  // Waiting inside SQLite, this process would come back only after its five seconds, when it is too late for the
+  // answers.
   for (let turn = 0; turn < 100; turn++) await wait(1)
   await unlock()
   t.same(await answers, [200, 200, 200, 200])
@@ -60,7 +70,10 @@ t.test('after a second and a half it is 503, reads go on, and it works again', a
   const { tokens, refresh, unlock, state, app } = await lockedApp(t)
   const answers = Promise.all(tokens.map(refresh))
   const isInTime = settlesWithin(4000, answers)
-  t.equal((await state.keys.list()).length > 0 || (await app.inject({ url: '/.well-known/jwks.json' })).statusCode === 200, true)
+  t.equal(
+    (await state.keys.list()).length > 0 || (await app.inject({ url: '/.well-known/jwks.json' })).statusCode === 200,
+    true
+  )
   t.same(await answers, [503, 503, 503, 503])
   t.equal(await isInTime, true)
   await unlock()

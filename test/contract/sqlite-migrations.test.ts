@@ -32,16 +32,35 @@ t.test('sqlite: an older release starts where a newer one has only added', async
   const older = ['CREATE TABLE a (b)']
   const added = [...older, { sql: 'ALTER TABLE a ADD COLUMN c', minReader: 1 }]
   // A log as earlier releases made it.
-  db.exec('CREATE TABLE authority_migrations (component TEXT NOT NULL, version INTEGER NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (component, version)) STRICT')
-  const start = (steps: typeof added | string[]): void => { migrate(connect(db), 'x', steps) }
+  db.exec(
+    'CREATE TABLE authority_migrations (component TEXT NOT NULL, version INTEGER NOT NULL, ' +
+      'applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (component, version)) ' +
+      'STRICT'
+  )
+  const start = (steps: typeof added | string[]): void => {
+    migrate(connect(db), 'x', steps)
+  }
   start(older)
   start(added)
-  t.doesNotThrow(() => { start(older) })
-  t.doesNotThrow(() => { start(added) })
+  t.doesNotThrow(() => {
+    start(older)
+  })
+  t.doesNotThrow(() => {
+    start(added)
+  })
   const log = (): unknown[] => db.prepare('SELECT version, min_reader FROM authority_migrations ORDER BY version').all()
-  t.same(log(), [{ version: 1, min_reader: 1 }, { version: 2, min_reader: 1 }], 'nothing was done twice')
+  t.same(
+    log(),
+    [
+      { version: 1, min_reader: 1 },
+      { version: 2, min_reader: 1 }
+    ],
+    'nothing was done twice'
+  )
   start([...added, 'ALTER TABLE a DROP COLUMN b'])
-  t.throws(() => { start(added) }, /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/)
+  t.throws(() => {
+    start(added)
+  }, /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/)
 })
 
 // covers B9
@@ -54,13 +73,29 @@ t.test('sqlite: the users of 0.1.0 have a version, and 0.1.0 goes on beside this
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const users = sqliteUserStore(db)
-  t.same(db.prepare('SELECT version, min_reader FROM authority_migrations WHERE component = \'users:authority_users\' ORDER BY version').all().slice(1), [{ version: 2, min_reader: 1 }, { version: 3, min_reader: 1 }, { version: 4, min_reader: 1 }])
+  t.same(
+    db
+      .prepare(
+        'SELECT version, min_reader FROM authority_migrations WHERE component = ' +
+          "'users:authority_users' ORDER BY version"
+      )
+      .all()
+      .slice(1),
+    [
+      { version: 2, min_reader: 1 },
+      { version: 3, min_reader: 1 },
+      { version: 4, min_reader: 1 }
+    ]
+  )
   // As 0.1.0 writes a user: it knows nothing of the new columns.
-  db.exec('INSERT INTO authority_users (id, username, password_hash, email, email_verified, disabled, profile) VALUES (\'1\', \'ann\', \'h\', NULL, NULL, NULL, \'{}\')')
+  db.exec(
+    'INSERT INTO authority_users (id, username, password_hash, email, email_verified, ' +
+      "disabled, profile) VALUES ('1', 'ann', 'h', NULL, NULL, NULL, '{}')"
+  )
   t.equal((await users.findById('1'))?.version, 1)
   t.equal((await users.update('1', { nickname: 'An' }, 1))?.version, 2)
   t.equal(await users.update('1', { nickname: 'Anny' }, 1), null)
-  db.exec('UPDATE authority_users SET email_verified = 1 WHERE id = \'1\'')
+  db.exec("UPDATE authority_users SET email_verified = 1 WHERE id = '1'")
   t.match(await users.findById('1'), { version: 2, emailVerified: true, nickname: 'An' })
 })
 
@@ -73,7 +108,7 @@ t.test('sqlite: whoever removes a user takes the links along, whether foreign ke
     const users = sqliteUserStore(db)
     const { id } = await users.createWithIdentity({ username: 'ann', passwordHash: null }, newLink())
     // As an older release does, and hosts do by hand.
-    db.exec('DELETE FROM authority_users WHERE username = \'ann\'')
+    db.exec("DELETE FROM authority_users WHERE username = 'ann'")
     t.equal(await users.findByIdentity(newLink()), null)
     t.same(await users.listIdentities(id), [])
     t.same(db.prepare('SELECT count(*) AS n FROM authority_users_identities').all(), [{ n: 0 }])
@@ -84,12 +119,18 @@ t.test('sqlite and postgres: tables with long names have links of their own', as
   const names = ['a'.repeat(63), `${'a'.repeat(62)}b`, 'a'.repeat(52), 'a'.repeat(53), 'a']
   const beside = names.map((name) => nameBeside(name, '_identities'))
   t.equal(new Set([...names, ...beside]).size, 10)
-  t.ok(beside.every((name) => name.length <= 63), beside.join())
+  t.ok(
+    beside.every((name) => name.length <= 63),
+    beside.join()
+  )
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   for (const [index, table] of names.entries()) {
     const users = sqliteUserStore(db, { table })
-    t.equal((await users.createWithIdentity({ username: `user-${index}`, passwordHash: null }, newLink())).username, `user-${index}`)
+    t.equal(
+      (await users.createWithIdentity({ username: `user-${index}`, passwordHash: null }, newLink())).username,
+      `user-${index}`
+    )
     t.equal((await users.findByIdentity(newLink()))?.username, `user-${index}`)
   }
 })
@@ -98,30 +139,72 @@ t.test('sqlite: a file of the first release goes on with its families, in their 
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, 1))
-  const put = db.prepare(`INSERT INTO authority_families (sid, user_id, client_id, scope, authenticated_at, created_at, last_used_at, expires_at,
+  const put =
+    db.prepare(`INSERT INTO authority_families (sid, user_id, client_id, scope, authenticated_at, created_at, last_used_at, expires_at,
     idle_expires_at, user_agent, current_digest, previous_digest, sealed, rotated_at) VALUES (?, 'user-19367', 'c', 's', 1, 2, 3, 1000, 900, 'ua', 'd', 'p', 'sealed', 3)`)
   for (const sid of ['sid-2', 'sid-1']) put.run(sid)
-  db.exec('INSERT INTO authority_one_time_tokens VALUES (\'verify_email\', \'user-1\', \'x\', 1000)')
+  db.exec("INSERT INTO authority_one_time_tokens VALUES ('verify_email', 'user-1', 'x', 1000)")
 
   const { tokens, oneTimeTokens } = sqliteState(db)
   t.same(await tokens.findFamily('sid-1', 5), {
-    sid: 'sid-1', userId: 'user-19367', clientId: 'c', scope: 's', authenticatedAt: 1, acr: 'password', amr: ['pwd'], createdAt: 2, lastUsedAt: 3, expiresAt: 1000, idleExpiresAt: 900, userAgent: 'ua', sessionSid: null, offline: true, authorization: null
+    sid: 'sid-1',
+    userId: 'user-19367',
+    clientId: 'c',
+    scope: 's',
+    authenticatedAt: 1,
+    acr: 'password',
+    amr: ['pwd'],
+    createdAt: 2,
+    lastUsedAt: 3,
+    expiresAt: 1000,
+    idleExpiresAt: 900,
+    userAgent: 'ua',
+    sessionSid: null,
+    offline: true,
+    authorization: null
   })
-  t.same((await tokens.listFamiliesOfUser('user-19367', 5)).map(({ sid }) => sid), ['sid-1', 'sid-2'])
+  t.same(
+    (await tokens.listFamiliesOfUser('user-19367', 5)).map(({ sid }) => sid),
+    ['sid-1', 'sid-2']
+  )
   const use = { sid: 'sid-1', now: 5, graceMs: 10, idleExpiresAt: 950 }
-  t.match(await tokens.rotateToken({ ...use, digest: 'p' }, { digest: 'e', sealed: 'no' }), { outcome: 'repeated', sealed: 'sealed' })
-  t.match(await tokens.rotateToken({ ...use, digest: 'd' }, { digest: 'e', sealed: 'sealed-2' }), { outcome: 'rotated' })
-  t.match(await tokens.redeemCode({ ...use, digest: 'e', clientId: 'c', tokenDigest: 'f', expiresAt: 1000, onlineExpiresAt: 1000, userAgent: null }), { outcome: 'unknown' })
+  t.match(await tokens.rotateToken({ ...use, digest: 'p' }, { digest: 'e', sealed: 'no' }), {
+    outcome: 'repeated',
+    sealed: 'sealed'
+  })
+  t.match(await tokens.rotateToken({ ...use, digest: 'd' }, { digest: 'e', sealed: 'sealed-2' }), {
+    outcome: 'rotated'
+  })
+  t.match(
+    await tokens.redeemCode({
+      ...use,
+      digest: 'e',
+      clientId: 'c',
+      tokenDigest: 'f',
+      expiresAt: 1000,
+      onlineExpiresAt: 1000,
+      userAgent: null
+    }),
+    { outcome: 'unknown' }
+  )
   t.ok(await oneTimeTokens.consume('verify_email', 'x', 5))
 })
 
 // covers B9
-t.test('sqlite: a file of the release before sign-ins had methods, and that release on this one\'s file', async (t) => {
+t.test("sqlite: a file of the release before sign-ins had methods, and that release on this one's file", async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
-  const start = (): void => { migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, SQLITE_STEPS)) }
+  const start = (): void => {
+    migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, SQLITE_STEPS))
+  }
   start()
-  await worksWithAnOlderRelease(t, async (act, sid) => { db.prepare(SQLITE[act]).run(sid) }, () => sqliteState(db))
+  await worksWithAnOlderRelease(
+    t,
+    async (act, sid) => {
+      db.prepare(SQLITE[act]).run(sid)
+    },
+    () => sqliteState(db)
+  )
   t.doesNotThrow(start, 'it still starts')
 })
 

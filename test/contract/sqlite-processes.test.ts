@@ -18,33 +18,45 @@ t.test('sqlite: two processes that migrate and write at once have one winner a r
   const rounds = 40
   const writer = fileURLToPath(new URL('support/sqlite-writer.ts', import.meta.url))
   const children = ['one', 'two'].map((name) => fork(writer, [file, name]))
-  t.teardown(() => { for (const child of children) child.kill() })
+  t.teardown(() => {
+    for (const child of children) child.kill()
+  })
   await Promise.all(children.map((child) => once(child, 'message')))
   const outcomes: string[] = []
   // Round by round, so that the two are at the same records at the same time, and neither starves at the lock.
   for (let round = 0; round < rounds; round++) {
-    const reports = await Promise.all(children.map(async (child) => {
-      const report = once(child, 'message')
-      child.send(round)
-      const [message]: unknown[] = await report
-      return message
-    }))
+    const reports = await Promise.all(
+      children.map(async (child) => {
+        const report = once(child, 'message')
+        child.send(round)
+        const [message]: unknown[] = await report
+        return message
+      })
+    )
     for (const report of reports) {
-      if (typeof report !== 'object' || report === null || !('outcomes' in report) || !Array.isArray(report.outcomes)) throw new Error(JSON.stringify(report))
+      if (typeof report !== 'object' || report === null || !('outcomes' in report) || !Array.isArray(report.outcomes))
+        throw new Error(JSON.stringify(report))
       outcomes.push(...report.outcomes.map(String))
     }
   }
-  await Promise.all(children.map(async (child) => {
-    const exit = once(child, 'exit')
-    child.send('end')
-    await exit
-  }))
+  await Promise.all(
+    children.map(async (child) => {
+      const exit = once(child, 'exit')
+      child.send('end')
+      await exit
+    })
+  )
   const expected = Array.from({ length: rounds }, (_, round) => [
-    `create ${round} created`, `create ${round} FST_AUTHORITY_USERNAME_TAKEN`,
-    `key ${round} true`, `key ${round} false`,
-    `rotate ${round} rotated`, `rotate ${round} repeated`,
-    `redeem ${round} redeemed`, `redeem ${round} replayed`,
-    `renew ${round} true`, `renew ${round} true`
+    `create ${round} created`,
+    `create ${round} FST_AUTHORITY_USERNAME_TAKEN`,
+    `key ${round} true`,
+    `key ${round} false`,
+    `rotate ${round} rotated`,
+    `rotate ${round} repeated`,
+    `redeem ${round} redeemed`,
+    `redeem ${round} replayed`,
+    `renew ${round} true`,
+    `renew ${round} true`
   ]).flat()
   t.same(outcomes.toSorted(), expected.toSorted())
 
@@ -54,9 +66,17 @@ t.test('sqlite: two processes that migrate and write at once have one winner a r
   const digests = ['first', 'of one', 'of two']
   for (let round = 0; round < rounds; round++) {
     const found = await Promise.all(digests.map((digest) => browserSessions.findSession(`sid-${round}`, digest, NOW)))
-    t.same(digests.filter((_, index) => found[index] !== null), ['of one', 'of two'], 'no renewal is lost')
+    t.same(
+      digests.filter((_, index) => found[index] !== null),
+      ['of one', 'of two'],
+      'no renewal is lost'
+    )
     t.same((found[1]?.clientIds ?? []).toSorted(), ['one', 'two'], 'no client is lost')
-    t.same((await consents.findConsent(`user-${round}`, 'c', NOW))?.scopes.toSorted(), ['one', 'two'], 'no scope is lost')
+    t.same(
+      (await consents.findConsent(`user-${round}`, 'c', NOW))?.scopes.toSorted(),
+      ['one', 'two'],
+      'no scope is lost'
+    )
     t.equal(await tokens.findFamily(`code-${round}`, NOW), null, 'a code that was used twice leaves nothing')
   }
 })

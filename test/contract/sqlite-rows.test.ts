@@ -8,7 +8,8 @@ import { code, consent, family, session } from './support/sqlite-records.ts'
 t.test('sqlite: a table name is a name', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
-  for (const table of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64)]) t.throws(() => sqliteUserStore(db, { table }), TypeError)
+  for (const table of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64)])
+    t.throws(() => sqliteUserStore(db, { table }), TypeError)
 })
 
 t.test('sqlite: rows are not trusted', async (t) => {
@@ -17,22 +18,38 @@ t.test('sqlite: rows are not trusted', async (t) => {
   const users = sqliteUserStore(db)
   const put = db.prepare('INSERT INTO authority_users (id, username, password_hash, profile) VALUES (?, ?, ?, ?)')
 
-  put.run('a', 'alice', null, '{"__proto__":{"disabled":false},"id":"b","passwordHash":"h","email":"x","disabled":true,"team":"t"}')
+  put.run(
+    'a',
+    'alice',
+    null,
+    '{"__proto__":{"disabled":false},"id":"b","passwordHash":"h","email":"x","disabled":true,"team":"t"}'
+  )
   const alice = await users.findById('a')
-  t.same(alice, { id: 'a', username: 'alice', passwordHash: null, version: 1, team: 't' }, 'columns win over the profile, NULL ones too')
+  t.same(
+    alice,
+    { id: 'a', username: 'alice', passwordHash: null, version: 1, team: 't' },
+    'columns win over the profile, NULL ones too'
+  )
   t.equal(Object.hasOwn(alice ?? {}, '__proto__'), false)
   t.equal(await users.setPasswordHash('a', 'h2', null), true)
 
-  for (const [id, profile] of [['c', '[]'], ['d', 'null'], ['e', 'no json'], ['f', '"text"']] as const) {
+  for (const [id, profile] of [
+    ['c', '[]'],
+    ['d', 'null'],
+    ['e', 'no json'],
+    ['f', '"text"']
+  ] as const) {
     put.run(id, id, null, profile)
     await t.rejects(users.findById(id), `profile ${profile} is an outage, not "no such user"`)
   }
 
   const { tokens } = sqliteState(db)
   await tokens.createFamily(family('sid-1'))
-  db.exec('UPDATE authority_families SET previous_digest = \'p\', rotated_at = NULL')
+  db.exec("UPDATE authority_families SET previous_digest = 'p', rotated_at = NULL")
   await t.rejects(tokens.useToken({ sid: 'sid-1', digest: 'p', now: 1, graceMs: 10, idleExpiresAt: 900 }), TypeError)
-  t.match(await tokens.useToken({ sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 }), { outcome: 'used' })
+  t.match(await tokens.useToken({ sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 }), {
+    outcome: 'used'
+  })
 })
 
 t.test('sqlite: rows of sessions, consents and codes are not trusted', async (t) => {
@@ -67,8 +84,21 @@ t.test('sqlite: names that a driver would cut off or change are refused and neve
     await t.rejects(users.create({ username, passwordHash: 'h' }), TypeError)
   }
   await t.rejects(users.create({ username: 'x', passwordHash: 'h', disabled: 'yes' }), TypeError)
-  const created = await users.create({ username: 'y', passwordHash: 'h', version: 1, disabled: true, emailVerified: false, note: 'a\0b' })
+  const created = await users.create({
+    username: 'y',
+    passwordHash: 'h',
+    version: 1,
+    disabled: true,
+    emailVerified: false,
+    note: 'a\0b'
+  })
   t.same(created, {
-    id: created.id, username: 'y', passwordHash: 'h', version: 1, disabled: true, emailVerified: false, note: 'a\0b'
+    id: created.id,
+    username: 'y',
+    passwordHash: 'h',
+    version: 1,
+    disabled: true,
+    emailVerified: false,
+    note: 'a\0b'
   })
 })

@@ -19,24 +19,43 @@ let files = 0
 const newFile = (): string => join(directory, `${++files}.db`)
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
-const opened = <Subject extends object>(subjectOf: (db: SqliteDatabase) => Subject) => async () => {
-  const db = new Database(newFile())
-  db.exec('PRAGMA synchronous = OFF')
-  return { ...subjectOf(db), async close () { db.close() } }
-}
+const opened =
+  <Subject extends object>(subjectOf: (db: SqliteDatabase) => Subject) =>
+  async () => {
+    const db = new Database(newFile())
+    db.exec('PRAGMA synchronous = OFF')
+    return {
+      ...subjectOf(db),
+      async close() {
+        db.close()
+      }
+    }
+  }
 
 runContract(userStoreContract(opened((db) => ({ store: sqliteUserStore(db) }))), test('sqlite user store'))
-runContract(userStoreContract(opened((db) => ({ store: delayed(sqliteUserStore(db)) }))), test('delayed sqlite user store'))
+runContract(
+  userStoreContract(opened((db) => ({ store: delayed(sqliteUserStore(db)) }))),
+  test('delayed sqlite user store')
+)
 runContract(stateContract(opened((db) => ({ state: sqliteState(db) }))), test('sqlite state'))
 runContract(stateContract(opened((db) => ({ state: delayed(sqliteState(db)) }))), test('delayed sqlite state'))
 
 t.test('sqlite: what was written is there when the file is opened again', async (t) => {
   const file = newFile()
   const first = new Database(file)
-  const user = await sqliteUserStore(first, { table: 'people' }).create({ username: 'alice', passwordHash: 'h', email: 'a@example.com', roles: ['admin'], profile: { a: 1 } })
+  const user = await sqliteUserStore(first, { table: 'people' }).create({
+    username: 'alice',
+    passwordHash: 'h',
+    email: 'a@example.com',
+    roles: ['admin'],
+    profile: { a: 1 }
+  })
   const state = sqliteState(first)
   await state.tokens.createFamily(family('sid-1'))
-  await state.tokens.rotateToken({ sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 }, { digest: 'e', sealed: 'sealed' })
+  await state.tokens.rotateToken(
+    { sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 },
+    { digest: 'e', sealed: 'sealed' }
+  )
   await state.oneTimeTokens.put({ purpose: 'verify_email', digest: 'x', userId: user.id, expiresAt: 10 })
   await state.tokens.createCode(code('sid-2'))
   await state.browserSessions.createSession(session('sid-1', { clientIds: ['c1', 'c2'] }), 'd')
@@ -46,10 +65,22 @@ t.test('sqlite: what was written is there when the file is opened again', async 
   const second = new Database(file)
   t.teardown(() => second.close())
   t.same(await sqliteUserStore(second, { table: 'people' }).findByUsername('alice'), {
-    id: user.id, username: 'alice', passwordHash: 'h', email: 'a@example.com', roles: ['admin'], profile: { a: 1 }, version: 1
+    id: user.id,
+    username: 'alice',
+    passwordHash: 'h',
+    email: 'a@example.com',
+    roles: ['admin'],
+    profile: { a: 1 },
+    version: 1
   })
   const again = sqliteState(second)
-  t.match(await again.tokens.rotateToken({ sid: 'sid-1', digest: 'd', now: 11, graceMs: 10, idleExpiresAt: 900 }, { digest: 'f', sealed: 'no' }), { outcome: 'repeated', sealed: 'sealed' })
+  t.match(
+    await again.tokens.rotateToken(
+      { sid: 'sid-1', digest: 'd', now: 11, graceMs: 10, idleExpiresAt: 900 },
+      { digest: 'f', sealed: 'no' }
+    ),
+    { outcome: 'repeated', sealed: 'sealed' }
+  )
   t.ok(await again.oneTimeTokens.consume('verify_email', 'x', 9))
   t.match(await again.tokens.redeemCode(redemption), { outcome: 'redeemed' })
   t.same(await again.browserSessions.findSession('sid-1', 'd', 1), session('sid-1', { clientIds: ['c1', 'c2'] }))
@@ -65,7 +96,10 @@ t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and work
   await state.tokens.createFamily(family('sid-1'))
   db.exec('PRAGMA busy_timeout = 1')
   const other = new Database(file)
-  t.teardown(() => { db.close(); other.close() })
+  t.teardown(() => {
+    db.close()
+    other.close()
+  })
   other.exec('BEGIN IMMEDIATE')
   const use = { sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 }
   const calls: Array<() => Promise<unknown>> = [
@@ -87,10 +121,13 @@ t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and work
     () => users.setEmailVerified('x'),
     () => users.update('x', { emailVerified: true }),
     () => users.remove('x'),
-    async () => { await state.sweep(1) }
+    async () => {
+      await state.sweep(1)
+    }
   ]
   // All at once: each tries for a second and a half.
-  for (const outcome of await Promise.allSettled(calls.map(async (call) => await call()))) t.match(outcome, { status: 'rejected', reason: { code: /^SQLITE_BUSY/ } })
+  for (const outcome of await Promise.allSettled(calls.map(async (call) => await call())))
+    t.match(outcome, { status: 'rejected', reason: { code: /^SQLITE_BUSY/ } })
   other.exec('ROLLBACK')
   t.equal(await state.tokens.revokeFamily('none'), false)
 
@@ -123,8 +160,14 @@ t.test('sqlite: an operation that fails half-way is rolled back', async (t) => {
   t.teardown(() => db.close())
   const { tokens } = sqliteState(db)
   await tokens.createFamily(family('sid-1'))
-  db.exec('CREATE TRIGGER fault BEFORE UPDATE OF last_used_at ON authority_families BEGIN SELECT RAISE(ABORT, \'fault\'); END')
-  const rotate = () => tokens.rotateToken({ sid: 'sid-1', digest: 'd', now: 1, graceMs: 0, idleExpiresAt: 900 }, { digest: 'e', sealed: 's' })
+  db.exec(
+    "CREATE TRIGGER fault BEFORE UPDATE OF last_used_at ON authority_families BEGIN SELECT RAISE(ABORT, 'fault'); END"
+  )
+  const rotate = () =>
+    tokens.rotateToken(
+      { sid: 'sid-1', digest: 'd', now: 1, graceMs: 0, idleExpiresAt: 900 },
+      { digest: 'e', sealed: 's' }
+    )
   await t.rejects(rotate(), /fault/)
   db.exec('DROP TRIGGER fault')
   t.match(await rotate(), { outcome: 'rotated' }, 'the token was not used up')
@@ -135,14 +178,19 @@ t.test('sqlite: a redemption that fails half-way does not use the code up', asyn
   t.teardown(() => db.close())
   const { tokens } = sqliteState(db)
   await tokens.createCode(code('sid-2'))
-  db.exec('CREATE TRIGGER fault BEFORE UPDATE OF current_digest ON authority_families BEGIN SELECT RAISE(ABORT, \'fault\'); END')
+  db.exec(
+    "CREATE TRIGGER fault BEFORE UPDATE OF current_digest ON authority_families BEGIN SELECT RAISE(ABORT, 'fault'); END"
+  )
   await t.rejects(tokens.redeemCode(redemption), /fault/)
   db.exec('DROP TRIGGER fault')
   t.match(await tokens.redeemCode(redemption), { outcome: 'redeemed' })
 })
 
 t.test('sqlite: busy_timeout is set where it is 0 and else left', async (t) => {
-  for (const [before, after] of [[0, 5000], [123, 123]] as const) {
+  for (const [before, after] of [
+    [0, 5000],
+    [123, 123]
+  ] as const) {
     const db = new Database(newFile())
     db.exec(`PRAGMA busy_timeout = ${before}`)
     sqliteState(db)
@@ -166,19 +214,32 @@ t.test('sqlite: a sweep removes all that expired, in several slices', async (t) 
   const state = sqliteState(db)
   const count = (table: string): unknown => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()
   db.exec('BEGIN')
-  const put = db.prepare('INSERT INTO authority_one_time_tokens (purpose, user_id, digest, expires_at) VALUES (\'verify_email\', ?, ?, ?)')
+  const put = db.prepare(
+    "INSERT INTO authority_one_time_tokens (purpose, user_id, digest, expires_at) VALUES ('verify_email', ?, ?, ?)"
+  )
   for (let index = 0; index < 1700; index++) put.run(`u${index}`, `d${index}`, index < 1200 ? 10 : 11)
   db.exec('COMMIT')
   await state.tokens.createFamily(family('sid-1', { idleExpiresAt: 10 }))
   await state.tokens.createFamily(family('sid-2', { expiresAt: 10 }))
   await state.tokens.createFamily(family('sid-3', { expiresAt: 11 }))
   await state.tokens.createCode({ ...code('sid-4'), codeExpiresAt: 10 })
-  for (const [sid, expiresAt, idleExpiresAt] of [['sid-1', 10, 11], ['sid-2', 11, 10], ['sid-3', 11, 11]] as const) {
+  for (const [sid, expiresAt, idleExpiresAt] of [
+    ['sid-1', 10, 11],
+    ['sid-2', 11, 10],
+    ['sid-3', 11, 11]
+  ] as const) {
     await state.browserSessions.createSession(session(sid, { expiresAt, idleExpiresAt }), 'd')
   }
-  for (const expiresAt of [10, 11]) await state.consents.grantConsent({ ...consent, clientId: `c${expiresAt}`, expiresAt })
+  for (const expiresAt of [10, 11])
+    await state.consents.grantConsent({ ...consent, clientId: `c${expiresAt}`, expiresAt })
   for (const expiresAt of [10, 11]) await state.assertions?.claim(`a${expiresAt}`, expiresAt)
   await state.sweep(10)
   t.match(count('authority_one_time_tokens'), { n: 500 })
-  for (const table of ['authority_families', 'authority_browser_sessions', 'authority_consents', 'authority_assertions']) t.match(count(table), { n: 1 }, table)
+  for (const table of [
+    'authority_families',
+    'authority_browser_sessions',
+    'authority_consents',
+    'authority_assertions'
+  ])
+    t.match(count(table), { n: 1 }, table)
 })

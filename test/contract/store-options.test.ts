@@ -1,19 +1,42 @@
-/** What the factories of the stores take: a misspelt option would count for nothing, so that tables or keys lay where nobody looks for them. */
+/**
+ * What the factories of the stores take: a misspelt option would count for nothing, so that tables or keys lay where
+ * nobody looks for them.
+ */
 import Database from 'libsql'
 import t from 'tap'
 import * as authority from '../../lib/index.ts'
 
 const database = { query: async () => ({ rows: [] }) }
-const client = { status: 'ready', evalsha () {}, eval () {}, pipeline () {}, on () {}, off () {}, connect () {} }
+const client = { status: 'ready', evalsha() {}, eval() {}, pipeline() {}, on() {}, off() {}, connect() {} }
 
 type Factory = (given: unknown, options?: object) => unknown
-const { memoryState, sqliteState, sqliteUserStore, sqliteFactorStore, postgresState, postgresUserStore, postgresFactorStore, redisState, redisFactorStore } = authority as unknown as Record<string, Factory>
+const {
+  memoryState,
+  sqliteState,
+  sqliteUserStore,
+  sqliteFactorStore,
+  postgresState,
+  postgresUserStore,
+  postgresFactorStore,
+  redisState,
+  redisFactorStore
+} = authority as unknown as Record<string, Factory>
 
 const FACTORIES: Array<[name: string, factory: Factory | undefined, given: () => unknown, known: object]> = [
-  ['memoryState', memoryState && ((_, options) => memoryState(options)), () => null, { maxFamiliesPerUser: 3, maxSessionsPerUser: 3 }],
+  [
+    'memoryState',
+    memoryState && ((_, options) => memoryState(options)),
+    () => null,
+    { maxFamiliesPerUser: 3, maxSessionsPerUser: 3 }
+  ],
   ['sqliteState', sqliteState, () => new Database(':memory:'), { maxFamiliesPerUser: 3, maxSessionsPerUser: 3 }],
   ['sqliteUserStore', sqliteUserStore, () => new Database(':memory:'), { table: 'people' }],
-  ['postgresState', postgresState, () => database, { maxFamiliesPerUser: 3, maxSessionsPerUser: 3, schema: 'auth', namedStatements: false }],
+  [
+    'postgresState',
+    postgresState,
+    () => database,
+    { maxFamiliesPerUser: 3, maxSessionsPerUser: 3, schema: 'auth', namedStatements: false }
+  ],
   ['postgresUserStore', postgresUserStore, () => database, { table: 'people', namedStatements: false }],
   ['postgresFactorStore', postgresFactorStore, () => database, { schema: 'auth', namedStatements: false }],
   ['redisState', redisState, () => client, { prefix: 'auth:', maxFamiliesPerUser: 3, maxSessionsPerUser: 3 }],
@@ -24,8 +47,14 @@ t.test('each takes its options and no other', async (t) => {
   for (const [name, factory, given, known] of FACTORIES) {
     t.ok(factory?.(given(), known), name)
     t.ok(factory?.(given()), `${name}, without any`)
-    t.ok(factory?.(given(), Object.fromEntries(Object.keys(known).map((option) => [option, undefined]))), `${name}, of which nothing is said`)
-    t.throws(() => factory?.(given(), { ...known, shema: 'auth' }), { name: 'TypeError', message: `${name} takes no option "shema".` })
+    t.ok(
+      factory?.(given(), Object.fromEntries(Object.keys(known).map((option) => [option, undefined]))),
+      `${name}, of which nothing is said`
+    )
+    t.throws(() => factory?.(given(), { ...known, shema: 'auth' }), {
+      name: 'TypeError',
+      message: `${name} takes no option "shema".`
+    })
   }
 })
 
@@ -35,6 +64,8 @@ t.test('what is no database or client is refused in words', async (t) => {
     [[postgresState, postgresUserStore, postgresFactorStore], /query\(text, params\)/],
     [[redisState, redisFactorStore], /takes an ioredis client/]
   ] as const) {
-    for (const factory of factories) for (const given of [undefined, null, {}, 'auth.db', 7, true]) t.throws(() => factory?.(given), { name: 'TypeError', message })
+    for (const factory of factories)
+      for (const given of [undefined, null, {}, 'auth.db', 7, true])
+        t.throws(() => factory?.(given), { name: 'TypeError', message })
   }
 })

@@ -15,7 +15,7 @@ import { IDENTITY_METHODS } from '../../lib/testing/user-fixtures.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 import { failing } from './support/failing.ts'
 
-function stateWith (fault: (state: State) => Partial<State>): () => Promise<{ state: State }> {
+function stateWith(fault: (state: State) => Partial<State>): () => Promise<{ state: State }> {
   return async () => {
     const state = memoryState()
     return { state: { ...state, ...fault(state) } }
@@ -25,7 +25,7 @@ function stateWith (fault: (state: State) => Partial<State>): () => Promise<{ st
 t.test('userStoreContract finds a store that looks first and writes later', async (t) => {
   const racy = (store: ReturnType<typeof memoryUserStore>): UserStore => ({
     ...store,
-    async setPasswordHash (id, next, expected) {
+    async setPasswordHash(id, next, expected) {
       const user = await store.findById(id)
       if (user === null || (expected !== undefined && user.passwordHash !== expected)) return false
       await setImmediate()
@@ -36,21 +36,28 @@ t.test('userStoreContract finds a store that looks first and writes later', asyn
   t.same(names, ['setPasswordHash: of 50 parallel compare-and-sets from one hash one wins'])
 })
 
-const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>): Partial<UserStore>, found: string[] }> = {
+const MISTAKES: Record<
+  string,
+  { make(store: ReturnType<typeof memoryUserStore>): Partial<UserStore>; found: string[] }
+> = {
   'reads a user, and writes all of them back': {
     make: (store) => ({
-      async update (id, patch) {
+      async update(id, patch) {
         const user = await store.findById(id)
         await setImmediate()
         const { passwordHash: _hash, ...rest } = { ...user }
         return user === null ? null : await store.update(id, { ...rest, ...patch })
       }
     }),
-    found: ['update: of parallel updates of different fields, and a new password, none is lost', 'update: compares the version where it is expected, if the store tells of one', 'update: of 20 parallel updates with one expected version one wins, if the store tells of one']
+    found: [
+      'update: of parallel updates of different fields, and a new password, none is lost',
+      'update: compares the version where it is expected, if the store tells of one',
+      'update: of 20 parallel updates with one expected version one wins, if the store tells of one'
+    ]
   },
   'looks at the version first': {
     make: (store) => ({
-      async update (id, patch, expected) {
+      async update(id, patch, expected) {
         const user = await store.findById(id)
         if (expected !== undefined && user?.version !== expected) return null
         await setImmediate()
@@ -60,25 +67,28 @@ const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>)
     found: ['update: of 20 parallel updates with one expected version one wins, if the store tells of one']
   },
   'looks whether the name is free first, and has no index': {
-    make (store) {
+    make(store) {
       const names = new Map<string, string>()
       return {
-        async update (id, patch) {
+        async update(id, patch) {
           if (patch.username === undefined) return await store.update(id, patch)
-          if (await store.findByUsername(patch.username) !== null) throw new UsernameTakenError()
+          if ((await store.findByUsername(patch.username)) !== null) throw new UsernameTakenError()
           await setImmediate()
           return await store.update(id, patch).catch(async () => {
             names.set(id, patch.username ?? '')
-            return { ...await store.findById(id), username: patch.username } as User
+            return { ...(await store.findById(id)), username: patch.username } as User
           })
         }
       }
     },
-    found: ['update: of 20 users who take one username at once one does', 'update: of an update and a create with one username at once one wins']
+    found: [
+      'update: of 20 users who take one username at once one does',
+      'update: of an update and a create with one username at once one wins'
+    ]
   },
   'takes the name in one step and the address in another': {
     make: (store) => ({
-      async update (id, { username, ...rest }, expected) {
+      async update(id, { username, ...rest }, expected) {
         const user = await store.update(id, rest, expected)
         return user === null || username === undefined ? user : await store.update(id, { username })
       }
@@ -87,42 +97,70 @@ const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>)
   },
   'takes null for a value': {
     make: (store) => ({
-      async update (id, patch, expected) { return await store.update(id, Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null)), expected) }
+      async update(id, patch, expected) {
+        return await store.update(
+          id,
+          Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null)),
+          expected
+        )
+      }
     }),
     found: ['update: removes what is null', "update: keeps a field of the host's or drops it, and never another value"]
   },
   'makes the user where there is none': {
-    make (store) {
+    make(store) {
       return {
-        async update (id, patch, expected) { return await store.update(id, patch, expected) ?? await store.create({ passwordHash: 'h', username: id, ...patch } as never) }
+        async update(id, patch, expected) {
+          return (
+            (await store.update(id, patch, expected)) ??
+            (await store.create({ passwordHash: 'h', username: id, ...patch } as never))
+          )
+        }
       }
     },
-    found: ['update: resolves to null where there is no such user, and makes none', 'remove: beats whatever is written at the same time: nothing brings the user back']
+    found: [
+      'update: resolves to null where there is no such user, and makes none',
+      'remove: beats whatever is written at the same time: nothing brings the user back'
+    ]
   },
   'has a version and never counts it up': {
-    make (store) {
-      const still = (user: User | null): User | null => user === null ? null : { ...user, version: 1 }
+    make(store) {
+      const still = (user: User | null): User | null => (user === null ? null : { ...user, version: 1 })
       return {
         findById: async (id) => still(await store.findById(id)),
-        update: async (id, patch, expected) => expected === undefined || expected === 1 ? still(await store.update(id, patch)) : null
+        update: async (id, patch, expected) =>
+          expected === undefined || expected === 1 ? still(await store.update(id, patch)) : null
       }
     },
-    found: ['update: compares the version where it is expected, if the store tells of one', 'update: of 20 parallel updates with one expected version one wins, if the store tells of one']
+    found: [
+      'update: compares the version where it is expected, if the store tells of one',
+      'update: of 20 parallel updates with one expected version one wins, if the store tells of one'
+    ]
   },
   'removes by the name': {
     make: (store) => ({
-      async remove (id) { await store.remove((await store.findByUsername(id) ?? await store.findById(id))?.id ?? id) }
+      async remove(id) {
+        await store.remove(((await store.findByUsername(id)) ?? (await store.findById(id)))?.id ?? id)
+      }
     }),
     found: ['remove: removes that user alone, under id and username, and does nothing where there is none']
   },
   'only marks the user as removed': {
-    make: (store) => ({ async remove (id) { await store.update(id, { disabled: true }) } }),
-    found: ['remove: removes that user alone, under id and username, and does nothing where there is none', 'remove: frees the username, for a user with another id', 'remove: twenty at once all resolve']
+    make: (store) => ({
+      async remove(id) {
+        await store.update(id, { disabled: true })
+      }
+    }),
+    found: [
+      'remove: removes that user alone, under id and username, and does nothing where there is none',
+      'remove: frees the username, for a user with another id',
+      'remove: twenty at once all resolve'
+    ]
   },
   'rejects where there is nobody to remove': {
     make: (store) => ({
-      async remove (id) {
-        if (await store.findById(id) === null) throw new Error('There is no such user.')
+      async remove(id) {
+        if ((await store.findById(id)) === null) throw new Error('There is no such user.')
         await store.remove(id)
       }
     }),
@@ -130,20 +168,32 @@ const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>)
   },
   'cuts a name off at a NUL': {
     make: (store) => ({
-      async update (id, { username, ...rest }, expected) { return await store.update(id, { ...rest, ...username === undefined ? {} : { username: username.split('\0', 1).join('') } }, expected) }
+      async update(id, { username, ...rest }, expected) {
+        return await store.update(
+          id,
+          { ...rest, ...(username === undefined ? {} : { username: username.split('\0', 1).join('') }) },
+          expected
+        )
+      }
     }),
     found: ['update: keeps a NUL or refuses all of the patch, and never cuts the name off there']
   }
 }
 
-for (const [what, { make, found }] of Object.entries(MISTAKES)) t.test(`userStoreContract finds a store that ${what}`, async (t) => {
-  const names = await failing(userStoreContract(async () => {
-    const store = memoryUserStore()
-    return { store: { ...store, ...make(store) } }
-  }))
-  for (const name of found) t.ok(names.includes(name), name)
-  t.ok(names.every((name) => /^(?:update|remove): /.test(name)), names.join(', '))
-})
+for (const [what, { make, found }] of Object.entries(MISTAKES))
+  t.test(`userStoreContract finds a store that ${what}`, async (t) => {
+    const names = await failing(
+      userStoreContract(async () => {
+        const store = memoryUserStore()
+        return { store: { ...store, ...make(store) } }
+      })
+    )
+    for (const name of found) t.ok(names.includes(name), name)
+    t.ok(
+      names.every((name) => /^(?:update|remove): /.test(name)),
+      names.join(', ')
+    )
+  })
 
 t.test('userStoreContract takes a store without versions', async (t) => {
   const bare = (user: User | null): User | null => {
@@ -151,17 +201,35 @@ t.test('userStoreContract takes a store without versions', async (t) => {
     const { version: _version, ...rest } = user
     return rest as User
   }
-  const names = await failing(userStoreContract(async () => {
-    const store = memoryUserStore()
-    return { store: { ...store, findById: async (id) => bare(await store.findById(id)), findByUsername: async (name) => bare(await store.findByUsername(name)), create: async (user) => bare(await store.create(user)) as User, update: async (id, patch) => bare(await store.update(id, patch)) } }
-  }))
+  const names = await failing(
+    userStoreContract(async () => {
+      const store = memoryUserStore()
+      return {
+        store: {
+          ...store,
+          findById: async (id) => bare(await store.findById(id)),
+          findByUsername: async (name) => bare(await store.findByUsername(name)),
+          create: async (user) => bare(await store.create(user)) as User,
+          update: async (id, patch) => bare(await store.update(id, patch))
+        }
+      }
+    })
+  )
   t.same(names, [])
 })
 
 /** As rows of a database say it, by `flag`. */
-function rowsOf (flag: (value: unknown) => unknown): UserStore {
+function rowsOf(flag: (value: unknown) => unknown): UserStore {
   const store = memoryUserStore()
-  const row = (user: User | null): User | null => user === null ? undefined as never : { ...user, email: user.email ?? null as never, emailVerified: flag(user.emailVerified) as never, disabled: flag(user.disabled) as never }
+  const row = (user: User | null): User | null =>
+    user === null
+      ? (undefined as never)
+      : {
+          ...user,
+          email: user.email ?? (null as never),
+          emailVerified: flag(user.emailVerified) as never,
+          disabled: flag(user.disabled) as never
+        }
   return {
     ...store,
     findById: async (id) => row(await store.findById(id)),
@@ -171,77 +239,143 @@ function rowsOf (flag: (value: unknown) => unknown): UserStore {
 }
 
 for (const [what, flag] of Object.entries<(value: unknown) => unknown>({
-  '0 and 1': (value) => value === true ? 1 : 0,
-  '0n and 1n': (value) => value === true ? 1n : 0n,
-  'a Date and null': (value) => value === true ? new Date() : null,
-  'what is not there': (value) => value === true ? true : undefined
-})) t.test(`userStoreContract takes what the plugin takes: ${what}, and undefined for none`, async (t) => {
-  t.same(await failing(userStoreContract(async () => ({ store: rowsOf(flag) }))), [])
-})
+  '0 and 1': (value) => (value === true ? 1 : 0),
+  '0n and 1n': (value) => (value === true ? 1n : 0n),
+  'a Date and null': (value) => (value === true ? new Date() : null),
+  'what is not there': (value) => (value === true ? true : undefined)
+}))
+  t.test(`userStoreContract takes what the plugin takes: ${what}, and undefined for none`, async (t) => {
+    t.same(await failing(userStoreContract(async () => ({ store: rowsOf(flag) }))), [])
+  })
 
 t.test('userStoreContract refuses what the plugin refuses', async (t) => {
-  t.ok((await failing(userStoreContract(async () => ({ store: rowsOf(String) })))).includes('find: finds the user by id and by username'), 'text for a flag')
+  t.ok(
+    (await failing(userStoreContract(async () => ({ store: rowsOf(String) })))).includes(
+      'find: finds the user by id and by username'
+    ),
+    'text for a flag'
+  )
   const counting = memoryUserStore()
-  const store: UserStore = { ...counting, setPasswordHash: async (...args) => Number(await counting.setPasswordHash(...args)) as never }
-  t.ok((await failing(userStoreContract(async () => ({ store })))).includes('setPasswordHash: replaces, and says whether there is such a user'), 'a count for whether')
+  const store: UserStore = {
+    ...counting,
+    setPasswordHash: async (...args) => Number(await counting.setPasswordHash(...args)) as never
+  }
+  t.ok(
+    (await failing(userStoreContract(async () => ({ store })))).includes(
+      'setPasswordHash: replaces, and says whether there is such a user'
+    ),
+    'a count for whether'
+  )
 })
 
 t.test('userStoreContract finds a store that hands out its own objects, and one of plain object keys', async (t) => {
   const own = (): UserStore => {
     const users: Record<string, User> = {}
     return {
-      async findById (id) { return Object.values(users).find((user) => user.id === id) ?? null },
-      async findByUsername (username) { return users[username] ?? null },
-      async create (user) { return users[user.username] = { ...user, id: `id of ${user.username}` } }
+      async findById(id) {
+        return Object.values(users).find((user) => user.id === id) ?? null
+      },
+      async findByUsername(username) {
+        return users[username] ?? null
+      },
+      async create(user) {
+        return (users[user.username] = { ...user, id: `id of ${user.username}` })
+      }
     }
   }
-  const names = await failing(userStoreContract(async () => ({ store: own() }), ['setPasswordHash', 'setEmailVerified', 'update', 'remove', ...IDENTITY_METHODS]))
+  const names = await failing(
+    userStoreContract(
+      async () => ({ store: own() }),
+      ['setPasswordHash', 'setEmailVerified', 'update', 'remove', ...IDENTITY_METHODS]
+    )
+  )
   for (const name of [
-    'find: resolves to null where there is none', 'find: hands out copies', 'create: rejects a taken username and leaves the user as it was',
-    'create: of 50 parallel calls with one username one resolves', 'create: keeps a username and a hash as they are: __proto__'
-  ]) t.ok(names.includes(name), name)
-  t.notOk(names.some((name) => name.startsWith('set')), 'what is left out is not asked for')
-  t.ok((await failing(userStoreContract(async () => ({ store: own() })))).some((name) => name.startsWith('setEmailVerified')), 'unless it is')
+    'find: resolves to null where there is none',
+    'find: hands out copies',
+    'create: rejects a taken username and leaves the user as it was',
+    'create: of 50 parallel calls with one username one resolves',
+    'create: keeps a username and a hash as they are: __proto__'
+  ])
+    t.ok(names.includes(name), name)
+  t.notOk(
+    names.some((name) => name.startsWith('set')),
+    'what is left out is not asked for'
+  )
+  t.ok(
+    (await failing(userStoreContract(async () => ({ store: own() })))).some((name) =>
+      name.startsWith('setEmailVerified')
+    ),
+    'unless it is'
+  )
 })
 
 t.test('stateContract finds a rotation that looks first and writes later', async (t) => {
-  const names = await failing(stateContract(stateWith(({ tokens }) => ({
-    tokens: {
-      ...tokens,
-      async rotateToken (use, next) {
-        const used = await tokens.useToken(use)
-        await setImmediate()
-        return used.outcome === 'used' ? { outcome: 'rotated', family: used.family, undo: { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: null } } : used
-      }
-    }
-  }))))
+  const names = await failing(
+    stateContract(
+      stateWith(({ tokens }) => ({
+        tokens: {
+          ...tokens,
+          async rotateToken(use, next) {
+            const used = await tokens.useToken(use)
+            await setImmediate()
+            return used.outcome === 'used'
+              ? {
+                  outcome: 'rotated',
+                  family: used.family,
+                  undo: { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: null }
+                }
+              : used
+          }
+        }
+      }))
+    )
+  )
   t.ok(names.includes('tokens: of 50 parallel rotations one is rotated, and 49 get its successor'))
 })
 
 t.test('stateContract finds a consumption that looks first and discards later', async (t) => {
-  const names = await failing(stateContract(stateWith(({ oneTimeTokens }) => ({
-    oneTimeTokens: {
-      ...oneTimeTokens,
-      async consume (purpose, digest, now) {
-        const found = await oneTimeTokens.find(purpose, digest, now)
-        await setImmediate()
-        if (found !== null) await oneTimeTokens.discard(purpose, found.userId)
-        return found
-      }
-    }
-  }))))
+  const names = await failing(
+    stateContract(
+      stateWith(({ oneTimeTokens }) => ({
+        oneTimeTokens: {
+          ...oneTimeTokens,
+          async consume(purpose, digest, now) {
+            const found = await oneTimeTokens.find(purpose, digest, now)
+            await setImmediate()
+            if (found !== null) await oneTimeTokens.discard(purpose, found.userId)
+            return found
+          }
+        }
+      }))
+    )
+  )
   t.same(names, ['oneTimeTokens: of 50 parallel consumptions one gets it'])
 })
 
 t.test('stateContract finds a grace time and an expiry that are 1 ms off', async (t) => {
-  for (const [off, expected] of [[1, /grace time of 10000 ms, is/], [-1, /grace time of 10000 ms, is/]] as const) {
-    const names = await failing(stateContract(stateWith(({ tokens }) => ({
-      tokens: { ...tokens, rotateToken: async (use, next) => await tokens.rotateToken({ ...use, graceMs: use.graceMs === 0 ? 0 : use.graceMs + off }, next) }
-    }))))
+  for (const [off, expected] of [
+    [1, /grace time of 10000 ms, is/],
+    [-1, /grace time of 10000 ms, is/]
+  ] as const) {
+    const names = await failing(
+      stateContract(
+        stateWith(({ tokens }) => ({
+          tokens: {
+            ...tokens,
+            rotateToken: async (use, next) =>
+              await tokens.rotateToken({ ...use, graceMs: use.graceMs === 0 ? 0 : use.graceMs + off }, next)
+          }
+        }))
+      )
+    )
     t.ok(names.some((name) => expected.test(name)))
-    const late = await failing(stateContract(stateWith(({ tokens }) => ({
-      tokens: { ...tokens, findFamily: async (sid, now) => await tokens.findFamily(sid, now + off) }
-    }))))
+    const late = await failing(
+      stateContract(
+        stateWith(({ tokens }) => ({
+          tokens: { ...tokens, findFamily: async (sid, now) => await tokens.findFamily(sid, now + off) }
+        }))
+      )
+    )
     t.ok(late.some((name) => /ms from (idleE|e)xpiresAt/.test(name)))
   }
 })
@@ -249,46 +383,88 @@ t.test('stateContract finds a grace time and an expiry that are 1 ms off', async
 t.test('attemptStoreContract finds a fixed window, and a check before the count', async (t) => {
   const fixedWindow = (clock: Clock): AttemptStore => {
     const counts = new Map<string, number>()
-    const nameOf = ({ rule, key, windowMs }: AttemptLimit): string => `${rule} ${key} ${Math.floor(clock.now() / windowMs)}`
+    const nameOf = ({ rule, key, windowMs }: AttemptLimit): string =>
+      `${rule} ${key} ${Math.floor(clock.now() / windowMs)}`
     return {
-      async reserve (_, limits) {
-        const standings = limits.map((limit) => ({ rule: limit.rule, max: limit.max, windowMs: limit.windowMs, remaining: Math.max(0, limit.max - (counts.get(nameOf(limit)) ?? 0)), resetMs: limit.windowMs - clock.now() % limit.windowMs }))
+      async reserve(_, limits) {
+        const standings = limits.map((limit) => ({
+          rule: limit.rule,
+          max: limit.max,
+          windowMs: limit.windowMs,
+          remaining: Math.max(0, limit.max - (counts.get(nameOf(limit)) ?? 0)),
+          resetMs: limit.windowMs - (clock.now() % limit.windowMs)
+        }))
         await setImmediate()
         const [refusedBy] = standings.filter(({ remaining }) => remaining === 0)
         if (refusedBy !== undefined) return { allowed: false, refusedBy, standings }
         for (const limit of limits) counts.set(nameOf(limit), (counts.get(nameOf(limit)) ?? 0) + 1)
-        return { allowed: true, standings: standings.map((standing) => ({ ...standing, remaining: standing.remaining - 1 })) }
+        return {
+          allowed: true,
+          standings: standings.map((standing) => ({ ...standing, remaining: standing.remaining - 1 }))
+        }
       },
-      async refund () {}
+      async refund() {}
     }
   }
   const names = await failing(attemptStoreContract(async (clock) => ({ store: fixedWindow(clock) })))
-  for (const name of ['of 50 parallel attempts max are allowed', 'the window is exact: a place is free windowMs after it was taken, and not 1 ms before', 'in no span of windowMs are more than max allowed, whatever the pattern', 'a refund leaves no trace in the window']) {
+  for (const name of [
+    'of 50 parallel attempts max are allowed',
+    'the window is exact: a place is free windowMs after it was taken, and not 1 ms before',
+    'in no span of windowMs are more than max allowed, whatever the pattern',
+    'a refund leaves no trace in the window'
+  ]) {
     t.ok(names.includes(`attempts: ${name}`), name)
   }
 })
 
 t.test('a case closes its subject, pass or fail, and runContract awaits the case', async (t) => {
   let closed = 0
-  const cases = userStoreContract(async () => ({ store: { findById: async () => null, findByUsername: async () => null }, async close () { closed++ } }))
+  const cases = userStoreContract(async () => ({
+    store: { findById: async () => null, findByUsername: async () => null },
+    async close() {
+      closed++
+    }
+  }))
   const names = await failing(cases)
   t.equal(closed, cases.length)
   t.ok(names.length > 0 && names.length < cases.length)
   const run: Array<[string, Promise<void>]> = []
-  runContract(cases, (name, fn) => { run.push([name, fn()]) })
-  t.same(run.map(([name]) => name), cases.map(({ name }) => name))
+  runContract(cases, (name, fn) => {
+    run.push([name, fn()])
+  })
+  t.same(
+    run.map(([name]) => name),
+    cases.map(({ name }) => name)
+  )
   const settled = await Promise.allSettled(run.map(([, result]) => result))
-  t.same(settled.flatMap(({ status }, index) => status === 'rejected' ? [cases[index]?.name] : []), names)
+  t.same(
+    settled.flatMap(({ status }, index) => (status === 'rejected' ? [cases[index]?.name] : [])),
+    names
+  )
 })
 
 t.test('delayed lets parallel calls overtake each other, the same way each time, and passes errors on', async (t) => {
   const order = async (): Promise<number[]> => {
     const called: number[] = []
-    const store = delayed({ inner: { call (index: number): Promise<number> { called.push(index); return Promise.resolve(index) } }, plain: 7, fail (): Promise<void> { throw new Error('outage') } })
+    const store = delayed({
+      inner: {
+        call(index: number): Promise<number> {
+          called.push(index)
+          return Promise.resolve(index)
+        }
+      },
+      plain: 7,
+      fail(): Promise<void> {
+        throw new Error('outage')
+      }
+    })
     t.equal(store.plain, 7)
     const results = Array.from({ length: 20 }, (_, index) => store.inner.call(index))
     t.equal(called.length, 0, 'no call is made in the same tick')
-    t.same(await Promise.all(results), Array.from({ length: 20 }, (_, index) => index))
+    t.same(
+      await Promise.all(results),
+      Array.from({ length: 20 }, (_, index) => index)
+    )
     await t.rejects(store.fail(), /outage/)
     return called
   }
@@ -297,18 +473,32 @@ t.test('delayed lets parallel calls overtake each other, the same way each time,
   t.same(await order(), first)
 })
 
-t.test('stateContract finds a claim that looks first and writes later, and one that counts again after its end', async (t) => {
-  const racy = (): (digest: string) => Promise<'fresh' | 'replayed'> => {
-    const seen = new Set<string>()
-    return async (digest) => {
-      const isKnown = seen.has(digest)
-      await setImmediate()
-      seen.add(digest)
-      return isKnown ? 'replayed' : 'fresh'
+t.test(
+  'stateContract finds a claim that looks first and writes later, and one that counts again after its end',
+  async (t) => {
+    const racy = (): ((digest: string) => Promise<'fresh' | 'replayed'>) => {
+      const seen = new Set<string>()
+      return async (digest) => {
+        const isKnown = seen.has(digest)
+        await setImmediate()
+        seen.add(digest)
+        return isKnown ? 'replayed' : 'fresh'
+      }
     }
+    t.same(
+      await failing(stateContract(stateWith(() => ({ assertions: { claim: racy() }, sweep() {} })))).then((names) =>
+        names.filter((name) => name.startsWith('assertions'))
+      ),
+      [
+        'assertions: of 50 parallel claims one is fresh',
+        'assertions: a sweep removes what has expired, and nothing else'
+      ]
+    )
+    t.same(
+      (await failing(stateContract(stateWith(() => ({ assertions: { claim: async () => 'fresh' } }))))).filter((name) =>
+        name.startsWith('assertions')
+      ).length,
+      3
+    )
   }
-  t.same(await failing(stateContract(stateWith(() => ({ assertions: { claim: racy() }, sweep () {} })))).then((names) => names.filter((name) => name.startsWith('assertions'))), [
-    'assertions: of 50 parallel claims one is fresh', 'assertions: a sweep removes what has expired, and nothing else'
-  ])
-  t.same((await failing(stateContract(stateWith(() => ({ assertions: { claim: async () => 'fresh' } }))))).filter((name) => name.startsWith('assertions')).length, 3)
-})
+)

@@ -12,15 +12,24 @@ t.test('steppedClock stands still, steps both clocks, and sets the wall alone', 
   t.same([clock.now(), clock.monotonic() - monotonic], [10, 5])
   clock.step(1)
   t.same([clock.now(), clock.monotonic() - monotonic], [11, 6])
-  for (const ms of [-1, NaN]) t.throws(() => { clock.step(ms) }, RangeError)
+  for (const ms of [-1, NaN])
+    t.throws(() => {
+      clock.step(ms)
+    }, RangeError)
 })
 
 t.test('steppedClock runs what falls due in order, each at its time, and what it schedules', async (t) => {
   const clock = steppedClock(0)
   const ran: string[] = []
-  const note = (name: string) => () => { ran.push(`${name}@${clock.now()}`) }
+  const note = (name: string) => () => {
+    ran.push(`${name}@${clock.now()}`)
+  }
   clock.after(20, note('b'))
-  clock.after(10, () => { note('a')(); clock.after(5, note('a2')); clock.after(100, note('late')) })
+  clock.after(10, () => {
+    note('a')()
+    clock.after(5, note('a2'))
+    clock.after(100, note('late'))
+  })
   clock.after(20, note('c'))
   const undo = clock.after(10, note('undone'))
   undo()
@@ -36,28 +45,37 @@ t.test('steppedClock runs what falls due in order, each at its time, and what it
   t.equal(ran.at(-1), 'late@10', 'what waits follows the monotonic clock')
 })
 
-t.test('fastHasher looks like argon2id, bears the parameters, and tells password, pepper and parameters apart', async (t) => {
-  const hasher = fastHasher()
-  const parameters = { memoryCost: 19456, timeCost: 2, parallelism: 1 }
-  const pepper = Buffer.from('pepper')
-  const encoded = await hasher.hash('password', parameters, pepper)
-  t.match(encoded, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-  t.not(await hasher.hash('password', parameters, pepper), encoded, 'a fresh salt')
-  for (const [password, secret, string, expected] of [
-    ['password', pepper, encoded, true],
-    ['Password', pepper, encoded, false],
-    ['password', undefined, encoded, false],
-    ['password', Buffer.from('other'), encoded, false],
-    ['password', pepper, encoded.replace('m=19456', 'm=19457'), false],
-    ['password', pepper, encoded.replace('argon2id', 'argon2i'), false]
-  ] as const) t.equal(await hasher.verify(string, password, secret), expected)
-  await t.rejects(hasher.verify('$2b$10$x', 'password'), TypeError)
-  t.same(hasher.calls, { hash: 2, verify: 7 })
-})
+t.test(
+  'fastHasher looks like argon2id, bears the parameters, and tells password, pepper and parameters apart',
+  async (t) => {
+    const hasher = fastHasher()
+    const parameters = { memoryCost: 19456, timeCost: 2, parallelism: 1 }
+    const pepper = Buffer.from('pepper')
+    const encoded = await hasher.hash('password', parameters, pepper)
+    t.match(encoded, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+    t.not(await hasher.hash('password', parameters, pepper), encoded, 'a fresh salt')
+    for (const [password, secret, string, expected] of [
+      ['password', pepper, encoded, true],
+      ['Password', pepper, encoded, false],
+      ['password', undefined, encoded, false],
+      ['password', Buffer.from('other'), encoded, false],
+      ['password', pepper, encoded.replace('m=19456', 'm=19457'), false],
+      ['password', pepper, encoded.replace('argon2id', 'argon2i'), false]
+    ] as const)
+      t.equal(await hasher.verify(string, password, secret), expected)
+    await t.rejects(hasher.verify('$2b$10$x', 'password'), TypeError)
+    t.same(hasher.calls, { hash: 2, verify: 7 })
+  }
+)
 
 t.test('capturedMessages records, hands each out once, and waits for what is to come', async (t) => {
   const { send, messages, next } = capturedMessages()
-  const common = { user: { id: 'a', username: 'alice' }, locale: 'en', url: 'https://auth.example/', expiresAt: new Date(0) }
+  const common = {
+    user: { id: 'a', username: 'alice' },
+    locale: 'en',
+    url: 'https://auth.example/',
+    expiresAt: new Date(0)
+  }
   await send({ kind: 'verify_email', ...common, token: '1' })
   await send({ kind: 'password_reset', ...common, token: '2' })
   t.equal((await next('password_reset')).token, '2')
@@ -66,7 +84,10 @@ t.test('capturedMessages records, hands each out once, and waits for what is to 
   await send({ kind: 'verify_email', ...common, token: '3' })
   await send({ kind: 'password_reset', ...common, token: '4' })
   t.same([(await reset).token, (await any).token], ['4', '3'])
-  t.same(messages.map(({ token }) => token), ['1', '2', '3', '4'])
+  t.same(
+    messages.map(({ token }) => token),
+    ['1', '2', '3', '4']
+  )
 })
 
 t.test('authAs makes the header that inject takes', async (t) => {
@@ -78,28 +99,74 @@ t.test('authAs makes the header that inject takes', async (t) => {
 t.test('authAs takes a scope and a client, and sessionAs is a browser that is signed in', async (t) => {
   const clients = [{ clientId: 'spa', scopes: ['openid', 'admin'], redirectUris: ['https://app.example/cb'] }]
   for (const issuer of ['http://localhost:3000', 'https://auth.example.com']) {
-    const { app, events, close } = await testApp({ issuer, clients, scopes: ['openid', 'email', 'admin'], rateLimit: { login: { max: 1 } } }, {}, (host) => {
-      host.get('/account', { onRequest: async (request, reply) => { await new Promise<void>((resolve) => { app.authority.readSession.call(app, request, reply, () => { resolve() }) }) } }, async (request) => request.authSession)
-    })
+    const { app, events, close } = await testApp(
+      { issuer, clients, scopes: ['openid', 'email', 'admin'], rateLimit: { login: { max: 1 } } },
+      {},
+      (host) => {
+        host.get(
+          '/account',
+          {
+            onRequest: async (request, reply) => {
+              await new Promise<void>((resolve) => {
+                app.authority.readSession.call(app, request, reply, () => {
+                  resolve()
+                })
+              })
+            }
+          },
+          async (request) => request.authSession
+        )
+      }
+    )
     t.teardown(close)
     const { sub: id } = await signUp(app)
     events.length = 0
-    const claimsOf = async (options?: Parameters<typeof authAs>[2]): Promise<Record<string, unknown>> => (await app.inject({ url: '/me', headers: await authAs(app, { id }, options) })).json()
+    const claimsOf = async (options?: Parameters<typeof authAs>[2]): Promise<Record<string, unknown>> =>
+      (await app.inject({ url: '/me', headers: await authAs(app, { id }, options) })).json()
     t.match(await claimsOf(), { sub: id, scope: 'openid email admin', client_id: undefined })
     t.match(await claimsOf({ scope: 'email' }), { scope: 'email', client_id: undefined })
     t.match(await claimsOf({ client: 'spa' }), { scope: 'openid admin', client_id: 'spa' })
     t.match(await claimsOf({ client: { clientId: 'spa' }, scope: 'admin' }), { scope: 'admin', client_id: 'spa' })
-    t.match(await claimsOf({ client: undefined, scope: undefined }), { scope: 'openid email admin', client_id: undefined })
-    t.equal((await app.inject({ url: '/admin', headers: await authAs(app, { id }, { scope: 'admin' }) })).statusCode, 200)
-    t.equal((await app.inject({ url: '/admin', headers: await authAs(app, { id }, { scope: 'email' }) })).statusCode, 403)
-    for (const [options, error] of [[{ client: 'nobody' }, 'invalid_client'], [{ scope: 'root' }, 'invalid_scope'], [{ scope: '' }, 'invalid_scope'], [{ client: 'spa', scope: 'email' }, 'invalid_scope']] as const) await t.rejects(authAs(app, { id }, options), { error } as unknown as Error)
+    t.match(await claimsOf({ client: undefined, scope: undefined }), {
+      scope: 'openid email admin',
+      client_id: undefined
+    })
+    t.equal(
+      (await app.inject({ url: '/admin', headers: await authAs(app, { id }, { scope: 'admin' }) })).statusCode,
+      200
+    )
+    t.equal(
+      (await app.inject({ url: '/admin', headers: await authAs(app, { id }, { scope: 'email' }) })).statusCode,
+      403
+    )
+    for (const [options, error] of [
+      [{ client: 'nobody' }, 'invalid_client'],
+      [{ scope: 'root' }, 'invalid_scope'],
+      [{ scope: '' }, 'invalid_scope'],
+      [{ client: 'spa', scope: 'email' }, 'invalid_scope']
+    ] as const)
+      await t.rejects(authAs(app, { id }, options), { error } as unknown as Error)
     await t.rejects(authAs(app, { id: 'nobody' }), { error: 'invalid_grant' } as unknown as Error)
 
     const headers = await sessionAs(app, { id })
     t.match((await app.inject({ url: '/account', headers })).json(), { sub: id })
-    t.equal((await app.inject({ method: 'POST', url: '/auth/logout', headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' }, payload: 'decision=sign_out' })).statusCode, 200, 'it may post our forms')
+    t.equal(
+      (
+        await app.inject({
+          method: 'POST',
+          url: '/auth/logout',
+          headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+          payload: 'decision=sign_out'
+        })
+      ).statusCode,
+      200,
+      'it may post our forms'
+    )
     t.equal((await app.inject({ url: '/account', headers })).json(), null)
     await t.rejects(sessionAs(app, { id: 'nobody' }), { error: 'invalid_grant' } as unknown as Error)
-    t.notOk(events.some(({ name }) => name === 'rate_limited' || name === 'login_failed'), 'no attempt')
+    t.notOk(
+      events.some(({ name }) => name === 'rate_limited' || name === 'login_failed'),
+      'no attempt'
+    )
   }
 })

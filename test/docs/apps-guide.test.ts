@@ -7,22 +7,31 @@ import t from 'tap'
 import { TOKEN_EXCHANGE_GRANT } from '../../lib/protocol/token-exchange.ts'
 import { connectApp } from '../http/connect/support.ts'
 
-type Exchange = (given: Record<string, string>) => Promise<{ access_token: string, refresh_token: string }>
+type Exchange = (given: Record<string, string>) => Promise<{ access_token: string; refresh_token: string }>
 
-t.test('the guide\'s exchange signs in, and says what an app has to know where it can\'t', async (t) => {
+t.test("the guide's exchange signs in, and says what an app has to know where it can't", async (t) => {
   const guide = readFileSync(new URL('../../docs/guides/connections/apps.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```js\n([\s\S]*?)^```$/m.exec(guide) ?? []
   const directory = t.testdir({ 'exchange.mjs': `export ${code.slice(code.indexOf('async function'))}` })
-  const { exchange } = await import(pathToFileURL(join(directory, 'exchange.mjs')).href) as { exchange: Exchange }
-  const test = await connectApp(t, { connection: { audiences: ['app'] }, clients: [{ clientId: 'phone', applicationType: 'native', grantTypes: [TOKEN_EXCHANGE_GRANT, 'refresh_token'] }] })
+  const { exchange } = (await import(pathToFileURL(join(directory, 'exchange.mjs')).href)) as { exchange: Exchange }
+  const test = await connectApp(t, {
+    connection: { audiences: ['app'] },
+    clients: [{ clientId: 'phone', applicationType: 'native', grantTypes: [TOKEN_EXCHANGE_GRANT, 'refresh_token'] }]
+  })
   await test.app.listen({ port: 0, host: '127.0.0.1' })
   const authority = `http://127.0.0.1:${(test.app.server.address() as AddressInfo).port}`
   const given = { authority, clientId: 'phone', connection: 'acme', nonce: 'n' }
   const tokens = await exchange({ ...given, idToken: 'good.1.x' })
   t.ok(tokens.access_token && tokens.refresh_token)
-  t.equal((await fetch(`${authority}/auth/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } })).status, 200)
+  t.equal(
+    (await fetch(`${authority}/auth/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } })).status,
+    200
+  )
   await t.rejects(exchange({ ...given, idToken: 'good.1.x' }), { error: 'invalid_grant', message: /used/ })
   await t.rejects(exchange({ ...given, idToken: 'bad' }), { error: 'invalid_grant', message: /subject_token/ })
   test.fake.down = true
-  await t.rejects(exchange({ ...given, idToken: 'good.2.x' }), { error: 'temporarily_unavailable', message: /provider/ })
+  await t.rejects(exchange({ ...given, idToken: 'good.2.x' }), {
+    error: 'temporarily_unavailable',
+    message: /provider/
+  })
 })

@@ -1,4 +1,7 @@
-/** Links between the pages, and their anchors, lead somewhere; so do the names of pages in the code's own messages and comments. */
+/**
+ * Links between the pages, and their anchors, lead somewhere; so do the names of pages in the code's own messages and
+ * comments.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,11 +10,21 @@ import { anchorsOf, headingText, linksOf, slugOf } from '../../scripts/markdown.
 import { groups, urlOf } from '../../site/sidebar.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const below = (folder: string, ending: string): string[] => existsSync(join(root, folder)) ? readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith(ending)).map((file) => join(folder, file)) : []
-const PAGES = [...readdirSync(root).filter((file) => file.endsWith('.md')), ...below('docs', '.md'), ...below('examples', '.md').filter((file) => !file.includes('node_modules')), ...below('.github', '.md')]
+const below = (folder: string, ending: string): string[] =>
+  existsSync(join(root, folder))
+    ? readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith(ending))
+        .map((file) => join(folder, file))
+    : []
+const PAGES = [
+  ...readdirSync(root).filter((file) => file.endsWith('.md')),
+  ...below('docs', '.md'),
+  ...below('examples', '.md').filter((file) => !file.includes('node_modules')),
+  ...below('.github', '.md')
+]
 
 const texts = new Map<string, string>()
-function textOf (file: string): string {
+function textOf(file: string): string {
   const known = texts.get(file)
   if (known !== undefined) return known
   const text = readFileSync(join(root, file), 'utf8')
@@ -20,14 +33,14 @@ function textOf (file: string): string {
 }
 
 const anchors = new Map<string, Set<string>>()
-function hasAnchor (file: string, anchor: string): boolean {
+function hasAnchor(file: string, anchor: string): boolean {
   const known = anchors.get(file) ?? anchorsOf(textOf(file))
   anchors.set(file, known)
   return known.has(anchor)
 }
 
 /** What is wrong with the links of a page: one sentence each. */
-function faults (page: string, text: string): string[] {
+function faults(page: string, text: string): string[] {
   return linksOf(text).flatMap(({ target, line }) => {
     if (/^[a-z][a-z+.-]*:/i.test(target)) return []
     const [path = '', anchor] = target.split('#')
@@ -40,19 +53,42 @@ function faults (page: string, text: string): string[] {
 
 t.test('every link of a page names a file that is there, and a heading that is in it', async (t) => {
   t.ok(PAGES.length > 50, `${PAGES.length} pages`)
-  t.strictSame(PAGES.flatMap((page) => faults(page, textOf(page))), [])
+  t.strictSame(
+    PAGES.flatMap((page) => faults(page, textOf(page))),
+    []
+  )
 })
 
 t.test('another page leads to each', async (t) => {
-  const targets = new Set(PAGES.flatMap((page) => linksOf(textOf(page)).map(({ target }) => join(dirname(page), target.replace(/#.*/, ''))).filter((target) => target !== page)))
+  const targets = new Set(
+    PAGES.flatMap((page) =>
+      linksOf(textOf(page))
+        .map(({ target }) => join(dirname(page), target.replace(/#.*/, '')))
+        .filter((target) => target !== page)
+    )
+  )
   const unreachable = below('docs', '.md').filter((page) => !page.startsWith('docs/adr/') && !targets.has(page))
   t.strictSame(unreachable, [], 'link to it from docs/README.md')
 })
 
 t.test('a broken link is noticed, of whatever form', async (t) => {
-  const broken = ['[a](nowhere.md)', '[a](README.md#no-such-heading)', '[a](#no-such-heading)', '![a](docs/nowhere.png)', '<img alt="a" src="docs/nowhere.png">', '[a][1]\n\n[1]: nowhere.md', '[a](../outside.md)']
+  const broken = [
+    '[a](nowhere.md)',
+    '[a](README.md#no-such-heading)',
+    '[a](#no-such-heading)',
+    '![a](docs/nowhere.png)',
+    '<img alt="a" src="docs/nowhere.png">',
+    '[a][1]\n\n[1]: nowhere.md',
+    '[a](../outside.md)'
+  ]
   for (const text of broken) t.equal(faults('README.md', text).length, 1, text)
-  const fine = ['[a](https://example.com/#x)', '`[a](nowhere.md)`', '```ts\n[a](nowhere.md)\n```', '<!-- [a](nowhere.md) -->', '# Here\n\n[a](LICENSE)']
+  const fine = [
+    '[a](https://example.com/#x)',
+    '`[a](nowhere.md)`',
+    '```ts\n[a](nowhere.md)\n```',
+    '<!-- [a](nowhere.md) -->',
+    '# Here\n\n[a](LICENSE)'
+  ]
   for (const text of fine) t.strictSame(faults('README.md', text), [], text)
 })
 
@@ -65,17 +101,30 @@ t.test('anchors are spelled as GitHub spells them', async (t) => {
 })
 
 t.test('pages that the code names in its messages and comments are there', async (t) => {
-  const sources = [...below('lib', '.ts'), ...below('scripts', '.ts'), ...below('examples', '.ts').filter((file) => !file.includes('node_modules'))]
-  const missing = sources.flatMap((source) => [...textOf(source).matchAll(/\bdocs\/[\w/-]+\.md(?:#([\w-]+))?/g)].flatMap(([name, anchor]) => {
-    const file = name.replace(/#.*/, '')
-    return existsSync(join(root, file)) && (anchor === undefined || hasAnchor(file, anchor)) ? [] : [`${source}: ${name}`]
-  }))
+  const sources = [
+    ...below('lib', '.ts'),
+    ...below('scripts', '.ts'),
+    ...below('examples', '.ts').filter((file) => !file.includes('node_modules'))
+  ]
+  const missing = sources.flatMap((source) =>
+    [...textOf(source).matchAll(/\bdocs\/[\w/-]+\.md(?:#([\w-]+))?/g)].flatMap(([name, anchor]) => {
+      const file = name.replace(/#.*/, '')
+      return existsSync(join(root, file)) && (anchor === undefined || hasAnchor(file, anchor))
+        ? []
+        : [`${source}: ${name}`]
+    })
+  )
   t.strictSame(missing, [])
 })
 
 t.test('the side bar of the site has every page once', async (t) => {
   const pages = groups(join(root, 'docs')).flatMap(({ pages }) => pages)
-  t.strictSame(pages.toSorted(), below('docs', '.md').map((file) => relative('docs', file)).toSorted())
+  t.strictSame(
+    pages.toSorted(),
+    below('docs', '.md')
+      .map((file) => relative('docs', file))
+      .toSorted()
+  )
   t.strictSame(pages.slice(0, 3), ['README.md', 'getting-started.md', 'concepts.md'])
   t.strictSame(['README.md', 'adr/README.md', 'guides/state.md'].map(urlOf), ['/', '/adr/', '/guides/state'])
 })

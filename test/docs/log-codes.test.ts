@@ -7,16 +7,31 @@ const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))
 const WITHOUT_A_CODE = ["request.log.debug({ error: error.error, detail }, 'fastify-authority: request refused')"]
 
 /** Each call of a logger's method in a source that does not get its arguments from `logLine`, which takes a code. */
-function uncoded (source: string): string[] {
-  return [...source.matchAll(/[\w.?]*\blog(?:ger)?\??(?:\.(?:info|warn|error|fatal|debug|trace)|\[[^\]]*\])\((?!\.\.\.logLine\()[^\n]*/g)].map(([call]) => call.trim())
+function uncoded(source: string): string[] {
+  return [
+    ...source.matchAll(
+      /[\w.?]*\blog(?:ger)?\??(?:\.(?:info|warn|error|fatal|debug|trace)|\[[^\]]*\])\((?!\.\.\.logLine\()[^\n]*/g
+    )
+  ].map(([call]) => call.trim())
 }
 
 t.test('every line of the log is made with a code, but for what strangers are refused', async (t) => {
-  const files = readdirSync(LIB, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !/^client[\\/]/.test(file))
+  const files = readdirSync(LIB, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !/^client[\\/]/.test(file)
+  )
   t.ok(files.length > 150)
-  t.strictSame(files.flatMap((file) => uncoded(readFileSync(`${LIB}${file}`, 'utf8'))), WITHOUT_A_CODE)
+  t.strictSame(
+    files.flatMap((file) => uncoded(readFileSync(`${LIB}${file}`, 'utf8'))),
+    WITHOUT_A_CODE
+  )
 })
 
 t.test('a line without a code is found', async (t) => {
-  t.strictSame(uncoded("log.warn(...logLine('FST_AUTHORITY_FAULT', 'x'))\n  host.log.warn({ err }, 'x')\nlog[level]('x')\nrequest.log?.error('x')"), ["host.log.warn({ err }, 'x')", "log[level]('x')", "request.log?.error('x')"])
+  t.strictSame(
+    uncoded(
+      "log.warn(...logLine('FST_AUTHORITY_FAULT', 'x'))\n  host.log.warn({ err }, " +
+        "'x')\nlog[level]('x')\nrequest.log?.error('x')"
+    ),
+    ["host.log.warn({ err }, 'x')", "log[level]('x')", "request.log?.error('x')"]
+  )
 })

@@ -1,4 +1,7 @@
-/** The guide on messages: what it prints compiles, and sends, over SMTP and to servers that stand for the two mail services. */
+/**
+ * The guide on messages: what it prints compiles, and sends, over SMTP and to servers that stand for the two mail
+ * services.
+ */
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { basename } from 'node:path'
@@ -12,12 +15,18 @@ import { messagesOf, openWorkshop, type Project } from './support/guide-files.ts
 
 const GUIDE = 'docs/guides/messages.md'
 const workshop = openWorkshop()
-t.teardown(() => { workshop.remove() })
+t.teardown(() => {
+  workshop.remove()
+})
 
-interface Request { url: string | undefined, headers: IncomingHttpHeaders, body: Record<string, unknown> }
+interface Request {
+  url: string | undefined
+  headers: IncomingHttpHeaders
+  body: Record<string, unknown>
+}
 
 /** A mail service that answers with this status and repeats what it got, as some do. */
-async function startService (t: Test): Promise<{ url: string, requests: Request[], answer(status: number): void }> {
+async function startService(t: Test): Promise<{ url: string; requests: Request[]; answer(status: number): void }> {
   const requests: Request[] = []
   let status = 200
   const server = createServer((request, response) => {
@@ -28,33 +37,57 @@ async function startService (t: Test): Promise<{ url: string, requests: Request[
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.teardown(async () => { server.close(); server.closeAllConnections(); await once(server, 'close') })
+  t.teardown(async () => {
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  })
   const address = server.address()
-  return { url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`, requests, answer (next) { status = next } }
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    requests,
+    answer(next) {
+      status = next
+    }
+  }
 }
 
-async function senderOf (project: Project, file: string): Promise<SendMessage> {
-  const { sendMessage } = await import(project.module(file)) as { sendMessage: SendMessage }
+async function senderOf(project: Project, file: string): Promise<SendMessage> {
+  const { sendMessage } = (await import(project.module(file))) as { sendMessage: SendMessage }
   return sendMessage
 }
 
 const message = linkMessage({ locale: 'de' })
 const nowhere = linkMessage({ user: { id: 'u1', username: 'ann' } })
-const german = { subject: 'Neues Passwort festlegen – Example Shop', text: new RegExp(`\n${message.url.replace('?', '\\?')}\n`), html: new RegExp(`href="${message.url.replace('?', '\\?')}"`) }
+const german = {
+  subject: 'Neues Passwort festlegen – Example Shop',
+  text: new RegExp(`\n${message.url.replace('?', '\\?')}\n`),
+  html: new RegExp(`href="${message.url.replace('?', '\\?')}"`)
+}
 
 t.test('what the guide prints compiles', async (t) => {
   const project = workshop.project(GUIDE)
-  t.strictSame(project.files.map(({ name }) => name), ['app.ts', 'mail-smtp.ts', 'mail-postmark.ts', 'mail-resend.ts'])
-  const broken = workshop.project(GUIDE, { change: (text) => text.replace("title: 'Example Shop'", "name: 'Example Shop'") })
+  t.strictSame(
+    project.files.map(({ name }) => name),
+    ['app.ts', 'mail-smtp.ts', 'mail-postmark.ts', 'mail-resend.ts']
+  )
+  const broken = workshop.project(GUIDE, {
+    change: (text) => text.replace("title: 'Example Shop'", "name: 'Example Shop'")
+  })
   const messages = messagesOf([project, broken])
   t.ok(messages.length > 0, 'a wrong option is noticed')
-  t.strictSame(messages.filter((message) => !message.startsWith(`${basename(broken.directory)}/`)), [])
+  t.strictSame(
+    messages.filter((message) => !message.startsWith(`${basename(broken.directory)}/`)),
+    []
+  )
 })
 
 t.test('by SMTP', async (t) => {
   const smtp = await startSmtpServer(t)
   process.env['SMTP_URL'] = `smtp://${SMTP_USER.user}:${SMTP_USER.pass}@127.0.0.1:${smtp.port}`
-  t.teardown(() => { delete process.env['SMTP_URL'] })
+  t.teardown(() => {
+    delete process.env['SMTP_URL']
+  })
   const project = workshop.project(GUIDE)
   const send = await senderOf(project, 'mail-smtp.ts')
   await send(nowhere)
@@ -66,13 +99,34 @@ t.test('by SMTP', async (t) => {
   t.match(mail.parts['text/html'], german.html)
   t.equal(smtp.mails.length, 1, 'to nobody where there is no address')
 
-  for (const email of ['ann@example.com, eve@evil.example', 'ann@example.com\r\nBcc: eve@evil.example', 'ann@example.com>\r\nRCPT TO:<eve@evil.example', 'Ann <eve@evil.example>', 'ann@example.com;eve@evil.example']) {
+  for (const email of [
+    'ann@example.com, eve@evil.example',
+    'ann@example.com\r\nBcc: eve@evil.example',
+    'ann@example.com>\r\nRCPT TO:<eve@evil.example',
+    'Ann <eve@evil.example>',
+    'ann@example.com;eve@evil.example'
+  ]) {
     await Promise.resolve(send(linkMessage({ user: { id: 'u1', username: 'ann', email } }))).catch(() => {})
   }
-  t.strictSame(smtp.mails.filter(({ to, headers }) => to.includes('eve@evil.example') || to.length > 1 || 'bcc' in headers), [], 'an odd address is never two')
-  const { app } = await import(project.module('app.ts')) as { app: FastifyInstance }
-  t.teardown(async () => { await app.close() })
-  t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob@example.com', password: 'seven green boats at dawn' } })).statusCode, 201)
+  t.strictSame(
+    smtp.mails.filter(({ to, headers }) => to.includes('eve@evil.example') || to.length > 1 || 'bcc' in headers),
+    [],
+    'an odd address is never two'
+  )
+  const { app } = (await import(project.module('app.ts'))) as { app: FastifyInstance }
+  t.teardown(async () => {
+    await app.close()
+  })
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/register',
+        payload: { username: 'bob@example.com', password: 'seven green boats at dawn' }
+      })
+    ).statusCode,
+    201
+  )
   let to: string | undefined
   while (to !== 'bob@example.com') [to] = (await smtp.next()).to
   t.pass('the whole of it, from a sign-up to the mail')
@@ -85,19 +139,35 @@ for (const { file, origin, path, shows } of [
     file: 'mail-postmark.ts',
     origin: 'https://api.postmarkapp.com',
     path: '/email',
-    shows: ({ headers, body }: Request) => ({ key: headers['x-postmark-server-token'], to: body['To'], subject: body['Subject'], text: body['TextBody'], html: body['HtmlBody'], tracking: [body['TrackOpens'], body['TrackLinks']] })
+    shows: ({ headers, body }: Request) => ({
+      key: headers['x-postmark-server-token'],
+      to: body['To'],
+      subject: body['Subject'],
+      text: body['TextBody'],
+      html: body['HtmlBody'],
+      tracking: [body['TrackOpens'], body['TrackLinks']]
+    })
   },
   {
     file: 'mail-resend.ts',
     origin: 'https://api.resend.com',
     path: '/emails',
-    shows: ({ headers, body }: Request) => ({ key: String(headers.authorization).replace('Bearer ', ''), to: String(body['to']), subject: body['subject'], text: body['text'], html: body['html'], tracking: [false, 'None'] })
+    shows: ({ headers, body }: Request) => ({
+      key: String(headers.authorization).replace('Bearer ', ''),
+      to: String(body['to']),
+      subject: body['subject'],
+      text: body['text'],
+      html: body['html'],
+      tracking: [false, 'None']
+    })
   }
 ]) {
   t.test(`by ${origin}`, async (t) => {
     const service = await startService(t)
     process.env['POSTMARK_TOKEN'] = process.env['RESEND_API_KEY'] = 'the-key'
-    t.teardown(() => { for (const name of ['POSTMARK_TOKEN', 'RESEND_API_KEY']) Reflect.deleteProperty(process.env, name) })
+    t.teardown(() => {
+      for (const name of ['POSTMARK_TOKEN', 'RESEND_API_KEY']) Reflect.deleteProperty(process.env, name)
+    })
     const send = await senderOf(workshop.project(GUIDE, { change: (text) => text.replace(origin, service.url) }), file)
     await send(nowhere)
     await send(message)
@@ -105,9 +175,17 @@ for (const { file, origin, path, shows } of [
     const [request] = service.requests
     t.equal(request?.url, path)
     t.equal(request?.headers['content-type'], 'application/json')
-    t.match(request === undefined ? {} : shows(request), { key: 'the-key', to: 'ann@example.com', tracking: [false, 'None'], ...german })
+    t.match(request === undefined ? {} : shows(request), {
+      key: 'the-key',
+      to: 'ann@example.com',
+      tracking: [false, 'None'],
+      ...german
+    })
     service.answer(422)
-    const refused = await Promise.resolve(send(message)).then(() => 'sent', (error: unknown) => error instanceof Error ? error.message : '')
+    const refused = await Promise.resolve(send(message)).then(
+      () => 'sent',
+      (error: unknown) => (error instanceof Error ? error.message : '')
+    )
     t.match(refused, /answered 422$/, 'so that it is tried again')
     t.notMatch(refused, message.token)
   })

@@ -2,12 +2,20 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 
 const ROOT = new URL('../../', import.meta.url)
-const { default: config } = await import(new URL('stryker.config.mjs', ROOT).href) as { default: { mutate: string[] } }
+const { default: config } = (await import(new URL('stryker.config.mjs', ROOT).href)) as {
+  default: { mutate: string[] }
+}
 
 /** The files that a pattern names: in one folder, all, one of a list, or one. */
-function filesOf (pattern: string): string[] {
+function filesOf(pattern: string): string[] {
   const [, folder = '', names = ''] = /^(.+)\/([^/]+)\.ts$/.exec(pattern) ?? []
-  const files = names === '*' ? readdirSync(new URL(folder, ROOT)).filter((name) => name.endsWith('.ts')) : names.replace(/^\{(.*)\}$/, '$1').split(',').map((name) => `${name}.ts`)
+  const files =
+    names === '*'
+      ? readdirSync(new URL(folder, ROOT)).filter((name) => name.endsWith('.ts'))
+      : names
+          .replace(/^\{(.*)\}$/, '$1')
+          .split(',')
+          .map((name) => `${name}.ts`)
   return files.map((file) => `${folder}/${file}`)
 }
 
@@ -20,7 +28,11 @@ t.test('what mutation tests change is there', async (t) => {
 })
 
 t.test('the page has a result for files that are changed, and at least 95 %', async (t) => {
-  const rows = [...readFileSync(new URL('docs/mutation.md', ROOT), 'utf8').matchAll(/^\| (?:`(\S+)`|\*\*together\*\*) \| \d+ \| \d+ \| ([\d.]+) % \|(?: \S+ \|)?$/gm)]
+  const rows = [
+    ...readFileSync(new URL('docs/mutation.md', ROOT), 'utf8').matchAll(
+      /^\| (?:`(\S+)`|\*\*together\*\*) \| \d+ \| \d+ \| ([\d.]+) % \|(?: \S+ \|)?$/gm
+    )
+  ]
   t.ok(rows.length > 20)
   for (const [, file] of rows.slice(0, -1)) t.ok(config.mutate.flatMap(filesOf).includes(file ?? ''), String(file))
   t.ok(Number(rows.at(-1)?.[2]) >= 95)

@@ -1,4 +1,7 @@
-/** The store that the guide on a host's own users prints, over PostgreSQL, under the suite that the same page recommends. */
+/**
+ * The store that the guide on a host's own users prints, over PostgreSQL, under the suite that the same page
+ * recommends.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,16 +17,26 @@ import { startPostgres } from '../support/postgres-server.ts'
 import { root } from './support/guide-files.ts'
 
 type Query = (sql: string, values: unknown[]) => Promise<unknown[]>
-interface Guide { query: Query, UsernameTakenError: typeof UsernameTakenError }
-declare global { var ownUserStoreGuide: Guide | undefined }
+interface Guide {
+  query: Query
+  UsernameTakenError: typeof UsernameTakenError
+}
+declare global {
+  var ownUserStoreGuide: Guide | undefined
+}
 
 /** The block that makes `people`, as it is printed, but for the lines that stand for what the reader has. */
-function printed (): string {
+function printed(): string {
   const page = readFileSync(join(root, 'docs/guides/own-user-store.md'), 'utf8')
-  const block = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code).find((code) => code.includes('const people: UserStore'))
+  const block = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
+    .map(([, code = '']) => code)
+    .find((code) => code.includes('const people: UserStore'))
   if (block === undefined) throw new Error('The guide prints no store.')
   const source = block.replace(/^declare function query.*$/m, '').replace(/^await app\.register.*$/m, '')
-  return `const { query, UsernameTakenError } = globalThis.ownUserStoreGuide\n${javascriptOf(source)}\nexport { people }\n`
+  return (
+    'const { query, UsernameTakenError } = ' +
+    `globalThis.ownUserStoreGuide\n${javascriptOf(source)}\nexport { people }\n`
+  )
 }
 
 const server = await startPostgres()
@@ -34,25 +47,74 @@ t.teardown(async () => {
   await server.stop()
   rmSync(directory, { recursive: true, force: true })
 })
-await pool.query('CREATE TABLE people (id text PRIMARY KEY DEFAULT gen_random_uuid()::text, login text COLLATE "C" NOT NULL UNIQUE, hash text)')
-globalThis.ownUserStoreGuide = { query: async (sql, values) => (await pool.query(sql, values)).rows as unknown[], UsernameTakenError }
+await pool.query(
+  'CREATE TABLE people (id text PRIMARY KEY DEFAULT gen_random_uuid()::text, login text ' +
+    'COLLATE "C" NOT NULL UNIQUE, hash text)'
+)
+globalThis.ownUserStoreGuide = {
+  query: async (sql, values) => (await pool.query(sql, values)).rows as unknown[],
+  UsernameTakenError
+}
 const file = join(directory, 'people.mjs')
 writeFileSync(file, printed())
-const { people } = await import(pathToFileURL(file).href) as { people: UserStore }
+const { people } = (await import(pathToFileURL(file).href)) as { people: UserStore }
 
-async function empty (): Promise<UserStore> {
+async function empty(): Promise<UserStore> {
   await pool.query('TRUNCATE people')
   return people
 }
 
-const test = (name: string, run: () => Promise<void>): void => { void t.test(`H1 ${name}`, async () => { await run() }) }
-runContract(userStoreContract(async () => ({ store: await empty() }), ['setEmailVerified', 'update', 'remove', ...IDENTITY_METHODS]), test)
-runContract(userStoreContract(async () => ({ store: delayed(await empty()) }), ['setEmailVerified', 'update', 'remove', ...IDENTITY_METHODS]), (name, run) => { test(`delayed: ${name}`, run) })
+const test = (name: string, run: () => Promise<void>): void => {
+  void t.test(`H1 ${name}`, async () => {
+    await run()
+  })
+}
+runContract(
+  userStoreContract(
+    async () => ({ store: await empty() }),
+    ['setEmailVerified', 'update', 'remove', ...IDENTITY_METHODS]
+  ),
+  test
+)
+runContract(
+  userStoreContract(
+    async () => ({ store: delayed(await empty()) }),
+    ['setEmailVerified', 'update', 'remove', ...IDENTITY_METHODS]
+  ),
+  (name, run) => {
+    test(`delayed: ${name}`, run)
+  }
+)
 
 void t.test('H1 and people sign up and sign in over it', async (t) => {
   const app = Fastify()
-  t.teardown(async () => { await app.close() })
-  await app.register(authPlugin, { issuer: ISSUER, users: await empty(), rateLimit: false, password: { hasher: fastHasher() } })
-  t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'Ann@example.com', password: PASSWORD } })).statusCode, 201)
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD } })).statusCode, 200)
+  t.teardown(async () => {
+    await app.close()
+  })
+  await app.register(authPlugin, {
+    issuer: ISSUER,
+    users: await empty(),
+    rateLimit: false,
+    password: { hasher: fastHasher() }
+  })
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/register',
+        payload: { username: 'Ann@example.com', password: PASSWORD }
+      })
+    ).statusCode,
+    201
+  )
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD }
+      })
+    ).statusCode,
+    200
+  )
 })

@@ -16,12 +16,17 @@ t.test('the page is what `npm run bench -- --save` makes of the results', async 
 t.test('so are its pictures', async (t) => {
   const charts = [...kept.values()].flatMap((report) => report.charts ?? [])
   t.ok(charts.length > 0)
-  for (const chart of charts) t.equal(readFileSync(pathOf(`docs/performance/${chart.name}.svg`), 'utf8'), drawing(chart), chart.name)
+  for (const chart of charts)
+    t.equal(readFileSync(pathOf(`docs/performance/${chart.name}.svg`), 'utf8'), drawing(chart), chart.name)
 })
 
 t.test('every benchmark has its section and its figures', async (t) => {
   const run = readFileSync(pathOf('bench/run.ts'), 'utf8')
-  const names = /const HTTP[^{]*\{([^}]*)\}[\s\S]*?const OTHERS[^{]*\{([^}]*)\}/.exec(run)?.slice(1).flatMap((list) => list.split(',').map((entry) => entry.split(':')[0]?.trim().replaceAll("'", '') ?? '')) ?? []
+  const names =
+    /const HTTP[^{]*\{([^}]*)\}[\s\S]*?const OTHERS[^{]*\{([^}]*)\}/
+      .exec(run)
+      ?.slice(1)
+      .flatMap((list) => list.split(',').map((entry) => entry.split(':')[0]?.trim().replaceAll("'", '') ?? '')) ?? []
   t.ok(names.length > 3)
   t.same(Object.keys(SECTIONS).sort(), names.sort())
   t.same([...kept.keys()].sort(), names)

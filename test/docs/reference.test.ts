@@ -1,4 +1,6 @@
-/** The reference pages say what the code does, all of it and nothing else. `UPDATE=1` writes them anew: see `AFRESH`. */
+/**
+ * The reference pages say what the code does, all of it and nothing else. `UPDATE=1` writes them anew: see `AFRESH`.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -19,7 +21,11 @@ const AFRESH = 'UPDATE=1 node --import ./scripts/typescript-loader.mjs test/docs
 const update = process.env['UPDATE'] === '1'
 const eventsSource = read('lib/events.ts')
 const errorsSource = read('lib/errors.ts')
-const clientSource = Object.fromEntries(readdirSync(new URL('lib/client/', root)).filter((file) => file.endsWith('.ts')).map((file) => [file.slice(0, -3), read(`lib/client/${file}`)]))
+const clientSource = Object.fromEntries(
+  readdirSync(new URL('lib/client/', root))
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => [file.slice(0, -3), read(`lib/client/${file}`)])
+)
 
 // covers ASVS-2.1.3 ASVS-7.1.1 ASVS-16.1.1
 t.test('the pages are what the code says', async (t) => {
@@ -34,8 +40,29 @@ t.test('every option of the schema has a row, and a meaning where its name is no
   const paths = rows.map(({ path }) => path)
   t.equal(new Set(paths).size, paths.length)
   for (const name of Object.keys(OPTIONS_SCHEMA.properties)) t.ok(paths.includes(name), name)
-  for (const path of ['refreshToken.reuseGraceSeconds', 'password.maxQueue', 'rateLimit.login.windowMs', 'rateLimit.bypass', 'rateLimit.apiKey.header', 'clients.clientSecret', 'clients.backchannelLogoutUri', 'paths.token', 'paths.openidConfiguration', 'pages.render', 'session.idleTimeout', 'idToken.expiresIn', 'authorizationCode.expiresIn', 'decorators.authSession', 'registration.fields']) t.ok(paths.includes(path), path)
-  t.strictSame(rows.filter(({ path, description }) => description === '' && !path.startsWith('paths.')).map(({ path }) => path), [], 'each option has a description in the schema, which is in its file of lib/settings/sections')
+  for (const path of [
+    'refreshToken.reuseGraceSeconds',
+    'password.maxQueue',
+    'rateLimit.login.windowMs',
+    'rateLimit.bypass',
+    'rateLimit.apiKey.header',
+    'clients.clientSecret',
+    'clients.backchannelLogoutUri',
+    'paths.token',
+    'paths.openidConfiguration',
+    'pages.render',
+    'session.idleTimeout',
+    'idToken.expiresIn',
+    'authorizationCode.expiresIn',
+    'decorators.authSession',
+    'registration.fields'
+  ])
+    t.ok(paths.includes(path), path)
+  t.strictSame(
+    rows.filter(({ path, description }) => description === '' && !path.startsWith('paths.')).map(({ path }) => path),
+    [],
+    'each option has a description in the schema, which is in its file of lib/settings/sections'
+  )
 })
 
 // covers ASVS-6.1.1
@@ -49,15 +76,29 @@ t.test('every key of the rate limit options has a place in the guide', async (t)
 
 t.test('every route has its prose and no prose is without a route', async (t) => {
   const routes = (await endpoints()).map(({ method, url }) => `${method} ${url}`)
-  t.strictSame(routes.filter((route) => !(route in PROSE)), [], 'each route has an entry in scripts/reference-prose.ts')
-  t.strictSame(Object.keys(PROSE).filter((route) => !routes.includes(route)), [], 'each entry in scripts/reference-prose.ts has a route')
+  t.strictSame(
+    routes.filter((route) => !(route in PROSE)),
+    [],
+    'each route has an entry in scripts/reference-prose.ts'
+  )
+  t.strictSame(
+    Object.keys(PROSE).filter((route) => !routes.includes(route)),
+    [],
+    'each entry in scripts/reference-prose.ts has a route'
+  )
   t.strictSame(routes, Object.keys(PROSE), 'in the same order')
 })
 
 // covers ASVS-7.1.1 ASVS-7.1.3
 t.test('the lifetimes in the guide on signing out are the defaults', async (t) => {
   const words = (seconds: number): string => {
-    const [unit, size] = ([['days', 86_400], ['hours', 3600], ['minutes', 60]] as const).find(([, size]) => seconds % size === 0 && seconds >= size * 2) ?? ['seconds', 1]
+    const [unit, size] = (
+      [
+        ['days', 86_400],
+        ['hours', 3600],
+        ['minutes', 60]
+      ] as const
+    ).find(([, size]) => seconds % size === 0 && seconds >= size * 2) ?? ['seconds', 1]
     return `${seconds / size} ${unit}`
   }
   const expected: Record<string, [string, string]> = {
@@ -67,31 +108,58 @@ t.test('the lifetimes in the guide on signing out are the defaults', async (t) =
     idToken: [words(DEFAULTS.idToken.expiresIn), ''],
     authorizationCode: [words(DEFAULTS.authorizationCode.expiresIn), '']
   }
-  const rows = read('docs/guides/logout.md').split('\n').map((line) => line.split('|').map((cell) => cell.trim())).filter((cells) => /^`\w+`$/.test(cells[4] ?? ''))
-  t.strictSame(Object.fromEntries(rows.map(([, , lives = '', idle, option = '']) => [option.replaceAll('`', ''), [lives.split(',')[0], idle]])), expected)
+  const rows = read('docs/guides/logout.md')
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .filter((cells) => /^`\w+`$/.test(cells[4] ?? ''))
+  t.strictSame(
+    Object.fromEntries(
+      rows.map(([, , lives = '', idle, option = '']) => [option.replaceAll('`', ''), [lives.split(',')[0], idle]])
+    ),
+    expected
+  )
 })
 
 t.test('every name of the option paths moves a route', async (t) => {
   const moved = new Set((await endpoints()).map(({ pathName }) => pathName))
-  t.strictSame(PATH_NAMES.filter((name) => !moved.has(name)), [])
+  t.strictSame(
+    PATH_NAMES.filter((name) => !moved.has(name)),
+    []
+  )
 })
 
 t.test('every error code and every event has a meaning', async (t) => {
-  const codes = [...(/STATUS: [^{]*\{([^}]*)\}/.exec(errorsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): \d+/gm)].map(([, code]) => code)
+  const codes = [...(/STATUS: [^{]*\{([^}]*)\}/.exec(errorsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): \d+/gm)].map(
+    ([, code]) => code
+  )
   t.ok(codes.length > 10)
   t.strictSame(Object.keys(ERROR_MEANINGS).sort(), codes.sort())
-  t.strictSame(Object.keys(START_ERRORS).sort(), [...(/type StartErrorCode = (.*)/.exec(errorsSource)?.[1] ?? '').matchAll(/FST_\w+/g)].map(([code]) => code).sort())
-  const events = [...(/interface EventFacts \{([\s\S]*?)^\}/m.exec(eventsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
+  t.strictSame(
+    Object.keys(START_ERRORS).sort(),
+    [...(/type StartErrorCode = (.*)/.exec(errorsSource)?.[1] ?? '').matchAll(/FST_\w+/g)].map(([code]) => code).sort()
+  )
+  const events = [
+    ...(/interface EventFacts \{([\s\S]*?)^\}/m.exec(eventsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): /gm)
+  ].map(([, name]) => name)
   t.strictSame(Object.keys(EVENT_MEANINGS).sort(), events.sort())
 })
 
 t.test('the page of the browser client has its entries, and its errors are those that it makes', async (t) => {
   const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, { default: string }> }
   const entries = Object.entries(exports).filter(([name]) => /^\.\/client(\/|$)/.test(name))
-  t.strictSame(CLIENT_ENTRIES, Object.fromEntries(entries.map(([name, { default: file }]) => [`fastify-authority${name.slice(1)}`, /([\w-]+)\.js$/.exec(file)?.[1]])))
+  t.strictSame(
+    CLIENT_ENTRIES,
+    Object.fromEntries(
+      entries.map(([name, { default: file }]) => [`fastify-authority${name.slice(1)}`, /([\w-]+)\.js$/.exec(file)?.[1]])
+    )
+  )
   const api = clientApi(clientSource)
   t.strictSame(Object.keys(CLIENT_ERRORS).sort(), api.thrown())
-  const told = [...(/\/\*\*([^/]*?)\*\/\s+declare readonly error: /.exec(clientSource['errors'] ?? '')?.[1] ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code)
+  const told = [
+    ...(/\/\*\*([^/]*?)\*\/\s+declare readonly error: /.exec(clientSource['errors'] ?? '')?.[1] ?? '').matchAll(
+      /`(\w+)`/g
+    )
+  ].map(([, code]) => code)
   t.strictSame(told.sort(), api.thrown(), 'the comment of the type names them too')
   const page = read('docs/reference/client.md')
   const exported = Object.values(CLIENT_ENTRIES).flatMap((file) => api.exportsOf(file))
@@ -99,22 +167,38 @@ t.test('the page of the browser client has its entries, and its errors are those
   for (const name of exported) t.ok(page.includes(`### \`${name}\``), name)
 })
 
-t.test('an export of the client without a place in its page is noticed, and so is a member without a comment', async (t) => {
-  const changed = (file: string, text: string): Record<string, string> => ({ ...clientSource, [file]: `${clientSource[file] ?? ''}\n${text}` })
-  const pageOf = async (source: Record<string, string>): Promise<string> => (await references(eventsSource, source))['docs/reference/client.md'] ?? ''
-  t.not(await pageOf(changed('popup', '/** More. */\nexport const more = 1')), read('docs/reference/client.md'))
-  await t.rejects(pageOf(changed('popup', 'export const more = 1')), /more has no comment/)
-  await t.rejects(pageOf(changed('silent', 'export interface More { more: string }')), /More\.more has no comment/)
-  t.ok(clientApi(changed('silent', "throw new AuthClientError(x ? 'new_one' : y)")).thrown().includes('new_one'))
-})
+t.test(
+  'an export of the client without a place in its page is noticed, and so is a member without a comment',
+  async (t) => {
+    const changed = (file: string, text: string): Record<string, string> => ({
+      ...clientSource,
+      [file]: `${clientSource[file] ?? ''}\n${text}`
+    })
+    const pageOf = async (source: Record<string, string>): Promise<string> =>
+      (await references(eventsSource, source))['docs/reference/client.md'] ?? ''
+    t.not(await pageOf(changed('popup', '/** More. */\nexport const more = 1')), read('docs/reference/client.md'))
+    await t.rejects(pageOf(changed('popup', 'export const more = 1')), /more has no comment/)
+    await t.rejects(pageOf(changed('silent', 'export interface More { more: string }')), /More\.more has no comment/)
+    t.ok(clientApi(changed('silent', "throw new AuthClientError(x ? 'new_one' : y)")).thrown().includes('new_one'))
+  }
+)
 
 t.test('what the app gets is in its page, and nothing else', async (t) => {
   const app = Fastify()
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   await app.register(authPlugin, { issuer: 'http://localhost:3000', users: memoryUserStore() })
   const page = read('docs/reference/host.md')
-  for (const name of ['authenticate', 'authenticateOptional', 'requireFirstParty', 'requireScope', 'requireAuth']) t.ok(app.hasDecorator(name) && page.includes(`\`app.${name}`), name)
+  for (const name of ['authenticate', 'authenticateOptional', 'requireFirstParty', 'requireScope', 'requireAuth'])
+    t.ok(app.hasDecorator(name) && page.includes(`\`app.${name}`), name)
   const section = page.split(/^## app\.authority$/m)[1]?.split(/^## /m)[0] ?? ''
-  const rows = section.split('\n').filter((line) => line.startsWith('| `')).map((line) => line.split('|')[1] ?? '')
-  t.strictSame(rows.flatMap((cell) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name)).sort(), Object.keys(app.authority).sort())
+  const rows = section
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|')[1] ?? '')
+  t.strictSame(
+    rows.flatMap((cell) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name)).sort(),
+    Object.keys(app.authority).sort()
+  )
 })

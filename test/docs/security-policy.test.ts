@@ -8,13 +8,24 @@ const page = read('SECURITY.md')
 const ID = /^(?:ASVS|R\d{4}|OIDC|RPI|BCL|FP|OIDF|RL|DOS|ENUM|POL|ADV)-[\w.-]+$/
 
 /** The rows of all tables with the columns `what holds | ids | test`. */
-const rows = [...page.matchAll(/^\| what holds \| ids \| test \|\n\|[ -|]+\n((?:\|.*\n)+)/gm)].flatMap(([, table = '']) => table.trim().split('\n').map((line) => {
-  const [, what = '', ids = '', where = ''] = line.split('|').map((cell) => cell.trim())
-  return { what, ids: ids === '' ? [] : ids.split(', '), where: [...where.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path) }
-}))
+const rows = [...page.matchAll(/^\| what holds \| ids \| test \|\n\|[ -|]+\n((?:\|.*\n)+)/gm)].flatMap(
+  ([, table = '']) =>
+    table
+      .trim()
+      .split('\n')
+      .map((line) => {
+        const [, what = '', ids = '', where = ''] = line.split('|').map((cell) => cell.trim())
+        return {
+          what,
+          ids: ids === '' ? [] : ids.split(', '),
+          where: [...where.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path)
+        }
+      })
+)
 
 /** Whether a text has an id, and not only a longer one that begins with it. */
-const bears = (text: string, id: string): boolean => new RegExp(`(?<![\\w-])${id.replaceAll('.', String.raw`\.`)}(?![\\w-]|\\.\\d)`).test(text)
+const bears = (text: string, id: string): boolean =>
+  new RegExp(`(?<![\\w-])${id.replaceAll('.', String.raw`\.`)}(?![\\w-]|\\.\\d)`).test(text)
 
 t.test('each guarantee names a test that is there', async (t) => {
   t.ok(rows.length > 50, `${rows.length} rows`)
@@ -28,7 +39,10 @@ t.test('each guarantee names a test that is there', async (t) => {
 t.test('the test bears each id of the row, and so does the page of all ids', async (t) => {
   const all = read('docs/security-rows.md')
   for (const { ids, where } of rows) {
-    const text = where.filter((path) => existsSync(new URL(path, root))).map(read).join('\n')
+    const text = where
+      .filter((path) => existsSync(new URL(path, root)))
+      .map(read)
+      .join('\n')
     for (const id of ids) {
       t.match(id, ID)
       t.ok(bears(text, id), `${id} in ${where.join(', ')}`)
@@ -38,13 +52,15 @@ t.test('the test bears each id of the row, and so does the page of all ids', asy
 })
 
 t.test('every actor of the model has guarantees', async (t) => {
-  const actors = [...(/^\| actor \|.*\n\|[ -|]+\n((?:\|.*\n)+)/m.exec(page)?.[1] ?? '').matchAll(/^\| ([^|]+) \|/gm)].map(([, actor = '']) => actor)
+  const actors = [
+    ...(/^\| actor \|.*\n\|[ -|]+\n((?:\|.*\n)+)/m.exec(page)?.[1] ?? '').matchAll(/^\| ([^|]+) \|/gm)
+  ].map(([, actor = '']) => actor)
   t.ok(actors.length >= 8)
   const headings = [...page.matchAll(/^\*\*(?:An? )?([^*]+)\*\*$/gim)].map(([, heading = '']) => heading.toLowerCase())
   for (const actor of actors) t.ok(headings.includes(actor.toLowerCase()), actor)
 })
 
-t.test('reports go to GitHub: nobody\'s mail address, and no repository that may not exist', async (t) => {
+t.test("reports go to GitHub: nobody's mail address, and no repository that may not exist", async (t) => {
   t.notMatch(page, /[\w.+-]+@[\w-]+\.\w+/)
   t.notMatch(page, /github\.com\//)
   t.match(page, 'Report a vulnerability')

@@ -6,7 +6,12 @@ import t, { type Test } from 'tap'
 import { compilerMessages } from '../support/compile.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const pages = ['README.md', ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md')).map((file) => join('docs', file))]
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join('docs', file))
+]
 
 /** What a fragment without imports of its own may take for granted. */
 const PRELUDE = `import type { FastifyInstance } from 'fastify'
@@ -16,9 +21,12 @@ declare const users: UserStore
 declare const issuer: string
 `
 
-interface Snippet { name: string, code: string }
+interface Snippet {
+  name: string
+  code: string
+}
 
-function snippetsOf (page: string): Snippet[] {
+function snippetsOf(page: string): Snippet[] {
   const text = readFileSync(join(root, page), 'utf8')
   return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ''], index) => ({
     name: `${page} #${index + 1}`,
@@ -32,21 +40,32 @@ const snippets = pages.flatMap(snippetsOf)
 const isOfBrowser = (code: string): boolean => code.includes("from 'fastify-authority/client")
 
 /** The messages of the compiler for each of them. */
-function compile (t: Test, snippets: readonly string[]): string[][] {
-  const directory = t.testdir({ node: { node_modules: t.fixture('symlink', join(root, 'node_modules')) }, browser: { node_modules: t.fixture('symlink', join(root, 'node_modules')) } })
-  const files = snippets.map((code, index) => join(directory, isOfBrowser(code) ? 'browser' : 'node', `snippet-${index}.ts`))
+function compile(t: Test, snippets: readonly string[]): string[][] {
+  const directory = t.testdir({
+    node: { node_modules: t.fixture('symlink', join(root, 'node_modules')) },
+    browser: { node_modules: t.fixture('symlink', join(root, 'node_modules')) }
+  })
+  const files = snippets.map((code, index) =>
+    join(directory, isOfBrowser(code) ? 'browser' : 'node', `snippet-${index}.ts`)
+  )
   for (const [index, file] of files.entries()) writeFileSync(file, snippets[index] ?? '')
   const inDirectory = (name: string): string[] => files.filter((file) => dirname(file) === join(directory, name))
   const messages = new Map([
     ...compilerMessages(join(directory, 'node'), inDirectory('node')),
-    ...compilerMessages(join(directory, 'browser'), inDirectory('browser'), { lib: ['es2023', 'dom', 'dom.iterable'], types: [] })
+    ...compilerMessages(join(directory, 'browser'), inDirectory('browser'), {
+      lib: ['es2023', 'dom', 'dom.iterable'],
+      types: []
+    })
   ])
   return files.map((file) => messages.get(file) ?? [`${file} was not compiled`])
 }
 
 t.test('the snippets compile', async (t) => {
   t.ok(snippets.length >= 8, `${snippets.length} snippets`)
-  const [broken, ...messages] = compile(t, [`${PRELUDE}\nawait app.register(authPlugin, { isuer: issuer, users })\n`, ...snippets.map(({ code }) => code)])
+  const [broken, ...messages] = compile(t, [
+    `${PRELUDE}\nawait app.register(authPlugin, { isuer: issuer, users })\n`,
+    ...snippets.map(({ code }) => code)
+  ])
   t.equal(broken?.length, 1, 'a wrong option is noticed')
   for (const [index, { name }] of snippets.entries()) t.strictSame(messages[index], [], name)
 })

@@ -10,55 +10,101 @@ import { fastHasher } from '../../lib/testing/index.ts'
 const root = new URL('../../', import.meta.url)
 const page = readFileSync(new URL('docs/troubleshooting.md', root), 'utf8')
 const headings = new Set([...page.matchAll(/^### (.*)$/gm)].map(([, heading = '']) => heading))
-const warnings = [...(page.split('### FST_AUTHORITY_UNSAFE')[1]?.split('\n### ')[0] ?? '').matchAll(/^\| `([^`]+)`/gm)].map(([, text = '']) => text)
+const warnings = [
+  ...(page.split('### FST_AUTHORITY_UNSAFE')[1]?.split('\n### ')[0] ?? '').matchAll(/^\| `([^`]+)`/gm)
+].map(([, text = '']) => text)
 
 t.test('every error at start, every code of the log and every error on the wire has a heading', async (t) => {
-  for (const code of [...Object.keys(START_ERRORS), ...Object.keys(LOG_CODES), ...Object.keys(ERROR_MEANINGS)]) t.ok(headings.has(code), code)
+  for (const code of [...Object.keys(START_ERRORS), ...Object.keys(LOG_CODES), ...Object.keys(ERROR_MEANINGS)])
+    t.ok(headings.has(code), code)
 })
 
 t.test('no heading is of a code that there is not', async (t) => {
   const known = new Set([...Object.keys(START_ERRORS), ...Object.keys(LOG_CODES), ...Object.keys(ERROR_MEANINGS)])
-  t.strictSame([...headings].filter((heading) => !heading.includes(' ') && !known.has(heading)), [])
+  t.strictSame(
+    [...headings].filter((heading) => !heading.includes(' ') && !known.has(heading)),
+    []
+  )
 })
 
 t.test('every code that the source names is on the page', async (t) => {
   const lib = new URL('lib/', root)
   for (const file of readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
-    for (const [code] of readFileSync(new URL(file, lib), 'utf8').matchAll(/\bFST_AUTHORITY_[A-Z_]+[A-Z]\b/g)) t.ok(page.includes(code), `${file}: ${code}`)
+    for (const [code] of readFileSync(new URL(file, lib), 'utf8').matchAll(/\bFST_AUTHORITY_[A-Z_]+[A-Z]\b/g))
+      t.ok(page.includes(code), `${file}: ${code}`)
   }
 })
 
 /** What the log says as unsafe. */
-async function warningsOf (options: object, server: FastifyServerOptions = {}, prefix = ''): Promise<string[]> {
-  const lines: Array<{ code?: string, msg: string }> = []
-  const app = Fastify({ ...server, logger: { level: 'warn', stream: { write: (line: string) => { lines.push(JSON.parse(line) as { msg: string }) } } } })
-  await app.register(async (child) => {
-    await child.register(authPlugin, { issuer: 'http://localhost:3000', users: memoryUserStore(), secret: 'a secret of this test, long enough', password: { hasher: fastHasher() }, ...options })
-  }, { prefix })
+async function warningsOf(options: object, server: FastifyServerOptions = {}, prefix = ''): Promise<string[]> {
+  const lines: Array<{ code?: string; msg: string }> = []
+  const app = Fastify({
+    ...server,
+    logger: {
+      level: 'warn',
+      stream: {
+        write: (line: string) => {
+          lines.push(JSON.parse(line) as { msg: string })
+        }
+      }
+    }
+  })
+  await app.register(
+    async (child) => {
+      await child.register(authPlugin, {
+        issuer: 'http://localhost:3000',
+        users: memoryUserStore(),
+        secret: 'a secret of this test, long enough',
+        password: { hasher: fastHasher() },
+        ...options
+      })
+    },
+    { prefix }
+  )
   await app.inject({ url: `${prefix}/auth/sessions`, headers: { 'x-forwarded-for': '192.0.2.1' } })
   await app.close()
-  return lines.filter(({ code }) => code === 'FST_AUTHORITY_UNSAFE').map(({ msg }) => msg.replace('fastify-authority: ', ''))
+  return lines
+    .filter(({ code }) => code === 'FST_AUTHORITY_UNSAFE')
+    .map(({ msg }) => msg.replace('fastify-authority: ', ''))
 }
 
 /** The page has `…` where a value stands. */
-const isOn = (said: string): boolean => warnings.some((text) => new RegExp(`^${text.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('.*')}`).test(said))
+const isOn = (said: string): boolean =>
+  warnings.some((text) =>
+    new RegExp(
+      `^${text
+        .split('…')
+        .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
+        .join('.*')}`
+    ).test(said)
+  )
 
 t.test('every warning of an unsafe configuration is on the page, in the words of the log', async (t) => {
   const said = [
-    ...await warningsOf({ secret: undefined }, { trustProxy: true }),
+    ...(await warningsOf({ secret: undefined }, { trustProxy: true })),
     // Fastify's types don't have it.
-    ...await warningsOf({}, { trustProxy: 1 } as unknown as FastifyServerOptions),
-    ...await warningsOf({ allowInsecureIssuer: true, issuer: 'http://192.0.2.1:3000' }),
-    ...await warningsOf({ factors: memoryFactorStore(), state: { ...memoryState(), kind: 'a server', shared: true } }),
-    ...await warningsOf({ clients: [{ clientId: 'spa', redirectUris: ['http://localhost:3000/'] }] }, {}, '/api')
+    ...(await warningsOf({}, { trustProxy: 1 } as unknown as FastifyServerOptions)),
+    ...(await warningsOf({ allowInsecureIssuer: true, issuer: 'http://192.0.2.1:3000' })),
+    ...(await warningsOf({
+      factors: memoryFactorStore(),
+      state: { ...memoryState(), kind: 'a server', shared: true }
+    })),
+    ...(await warningsOf({ clients: [{ clientId: 'spa', redirectUris: ['http://localhost:3000/'] }] }, {}, '/api'))
   ]
   for (const line of said) t.ok(isOn(line), line)
   // Of several workers, and these: a process can't be made a worker.
-  t.equal(new Set(said.map((line) => warnings.findIndex((text) => line.startsWith(text.split('…')[0] ?? '')))).size, warnings.length - 1)
+  t.equal(
+    new Set(said.map((line) => warnings.findIndex((text) => line.startsWith(text.split('…')[0] ?? '')))).size,
+    warnings.length - 1
+  )
 })
 
 t.test('there are as many warnings on the page as in the source', async (t) => {
   const lib = new URL('lib/', root)
-  const source = readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => readFileSync(new URL(name, lib), 'utf8')).filter((text) => text.includes("logLine('FST_AUTHORITY_UNSAFE'")).join('\n')
+  const source = readdirSync(lib, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(new URL(name, lib), 'utf8'))
+    .filter((text) => text.includes("logLine('FST_AUTHORITY_UNSAFE'"))
+    .join('\n')
   t.equal([...source.matchAll(/\bwarn\(['`]/g)].length, warnings.length)
 })

@@ -1,4 +1,7 @@
-/** The guides for user stores over a library, and for testing a store: what they print compiles, and is run as it is printed. */
+/**
+ * The guides for user stores over a library, and for testing a store: what they print compiles, and is run as it is
+ * printed.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -16,71 +19,128 @@ import { startMongoStandIn } from './support/mongo-stand-in.ts'
 
 type Store = Required<UserStore>
 /** What each guide's `database.ts` and `people-store.ts` export, as far as it is used here. */
-interface Database { store: Store, close(): Promise<unknown> }
+interface Database {
+  store: Store
+  close(): Promise<unknown>
+}
 
 const GUIDES = 'docs/guides/user-stores'
 const TAKEN = 'FST_AUTHORITY_USERNAME_TAKEN'
-/** The longest that a call may take while the server says nothing. The guides' limits are of 2 to 4 seconds; MongoDB's driver tries twice. */
+/**
+ * The longest that a call may take while the server says nothing. The guides' limits are of 2 to 4 seconds; MongoDB's
+ * driver tries twice.
+ */
 const LONGEST_WAIT_MS = 10_000
-const CASES = userStoreContract(async () => { throw new Error('only counted') }).length
+const CASES = userStoreContract(async () => {
+  throw new Error('only counted')
+}).length
 
 const workshop = openWorkshop()
-t.teardown(() => { workshop.remove() })
+t.teardown(() => {
+  workshop.remove()
+})
 const pg = workshop.project(`${GUIDES}/pg.md`)
 const knex = workshop.project(`${GUIDES}/knex.md`)
 const drizzle = workshop.project(`${GUIDES}/drizzle.md`)
 const PRISMA_CLIENT = { from: join(root, 'test/docs/fixtures/prisma-client'), to: 'generated/prisma' }
 const prisma = workshop.project(`${GUIDES}/prisma.md`, { generated: PRISMA_CLIENT })
 const mongodb = workshop.project(`${GUIDES}/mongodb.md`)
-/** With more time for a connection and a query than the guide gives: of 50 calls at once the last waits long on a busy machine. */
-const patient = (name: string, generated?: Generated): Project => workshop.project(`${GUIDES}/${name}.md`, {
-  ...generated === undefined ? {} : { generated },
-  change: (text) => text.replace(/\b(connectionTimeoutMillis|query_timeout|statement_timeout|acquireConnectionTimeout|\w+TimeoutMS|wtimeoutMS)\b: \d+/g, '$1: 120_000')
-})
+/**
+ * With more time for a connection and a query than the guide gives: of 50 calls at once the last waits long on a busy
+ * machine.
+ */
+const patient = (name: string, generated?: Generated): Project =>
+  workshop.project(`${GUIDES}/${name}.md`, {
+    ...(generated === undefined ? {} : { generated }),
+    change: (text) =>
+      text.replace(
+        /\b(connectionTimeoutMillis|query_timeout|statement_timeout|acquireConnectionTimeout|\w+TimeoutMS|wtimeoutMS)\b: \d+/g,
+        '$1: 120_000'
+      )
+  })
 const testing = workshop.project('docs/guides/testing.md')
 const factors = workshop.project('docs/guides/factor-stores.md')
 /** By messages-guide.test.ts, and by test/browser/front-end-guides.test.ts. */
-const COMPILED_ELSEWHERE = ['messages', 'react', 'vue', 'svelte', 'plain-page', 'two-origins', 'from-auth0-react'].map((name) => `docs/guides/${name}.md`)
+const COMPILED_ELSEWHERE = ['messages', 'react', 'vue', 'svelte', 'plain-page', 'two-origins', 'from-auth0-react'].map(
+  (name) => `docs/guides/${name}.md`
+)
 // migrating.test.ts runs these.
-const migrating = [...['better-auth', 'auth0', 'keycloak', 'fastify-jwt', 'firebase', 'supabase', 'cognito'].map((page) => `docs/migrating/${page}.md`), 'docs/guides/importing-users.md'].map((page) => workshop.project(page))
+const migrating = [
+  ...['better-auth', 'auth0', 'keycloak', 'fastify-jwt', 'firebase', 'supabase', 'cognito'].map(
+    (page) => `docs/migrating/${page}.md`
+  ),
+  'docs/guides/importing-users.md'
+].map((page) => workshop.project(page))
 const projects = [pg, knex, drizzle, prisma, mongodb, testing, factors, ...migrating]
 
-async function load<Exports> (project: Project, file: string): Promise<Exports> {
-  return await import(project.module(file)) as Exports
+async function load<Exports>(project: Project, file: string): Promise<Exports> {
+  return (await import(project.module(file))) as Exports
 }
 
 /** The printed contract suite, in a process of its own: how many of its cases passed, and what failed. */
-async function runPrintedSuite (project: Project, url: string, file = 'people-store.test.ts'): Promise<{ passed: number, failed: string[], code: number | null }> {
+async function runPrintedSuite(
+  project: Project,
+  url: string,
+  file = 'people-store.test.ts'
+): Promise<{ passed: number; failed: string[]; code: number | null }> {
   const child = fork(new URL(project.module(file)), {
-    execArgv: ['--test-reporter=tap'], env: { ...process.env, TEST_DATABASE_URL: url }, silent: true, cwd: project.directory
+    execArgv: ['--test-reporter=tap'],
+    env: { ...process.env, TEST_DATABASE_URL: url },
+    silent: true,
+    cwd: project.directory
   })
   let output = ''
-  child.stdout?.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  child.stderr?.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  const [code] = await once(child, 'close') as [number | null]
-  return { passed: output.match(/^ok \d+/gm)?.length ?? 0, failed: output.match(/^not ok .*(?:\n .*)*/gm) ?? (code === 0 ? [] : [output]), code }
+  child.stdout?.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return {
+    passed: output.match(/^ok \d+/gm)?.length ?? 0,
+    failed: output.match(/^not ok .*(?:\n .*)*/gm) ?? (code === 0 ? [] : [output]),
+    code
+  }
 }
 
-async function outcomeOf (attempt: Promise<unknown>): Promise<string> {
-  return await attempt.then(() => 'resolved', (error: unknown) => error instanceof Error && 'code' in error ? String(error.code) : 'another error')
+async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
+  return await attempt.then(
+    () => 'resolved',
+    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'another error')
+  )
 }
 
 /** Whether it rejects, and in time. */
-async function rejectsInTime (call: () => Promise<unknown>): Promise<string> {
-  return await Promise.race([call().then(() => 'resolved', () => 'rejected'), wait(LONGEST_WAIT_MS, 'hangs', { ref: false })])
+async function rejectsInTime(call: () => Promise<unknown>): Promise<string> {
+  return await Promise.race([
+    call().then(
+      () => 'resolved',
+      () => 'rejected'
+    ),
+    wait(LONGEST_WAIT_MS, 'hangs', { ref: false })
+  ])
 }
 
 t.test('what the guides print compiles', async (t) => {
   const broken = workshop.project(`${GUIDES}/pg.md`, { change: (text) => text.replace('rowCount === 1', 'rowCount') })
   const messages = messagesOf([...projects, broken])
   const ofBroken = (message: string): boolean => message.startsWith(`${basename(broken.directory)}/`)
-  t.strictSame(messages.filter((message) => !ofBroken(message)), [])
+  t.strictSame(
+    messages.filter((message) => !ofBroken(message)),
+    []
+  )
   t.match(messages.filter(ofBroken), [/people-store\.ts: .*number \| null/], 'a wrong type is noticed')
 })
 
 t.test('these pages are all that print files by name: nothing escapes the compiler', async (t) => {
-  const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)
-  t.same(pages.filter((page) => filesOf(page).length > 0).toSorted(), [...projects.map(({ page }) => page), ...COMPILED_ELSEWHERE].toSorted())
+  const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`)
+  t.same(
+    pages.filter((page) => filesOf(page).length > 0).toSorted(),
+    [...projects.map(({ page }) => page), ...COMPILED_ELSEWHERE].toSorted()
+  )
 })
 
 t.test('the Prisma client is of the schema that the guide prints', async (t) => {
@@ -89,22 +149,42 @@ t.test('the Prisma client is of the schema that the guide prints', async (t) => 
 })
 
 /** A pool, a Knex, a Drizzle database or a Prisma client: whichever of these it has ends it. */
-interface Client { end?(): Promise<void>, destroy?(): Promise<void>, $client?: { end(): Promise<void> }, $disconnect?(): Promise<void> }
+interface Client {
+  end?(): Promise<void>
+  destroy?(): Promise<void>
+  $client?: { end(): Promise<void> }
+  $disconnect?(): Promise<void>
+}
 
-async function open (project: Project, url: string): Promise<Database> {
+async function open(project: Project, url: string): Promise<Database> {
   const { openDatabase } = await load<{ openDatabase(url: string): Client }>(project, 'database.ts')
   const { peopleStore } = await load<{ peopleStore(client: Client): Store }>(project, 'people-store.ts')
   const client = openDatabase(url)
-  return { store: peopleStore(client), close: async () => { await (client.end?.() ?? client.destroy?.() ?? client.$client?.end() ?? client.$disconnect?.()) } }
+  return {
+    store: peopleStore(client),
+    close: async () => {
+      await (client.end?.() ?? client.destroy?.() ?? client.$client?.end() ?? client.$disconnect?.())
+    }
+  }
 }
 
 /** The guides over PostgreSQL, and how each makes its table. */
-const sqlGuides: Record<string, { project: Project, migrate(query: (sql: string) => Promise<unknown>, url: string): Promise<void> }> = {
-  pg: { project: pg, async migrate (query) { await query(pg.text('people.sql')) } },
+const sqlGuides: Record<
+  string,
+  { project: Project; migrate(query: (sql: string) => Promise<unknown>, url: string): Promise<void> }
+> = {
+  pg: {
+    project: pg,
+    async migrate(query) {
+      await query(pg.text('people.sql'))
+    }
+  },
   knex: {
     project: knex,
-    async migrate (_query, url) {
-      interface KnexClient { destroy(): Promise<void> }
+    async migrate(_query, url) {
+      interface KnexClient {
+        destroy(): Promise<void>
+      }
       const { openDatabase } = await load<{ openDatabase(url: string): KnexClient }>(knex, 'database.ts')
       const { up } = await load<{ up(client: KnexClient): Promise<void> }>(knex, 'migrations/20260101000000_people.ts')
       const client = openDatabase(url)
@@ -112,33 +192,69 @@ const sqlGuides: Record<string, { project: Project, migrate(query: (sql: string)
       await client.destroy()
     }
   },
-  drizzle: { project: drizzle, async migrate (query) { await query(drizzle.text('people.sql')) } },
-  prisma: { project: prisma, async migrate (query) { await query(prisma.text('people.sql')) } }
+  drizzle: {
+    project: drizzle,
+    async migrate(query) {
+      await query(drizzle.text('people.sql'))
+    }
+  },
+  prisma: {
+    project: prisma,
+    async migrate(query) {
+      await query(prisma.text('people.sql'))
+    }
+  }
 }
 
 t.test('on PostgreSQL', async (t) => {
   const server: PostgresServer = await startPostgres()
-  t.teardown(async () => { await server.stop() })
-  const opened: Array<{ name: string, store: Store }> = []
+  t.teardown(async () => {
+    await server.stop()
+  })
+  const opened: Array<{ name: string; store: Store }> = []
   const closing: Array<Database['close']> = []
-  t.teardown(async () => { await Promise.all(closing.map(async (close) => await close())) })
+  t.teardown(async () => {
+    await Promise.all(closing.map(async (close) => await close()))
+  })
 
   // Starting a process is most of what a suite takes: they run side by side, each in a database of its own.
-  const prepared = await Promise.all(Object.entries(sqlGuides).map(async ([name, guide]) => {
-    const database = await server.database()
-    t.teardown(async () => { await database.drop() })
-    const pool = database.pool()
-    const query = async (sql: string): Promise<unknown> => await pool.query(sql)
-    await guide.migrate(query, database.url)
-    return { name, guide, query, url: database.url, suite: runPrintedSuite(patient(name, name === 'prisma' ? PRISMA_CLIENT : undefined), database.url) }
-  }))
+  const prepared = await Promise.all(
+    Object.entries(sqlGuides).map(async ([name, guide]) => {
+      const database = await server.database()
+      t.teardown(async () => {
+        await database.drop()
+      })
+      const pool = database.pool()
+      const query = async (sql: string): Promise<unknown> => await pool.query(sql)
+      await guide.migrate(query, database.url)
+      return {
+        name,
+        guide,
+        query,
+        url: database.url,
+        suite: runPrintedSuite(patient(name, name === 'prisma' ? PRISMA_CLIENT : undefined), database.url)
+      }
+    })
+  )
 
   const ofFactors = await server.database()
-  t.teardown(async () => { await ofFactors.drop() })
+  t.teardown(async () => {
+    await ofFactors.drop()
+  })
   await ofFactors.pool().query(factors.text('factors.sql'))
   const factorSuite = runPrintedSuite(factors, ofFactors.url, 'factor-store.test.ts')
   t.test('the store of second factors', async (t) => {
-    t.same(await factorSuite, { passed: factorStoreContract(async () => { throw new Error('only counted') }).length, failed: [], code: 0 }, 'the printed suite passes over the printed store')
+    t.same(
+      await factorSuite,
+      {
+        passed: factorStoreContract(async () => {
+          throw new Error('only counted')
+        }).length,
+        failed: [],
+        code: 0
+      },
+      'the printed suite passes over the printed store'
+    )
   })
 
   for (const { name, guide, query, url, suite } of prepared) {
@@ -151,8 +267,16 @@ t.test('on PostgreSQL', async (t) => {
       closing.push(close)
       const ann = await store.create({ username: 'ann', passwordHash: 'hash-0', email: 'ann@example.com' })
       t.equal(await outcomeOf(store.create({ username: 'ann', passwordHash: 'hash-1' })), TAKEN)
-      t.not(await outcomeOf(store.create({ username: 'bob', passwordHash: 'hash-1', email: 'ANN@example.com' })), TAKEN, 'another unique index is no taken name')
-      t.equal(await outcomeOf(store.create({ username: 'ann', passwordHash: 'hash-1', email: 'ann@example.com' })), TAKEN, 'whichever index spoke first')
+      t.not(
+        await outcomeOf(store.create({ username: 'bob', passwordHash: 'hash-1', email: 'ANN@example.com' })),
+        TAKEN,
+        'another unique index is no taken name'
+      )
+      t.equal(
+        await outcomeOf(store.create({ username: 'ann', passwordHash: 'hash-1', email: 'ann@example.com' })),
+        TAKEN,
+        'whichever index spoke first'
+      )
       t.equal(await store.findByUsername('bob'), null)
 
       await query('UPDATE people SET password_hash = NULL')
@@ -167,50 +291,87 @@ t.test('on PostgreSQL', async (t) => {
     t.equal(opened.length, prepared.length)
     await server.pause()
     try {
-      await Promise.all(opened.map(async ({ name, store }) => {
-        t.equal(await rejectsInTime(async () => await store.findByUsername('ann')), 'rejected', name)
-      }))
+      await Promise.all(
+        opened.map(async ({ name, store }) => {
+          t.equal(await rejectsInTime(async () => await store.findByUsername('ann')), 'rejected', name)
+        })
+      )
     } finally {
       await server.resume()
     }
-    await Promise.all(opened.map(async ({ name, store }) => {
-      const deadline = performance.now() + LONGEST_WAIT_MS
-      while (await store.findByUsername('ann').catch(() => null) === null && performance.now() < deadline) await wait(50)
-      t.equal((await store.findByUsername('ann'))?.username, 'ann', `${name} recovers`)
-    }))
+    await Promise.all(
+      opened.map(async ({ name, store }) => {
+        const deadline = performance.now() + LONGEST_WAIT_MS
+        while ((await store.findByUsername('ann').catch(() => null)) === null && performance.now() < deadline)
+          await wait(50)
+        t.equal((await store.findByUsername('ann'))?.username, 'ann', `${name} recovers`)
+      })
+    )
   })
 
   t.test('the constraint of a plain insert is told from others, also through Drizzle', async (t) => {
     const { isUsernameTaken } = await load<{ isUsernameTaken(error: unknown): boolean }>(pg, 'username-taken.ts')
     const database = await server.database()
-    t.teardown(async () => { await database.drop() })
+    t.teardown(async () => {
+      await database.drop()
+    })
     const pool = database.pool()
     await pool.query(`${pg.text('people.sql')}; CREATE UNIQUE INDEX people_email_key ON people (email)`)
     await pool.query("INSERT INTO people (username, email) VALUES ('ann', 'ann@example.com')")
-    const errorOf = async (attempt: Promise<unknown>): Promise<unknown> => await attempt.then(() => null, (error: unknown) => error)
+    const errorOf = async (attempt: Promise<unknown>): Promise<unknown> =>
+      await attempt.then(
+        () => null,
+        (error: unknown) => error
+      )
     t.equal(isUsernameTaken(await errorOf(pool.query("INSERT INTO people (username) VALUES ('ann')"))), true)
-    t.equal(isUsernameTaken(await errorOf(pool.query("INSERT INTO people (username, email) VALUES ('bob', 'ann@example.com')"))), false)
+    t.equal(
+      isUsernameTaken(
+        await errorOf(pool.query("INSERT INTO people (username, email) VALUES ('bob', 'ann@example.com')"))
+      ),
+      false
+    )
     t.equal(isUsernameTaken(await errorOf(pool.query('INSERT INTO people (username) VALUES (NULL)'))), false)
-    const { openDatabase } = await load<{ openDatabase(url: string): { execute(sql: string): Promise<unknown>, $client: { end(): Promise<void> } } }>(drizzle, 'database.ts')
+    const { openDatabase } = await load<{
+      openDatabase(url: string): { execute(sql: string): Promise<unknown>; $client: { end(): Promise<void> } }
+    }>(drizzle, 'database.ts')
     const db = openDatabase(database.url)
-    t.teardown(async () => { await db.$client.end() })
+    t.teardown(async () => {
+      await db.$client.end()
+    })
     t.equal(isUsernameTaken(await errorOf(db.execute("INSERT INTO people (username) VALUES ('ann')"))), true)
-    t.equal(isUsernameTaken(await errorOf(db.execute("INSERT INTO people (username, email) VALUES ('bob', 'ann@example.com')"))), false)
+    t.equal(
+      isUsernameTaken(
+        await errorOf(db.execute("INSERT INTO people (username, email) VALUES ('bob', 'ann@example.com')"))
+      ),
+      false
+    )
   })
 })
 
 t.test('MongoDB: the real driver against a stand-in', async (t) => {
   const standIn = await startMongoStandIn()
-  t.teardown(async () => { await standIn.stop() })
+  t.teardown(async () => {
+    await standIn.stop()
+  })
   const suite = await runPrintedSuite(patient('mongodb'), standIn.url)
   t.same(suite, { passed: CASES, failed: [], code: 0 }, 'the printed suite passes over the printed store')
 
-  interface Client { db(name: string): unknown, close(): Promise<void> }
+  interface Client {
+    db(name: string): unknown
+    close(): Promise<void>
+  }
   const { openDatabase } = await load<{ openDatabase(url: string): Client }>(mongodb, 'database.ts')
-  const { openPeople } = await load<{ openPeople(db: unknown): Promise<{ deleteMany(filter: object): Promise<unknown>, createIndex(key: object, options: object): Promise<unknown> }> }>(mongodb, 'people.ts')
+  const { openPeople } = await load<{
+    openPeople(db: unknown): Promise<{
+      deleteMany(filter: object): Promise<unknown>
+      createIndex(key: object, options: object): Promise<unknown>
+    }>
+  }>(mongodb, 'people.ts')
   const { peopleStore } = await load<{ peopleStore(people: unknown): Store }>(mongodb, 'people-store.ts')
   const client = openDatabase(standIn.url)
-  t.teardown(async () => { await client.close() })
+  t.teardown(async () => {
+    await client.close()
+  })
   const people = await openPeople(client.db('people_test'))
   await people.createIndex({ email: 1 }, { unique: true })
   await people.deleteMany({})
@@ -219,15 +380,23 @@ t.test('MongoDB: the real driver against a stand-in', async (t) => {
   standIn.commands.length = 0
   const ann = await store.create({ username: 'ann', passwordHash: 'hash-0', email: 'ann@example.com' })
   t.equal(await outcomeOf(store.create({ username: 'ann', passwordHash: 'hash-1' })), TAKEN)
-  t.equal(await outcomeOf(store.create({ username: 'bob', passwordHash: 'hash-1', email: 'ann@example.com' })), '11000', 'another unique index is no taken name')
+  t.equal(
+    await outcomeOf(store.create({ username: 'bob', passwordHash: 'hash-1', email: 'ann@example.com' })),
+    '11000',
+    'another unique index is no taken name'
+  )
   t.match(standIn.commands[0], { insert: 'people', writeConcern: { w: 'majority' } })
   standIn.commands.length = 0
   t.equal(await store.setPasswordHash(ann.id, 'hash-0', 'hash-0'), true, 'the same hash again is a match')
   t.equal(await store.setPasswordHash(ann.id, 'hash-1', null), false)
-  t.match(standIn.commands, [
-    { update: 'people', updates: [{ q: { _id: ann.id, passwordHash: 'hash-0' } }], writeConcern: { w: 'majority' } },
-    { update: 'people', updates: [{ q: { _id: ann.id, passwordHash: null } }] }
-  ], 'one command each')
+  t.match(
+    standIn.commands,
+    [
+      { update: 'people', updates: [{ q: { _id: ann.id, passwordHash: 'hash-0' } }], writeConcern: { w: 'majority' } },
+      { update: 'people', updates: [{ q: { _id: ann.id, passwordHash: null } }] }
+    ],
+    'one command each'
+  )
 
   standIn.silence(true)
   t.equal(await rejectsInTime(async () => await store.findById(ann.id)), 'rejected', 'a server that hangs is an error')

@@ -1,19 +1,39 @@
-/** What can be known of .github without running it: it is YAML, no job has a right that it does not name, and nothing can be swapped under a tag. */
+/**
+ * What can be known of .github without running it: it is YAML, no job has a right that it does not name, and nothing
+ * can be swapped under a tag.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
-const yamlFiles = readdirSync(new URL('.github', root), { recursive: true, encoding: 'utf8' }).filter((file) => /\.ya?ml$/.test(file)).map((file) => `.github/${file}`)
+const yamlFiles = readdirSync(new URL('.github', root), { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.ya?ml$/.test(file))
+  .map((file) => `.github/${file}`)
 const workflows = yamlFiles.filter((file) => file.startsWith('.github/workflows/'))
 
-interface Step { uses?: string, run?: string, with?: Record<string, unknown> }
-interface Job { 'permissions'?: Record<string, string>, 'timeout-minutes'?: number, 'environment'?: string, 'steps': Step[] }
-interface Workflow { on: Record<string, unknown>, permissions?: unknown, jobs: Record<string, Job> }
+interface Step {
+  uses?: string
+  run?: string
+  with?: Record<string, unknown>
+}
+interface Job {
+  permissions?: Record<string, string>
+  'timeout-minutes'?: number
+  environment?: string
+  steps: Step[]
+}
+interface Workflow {
+  on: Record<string, unknown>
+  permissions?: unknown
+  jobs: Record<string, Job>
+}
 
 const parsed = new Map(workflows.map((file) => [file, parse(read(file)) as Workflow]))
-const jobs = [...parsed].flatMap(([file, { jobs }]) => Object.entries(jobs).map(([name, job]) => ({ where: `${file} ${name}`, job })))
+const jobs = [...parsed].flatMap(([file, { jobs }]) =>
+  Object.entries(jobs).map(([name, job]) => ({ where: `${file} ${name}`, job }))
+)
 const steps = jobs.flatMap(({ where, job }) => job.steps.map((step) => ({ where, step })))
 
 t.test('every file is YAML', async (t) => {
@@ -25,11 +45,18 @@ t.test('an issue form asks something, and each answer has a name', async (t) => 
   const forms = yamlFiles.filter((file) => file.startsWith('.github/ISSUE_TEMPLATE/') && !file.endsWith('/config.yml'))
   t.ok(forms.length >= 3)
   for (const file of forms) {
-    const form = parse(read(file)) as { name?: string, description?: string, body: Array<{ type: string, id?: string, attributes: { label?: string } }> }
+    const form = parse(read(file)) as {
+      name?: string
+      description?: string
+      body: Array<{ type: string; id?: string; attributes: { label?: string } }>
+    }
     t.ok(form.name !== undefined && form.description !== undefined, file)
     const asked = form.body.filter(({ type }) => type !== 'markdown')
     t.ok(asked.length > 0 && asked.every(({ attributes }) => attributes.label !== undefined), file)
-    t.ok(form.body.every(({ type }) => ['markdown', 'textarea', 'input', 'dropdown', 'checkboxes'].includes(type)), file)
+    t.ok(
+      form.body.every(({ type }) => ['markdown', 'textarea', 'input', 'dropdown', 'checkboxes'].includes(type)),
+      file
+    )
     t.equal(new Set(asked.map(({ id }) => id)).size, asked.length, file)
   }
 })
@@ -42,17 +69,28 @@ t.test('a workflow has no rights, and each job those that it names', async (t) =
   }
 })
 
-t.test('no workflow runs with the repository\'s rights on what a stranger sent, and no text of theirs becomes a command', async (t) => {
-  for (const [file, { on }] of parsed) t.strictSame(Object.keys(on).filter((event) => ['pull_request_target', 'workflow_run', 'issue_comment'].includes(event)), [], file)
-  for (const { where, step } of steps) t.notMatch(step.run ?? '', /\$\{\{\s*github\.(?:event|head_ref)/, where)
-})
+t.test(
+  "no workflow runs with the repository's rights on what a stranger sent, and no text of theirs becomes a command",
+  async (t) => {
+    for (const [file, { on }] of parsed)
+      t.strictSame(
+        Object.keys(on).filter((event) => ['pull_request_target', 'workflow_run', 'issue_comment'].includes(event)),
+        [],
+        file
+      )
+    for (const { where, step } of steps) t.notMatch(step.run ?? '', /\$\{\{\s*github\.(?:event|head_ref)/, where)
+  }
+)
 
 t.test('every action is a commit, with its version beside it', async (t) => {
   for (const file of workflows) {
-    for (const [, line = ''] of read(file).matchAll(/uses: (.*)/g)) t.match(line, /^[\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+(?:\.\d+\.\d+)?$/, `${file}: ${line}`)
+    for (const [, line = ''] of read(file).matchAll(/uses: (.*)/g))
+      t.match(line, /^[\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+(?:\.\d+\.\d+)?$/, `${file}: ${line}`)
   }
   const pins = new Map<string, string>()
-  for (const { step: { uses } } of steps) {
+  for (const {
+    step: { uses }
+  } of steps) {
     const [name = '', commit = ''] = uses?.split('@') ?? []
     const action = name.split('/').slice(0, 2).join('/')
     if (action !== '') t.equal(pins.get(action) ?? commit, commit, `one version of ${action}`)
@@ -61,7 +99,8 @@ t.test('every action is a commit, with its version beside it', async (t) => {
 })
 
 t.test('no checkout leaves its token behind', async (t) => {
-  for (const { where, step } of steps) if (step.uses?.startsWith('actions/checkout@') === true) t.equal(step.with?.['persist-credentials'], false, where)
+  for (const { where, step } of steps)
+    if (step.uses?.startsWith('actions/checkout@') === true) t.equal(step.with?.['persist-credentials'], false, where)
 })
 
 t.test('what publishes installs and builds nothing, and waits for a person', async (t) => {
@@ -78,9 +117,14 @@ t.test('what publishes installs and builds nothing, and waits for a person', asy
 t.test('what the workflows run is there', async (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   let runs = 0
-  for (const { where, step: { run = '' } } of steps) {
-    for (const [, script = ''] of run.matchAll(/npm run (?:--silent )?([\w:]+)/g)) t.ok(script in scripts, `${where}: ${script}`)
-    for (const [file] of run.matchAll(/(?:scripts\/[\w-]+\.mjs|\.ci\/[\w-]+)/g)) t.ok(existsSync(new URL(file, root)), `${where}: ${file}`)
+  for (const {
+    where,
+    step: { run = '' }
+  } of steps) {
+    for (const [, script = ''] of run.matchAll(/npm run (?:--silent )?([\w:]+)/g))
+      t.ok(script in scripts, `${where}: ${script}`)
+    for (const [file] of run.matchAll(/(?:scripts\/[\w-]+\.mjs|\.ci\/[\w-]+)/g))
+      t.ok(existsSync(new URL(file, root)), `${where}: ${file}`)
     if (run !== '') runs++
   }
   t.ok(runs > 10)

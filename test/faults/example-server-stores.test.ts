@@ -1,4 +1,7 @@
-/** Two instances of the example server over one PostgreSQL and one Redis, as processes: one truth, and what each fault costs. */
+/**
+ * Two instances of the example server over one PostgreSQL and one Redis, as processes: one truth, and what each fault
+ * costs.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/free-port.ts'
@@ -13,32 +16,59 @@ const ENV = { RATE_LIMIT_BYPASS: '127.0.0.0/8', AUTH_SECRET: 'of both instances,
 const ATTEMPTS_PER_ACCOUNT = 10
 const { start } = example(t)
 
-interface Answer { status: number, headers: Headers, body: Record<string, string>, tookMs: number }
+interface Answer {
+  status: number
+  headers: Headers
+  body: Record<string, string>
+  tookMs: number
+}
 
-async function ask ({ origin }: Server, path: string, init: RequestInit = {}): Promise<Answer> {
+async function ask({ origin }: Server, path: string, init: RequestInit = {}): Promise<Answer> {
   const beganAt = performance.now()
   const response = await fetch(origin + path, { ...init, signal: AbortSignal.timeout(20_000) })
   const text = await response.text()
   const isJson = response.headers.get('content-type')?.includes('json') === true
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) as Record<string, string> : {}, tookMs: performance.now() - beganAt }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson ? (JSON.parse(text) as Record<string, string>) : {},
+    tookMs: performance.now() - beganAt
+  }
 }
 
 const form = (fields: Record<string, string>): RequestInit => ({ method: 'POST', body: new URLSearchParams(fields) })
-const bearer = (token: string | undefined): { headers: { authorization: string } } => ({ headers: { authorization: `Bearer ${token ?? ''}` } })
-const register = async (server: Server, user: typeof ANN): Promise<Answer> => await ask(server, '/auth/register', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(user) })
-const signIn = async (server: Server, { username, password }: typeof ANN): Promise<Answer> => await ask(server, '/auth/token', form({ grant_type: 'password', username, password }))
-const rotate = async (server: Server, token: string | undefined): Promise<Answer> => await ask(server, '/auth/token', form({ grant_type: 'refresh_token', refresh_token: token ?? '' }))
-const refresh = async (server: Server, token: string | undefined): Promise<Answer> => await ask(server, '/auth/refresh', { method: 'POST', ...bearer(token) })
+const bearer = (token: string | undefined): { headers: { authorization: string } } => ({
+  headers: { authorization: `Bearer ${token ?? ''}` }
+})
+const register = async (server: Server, user: typeof ANN): Promise<Answer> =>
+  await ask(server, '/auth/register', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(user)
+  })
+const signIn = async (server: Server, { username, password }: typeof ANN): Promise<Answer> =>
+  await ask(server, '/auth/token', form({ grant_type: 'password', username, password }))
+const rotate = async (server: Server, token: string | undefined): Promise<Answer> =>
+  await ask(server, '/auth/token', form({ grant_type: 'refresh_token', refresh_token: token ?? '' }))
+const refresh = async (server: Server, token: string | undefined): Promise<Answer> =>
+  await ask(server, '/auth/refresh', { method: 'POST', ...bearer(token) })
 const me = async (server: Server, token: string | undefined): Promise<Answer> => await ask(server, '/me', bearer(token))
 
-async function signOut (server: Server, token: string | undefined): Promise<number> {
+async function signOut(server: Server, token: string | undefined): Promise<number> {
   const listed = await fetch(`${server.origin}/auth/sessions`, bearer(token))
-  const { sessions } = await listed.json() as { sessions: Array<{ id: string, current: boolean }> }
-  return (await ask(server, `/auth/sessions/${sessions.find(({ current }) => current)?.id ?? ''}`, { method: 'DELETE', ...bearer(token) })).status
+  const { sessions } = (await listed.json()) as { sessions: Array<{ id: string; current: boolean }> }
+  return (
+    await ask(server, `/auth/sessions/${sessions.find(({ current }) => current)?.id ?? ''}`, {
+      method: 'DELETE',
+      ...bearer(token)
+    })
+  ).status
 }
 
 /** The same issuer for both, as behind a balancer. */
-async function startPair (env: Record<string, string>): Promise<{ one: Server, two: Server, again(port: number): Promise<Server>, ports: [number, number] }> {
+async function startPair(
+  env: Record<string, string>
+): Promise<{ one: Server; two: Server; again(port: number): Promise<Server>; ports: [number, number] }> {
   const ports: [number, number] = [await freePort(), await freePort()]
   const all = { ...ENV, ISSUER: `http://127.0.0.1:${ports[0]}`, ...env }
   const [one, two] = await Promise.all([start(ports[0], all), start(ports[1], all)])
@@ -46,7 +76,7 @@ async function startPair (env: Record<string, string>): Promise<{ one: Server, t
 }
 
 /** What one does is so for the other. */
-async function oneTruth (t: Test, one: Server, two: Server): Promise<void> {
+async function oneTruth(t: Test, one: Server, two: Server): Promise<void> {
   t.equal((await register(one, ANN)).status, 201)
   t.equal((await register(two, ANN)).status, 409, 'the name is taken on either')
   const { body: tokens } = await signIn(two, ANN)
@@ -64,14 +94,23 @@ async function oneTruth (t: Test, one: Server, two: Server): Promise<void> {
 
   t.equal((await register(two, BOB)).status, 201)
   const statuses: number[] = []
-  for (let attempt = 0; attempt <= ATTEMPTS_PER_ACCOUNT; attempt++) statuses.push((await signIn(attempt % 2 === 0 ? one : two, { ...BOB, password: 'wrong wrong wrong' })).status)
-  t.strictSame(statuses, [...Array<number>(ATTEMPTS_PER_ACCOUNT).fill(400), 429], 'wrong passwords are counted together')
+  for (let attempt = 0; attempt <= ATTEMPTS_PER_ACCOUNT; attempt++)
+    statuses.push((await signIn(attempt % 2 === 0 ? one : two, { ...BOB, password: 'wrong wrong wrong' })).status)
+  t.strictSame(
+    statuses,
+    [...Array<number>(ATTEMPTS_PER_ACCOUNT).fill(400), 429],
+    'wrong passwords are counted together'
+  )
   t.equal((await signIn(two, BOB)).status, 429)
 }
 
-async function stopBoth (t: Test, servers: readonly Server[]): Promise<void> {
+async function stopBoth(t: Test, servers: readonly Server[]): Promise<void> {
   const beganAt = performance.now()
-  t.strictSame(await Promise.all(servers.map(async ({ kill }) => await kill('SIGTERM'))), servers.map(() => 0), 'SIGTERM stops them gracefully')
+  t.strictSame(
+    await Promise.all(servers.map(async ({ kill }) => await kill('SIGTERM'))),
+    servers.map(() => 0),
+    'SIGTERM stops them gracefully'
+  )
   const tookMs = performance.now() - beganAt
   t.ok(tookMs < 8000, `and in time: ${tookMs}`)
 }
@@ -108,14 +147,20 @@ t.test('PostgreSQL and Redis', async (t) => {
       t.equal((await me(server, tokens['access_token'])).status, 200)
     }
     const statuses: number[] = []
-    for (let attempt = 0; attempt <= ATTEMPTS_PER_ACCOUNT; attempt++) statuses.push((await signIn(one, { ...BOB, password: 'wrong wrong wrong' })).status)
+    for (let attempt = 0; attempt <= ATTEMPTS_PER_ACCOUNT; attempt++)
+      statuses.push((await signIn(one, { ...BOB, password: 'wrong wrong wrong' })).status)
     t.strictSame(statuses, [...Array<number>(ATTEMPTS_PER_ACCOUNT).fill(400), 429], 'each instance still limits')
     await redis.restart()
   })
 
   await t.test('PostgreSQL is frozen: 503 in time, and the host goes on', async (t) => {
     await postgres.pause()
-    const [refreshed, signedIn, page, protectedRoute] = await Promise.all([refresh(one, tokens['refresh_token']), signIn(two, ANN), ask(one, '/'), ask(two, '/style.css')])
+    const [refreshed, signedIn, page, protectedRoute] = await Promise.all([
+      refresh(one, tokens['refresh_token']),
+      signIn(two, ANN),
+      ask(one, '/'),
+      ask(two, '/style.css')
+    ])
     t.equal(refreshed.status, 503)
     t.ok(refreshed.headers.has('retry-after'))
     t.ok(refreshed.tookMs < 2000 + 1500, `a call of the state takes 2 s at most: ${refreshed.tookMs}`)
@@ -125,7 +170,10 @@ t.test('PostgreSQL and Redis', async (t) => {
     t.equal(protectedRoute.status, 200)
     t.ok(page.tookMs < 1500, `a page needs no store: ${page.tookMs}`)
     await postgres.resume()
-    await recovered(async () => (await refresh(one, tokens['refresh_token'])).status === 200 && (await signIn(two, ANN)).status === 200)
+    await recovered(
+      async () =>
+        (await refresh(one, tokens['refresh_token'])).status === 200 && (await signIn(two, ANN)).status === 200
+    )
     await refreshes(t, two)
   })
 
@@ -137,7 +185,10 @@ t.test('PostgreSQL and Redis', async (t) => {
       t.equal((await ask(server, '/')).status, 200)
     }
     await postgres.restart()
-    await recovered(async () => (await refresh(one, tokens['refresh_token'])).status === 200 && (await signIn(two, ANN)).status === 200)
+    await recovered(
+      async () =>
+        (await refresh(one, tokens['refresh_token'])).status === 200 && (await signIn(two, ANN)).status === 200
+    )
     await refreshes(t, two)
   })
 
@@ -184,8 +235,8 @@ t.test('Redis alone: state and counters there, users in the file', async (t) => 
 })
 
 /** With no restart, and soon. */
-async function recovered (holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 20_000; !await holds();) {
+async function recovered(holds: () => Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + 20_000; !(await holds());) {
     if (performance.now() > deadline) throw new Error('it did not recover')
     await delay(200)
   }

@@ -9,7 +9,7 @@ import { startProxy } from './support/proxy.ts'
 type Setup = { teardown(task: () => unknown): void }
 
 /** A server that says its name when somebody comes, and sends back whatever it gets. */
-async function echo (t: Setup, name = ''): Promise<{ port: number, stop(): Promise<void> }> {
+async function echo(t: Setup, name = ''): Promise<{ port: number; stop(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -27,7 +27,7 @@ async function echo (t: Setup, name = ''): Promise<{ port: number, stop(): Promi
     await once(server, 'close')
   }
   t.teardown(stop)
-  return { port: typeof address === 'object' ? address?.port ?? 0 : 0, stop }
+  return { port: typeof address === 'object' ? (address?.port ?? 0) : 0, stop }
 }
 
 interface Peer {
@@ -37,7 +37,7 @@ interface Peer {
   socket: Socket
 }
 
-function peer (t: Setup, port: number): Peer {
+function peer(t: Setup, port: number): Peer {
   const socket = connect(port, HOST)
   t.teardown(() => socket.destroy())
   const inbox: string[] = []
@@ -46,22 +46,40 @@ function peer (t: Setup, port: number): Peer {
     inbox.push(text)
     wake()
   }
-  socket.on('data', (data) => { got(data.toString()) })
-  socket.on('error', (error: NodeJS.ErrnoException) => { got(error.code ?? 'error') })
-  socket.on('end', () => { got('end') })
+  socket.on('data', (data) => {
+    got(data.toString())
+  })
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    got(error.code ?? 'error')
+  })
+  socket.on('end', () => {
+    got('end')
+  })
   return {
     socket,
-    say (text) { socket.write(text) },
-    async heard () {
-      if (inbox.length === 0) await new Promise<void>((resolve) => { wake = resolve })
+    say(text) {
+      socket.write(text)
+    },
+    async heard() {
+      if (inbox.length === 0)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
       return inbox.shift() ?? ''
     }
   }
 }
 
 /** Whether nothing comes for a while: there is no other way to see that something was swallowed. */
-async function isSilent (from: Peer, ms = 150): Promise<boolean> {
-  return await Promise.race([from.heard().then(() => false), new Promise<boolean>((resolve) => { setTimeout(() => { resolve(true) }, ms) })])
+async function isSilent(from: Peer, ms = 150): Promise<boolean> {
+  return await Promise.race([
+    from.heard().then(() => false),
+    new Promise<boolean>((resolve) => {
+      setTimeout(() => {
+        resolve(true)
+      }, ms)
+    })
+  ])
 }
 
 t.test('the proxy passes what it gets, both ways', async (t) => {
@@ -75,7 +93,10 @@ t.test('the proxy passes what it gets, both ways', async (t) => {
 t.test('the proxy delays each direction by itself, and keeps the order', async (t) => {
   const proxy = await startProxy(await echo(t))
   t.teardown(() => proxy.stop())
-  for (const [towardsMs, backMs] of [[80, 0], [0, 80]] as const) {
+  for (const [towardsMs, backMs] of [
+    [80, 0],
+    [0, 80]
+  ] as const) {
     const client = peer(t, proxy.port)
     client.say('a')
     await client.heard()
@@ -91,7 +112,9 @@ t.test('the proxy delays each direction by itself, and keeps the order', async (
   await client.heard()
   proxy.delay(80, 0)
   client.say('first,')
-  await new Promise((resolve) => { setTimeout(resolve, 20) })
+  await new Promise((resolve) => {
+    setTimeout(resolve, 20)
+  })
   proxy.delay(0)
   client.say('second')
   let heard = ''
@@ -129,9 +152,11 @@ t.test('where only answers are dropped, what is said arrives', async (t) => {
   })
   target.listen(0, HOST)
   await once(target, 'listening')
-  t.teardown(() => { target.close() })
+  t.teardown(() => {
+    target.close()
+  })
   const address = target.address()
-  const proxy = await startProxy({ port: typeof address === 'object' ? address?.port ?? 0 : 0 })
+  const proxy = await startProxy({ port: typeof address === 'object' ? (address?.port ?? 0) : 0 })
   t.teardown(() => proxy.stop())
   const client = peer(t, proxy.port)
   proxy.drop('back')
@@ -172,8 +197,12 @@ t.test('connections of the balancer go round, so many at once and no more', asyn
   const next = async (): Promise<string> => await asked(agent, { connection: 'close' })
   direct(targets.map(({ port }) => port))
   t.strictSame([await next(), await next(), await next(), await next()], ['one', 'two', 'three', 'one'])
-  direct(targets.flatMap(({ port }, index) => index === 1 ? [] : [port]))
-  t.strictSame([await next(), await next(), await next(), await next()].toSorted(), ['one', 'one', 'three', 'three'], 'past one that is away')
+  direct(targets.flatMap(({ port }, index) => (index === 1 ? [] : [port])))
+  t.strictSame(
+    [await next(), await next(), await next(), await next()].toSorted(),
+    ['one', 'one', 'three', 'three'],
+    'past one that is away'
+  )
   direct(targets.slice(0, 1).map(({ port }) => port))
   t.strictSame([await next(), await next()], ['one', 'one'])
   direct([])
@@ -181,7 +210,10 @@ t.test('connections of the balancer go round, so many at once and no more', asyn
   direct(targets.map(({ port }) => port))
   const before = targets.map((target) => target.accepted())
   await Promise.all(Array.from({ length: 12 }, async () => await asked(agent)))
-  t.equal(targets.reduce((sum, target, index) => sum + target.accepted() - (before[index] ?? 0), 0), MOST)
+  t.equal(
+    targets.reduce((sum, target, index) => sum + target.accepted() - (before[index] ?? 0), 0),
+    MOST
+  )
 })
 
 t.test('a client of the balancer keeps its connection, and feels the end of its target', async (t) => {
@@ -198,20 +230,27 @@ t.test('a client of the balancer keeps its connection, and feels the end of its 
 
 const MOST = 3
 
-function balancer (t: Setup): Balancer {
+function balancer(t: Setup): Balancer {
   const made = createBalancer(MOST)
-  t.teardown(() => { made.agent.destroy() })
+  t.teardown(() => {
+    made.agent.destroy()
+  })
   return made
 }
 
 /** A server that answers with its name, but for what it is asked to hold. */
-async function named (t: Setup, name: string): Promise<{ port: number, accepted(): number, holds(): Promise<unknown>, stop(): Promise<void> }> {
+async function named(
+  t: Setup,
+  name: string
+): Promise<{ port: number; accepted(): number; holds(): Promise<unknown>; stop(): Promise<void> }> {
   let accepted = 0
   const server = createHttpServer((request, reply) => {
     if (request.headers['x-hold'] === undefined) reply.end(name)
     else server.emit('hold')
   })
-  server.on('connection', () => { accepted++ })
+  server.on('connection', () => {
+    accepted++
+  })
   server.listen(0, HOST)
   await once(server, 'listening')
   const address = server.address()
@@ -223,14 +262,25 @@ async function named (t: Setup, name: string): Promise<{ port: number, accepted(
     await once(server, 'close')
   }
   t.teardown(stop)
-  return { port: typeof address === 'object' ? address?.port ?? 0 : 0, accepted: () => accepted, holds: async () => await held, stop }
+  return {
+    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    accepted: () => accepted,
+    holds: async () => await held,
+    stop
+  }
 }
 
 /** What came, or the code of the error. */
-async function asked (agent: Agent, headers: Record<string, string> = {}): Promise<string> {
+async function asked(agent: Agent, headers: Record<string, string> = {}): Promise<string> {
   return await new Promise((resolve) => {
-    const outgoing = request({ host: HOST, agent, headers }, (incoming) => { incoming.on('data', (chunk: Buffer) => { resolve(chunk.toString()) }) })
-    outgoing.on('error', (error: NodeJS.ErrnoException) => { resolve(error.code ?? 'error') })
+    const outgoing = request({ host: HOST, agent, headers }, (incoming) => {
+      incoming.on('data', (chunk: Buffer) => {
+        resolve(chunk.toString())
+      })
+    })
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      resolve(error.code ?? 'error')
+    })
     outgoing.end()
   })
 }

@@ -6,10 +6,11 @@ import { temporaryFile } from './support/standard.ts'
 import type { RuleName } from './support/terms.ts'
 
 /**
- * The checker is tried with planted logs; this tries that a broken service leaves such a log, so that the load brings about what the
- * rules are about. `often`: what shows the fault, which in a few seconds would happen too seldom to rely on.
+ * The checker is tried with planted logs; this tries that a broken service leaves such a log, so that the load brings
+ * about what the rules are about. `often`: what shows the fault, which in a few seconds would happen too seldom to rely
+ * on.
  */
-const PLANTED: Readonly<Record<PlantedInStores, { rule: RuleName, often: keyof typeof MIX }>> = {
+const PLANTED: Readonly<Record<PlantedInStores, { rule: RuleName; often: keyof typeof MIX }>> = {
   'revokes-nothing': { rule: 'revoked-accepted', often: 'revoke' },
   'spares-replays': { rule: 'revoked-accepted', often: 'replay' },
   'reset-leaves-codes': { rule: 'revoked-accepted', often: 'resetPassword' },
@@ -17,7 +18,9 @@ const PLANTED: Readonly<Record<PlantedInStores, { rule: RuleName, often: keyof t
   'one-time-twice': { rule: 'one-time-twice', often: 'resetPassword' }
 }
 
-for (const [planted, { rule, often }] of Object.entries(PLANTED) as Array<[PlantedInStores, { rule: RuleName, often: keyof typeof MIX }]>) {
+for (const [planted, { rule, often }] of Object.entries(PLANTED) as Array<
+  [PlantedInStores, { rule: RuleName; often: keyof typeof MIX }]
+>) {
   t.test(`a service with the fault "${planted}" is found out, and nothing else is said of it`, async (t) => {
     const place = temporaryFile(t)
     const { violations } = await runScenario({
@@ -29,7 +32,10 @@ for (const [planted, { rule, often }] of Object.entries(PLANTED) as Array<[Plant
       terms: { limitsPer: 'instance', answerWithinMs: 6000, pingWithinMs: 6000, retryWithinMs: 5000 }
     })
     t.strictSame([...new Set(violations.map((violation) => violation.rule))], [rule])
-    t.ok(violations.every(({ evidence }) => evidence.length > 1), 'with what was answered first and what was accepted then')
+    t.ok(
+      violations.every(({ evidence }) => evidence.length > 1),
+      'with what was answered first and what was accepted then'
+    )
     t.comment(`${violations.length} violations`)
   })
 }

@@ -13,35 +13,44 @@ t.test('the network to PostgreSQL is cut, swallows everything for a while, and i
   const url = new URL(postgres.url)
   url.port = String(proxy.port)
   const place = { kind: 'postgres', url: url.href } as const
-  expectHeld(t, await runScenario({
-    instances: THREE,
-    seconds: 10,
-    settingsOf: () => ({ state: place, users: place, skewMs: 0 }),
-    faults: [{
-      name: 'connections cut',
-      at: 0.1,
-      recoveryMs: 1000,
-      async run () { proxy.cut() }
-    }, {
-      name: 'everything swallowed, then cut',
-      at: 0.25,
-      recoveryMs: 3000,
-      async run ({ hold }) {
-        proxy.drop(true)
-        await hold(2500, 20_000)
-        proxy.drop(false)
-        proxy.cut()
-      }
-    }, {
-      name: 'answers 100 ms late',
-      at: 0.85,
-      recoveryMs: 1500,
-      async run ({ hold }) {
-        proxy.delay(0, 100)
-        await hold(1500, 20_000)
-        proxy.delay(0)
-      }
-    }],
-    terms: { limitsPer: 'instance', answerWithinMs: 6000, retryWithinMs: 8000 }
-  }))
+  expectHeld(
+    t,
+    await runScenario({
+      instances: THREE,
+      seconds: 10,
+      settingsOf: () => ({ state: place, users: place, skewMs: 0 }),
+      faults: [
+        {
+          name: 'connections cut',
+          at: 0.1,
+          recoveryMs: 1000,
+          async run() {
+            proxy.cut()
+          }
+        },
+        {
+          name: 'everything swallowed, then cut',
+          at: 0.25,
+          recoveryMs: 3000,
+          async run({ hold }) {
+            proxy.drop(true)
+            await hold(2500, 20_000)
+            proxy.drop(false)
+            proxy.cut()
+          }
+        },
+        {
+          name: 'answers 100 ms late',
+          at: 0.85,
+          recoveryMs: 1500,
+          async run({ hold }) {
+            proxy.delay(0, 100)
+            await hold(1500, 20_000)
+            proxy.delay(0)
+          }
+        }
+      ],
+      terms: { limitsPer: 'instance', answerWithinMs: 6000, retryWithinMs: 8000 }
+    })
+  )
 })

@@ -8,38 +8,45 @@ t.test('PostgreSQL is killed and restarted, refuses connections, and is frozen: 
   const postgres = await startPostgres()
   t.teardown(() => postgres.stop())
   const place = { kind: 'postgres', url: postgres.url } as const
-  expectHeld(t, await runScenario({
-    instances: THREE,
-    settingsOf: () => ({ state: place, users: place, skewMs: 0 }),
-    seconds: 13,
-    faults: [{
-      name: 'SIGKILL of PostgreSQL',
-      at: 0.15,
-      recoveryMs: 2000,
-      async run ({ hold }) {
-        await postgres.kill()
-        await hold(500, 10_000)
-        await postgres.restart()
-      }
-    }, {
-      name: 'connections cut and refused',
-      at: 0.45,
-      recoveryMs: 1500,
-      async run ({ hold }) {
-        await postgres.refuseConnections(true)
-        await hold(1000, 20_000)
-        await postgres.refuseConnections(false)
-      }
-    }, {
-      name: 'SIGSTOP of PostgreSQL',
-      at: 0.7,
-      recoveryMs: 3000,
-      async run ({ hold }) {
-        await postgres.pause()
-        await hold(3000, 30_000)
-        await postgres.resume()
-      }
-    }],
-    terms: { limitsPer: 'instance', answerWithinMs: 6000, retryWithinMs: 8000 }
-  }))
+  expectHeld(
+    t,
+    await runScenario({
+      instances: THREE,
+      settingsOf: () => ({ state: place, users: place, skewMs: 0 }),
+      seconds: 13,
+      faults: [
+        {
+          name: 'SIGKILL of PostgreSQL',
+          at: 0.15,
+          recoveryMs: 2000,
+          async run({ hold }) {
+            await postgres.kill()
+            await hold(500, 10_000)
+            await postgres.restart()
+          }
+        },
+        {
+          name: 'connections cut and refused',
+          at: 0.45,
+          recoveryMs: 1500,
+          async run({ hold }) {
+            await postgres.refuseConnections(true)
+            await hold(1000, 20_000)
+            await postgres.refuseConnections(false)
+          }
+        },
+        {
+          name: 'SIGSTOP of PostgreSQL',
+          at: 0.7,
+          recoveryMs: 3000,
+          async run({ hold }) {
+            await postgres.pause()
+            await hold(3000, 30_000)
+            await postgres.resume()
+          }
+        }
+      ],
+      terms: { limitsPer: 'instance', answerWithinMs: 6000, retryWithinMs: 8000 }
+    })
+  )
 })

@@ -13,19 +13,24 @@ t.test('a Redis Cluster loses a master, whose replica takes over', async (t) => 
   if (lost === undefined || heir === undefined) throw new Error('The cluster has no replicas.')
   const users = temporaryFile(t)
   const place = { kind: 'cluster', nodes: cluster.nodes.map(({ host, port }) => ({ host, port })) } as const
-  expectHeld(t, await runScenario({
-    instances: INSTANCES,
-    settingsOf: (name) => ({ state: place, users, limits: place, skewMs: SKEWED[name] ?? 0 }),
-    faults: [{
-      name: 'SIGKILL of a master',
-      at: 0.3,
-      recoveryMs: 4000,
-      excuses: [...LIMITS_ARE_LOCAL, UNREPLICATED],
-      async run () {
-        await lost.kill()
-        await becomesMaster(heir)
-      }
-    }],
-    terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
-  }))
+  expectHeld(
+    t,
+    await runScenario({
+      instances: INSTANCES,
+      settingsOf: (name) => ({ state: place, users, limits: place, skewMs: SKEWED[name] ?? 0 }),
+      faults: [
+        {
+          name: 'SIGKILL of a master',
+          at: 0.3,
+          recoveryMs: 4000,
+          excuses: [...LIMITS_ARE_LOCAL, UNREPLICATED],
+          async run() {
+            await lost.kill()
+            await becomesMaster(heir)
+          }
+        }
+      ],
+      terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
+    })
+  )
 })

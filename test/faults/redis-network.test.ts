@@ -12,38 +12,47 @@ t.test('the network to Redis is cut, swallows everything for a while, and is slo
   t.teardown(() => proxy.stop())
   const users = temporaryFile(t)
   const place = { kind: 'redis', url: `redis://127.0.0.1:${proxy.port}` } as const
-  expectHeld(t, await runScenario({
-    instances: THREE,
-    seconds: 9.5,
-    settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
-    faults: [{
-      name: 'connections cut',
-      at: 0.1,
-      recoveryMs: 1500,
-      excuses: LIMITS_ARE_LOCAL,
-      async run () { proxy.cut() }
-    }, {
-      name: 'everything swallowed, then cut',
-      at: 0.3,
-      recoveryMs: 2500,
-      excuses: LIMITS_ARE_LOCAL,
-      async run ({ hold }) {
-        proxy.drop(true)
-        await hold(1500, 20_000)
-        proxy.drop(false)
-        proxy.cut()
-      }
-    }, {
-      name: 'answers 100 ms late',
-      at: 0.8,
-      recoveryMs: 1500,
-      excuses: LIMITS_ARE_LOCAL,
-      async run ({ hold }) {
-        proxy.delay(0, 100)
-        await hold(1500, 20_000)
-        proxy.delay(0)
-      }
-    }],
-    terms: { limitsPer: 'fleet', answerWithinMs: 4000, retryWithinMs: 8000 }
-  }))
+  expectHeld(
+    t,
+    await runScenario({
+      instances: THREE,
+      seconds: 9.5,
+      settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
+      faults: [
+        {
+          name: 'connections cut',
+          at: 0.1,
+          recoveryMs: 1500,
+          excuses: LIMITS_ARE_LOCAL,
+          async run() {
+            proxy.cut()
+          }
+        },
+        {
+          name: 'everything swallowed, then cut',
+          at: 0.3,
+          recoveryMs: 2500,
+          excuses: LIMITS_ARE_LOCAL,
+          async run({ hold }) {
+            proxy.drop(true)
+            await hold(1500, 20_000)
+            proxy.drop(false)
+            proxy.cut()
+          }
+        },
+        {
+          name: 'answers 100 ms late',
+          at: 0.8,
+          recoveryMs: 1500,
+          excuses: LIMITS_ARE_LOCAL,
+          async run({ hold }) {
+            proxy.delay(0, 100)
+            await hold(1500, 20_000)
+            proxy.delay(0)
+          }
+        }
+      ],
+      terms: { limitsPer: 'fleet', answerWithinMs: 4000, retryWithinMs: 8000 }
+    })
+  )
 })

@@ -21,32 +21,55 @@ const LIMIT = { rule: 'login', key: 'everybody', windowMs: 3_600_000, max: 200 }
 // covers B1
 t.test('a reshard under load: no wrong answer with status OK, no revocation lost, no limit exceeded', async (t) => {
   const cluster = await startRedisCluster()
-  t.teardown(async () => { await cluster.stop() })
+  t.teardown(async () => {
+    await cluster.stop()
+  })
   const client = cluster.client()
   const state = redisState(client)
   const attempts = redisAttemptStore(sharedConnection(client))
-  const key = { kid: 'kid', alg: 'ES256', sequence: 1, signsFrom: 0, createdAt: 0, publicJwk: { kty: 'EC' }, sealed: 's' }
+  const key = {
+    kid: 'kid',
+    alg: 'ES256',
+    sequence: 1,
+    signsFrom: 0,
+    createdAt: 0,
+    publicJwk: { kty: 'EC' },
+    sealed: 's'
+  }
   await state.keys.addIfAbsent(key)
 
   const tally: Tally = { answered: 0, refused: 0, revocations: 0, wrong: [], lost: [], reasons: new Set() }
   const people = usersInFirst(SLOTS, USERS_A_SLOT).map((userId) => person(state, userId, tally))
-  await Promise.all(people.map(async (one) => { await one.begin() }))
+  await Promise.all(
+    people.map(async (one) => {
+      await one.begin()
+    })
+  )
 
   let isOver = false
   let allowed = 0
-  const untilOver = async (step: (round: number) => Promise<void>): Promise<void> => { for (let round = 0; !isOver; round++) await step(round) }
+  const untilOver = async (step: (round: number) => Promise<void>): Promise<void> => {
+    for (let round = 0; !isOver; round++) await step(round)
+  }
   const load = [
     ...Array.from({ length: WORKERS }, async (_, worker) => {
       const own = people.filter((_person, index) => index % WORKERS === worker)
-      await untilOver(async (round) => { await own[round % own.length]?.step() })
+      await untilOver(async (round) => {
+        await own[round % own.length]?.step()
+      })
     }),
     untilOver(async (round) => {
-      const outcome = await Promise.resolve(attempts.reserve(`attempt ${round}`, [LIMIT, { ...LIMIT, key: `other ${round % 7}`, max: 1000 }])).catch(() => null)
+      const outcome = await Promise.resolve(
+        attempts.reserve(`attempt ${round}`, [LIMIT, { ...LIMIT, key: `other ${round % 7}`, max: 1000 }])
+      ).catch(() => null)
       if (outcome?.allowed === true) allowed++
       await wait(2)
     }),
     untilOver(async () => {
-      const kids = await state.keys.list().then((keys) => keys.map(({ kid }) => kid), () => ['kid'])
+      const kids = await state.keys.list().then(
+        (keys) => keys.map(({ kid }) => kid),
+        () => ['kid']
+      )
       if (kids.join() !== 'kid') tally.wrong.push(`keys.list: ${kids.join()}`)
       await state.time().catch(() => {})
       await wait(2)
@@ -60,7 +83,7 @@ t.test('a reshard under load: no wrong answer with status OK, no revocation lost
   while (moves < 2 * moved.length || tally.revocations < 100) {
     const slot = moved[moves % moved.length] as number
     // To the one and to the other of the two others by turns.
-    await reshard.move(slot, (await reshard.ownerOf(slot) + 1 + moves % 2) % 3)
+    await reshard.move(slot, ((await reshard.ownerOf(slot)) + 1 + (moves % 2)) % 3)
     moves++
   }
   const tookMs = performance.now() - begun
@@ -69,10 +92,27 @@ t.test('a reshard under load: no wrong answer with status OK, no revocation lost
   reshard.close()
 
   for (const one of people) await one.settle()
-  const records = (await Promise.all(cluster.masters.map(async (master) => { const admin = master.client(); return await admin.dbsize() }))).reduce((sum, size) => sum + size, 0)
-  t.comment(`${records} records in ${SLOTS} slots, ${moves} moves in ${Math.round(tookMs)} ms: ${tally.answered} answers, ${tally.refused} refusals (${[...tally.reasons].join(', ')})`)
-  t.comment(`${tally.wrong.length} wrong answers, ${tally.lost.length} of ${tally.revocations} revocations lost, ${reshard.clashes()} keys at both ends; ${allowed} of ${LIMIT.max} attempts passed`)
-  t.ok(tally.answered > 1000 && await met(cluster.masters.map((master) => master.client())) > 0, 'the load met the move')
+  const records = (
+    await Promise.all(
+      cluster.masters.map(async (master) => {
+        const admin = master.client()
+        return await admin.dbsize()
+      })
+    )
+  ).reduce((sum, size) => sum + size, 0)
+  t.comment(
+    `${records} records in ${SLOTS} slots, ${moves} moves in ${Math.round(tookMs)} ms: ` +
+      `${tally.answered} answers, ${tally.refused} refusals (${[...tally.reasons].join(', ')})`
+  )
+  t.comment(
+    `${tally.wrong.length} wrong answers, ${tally.lost.length} of ${tally.revocations} ` +
+      `revocations lost, ${reshard.clashes()} keys at both ends; ${allowed} of ${LIMIT.max} ` +
+      'attempts passed'
+  )
+  t.ok(
+    tally.answered > 1000 && (await met(cluster.masters.map((master) => master.client()))) > 0,
+    'the load met the move'
+  )
   t.strictSame(tally.wrong.slice(0, 10), [], 'no wrong answer')
   t.strictSame(tally.lost.slice(0, 10), [], 'no revocation is lost')
   t.equal(reshard.clashes(), 0, 'nothing was made at the new node while it was at the old one')
@@ -82,41 +122,51 @@ t.test('a reshard under load: no wrong answer with status OK, no revocation lost
 // covers B1
 t.test('a whole service while the slots of its Cluster go from node to node', async (t) => {
   const cluster = await startRedisCluster()
-  t.teardown(async () => { await cluster.stop() })
+  t.teardown(async () => {
+    await cluster.stop()
+  })
   const users = temporaryFile(t)
   const place = { kind: 'cluster', nodes: cluster.nodes.map(({ host, port }) => ({ host, port })) } as const
   const reshard = resharding(cluster.nodes, { batch: 1, pauseMs: 3 })
-  t.teardown(() => { reshard.close() })
+  t.teardown(() => {
+    reshard.close()
+  })
   const result = await runScenario({
     instances: THREE,
     settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
-    faults: [{
-      name: 'a reshard',
-      at: 0.1,
-      recoveryMs: 1500,
-      excuses: LIMITS_ARE_LOCAL,
-      async run ({ hold }) {
-        const over = hold(6000, 50_000).then(() => true)
-        // Round and round: slots of users that have just come are among them.
-        for (let node = 0; !await Promise.race([over, Promise.resolve(false)]); node = (node + 1) % 3) {
-          for (const slot of (await reshard.filled(node)).slice(0, 8)) await reshard.move(slot, (node + 1) % 3)
+    faults: [
+      {
+        name: 'a reshard',
+        at: 0.1,
+        recoveryMs: 1500,
+        excuses: LIMITS_ARE_LOCAL,
+        async run({ hold }) {
+          const over = hold(6000, 50_000).then(() => true)
+          // Round and round: slots of users that have just come are among them.
+          for (let node = 0; !(await Promise.race([over, Promise.resolve(false)])); node = (node + 1) % 3) {
+            for (const slot of (await reshard.filled(node)).slice(0, 8)) await reshard.move(slot, (node + 1) % 3)
+          }
         }
       }
-    }],
+    ],
     terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
   })
   expectHeld(t, result)
   t.equal(reshard.clashes(), 0)
 })
 
-/** How often a node said that a slot is on its way. Clients ask again, so that few calls are refused for it, or none. */
-async function met (nodes: ReadonlyArray<{ info(section: string): Promise<string> }>): Promise<number> {
+/**
+ * How often a node said that a slot is on its way. Clients ask again, so that few calls are refused for it, or none.
+ */
+async function met(nodes: ReadonlyArray<{ info(section: string): Promise<string> }>): Promise<number> {
   const said = await Promise.all(nodes.map(async (node) => await node.info('errorstats')))
-  return said.flatMap((text) => [...text.matchAll(/errorstat_(?:TRYAGAIN|ASK):count=(\d+)/g)]).reduce((sum, [, count]) => sum + Number(count), 0)
+  return said
+    .flatMap((text) => [...text.matchAll(/errorstat_(?:TRYAGAIN|ASK):count=(\d+)/g)])
+    .reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
 /** So many of each of the first slots: all that is kept of a user lies in one. */
-function usersInFirst (slots: number, count: number): string[] {
+function usersInFirst(slots: number, count: number): string[] {
   const found = Array.from({ length: slots }, (): string[] => [])
   for (let number = 0; found.some(({ length }) => length < count); number++) {
     const users = found[slotOf(`{${partitionOf(`user ${number}`)}}`)]

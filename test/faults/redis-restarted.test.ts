@@ -9,21 +9,26 @@ t.test('Redis with an append-only file is killed and started again: what it answ
   t.teardown(() => redis.stop())
   const users = temporaryFile(t)
   const place = { kind: 'redis', url: redis.url } as const
-  expectHeld(t, await runScenario({
-    instances: THREE,
-    settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
-    faults: [{
-      name: 'SIGKILL of Redis',
-      at: 0.3,
-      // Clients come back after a delay that grows with each attempt, to 2 s or so in the short form.
-      recoveryMs: 3000,
-      excuses: LIMITS_ARE_LOCAL,
-      async run ({ hold }) {
-        await redis.kill()
-        await hold(1500, 15_000)
-        await redis.restart()
-      }
-    }],
-    terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
-  }))
+  expectHeld(
+    t,
+    await runScenario({
+      instances: THREE,
+      settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
+      faults: [
+        {
+          name: 'SIGKILL of Redis',
+          at: 0.3,
+          // Clients come back after a delay that grows with each attempt, to 2 s or so in the short form.
+          recoveryMs: 3000,
+          excuses: LIMITS_ARE_LOCAL,
+          async run({ hold }) {
+            await redis.kill()
+            await hold(1500, 15_000)
+            await redis.restart()
+          }
+        }
+      ],
+      terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
+    })
+  )
 })

@@ -9,20 +9,29 @@ t.test('the master of a Sentinel group dies: its replica goes on with all but wh
   const group = await startRedisSentinel()
   t.teardown(() => group.stop())
   const users = temporaryFile(t)
-  const place = { kind: 'sentinel', name: 'authority', sentinels: group.sentinels.map(({ host, port }) => ({ host, port })) } as const
-  expectHeld(t, await runScenario({
-    instances: THREE,
-    settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
-    faults: [{
-      name: 'SIGKILL of the master',
-      at: 0.3,
-      recoveryMs: 4000,
-      excuses: [...LIMITS_ARE_LOCAL, UNREPLICATED],
-      async run () {
-        await group.master.kill()
-        await becomesMaster(group.replica)
-      }
-    }],
-    terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
-  }))
+  const place = {
+    kind: 'sentinel',
+    name: 'authority',
+    sentinels: group.sentinels.map(({ host, port }) => ({ host, port }))
+  } as const
+  expectHeld(
+    t,
+    await runScenario({
+      instances: THREE,
+      settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
+      faults: [
+        {
+          name: 'SIGKILL of the master',
+          at: 0.3,
+          recoveryMs: 4000,
+          excuses: [...LIMITS_ARE_LOCAL, UNREPLICATED],
+          async run() {
+            await group.master.kill()
+            await becomesMaster(group.replica)
+          }
+        }
+      ],
+      terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
+    })
+  )
 })

@@ -1,7 +1,7 @@
 /**
- * `npm run test:soak -- redis|postgres|sqlite`: half an hour (`SOAK_MINUTES`) of steady load with tokens that live two minutes.
- * Memory of the processes and latency must be flat from the second third to the last, nothing may break that the checker knows of, and
- * when all tokens have expired the store must be as small as it was with nobody signed in.
+ * `npm run test:soak -- redis|postgres|sqlite`: half an hour (`SOAK_MINUTES`) of steady load with tokens that live two
+ * minutes. Memory of the processes and latency must be flat from the second third to the last, nothing may break that
+ * the checker knows of, and when all tokens have expired the store must be as small as it was with nobody signed in.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -26,7 +26,14 @@ interface Subject {
   bytes(): Promise<number>
 }
 
-interface Sample { seconds: number, size: number, bytes: number, memoryBytes: number[], p50Ms: number, p99Ms: number }
+interface Sample {
+  seconds: number
+  size: number
+  bytes: number
+  memoryBytes: number[]
+  p50Ms: number
+  p99Ms: number
+}
 
 const LIFETIME_SECONDS = 120
 /** Sweeps run once a minute, in slices. */
@@ -39,12 +46,16 @@ const MEMORY_MARGIN = 1.2
 const LATENCY_MARGIN = 1.5
 
 const ends: Array<() => unknown> = []
-const setup = { teardown (task: () => unknown) { ends.unshift(task) } }
+const setup = {
+  teardown(task: () => unknown) {
+    ends.unshift(task)
+  }
+}
 const minutes = Number(process.env['SOAK_MINUTES'] ?? 30)
 const kind = process.argv[2] ?? 'redis'
 
 const SUBJECTS: Record<string, () => Promise<Subject>> = {
-  async redis () {
+  async redis() {
     const redis = await startRedis()
     setup.teardown(() => redis.stop())
     const admin = redis.client()
@@ -56,7 +67,7 @@ const SUBJECTS: Record<string, () => Promise<Subject>> = {
       bytes: async () => Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1])
     }
   },
-  async postgres () {
+  async postgres() {
     const postgres = await startPostgres()
     setup.teardown(() => postgres.stop())
     const admin = new Pool({ connectionString: postgres.url, max: 1 })
@@ -65,16 +76,22 @@ const SUBJECTS: Record<string, () => Promise<Subject>> = {
     return {
       places: { state: place, users: place },
       goneAfterSeconds: SWEPT_AFTER_SECONDS,
-      async size () {
-        const { rows: tables } = await admin.query<{ name: string }>('SELECT quote_ident(schemaname) || \'.\' || quote_ident(relname) AS name FROM pg_stat_user_tables')
+      async size() {
+        const { rows: tables } = await admin.query<{ name: string }>(
+          "SELECT quote_ident(schemaname) || '.' || quote_ident(relname) AS name FROM pg_stat_user_tables"
+        )
         let rows = 0
-        for (const { name } of tables) rows += (await admin.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${name}`)).rows[0]?.count ?? 0
+        for (const { name } of tables)
+          rows +=
+            (await admin.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${name}`)).rows[0]?.count ?? 0
         return rows
       },
-      bytes: async () => (await admin.query<{ bytes: number }>('SELECT pg_database_size(current_database())::float8 AS bytes')).rows[0]?.bytes ?? 0
+      bytes: async () =>
+        (await admin.query<{ bytes: number }>('SELECT pg_database_size(current_database())::float8 AS bytes')).rows[0]
+          ?.bytes ?? 0
     }
   },
-  async sqlite () {
+  async sqlite() {
     const place = temporaryFile(setup)
     const { default: Database } = await import('libsql')
     const db = new Database(place.file)
@@ -82,16 +99,22 @@ const SUBJECTS: Record<string, () => Promise<Subject>> = {
     return {
       places: { state: place, users: place },
       goneAfterSeconds: SWEPT_AFTER_SECONDS,
-      async size () {
-        const tables = db.prepare('SELECT name FROM sqlite_schema WHERE type = \'table\' AND name NOT LIKE \'sqlite_%\'').all() as Array<{ name: string }>
-        return tables.reduce((sum, { name }) => sum + (db.prepare(`SELECT count(*) AS count FROM "${name}"`).get() as { count: number }).count, 0)
+      async size() {
+        const tables = db
+          .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+          .all() as Array<{ name: string }>
+        return tables.reduce(
+          (sum, { name }) =>
+            sum + (db.prepare(`SELECT count(*) AS count FROM "${name}"`).get() as { count: number }).count,
+          0
+        )
       },
       bytes: async () => statSync(place.file).size
     }
   }
 }
 
-async function soak (): Promise<string[]> {
+async function soak(): Promise<string[]> {
   const subject = await SUBJECTS[kind]?.()
   if (subject === undefined) throw new Error(`usage: npm run test:soak -- ${Object.keys(SUBJECTS).join(' | ')}`)
   const { places, goneAfterSeconds, size, bytes } = subject
@@ -112,17 +135,29 @@ async function soak (): Promise<string[]> {
     }),
     seconds: minutes * 60,
     faults: [],
-    // A family that is at its end is refused, and the log does not know when each ends: that rule is for the other scenarios.
-    terms: { limitsPer: places.limits === undefined ? 'instance' : 'fleet', answerWithinMs: 6000, retryWithinMs: 5000, excuses: [{ rules: ['undone', 'lost-refresh'], reason: 'tokens live two minutes here', start: 0, end: Infinity }] },
+    // A family that is at its end is refused, and the log does not know when each ends: that rule is for the other
+    // scenarios.
+    terms: {
+      limitsPer: places.limits === undefined ? 'instance' : 'fleet',
+      answerWithinMs: 6000,
+      retryWithinMs: 5000,
+      excuses: [{ rules: ['undone', 'lost-refresh'], reason: 'tokens live two minutes here', start: 0, end: Infinity }]
+    },
     watch: {
       everyMs: SAMPLE_MS,
-      async look (fleet, entries) {
-        samples.push({ seconds: Math.round((performance.now() - began) / 1000), size: await size(), bytes: await bytes(), memoryBytes: memoryOf(fleet), ...latencies(entries.slice(seen)) })
+      async look(fleet, entries) {
+        samples.push({
+          seconds: Math.round((performance.now() - began) / 1000),
+          size: await size(),
+          bytes: await bytes(),
+          memoryBytes: memoryOf(fleet),
+          ...latencies(entries.slice(seen))
+        })
         seen = entries.length
         console.log(JSON.stringify(samples.at(-1)))
       }
     },
-    async afterLoad () {
+    async afterLoad() {
       await wait(goneAfterSeconds * 1000)
       floor = await size()
     }
@@ -131,15 +166,18 @@ async function soak (): Promise<string[]> {
   return [
     ...result.violations.slice(0, 20).map(({ rule, message }) => `${rule}: ${message}`),
     ...verdict(samples),
-    // Keys of signing, users, migrations: what is there with nobody signed in. Each user of the load may have left a consent.
-    ...floor > MOST_LEFT + result.succeeded.register * 2 ? [`${floor} records are left when all tokens have expired`] : []
+    // Keys of signing, users, migrations: what is there with nobody signed in. Each user of the load may have left a
+    // consent.
+    ...(floor > MOST_LEFT + result.succeeded.register * 2
+      ? [`${floor} records are left when all tokens have expired`]
+      : [])
   ]
 }
 
 const MOST_LEFT = 40
 
 /** What is not flat. */
-function verdict (samples: readonly Sample[]): string[] {
+function verdict(samples: readonly Sample[]): string[] {
   const third = Math.floor(samples.length / 3)
   const middle = samples.slice(third, 2 * third)
   const last = samples.slice(2 * third)
@@ -148,24 +186,28 @@ function verdict (samples: readonly Sample[]): string[] {
     return after > before * margin + slack ? [`${what} grew from ${Math.round(before)} to ${Math.round(after)}`] : []
   }
   return [
-    ...grown('memory of all processes, in bytes,', ({ memoryBytes }) => memoryBytes.reduce((sum, one) => sum + one, 0), MEMORY_MARGIN),
+    ...grown(
+      'memory of all processes, in bytes,',
+      ({ memoryBytes }) => memoryBytes.reduce((sum, one) => sum + one, 0),
+      MEMORY_MARGIN
+    ),
     ...grown('the 99th of 100 latencies, in ms,', ({ p99Ms }) => p99Ms, LATENCY_MARGIN, 20),
     ...grown('the number of records', ({ size }) => size, MEMORY_MARGIN)
   ]
 }
 
-function median (values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
-function latencies (entries: readonly Entry[]): Pick<Sample, 'p50Ms' | 'p99Ms'> {
+function latencies(entries: readonly Entry[]): Pick<Sample, 'p50Ms' | 'p99Ms'> {
   const sorted = entries.map(({ start, end }) => end - start).toSorted((a, b) => a - b)
   const at = (share: number): number => Math.round((sorted[Math.floor(sorted.length * share)] ?? 0) * 10) / 10
   return { p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 
 /** Resident memory, where the system tells it in `/proc`. */
-function memoryOf (fleet: Fleet): number[] {
+function memoryOf(fleet: Fleet): number[] {
   return [...fleet.pids().values()].map((pid) => {
     try {
       return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024

@@ -1,4 +1,7 @@
-/** The example server with a second instance to sign in with: sign-in with others, from the button to the account, without JavaScript. */
+/**
+ * The example server with a second instance to sign in with: sign-in with others, from the button to the account,
+ * without JavaScript.
+ */
 import t from 'tap'
 import { freePort } from '../support/free-port.ts'
 import { example } from './support/example-server.ts'
@@ -9,7 +12,10 @@ const { start } = example(t)
 t.test('sign-up at the other instance is sign-up here', async (t) => {
   const [port, otherPort] = [await freePort(), await freePort()]
   const server = await start(port, { OTHER_PORT: String(otherPort) })
-  t.match(server.output(), /callback URL of the connection \\"other\\" is http:\/\/localhost:\d+\/auth\/connect\/other\/callback/)
+  t.match(
+    server.output(),
+    /callback URL of the connection \\"other\\" is http:\/\/localhost:\d+\/auth\/connect\/other\/callback/
+  )
   const home = `http://localhost:${port}`
   const [here, there] = [formBrowser(home), formBrowser(`http://127.0.0.1:${otherPort}`)]
 
@@ -19,7 +25,11 @@ t.test('sign-up at the other instance is sign-up here', async (t) => {
   t.equal(gone.url.origin, `http://127.0.0.1:${otherPort}`)
   const signIn = await there.get(gone.url.href)
   const [, signUp = ''] = /href="([^"]*\/auth\/signup[^"]*)"/.exec(signIn.text) ?? []
-  const back = await there.submit(await there.get(signUp.replaceAll('&amp;', '&')), { username: 'ann@example.com', password: 'seven green boats at dawn', confirmation: 'seven green boats at dawn' })
+  const back = await there.submit(await there.get(signUp.replaceAll('&amp;', '&')), {
+    username: 'ann@example.com',
+    password: 'seven green boats at dawn',
+    confirmation: 'seven green boats at dawn'
+  })
   t.equal(back.url.origin, home)
   t.equal(back.url.pathname, '/auth/connect/other/callback')
   const arrived = await here.get(back.url.href)
@@ -27,6 +37,10 @@ t.test('sign-up at the other instance is sign-up here', async (t) => {
   const account = await here.get('/auth/account')
   t.equal(account.url.pathname, '/auth/account')
   t.equal(account.status, 200)
-  t.match(account.text, /other-[a-z0-9]+/, 'an address that nobody has verified is none, so the account has a name made for it')
+  t.match(
+    account.text,
+    /other-[a-z0-9]+/,
+    'an address that nobody has verified is none, so the account has a name made for it'
+  )
   await server.kill('SIGTERM')
 })

@@ -13,13 +13,20 @@ const ANN = { username: 'ann@example.com', password: 'nine tall ferns by noon' }
 const BOB = { username: 'bob@example.com', password: 'nine tall ferns by noon' }
 const { cwd, launch, start } = example(t)
 
-const bearer = (token: string): { headers: { authorization: string } } => ({ headers: { authorization: `Bearer ${token}` } })
-const json = (body: unknown): RequestInit => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+const bearer = (token: string): { headers: { authorization: string } } => ({
+  headers: { authorization: `Bearer ${token}` }
+})
+const json = (body: unknown): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body)
+})
 const form = (fields: Record<string, string>): RequestInit => ({ method: 'POST', body: new URLSearchParams(fields) })
-const login = (origin: string, password: string, username = ANN.username): Promise<Response> => fetch(`${origin}/auth/token`, form({ grant_type: 'password', username, password }))
+const login = (origin: string, password: string, username = ANN.username): Promise<Response> =>
+  fetch(`${origin}/auth/token`, form({ grant_type: 'password', username, password }))
 
-async function body (response: Response): Promise<Record<string, string>> {
-  return await response.json() as Record<string, string>
+async function body(response: Response): Promise<Record<string, string>> {
+  return (await response.json()) as Record<string, string>
 }
 
 t.test('sign-up to sign-out, over kill -9', async (t) => {
@@ -39,7 +46,11 @@ t.test('sign-up to sign-out, over kill -9', async (t) => {
   const tokens = await body(signedIn)
   const accessToken = tokens['access_token'] ?? ''
   const refreshToken = tokens['refresh_token'] ?? ''
-  t.match(await body(await fetch(`${first.origin}/me`, bearer(accessToken))), { sub, username: ANN.username, email: ANN.username })
+  t.match(await body(await fetch(`${first.origin}/me`, bearer(accessToken))), {
+    sub,
+    username: ANN.username,
+    email: ANN.username
+  })
   const refreshed = await fetch(`${first.origin}/auth/refresh`, { method: 'POST', ...bearer(refreshToken) })
   t.equal(refreshed.status, 200)
   t.type((await body(refreshed))['access_token'], 'string')
@@ -61,20 +72,31 @@ t.test('sign-up to sign-out, over kill -9', async (t) => {
   await t.test('a reset token is printed, since it is a demo, and sets a new password once', async (t) => {
     t.equal((await fetch(`${first.origin}/auth/password-reset`, json({ username: ANN.username }))).status, 202)
     const line = (await first.printed(/^\{.*"kind":"password_reset".*$/m))[0]
-    const { message, msg } = JSON.parse(line) as { message: { to: string, link: string, token: string }, msg: string }
+    const { message, msg } = JSON.parse(line) as { message: { to: string; link: string; token: string }; msg: string }
     t.equal(message.to, ANN.username)
     t.match(msg, /^DEMO/)
     t.equal(message.link, `http://localhost:${port}/auth/reset-password?token=${message.token}`)
     const page = message.link.replace('localhost', '127.0.0.1')
     t.match(await (await fetch(page)).text(), 'autocomplete="new-password"', 'the link opens a hosted page')
-    const confirm = (): Promise<Response> => fetch(page, { ...form({ token: message.token, password: 'eight blue kites at dusk' }), headers: { origin: `http://localhost:${port}` } })
+    const confirm = (): Promise<Response> =>
+      fetch(page, {
+        ...form({ token: message.token, password: 'eight blue kites at dusk' }),
+        headers: { origin: `http://localhost:${port}` }
+      })
     t.equal((await confirm()).status, 200)
     t.equal((await confirm()).status, 400)
-    t.equal((await fetch(`${first.origin}/auth/refresh`, { method: 'POST', ...bearer(refreshToken) })).status, 401, 'the reset ended the session')
+    t.equal(
+      (await fetch(`${first.origin}/auth/refresh`, { method: 'POST', ...bearer(refreshToken) })).status,
+      401,
+      'the reset ended the session'
+    )
   })
 
   const quiet = first.output()
-  t.notOk(quiet.includes(ANN.password) || quiet.includes(accessToken) || quiet.includes(refreshToken), 'no password and no bearer token in the log')
+  t.notOk(
+    quiet.includes(ANN.password) || quiet.includes(accessToken) || quiet.includes(refreshToken),
+    'no password and no bearer token in the log'
+  )
   await first.kill('SIGKILL')
 
   // The counters are in memory, so this process counts from nought; the range is not limited at all.
@@ -82,22 +104,45 @@ t.test('sign-up to sign-out, over kill -9', async (t) => {
   const again = await body(await login(second.origin, 'eight blue kites at dusk'))
   const statuses: number[] = []
   for (let attempt = 0; attempt < 11; attempt++) statuses.push((await login(second.origin, 'wrong wrong wrong')).status)
-  t.strictSame(statuses, [...new Array<number>(10).fill(400), 429], 'RL-6 a bypassed address has no limit of its own, but the account keeps its')
+  t.strictSame(
+    statuses,
+    [...new Array<number>(10).fill(400), 429],
+    'RL-6 a bypassed address has no limit of its own, but the account keeps its'
+  )
   await second.kill('SIGKILL')
 
   const third = await start(port)
   t.match(third.output(), /leave this machine alone/)
-  for (let attempt = 0; attempt < 6; attempt++) t.equal((await login(third.origin, 'wrong wrong wrong', `H15-${attempt}@example.com`)).status, 400, 'H15 this machine is not limited outside production')
-  const afterKill = await fetch(`${third.origin}/auth/refresh`, { method: 'POST', ...bearer(again['refresh_token'] ?? '') })
+  for (let attempt = 0; attempt < 6; attempt++)
+    t.equal(
+      (await login(third.origin, 'wrong wrong wrong', `H15-${attempt}@example.com`)).status,
+      400,
+      'H15 this machine is not limited outside production'
+    )
+  const afterKill = await fetch(`${third.origin}/auth/refresh`, {
+    method: 'POST',
+    ...bearer(again['refresh_token'] ?? '')
+  })
   t.equal(afterKill.status, 200, 'a session outlives kill -9')
-  t.equal((await fetch(`${third.origin}/me`, bearer(again['access_token'] ?? ''))).status, 200, 'and so do the sealed signing keys')
+  t.equal(
+    (await fetch(`${third.origin}/me`, bearer(again['access_token'] ?? ''))).status,
+    200,
+    'and so do the sealed signing keys'
+  )
   const fresh = (await body(afterKill))['access_token'] ?? ''
-  const { sessions } = await (await fetch(`${third.origin}/auth/sessions`, bearer(fresh))).json() as { sessions: Array<{ id: string, current: boolean }> }
+  const { sessions } = (await (await fetch(`${third.origin}/auth/sessions`, bearer(fresh))).json()) as {
+    sessions: Array<{ id: string; current: boolean }>
+  }
   t.equal(sessions.length, 1)
-  t.equal((await fetch(`${third.origin}/auth/sessions/${sessions[0]?.id ?? ''}`, { method: 'DELETE', ...bearer(fresh) })).status, 204)
+  t.equal(
+    (await fetch(`${third.origin}/auth/sessions/${sessions[0]?.id ?? ''}`, { method: 'DELETE', ...bearer(fresh) }))
+      .status,
+    204
+  )
   t.equal((await fetch(`${third.origin}/me`, bearer(fresh))).status, 401, 'signed out')
 
-  if (process.platform !== 'win32') t.equal(statSync(join(cwd, 'data/secret')).mode & 0o777, 0o600, 'only its owner reads the secret')
+  if (process.platform !== 'win32')
+    t.equal(statSync(join(cwd, 'data/secret')).mode & 0o777, 0o600, 'only its owner reads the secret')
   t.notOk(third.output().includes(readFileSync(join(cwd, 'data/secret'), 'utf8').trim()))
   t.equal(await third.kill('SIGTERM'), 0, 'SIGTERM stops it gracefully')
 })
@@ -124,7 +169,8 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
     const text = await page.text()
     t.match(text, 'Nobody is signed in')
     t.notMatch(text, /<script|<style| style=| on[a-z]+=/, 'no code at all')
-    for (const [, link = ''] of text.matchAll(/href="(\/[^"]*)"/g)) t.equal((await fetch(origin + link)).status, 200, link)
+    for (const [, link = ''] of text.matchAll(/href="(\/[^"]*)"/g))
+      t.equal((await fetch(origin + link)).status, 200, link)
     t.equal((await fetch(`${origin}/app.js`)).headers.get('content-type'), 'text/javascript; charset=utf-8')
     await signUp()
   })
@@ -137,23 +183,56 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
     t.match((await browser.get('/')).text, 'Nobody is signed in')
   })
 
-  const app = { clientId: 'example-spa', redirectUri: `${origin}/app`, verifier: 'a-verifier-of-at-least-43-characters-for-the-example' }
-  const signInPage = await browser.get(`/auth/authorize?${new URLSearchParams({
-    response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, scope: 'openid profile email offline_access', state: 'state-1', nonce: 'nonce-1',
-    code_challenge: createHash('sha256').update(app.verifier).digest('base64url'), code_challenge_method: 'S256'
-  }).toString()}`)
+  const app = {
+    clientId: 'example-spa',
+    redirectUri: `${origin}/app`,
+    verifier: 'a-verifier-of-at-least-43-characters-for-the-example'
+  }
+  const signInPage = await browser.get(
+    `/auth/authorize?${new URLSearchParams({
+      response_type: 'code',
+      client_id: app.clientId,
+      redirect_uri: app.redirectUri,
+      scope: 'openid profile email offline_access',
+      state: 'state-1',
+      nonce: 'nonce-1',
+      code_challenge: createHash('sha256').update(app.verifier).digest('base64url'),
+      code_challenge_method: 'S256'
+    }).toString()}`
+  )
   t.equal(signInPage.url.pathname, '/auth/login')
   const back = await browser.submit(signInPage, BOB)
   t.equal(`${back.url.origin}${back.url.pathname}`, app.redirectUri)
   t.match(Object.fromEntries(back.url.searchParams), { state: 'state-1', iss: origin })
   t.match(back.text, `data-issuer="${origin}" data-client-id="example-spa" data-redirect-uri="${origin}/app"`)
   const code = back.url.searchParams.get('code') ?? ''
-  const given = await body(await fetch(`${origin}/auth/token`, form({ grant_type: 'authorization_code', client_id: app.clientId, redirect_uri: app.redirectUri, code, code_verifier: app.verifier })))
+  const given = await body(
+    await fetch(
+      `${origin}/auth/token`,
+      form({
+        grant_type: 'authorization_code',
+        client_id: app.clientId,
+        redirect_uri: app.redirectUri,
+        code,
+        code_verifier: app.verifier
+      })
+    )
+  )
   const { id_token: idToken = '', access_token: accessToken = '' } = given
   t.match(decodeJwt(idToken).claims, { iss: origin, aud: 'example-spa', nonce: 'nonce-1' })
-  t.match(await body(await fetch(`${origin}/auth/userinfo`, bearer(accessToken))), { preferred_username: BOB.username, email: BOB.username })
-  const { refresh_token: refreshToken = '' } = await body(await fetch(`${origin}/auth/token`, form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: given['refresh_token'] ?? '' })))
-  const { sessions } = await (await fetch(`${origin}/auth/sessions`, bearer(accessToken))).json() as { sessions: Array<{ kind: string, current: boolean }> }
+  t.match(await body(await fetch(`${origin}/auth/userinfo`, bearer(accessToken))), {
+    preferred_username: BOB.username,
+    email: BOB.username
+  })
+  const { refresh_token: refreshToken = '' } = await body(
+    await fetch(
+      `${origin}/auth/token`,
+      form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: given['refresh_token'] ?? '' })
+    )
+  )
+  const { sessions } = (await (await fetch(`${origin}/auth/sessions`, bearer(accessToken))).json()) as {
+    sessions: Array<{ kind: string; current: boolean }>
+  }
   t.strictSame(sessions.map(({ kind, current }) => `${kind} ${current}`).sort(), ['browser true', 'token true'])
 
   await t.test('the third-party client asks first', async (t) => {
@@ -168,18 +247,31 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
     t.equal((await browser.get('/third-party/callback?code=stolen&state=other')).status, 400, 'an answer to nothing')
   })
 
-  t.notOk([code, accessToken, refreshToken, idToken, BOB.password].some((secret) => first.output().includes(secret)), 'no code and no token in the log')
+  t.notOk(
+    [code, accessToken, refreshToken, idToken, BOB.password].some((secret) => first.output().includes(secret)),
+    'no code and no token in the log'
+  )
   await first.kill('SIGKILL')
   const second = await start(port, env)
   t.match((await browser.get('/')).text, 'Signed in as', 'a browser session outlives kill -9')
   t.equal((await browser.get('/third-party/sign-in')).url.pathname, '/third-party', 'and so does a consent')
-  const again = await body(await fetch(`${origin}/auth/token`, form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: refreshToken })))
+  const again = await body(
+    await fetch(
+      `${origin}/auth/token`,
+      form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: refreshToken })
+    )
+  )
   t.type(again['refresh_token'], 'string', 'and a refresh token')
 
-  const out = await browser.get(`/auth/logout?${new URLSearchParams({ id_token_hint: idToken, post_logout_redirect_uri: app.redirectUri }).toString()}`)
+  const out = await browser.get(
+    `/auth/logout?${new URLSearchParams({ id_token_hint: idToken, post_logout_redirect_uri: app.redirectUri }).toString()}`
+  )
   t.equal(out.url.href, app.redirectUri)
   t.match((await browser.get('/')).text, 'Nobody is signed in')
-  const dead = await fetch(`${origin}/auth/token`, form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: again['refresh_token'] ?? '' }))
+  const dead = await fetch(
+    `${origin}/auth/token`,
+    form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: again['refresh_token'] ?? '' })
+  )
   t.match(await body(dead), { error: 'invalid_grant' }, 'the sign-out ended what the app had')
   t.equal(await second.kill('SIGTERM'), 0)
 })
@@ -188,14 +280,34 @@ t.test('CLIENTS_FILE registers more clients; ALLOW_INSECURE_ISSUER takes an addr
   rmSync(join(cwd, 'data'), { recursive: true, force: true })
   const file = join(cwd, 'clients.json')
   const redirectUri = 'https://suite.example/callback'
-  writeFileSync(file, JSON.stringify([{ clientId: 'suite', clientSecret: 'a secret of the suite with 32 bytes or more', requirePkce: false, redirectUris: [redirectUri] }]))
+  writeFileSync(
+    file,
+    JSON.stringify([
+      {
+        clientId: 'suite',
+        clientSecret: 'a secret of the suite with 32 bytes or more',
+        requirePkce: false,
+        redirectUris: [redirectUri]
+      }
+    ])
+  )
   const issuer = 'http://192.168.1.5:3000'
-  const { origin, kill, output } = await start(await freePort(), { CLIENTS_FILE: file, ISSUER: issuer, ALLOW_INSECURE_ISSUER: 'true' })
+  const { origin, kill, output } = await start(await freePort(), {
+    CLIENTS_FILE: file,
+    ISSUER: issuer,
+    ALLOW_INSECURE_ISSUER: 'true'
+  })
   t.match(output(), /allowInsecureIssuer: THE ISSUER IS/, 'and it is said')
-  t.match(await body(await fetch(`${origin}/.well-known/openid-configuration`)), { issuer, token_endpoint: `${issuer}/auth/token` })
+  t.match(await body(await fetch(`${origin}/.well-known/openid-configuration`)), {
+    issuer,
+    token_endpoint: `${issuer}/auth/token`
+  })
   t.notMatch(await (await fetch(origin)).text(), 'href="/app"', 'no redirect URI would be taken there')
   t.equal((await fetch(`${origin}/app`)).status, 404)
-  const reply = await fetch(`${origin}/auth/authorize?${new URLSearchParams({ client_id: 'suite', redirect_uri: redirectUri, response_type: 'code', scope: 'openid' }).toString()}`, { redirect: 'manual' })
+  const reply = await fetch(
+    `${origin}/auth/authorize?${new URLSearchParams({ client_id: 'suite', redirect_uri: redirectUri, response_type: 'code', scope: 'openid' }).toString()}`,
+    { redirect: 'manual' }
+  )
   t.equal(reply.status, 303)
   t.match(reply.headers.get('location'), '/auth/login?client_id=suite')
   await kill('SIGTERM')
@@ -206,11 +318,19 @@ t.test('what can not be served is said at the start', async (t) => {
     ['production without a secret', { NODE_ENV: 'production' }, /AUTH_SECRET is not set/],
     ['a short secret', { AUTH_SECRET: 'short' }, /AUTH_SECRET is shorter than 32 bytes/],
     ['SMTP_URL', { SMTP_URL: 'mail.example:secret' }, /SMTP_URL takes a URL such as smtps:/],
-    ['a DATABASE_URL of another database', { DATABASE_URL: 'mysql://root:hunter2@localhost/x' }, /^(?!.*hunter2).*DATABASE_URL takes a URL such as postgres:/],
+    [
+      'a DATABASE_URL of another database',
+      { DATABASE_URL: 'mysql://root:hunter2@localhost/x' },
+      /^(?!.*hunter2).*DATABASE_URL takes a URL such as postgres:/
+    ],
     ['a REDIS_URL that is none', { REDIS_URL: 'localhost:6379' }, /REDIS_URL takes a URL such as redis:/],
     ['a port that is none', { PORT: 'http' }, /PORT is "http"/],
     ['a bypass with host bits', { RATE_LIMIT_BYPASS: '10.0.0.1/8' }, /rateLimit\.bypass\[0\]/],
-    ['a clients file that is not there', { CLIENTS_FILE: 'no-such-file.json' }, /CLIENTS_FILE is "no-such-file\.json", which can not be read/],
+    [
+      'a clients file that is not there',
+      { CLIENTS_FILE: 'no-such-file.json' },
+      /CLIENTS_FILE is "no-such-file\.json", which can not be read/
+    ],
     ['an issuer that is none', { ISSUER: 'http://example.com' }, /Invalid option "issuer"/],
     ['an issuer that is no URL', { ISSUER: 'auth.example.com' }, /ISSUER is "auth\.example\.com"/]
   ]

@@ -11,15 +11,20 @@ const PASSWORD = 'nine tall ferns by noon'
 const { cwd, start } = example(t)
 
 /** Begins without data: another port is another issuer. */
-async function started (env: Record<string, string>): Promise<Server> {
+async function started(env: Record<string, string>): Promise<Server> {
   rmSync(join(cwd, 'data'), { recursive: true, force: true })
   const port = await freePort()
   return await start(port, { ISSUER: `http://127.0.0.1:${port}`, ...env })
 }
 
-const smtpUrl = (port: number, query = ''): string => `smtp://${SMTP_USER.user}:${SMTP_USER.pass}@127.0.0.1:${port}${query}`
-async function register ({ origin }: Server, username: string, language = 'en'): Promise<number> {
-  const reply = await fetch(`${origin}/auth/register`, { method: 'POST', headers: { 'content-type': 'application/json', 'accept-language': language }, body: JSON.stringify({ username, password: PASSWORD }) })
+const smtpUrl = (port: number, query = ''): string =>
+  `smtp://${SMTP_USER.user}:${SMTP_USER.pass}@127.0.0.1:${port}${query}`
+async function register({ origin }: Server, username: string, language = 'en'): Promise<number> {
+  const reply = await fetch(`${origin}/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'accept-language': language },
+    body: JSON.stringify({ username, password: PASSWORD })
+  })
   return reply.status
 }
 const linkIn = (mail: ReceivedMail): string => /^http:\S+$/m.exec(mail.parts['text/plain'] ?? '')?.[0] ?? ''
@@ -44,7 +49,10 @@ t.test('a sign-up, its mail, and the link that confirms the address', async (t) 
   t.ok(link.startsWith(`${server.origin}/auth/verify-email?token=`), link)
   t.match(mail.parts['text/html'], `href="${link}"`)
   t.match(mail.parts['text/html'], '<html lang="de" dir="ltr">')
-  t.ok(mail.raw.split('\r\n').every((line) => line.length <= 998), 'no line that a server may cut')
+  t.ok(
+    mail.raw.split('\r\n').every((line) => line.length <= 998),
+    'no line that a server may cut'
+  )
 
   const browser = formBrowser(server.origin)
   const page = await browser.get(link)
@@ -53,31 +61,39 @@ t.test('a sign-up, its mail, and the link that confirms the address', async (t) 
   t.equal(confirmed.status, 200)
   t.match(confirmed.text, 'Your e\u2011mail address is confirmed')
 
-  await fetch(`${server.origin}/auth/password-reset`, { method: 'POST', headers: { 'content-type': 'application/json', 'accept-language': 'ja' }, body: JSON.stringify({ username: 'ann@example.com' }) })
+  await fetch(`${server.origin}/auth/password-reset`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'accept-language': 'ja' },
+    body: JSON.stringify({ username: 'ann@example.com' })
+  })
   const reset = await smtp.next()
   t.equal(headerText(reset.headers['subject']), '新しいパスワードの設定 – fastify-authority example')
   t.match((await browser.get(linkIn(reset))).text, 'autocomplete="new-password"')
 
   await server.kill('SIGTERM')
-  for (const secret of [tokenIn(mail), tokenIn(reset), SMTP_USER.pass, PASSWORD]) t.notOk(secret === '' || server.output().includes(secret), 'no secret in the log')
+  for (const secret of [tokenIn(mail), tokenIn(reset), SMTP_USER.pass, PASSWORD])
+    t.notOk(secret === '' || server.output().includes(secret), 'no secret in the log')
   t.notMatch(server.output(), 'DEMO')
 })
 
-t.test('while the mail server is down a sign-up answers, the log says what is wrong, and the mail comes later', async (t) => {
-  const smtpPort = await freePort()
-  const server = await started({ SMTP_URL: smtpUrl(smtpPort) })
-  const since = server.output().length
-  t.equal(await register(server, 'bob@example.com'), 201)
-  const [line] = await server.printed(/^\{.*could not be sent by SMTP_URL.*$/m, since)
-  t.match(JSON.parse(line), { level: 40, kind: 'verify_email', code: 'ESOCKET' })
-  const smtp = await startSmtpServer(t, { port: smtpPort })
-  const mail = await smtp.next()
-  t.strictSame(mail.to, ['bob@example.com'])
-  t.equal(mail.from, 'no-reply@127.0.0.1')
-  await server.kill('SIGTERM')
-  t.equal(smtp.mails.length, 1)
-  t.notOk(server.output().includes(tokenIn(mail)) || server.output().includes(SMTP_USER.pass))
-})
+t.test(
+  'while the mail server is down a sign-up answers, the log says what is wrong, and the mail comes later',
+  async (t) => {
+    const smtpPort = await freePort()
+    const server = await started({ SMTP_URL: smtpUrl(smtpPort) })
+    const since = server.output().length
+    t.equal(await register(server, 'bob@example.com'), 201)
+    const [line] = await server.printed(/^\{.*could not be sent by SMTP_URL.*$/m, since)
+    t.match(JSON.parse(line), { level: 40, kind: 'verify_email', code: 'ESOCKET' })
+    const smtp = await startSmtpServer(t, { port: smtpPort })
+    const mail = await smtp.next()
+    t.strictSame(mail.to, ['bob@example.com'])
+    t.equal(mail.from, 'no-reply@127.0.0.1')
+    await server.kill('SIGTERM')
+    t.equal(smtp.mails.length, 1)
+    t.notOk(server.output().includes(tokenIn(mail)) || server.output().includes(SMTP_USER.pass))
+  }
+)
 
 t.test('what a mail server says of a mail that it refuses is not in the log', async (t) => {
   const smtp = await startSmtpServer(t)
@@ -96,15 +112,21 @@ t.test('what a mail server says of a mail that it refuses is not in the log', as
   t.ok(refused.length > 20 && !server.output().includes(refused))
 })
 
-t.test('a wrong password for the mail server, and a server without the TLS that is asked for, are said by their codes', async (t) => {
-  const smtp = await startSmtpServer(t)
-  for (const [url, code] of [[`smtp://mailer:not-this-one@127.0.0.1:${smtp.port}`, 'EAUTH'], [smtpUrl(smtp.port, '?requireTLS=true'), 'ETLS']] as const) {
-    const server = await started({ SMTP_URL: url })
-    t.equal(await register(server, `${code.toLowerCase()}@example.com`), 201)
-    const [line] = await server.printed(/^\{.*could not be sent by SMTP_URL.*$/m)
-    t.match(JSON.parse(line), { code })
-    await server.kill('SIGTERM')
-    t.notMatch(server.output(), /not-this-one|the-password-of-the-mailer/)
+t.test(
+  'a wrong password for the mail server, and a server without the TLS that is asked for, are said by their codes',
+  async (t) => {
+    const smtp = await startSmtpServer(t)
+    for (const [url, code] of [
+      [`smtp://mailer:not-this-one@127.0.0.1:${smtp.port}`, 'EAUTH'],
+      [smtpUrl(smtp.port, '?requireTLS=true'), 'ETLS']
+    ] as const) {
+      const server = await started({ SMTP_URL: url })
+      t.equal(await register(server, `${code.toLowerCase()}@example.com`), 201)
+      const [line] = await server.printed(/^\{.*could not be sent by SMTP_URL.*$/m)
+      t.match(JSON.parse(line), { code })
+      await server.kill('SIGTERM')
+      t.notMatch(server.output(), /not-this-one|the-password-of-the-mailer/)
+    }
+    t.strictSame(smtp.mails, [])
   }
-  t.strictSame(smtp.mails, [])
-})
+)

@@ -1,4 +1,6 @@
-/** openid-client 6, as it comes, over real sockets: what a server-side client does. The person walks the hosted pages. */
+/**
+ * openid-client 6, as it comes, over real sockets: what a server-side client does. The person walks the hosted pages.
+ */
 import * as oidc from 'openid-client'
 import t, { type Test } from 'tap'
 import { steppedClock } from '../../lib/testing/index.ts'
@@ -14,29 +16,39 @@ interface Subject extends Provider {
   config(clientId: string, auth?: oidc.ClientAuth): Promise<oidc.Configuration>
 }
 
-async function subjectOf (t: Test): Promise<Subject> {
+async function subjectOf(t: Test): Promise<Subject> {
   // The library judges tokens by the time of the machine.
   const clock = steppedClock(Date.now())
   const provider = await startProvider(t, {
     clock,
     scopes: ['openid', 'profile', 'email', 'offline_access', 'reports'],
-    clients: [...CLIENTS, { clientId: 'worker', clientSecret: SECRET, grantTypes: ['client_credentials'], scopes: ['reports'] }]
+    clients: [
+      ...CLIENTS,
+      { clientId: 'worker', clientSecret: SECRET, grantTypes: ['client_credentials'], scopes: ['reports'] }
+    ]
   })
   return {
     ...provider,
     clock,
     person: formBrowser(provider.origin),
-    config: async (clientId, auth = oidc.None()) => await oidc.discovery(new URL(provider.origin), clientId, undefined, auth, { execute: [oidc.allowInsecureRequests] })
+    config: async (clientId, auth = oidc.None()) =>
+      await oidc.discovery(new URL(provider.origin), clientId, undefined, auth, {
+        execute: [oidc.allowInsecureRequests]
+      })
   }
 }
 
 interface Begun {
   url: URL
-  checks: { pkceCodeVerifier: string, expectedState: string, expectedNonce: string, idTokenExpected: true }
+  checks: { pkceCodeVerifier: string; expectedState: string; expectedNonce: string; idTokenExpected: true }
 }
 
-async function begin (config: oidc.Configuration, params: Record<string, string> = {}): Promise<Begun> {
-  const [pkceCodeVerifier, expectedState, expectedNonce] = [oidc.randomPKCECodeVerifier(), oidc.randomState(), oidc.randomNonce()]
+async function begin(config: oidc.Configuration, params: Record<string, string> = {}): Promise<Begun> {
+  const [pkceCodeVerifier, expectedState, expectedNonce] = [
+    oidc.randomPKCECodeVerifier(),
+    oidc.randomState(),
+    oidc.randomNonce()
+  ]
   const url = oidc.buildAuthorizationUrl(config, {
     redirect_uri: CALLBACK,
     scope: OFFLINE,
@@ -50,12 +62,15 @@ async function begin (config: oidc.Configuration, params: Record<string, string>
 }
 
 /** Goes to the client's URL and signs in on the page that comes. */
-async function signIn ({ person }: Subject, url: URL): Promise<Stop> {
+async function signIn({ person }: Subject, url: URL): Promise<Stop> {
   const page = await person.get(url.href)
   return await person.submit(page, { username: 'ann', password: PASSWORD })
 }
 
-async function tokensOf (subject: Subject, config: oidc.Configuration): Promise<oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers> {
+async function tokensOf(
+  subject: Subject,
+  config: oidc.Configuration
+): Promise<oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers> {
   const { url, checks } = await begin(config)
   return await oidc.authorizationCodeGrant(config, (await signIn(subject, url)).url, checks)
 }
@@ -66,7 +81,7 @@ const refreshTokenOf = ({ refresh_token: token }: oidc.TokenEndpointResponse): s
 }
 
 /** What the library throws. */
-async function refusalOf (call: Promise<unknown>): Promise<unknown> {
+async function refusalOf(call: Promise<unknown>): Promise<unknown> {
   try {
     await call
   } catch (error) {
@@ -95,21 +110,42 @@ for (const [clientId, method, auth] of [
     t.match(tokens, { token_type: 'bearer', expires_in: 900, scope: OFFLINE, refresh_token: String })
     t.match(tokens.claims(), { iss: subject.origin, sub: subject.ann.id, aud: clientId, nonce: checks.expectedNonce })
 
-    t.match(await oidc.fetchUserInfo(config, tokens.access_token, subject.ann.id), { sub: subject.ann.id, preferred_username: 'ann', email: 'ann@example.com', email_verified: true })
+    t.match(await oidc.fetchUserInfo(config, tokens.access_token, subject.ann.id), {
+      sub: subject.ann.id,
+      preferred_username: 'ann',
+      email: 'ann@example.com',
+      email_verified: true
+    })
 
     const refreshed = await oidc.refreshTokenGrant(config, refreshTokenOf(tokens))
     t.not(refreshed.refresh_token, tokens.refresh_token)
     t.not(refreshed.access_token, tokens.access_token)
-    t.match(refreshed.claims(), { iss: subject.origin, sub: subject.ann.id, aud: clientId, auth_time: tokens.claims()?.auth_time })
+    t.match(refreshed.claims(), {
+      iss: subject.origin,
+      sub: subject.ann.id,
+      aud: clientId,
+      auth_time: tokens.claims()?.auth_time
+    })
 
-    if (clientId === 'web') t.match(await oidc.tokenIntrospection(config, refreshed.access_token), { active: true, sub: subject.ann.id, client_id: clientId })
+    if (clientId === 'web')
+      t.match(await oidc.tokenIntrospection(config, refreshed.access_token), {
+        active: true,
+        sub: subject.ann.id,
+        client_id: clientId
+      })
     await oidc.tokenRevocation(config, refreshTokenOf(refreshed))
     if (clientId === 'web') {
       t.same(await oidc.tokenIntrospection(config, refreshed.access_token), { active: false })
       t.same(await oidc.tokenIntrospection(config, refreshTokenOf(refreshed)), { active: false })
     }
-    t.match(await refusalOf(oidc.refreshTokenGrant(config, refreshTokenOf(refreshed))), { error: 'invalid_grant', status: 400 })
-    t.match(await refusalOf(oidc.fetchUserInfo(config, refreshed.access_token, subject.ann.id)), { status: 401, cause: [{ scheme: 'bearer', parameters: { error: 'invalid_token' } }] })
+    t.match(await refusalOf(oidc.refreshTokenGrant(config, refreshTokenOf(refreshed))), {
+      error: 'invalid_grant',
+      status: 400
+    })
+    t.match(await refusalOf(oidc.fetchUserInfo(config, refreshed.access_token, subject.ann.id)), {
+      status: 401,
+      cause: [{ scheme: 'bearer', parameters: { error: 'invalid_token' } }]
+    })
   })
 }
 
@@ -134,7 +170,9 @@ t.test('RP-initiated logout leads back and ends the session', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('spa')
   const { id_token: idToken = '' } = await tokensOf(subject, config)
-  const page = await subject.person.get(oidc.buildEndSessionUrl(config, { id_token_hint: idToken, post_logout_redirect_uri: LOGGED_OUT, state: 'bye' }).href)
+  const page = await subject.person.get(
+    oidc.buildEndSessionUrl(config, { id_token_hint: idToken, post_logout_redirect_uri: LOGGED_OUT, state: 'bye' }).href
+  )
   t.equal(page.url.href, `${LOGGED_OUT}?state=bye`)
 
   const { url, checks } = await begin(config, { prompt: 'none' })
@@ -158,10 +196,18 @@ t.test('a third party: allowed once, remembered', async (t) => {
   const first = await begin(config, params)
   const consent = await signIn(subject, first.url)
   t.match(consent.text, 'A Third Party')
-  const tokens = await oidc.authorizationCodeGrant(config, (await subject.person.submit(consent, { decision: 'allow' })).url, first.checks)
+  const tokens = await oidc.authorizationCodeGrant(
+    config,
+    (await subject.person.submit(consent, { decision: 'allow' })).url,
+    first.checks
+  )
   t.equal(tokens.scope, 'openid profile')
   const second = await begin(config, params)
-  t.equal((await oidc.authorizationCodeGrant(config, (await subject.person.get(second.url.href)).url, second.checks)).claims()?.sub, subject.ann.id)
+  t.equal(
+    (await oidc.authorizationCodeGrant(config, (await subject.person.get(second.url.href)).url, second.checks)).claims()
+      ?.sub,
+    subject.ann.id
+  )
 })
 
 t.test('a third party that is denied gets access_denied', async (t) => {
@@ -169,7 +215,10 @@ t.test('a third party that is denied gets access_denied', async (t) => {
   const config = await subject.config('third', oidc.ClientSecretBasic(SECRET))
   const { url, checks } = await begin(config, { redirect_uri: 'https://third.example/cb' })
   const denied = await subject.person.submit(await signIn(subject, url), { decision: 'deny' })
-  t.match(await refusalOf(oidc.authorizationCodeGrant(config, denied.url, checks)), { code: 'OAUTH_AUTHORIZATION_RESPONSE_ERROR', error: 'access_denied' })
+  t.match(await refusalOf(oidc.authorizationCodeGrant(config, denied.url, checks)), {
+    code: 'OAUTH_AUTHORIZATION_RESPONSE_ERROR',
+    error: 'access_denied'
+  })
 })
 
 t.test('response_mode form_post: the library reads what the page posts', async (t) => {
@@ -178,7 +227,9 @@ t.test('response_mode form_post: the library reads what the page posts', async (
   const { url, checks } = await begin(config, { response_mode: 'form_post' })
   const { text } = await signIn(subject, url)
   t.match(text, `<form method="post" action="${CALLBACK}"`)
-  const fields = [...text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(([, name = '', value = '']): [string, string] => [name, value])
+  const fields = [...text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(
+    ([, name = '', value = '']): [string, string] => [name, value]
+  )
   const request = new Request(CALLBACK, { method: 'POST', body: new URLSearchParams(fields) })
   t.equal((await oidc.authorizationCodeGrant(config, request, checks)).claims()?.sub, subject.ann.id)
 })
@@ -200,7 +251,11 @@ t.test('client_credentials', async (t) => {
   const tokens = await oidc.clientCredentialsGrant(config, { scope: 'reports' })
   t.match(tokens, { token_type: 'bearer', expires_in: 900, scope: 'reports' })
   t.equal(tokens.refresh_token, undefined)
-  t.match(await oidc.tokenIntrospection(config, tokens.access_token), { active: true, sub: 'worker', client_id: 'worker' })
+  t.match(await oidc.tokenIntrospection(config, tokens.access_token), {
+    active: true,
+    sub: 'worker',
+    client_id: 'worker'
+  })
   t.match(await refusalOf(oidc.clientCredentialsGrant(config, { scope: 'email' })), { error: 'invalid_scope' })
 })
 
@@ -227,6 +282,12 @@ t.test('a refresh token replayed after the grace time ends the family', async (t
 
 t.test('a wrong secret is named in the challenge', async (t) => {
   const subject = await subjectOf(t)
-  const config = await subject.config('web', oidc.ClientSecretBasic('not the secret of more than 32 bytes, but another'))
-  t.match(await refusalOf(oidc.clientCredentialsGrant(config)), { status: 401, cause: [{ scheme: 'basic', parameters: { realm: String } }] })
+  const config = await subject.config(
+    'web',
+    oidc.ClientSecretBasic('not the secret of more than 32 bytes, but another')
+  )
+  t.match(await refusalOf(oidc.clientCredentialsGrant(config)), {
+    status: 401,
+    cause: [{ scheme: 'basic', parameters: { realm: String } }]
+  })
 })

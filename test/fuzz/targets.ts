@@ -1,6 +1,6 @@
 /**
- * Fuzz targets of the parsers that read what strangers send, for Jazzer.js (.clusterfuzzlite). Each takes any bytes. What it throws is a
- * finding: a parser refuses by its own error alone, and what it takes meets the rule beside it.
+ * Fuzz targets of the parsers that read what strangers send, for Jazzer.js (.clusterfuzzlite). Each takes any bytes.
+ * What it throws is a finding: a parser refuses by its own error alone, and what it takes meets the rule beside it.
  */
 import { equal, ok } from 'node:assert/strict'
 import { OAuthError } from '../../lib/errors.ts'
@@ -16,7 +16,7 @@ import { spkiOf } from '../../lib/protocol/webauthn-key.ts'
 import { WebauthnError } from '../../lib/protocol/webauthn-refusal.ts'
 
 /** What is read, or `null` where it is refused as it should be. */
-function readOr<Read> (Refusal: new (...args: never[]) => Error, read: () => Read): Read | null {
+function readOr<Read>(Refusal: new (...args: never[]) => Error, read: () => Read): Read | null {
   try {
     return read()
   } catch (error) {
@@ -25,16 +25,22 @@ function readOr<Read> (Refusal: new (...args: never[]) => Error, read: () => Rea
   }
 }
 
-export function jwt (data: Buffer): void {
+export function jwt(data: Buffer): void {
   const token = data.toString('latin1')
   for (const kind of ['at+jwt', 'JWT'] as const) readOr(OAuthError, () => parseTokenHeader(token, kind))
   const now = 1_800_000_000_000
   const payload = readOr(SyntaxError, () => JSON.parse(data.toString()) as unknown)
-  const claims = readOr(OAuthError, () => checkAccessTokenClaims(payload, { issuer: 'https://auth.example', audience: ['https://api.example'], clockSkewSeconds: 0 }, now))
+  const claims = readOr(OAuthError, () =>
+    checkAccessTokenClaims(
+      payload,
+      { issuer: 'https://auth.example', audience: ['https://api.example'], clockSkewSeconds: 0 },
+      now
+    )
+  )
   if (claims !== null) ok(Object.isFrozen(claims) && claims.exp * 1000 > now)
 }
 
-export function webauthn (data: Buffer): void {
+export function webauthn(data: Buffer): void {
   readOr(WebauthnError, () => decodeCbor(data))
   readOr(WebauthnError, () => readClientData(data))
   readOr(WebauthnError, () => readAssertion(data.toString()))
@@ -43,11 +49,12 @@ export function webauthn (data: Buffer): void {
   const flagged = Buffer.concat([Buffer.alloc(32), Buffer.from([0xc5]), data])
   for (const bytes of [data, flagged]) {
     const read = readOr(WebauthnError, () => readAuthenticatorData(bytes))
-    if (read?.attested !== undefined && read.attested !== null) readOr(WebauthnError, () => spkiOf(read.attested?.publicKey ?? new Map()))
+    if (read?.attested !== undefined && read.attested !== null)
+      readOr(WebauthnError, () => spkiOf(read.attested?.publicKey ?? new Map()))
   }
 }
 
-export function forms (data: Buffer): void {
+export function forms(data: Buffer): void {
   const form = readOr(OAuthError, () => parseForm(data.toString()))
   if (form === null) return
   equal(Object.getPrototypeOf(form), null)
@@ -55,11 +62,12 @@ export function forms (data: Buffer): void {
   if (params !== null) for (const value of Object.values(params)) ok(typeof value === 'string' && value !== '')
 }
 
-export function cookies (data: Buffer): void {
-  for (const value of cookieValues({ headers: { cookie: data.toString('latin1') } }, '__Host-authority_session')) ok(!value.includes(';'))
+export function cookies(data: Buffer): void {
+  for (const value of cookieValues({ headers: { cookie: data.toString('latin1') } }, '__Host-authority_session'))
+    ok(!value.includes(';'))
 }
 
-export function returnTo (data: Buffer): void {
+export function returnTo(data: Buffer): void {
   const issuer = 'https://auth.example'
   const path = localPath(data.toString(), issuer)
   if (path === null) return

@@ -7,21 +7,25 @@ import { testBrowser } from '../support/browser.ts'
 const OWN = { 'sec-fetch-site': 'same-origin' }
 const NEXT = 'a better horse battery'
 
-async function browserOf ({ app }: TestApp, username = 'ann', password = PASSWORD): Promise<{ cookie: string }> {
+async function browserOf({ app }: TestApp, username = 'ann', password = PASSWORD): Promise<{ cookie: string }> {
   const browser = testBrowser(app)
   const reply = await browser.submit('/auth/login', { username, password })
   if (reply.statusCode !== 303) throw new Error(`login: ${reply.statusCode}`)
   return { cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
 }
-interface Listed { id: string, kind: string, current: boolean }
-async function sessionsOf ({ app }: TestApp, headers: Record<string, string>): Promise<Listed[]> {
+interface Listed {
+  id: string
+  kind: string
+  current: boolean
+}
+async function sessionsOf({ app }: TestApp, headers: Record<string, string>): Promise<Listed[]> {
   const reply = await app.inject({ url: '/auth/sessions', headers })
   if (reply.statusCode !== 200) throw new Error(`sessions: ${reply.statusCode} ${reply.body}`)
   return reply.json().sessions as Listed[]
 }
 
 // covers H8
-t.test('a browser lists the person\'s sign-ins, its own marked, and ends one', async (t) => {
+t.test("a browser lists the person's sign-ins, its own marked, and ends one", async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -29,27 +33,46 @@ t.test('a browser lists the person\'s sign-ins, its own marked, and ends one', a
   const { access_token: token } = await signIn(app)
   const [here, there] = [await browserOf(subject), await browserOf(subject)]
   const listed = await sessionsOf(subject, { ...here, ...OWN })
-  t.strictSame(listed.map(({ kind, current }) => [kind, current]).toSorted(), [['browser', false], ['browser', true], ['token', false]])
+  t.strictSame(listed.map(({ kind, current }) => [kind, current]).toSorted(), [
+    ['browser', false],
+    ['browser', true],
+    ['token', false]
+  ])
   const other = listed.find(({ kind, current }) => kind === 'browser' && !current)?.id ?? ''
   const family = listed.find(({ kind }) => kind === 'token')?.id ?? ''
-  for (const id of [other, family]) t.equal((await app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers: { ...here, ...OWN } })).statusCode, 204)
+  for (const id of [other, family])
+    t.equal(
+      (await app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers: { ...here, ...OWN } })).statusCode,
+      204
+    )
   t.equal((await app.inject({ url: '/auth/sessions', headers: { ...there, ...OWN } })).statusCode, 401)
   t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
-  t.strictSame((await sessionsOf(subject, { ...here, ...OWN })).map(({ current }) => current), [true])
+  t.strictSame(
+    (await sessionsOf(subject, { ...here, ...OWN })).map(({ current }) => current),
+    [true]
+  )
   const [own] = await sessionsOf(subject, { ...here, ...OWN })
-  t.equal((await app.inject({ method: 'DELETE', url: `/auth/sessions/${own?.id}`, headers: { ...here, ...OWN } })).statusCode, 204, 'its own: the sign-out')
+  t.equal(
+    (await app.inject({ method: 'DELETE', url: `/auth/sessions/${own?.id}`, headers: { ...here, ...OWN } })).statusCode,
+    204,
+    'its own: the sign-out'
+  )
   t.equal((await app.inject({ url: '/auth/sessions', headers: { ...here, ...OWN } })).statusCode, 401)
 })
 
 // covers H8
-t.test('nobody ends a sign-in of another\'s', async (t) => {
+t.test("nobody ends a sign-in of another's", async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   await signUp(subject.app)
   await signUp(subject.app, 'bob')
   const [ann, bob] = [await browserOf(subject), await browserOf(subject, 'bob')]
   const [{ id } = { id: '' }] = await sessionsOf(subject, { ...bob, ...OWN })
-  t.equal((await subject.app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers: { ...ann, ...OWN } })).statusCode, 404)
+  t.equal(
+    (await subject.app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers: { ...ann, ...OWN } }))
+      .statusCode,
+    404
+  )
   t.equal((await sessionsOf(subject, { ...bob, ...OWN })).length, 1)
 })
 
@@ -62,44 +85,63 @@ t.test('a browser changes the password: it stays signed in, nobody else does', a
   const { refresh_token: refresh } = await signIn(app)
   const [here, there] = [await browserOf(subject), await browserOf(subject)]
   const change = async (body: object, headers: object = OWN): Promise<[number, string | undefined]> => {
-    const reply = await app.inject({ method: 'POST', url: '/auth/password', headers: { ...here, ...headers }, payload: body })
-    return [reply.statusCode, reply.body === '' ? undefined : reply.json().error as string]
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/password',
+      headers: { ...here, ...headers },
+      payload: body
+    })
+    return [reply.statusCode, reply.body === '' ? undefined : (reply.json().error as string)]
   }
   t.strictSame(await change({ current_password: 'wrong', new_password: NEXT }), [400, 'invalid_grant'])
   t.strictSame(await change({ current_password: PASSWORD, new_password: 'short' }), [400, 'invalid_password'])
   t.strictSame(await change({ current_password: PASSWORD, new_password: NEXT }), [204, undefined])
-  t.strictSame((await sessionsOf(subject, { ...here, ...OWN })).map(({ kind, current }) => [kind, current]), [['browser', true]])
+  t.strictSame(
+    (await sessionsOf(subject, { ...here, ...OWN })).map(({ kind, current }) => [kind, current]),
+    [['browser', true]]
+  )
   t.equal((await app.inject({ url: '/auth/session', headers: there })).statusCode, 401)
   t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode, 401)
   t.ok(await browserOf(subject, 'ann', NEXT))
 })
 
 // covers H8 ASVS-3.5.1
-t.test('the rule of forms: what another page sends, or nobody says where from, changes and tells nothing', async (t) => {
-  const subject = await testApp()
-  t.teardown(subject.close)
-  const { app } = subject
-  await signUp(app)
-  const here = await browserOf(subject)
-  const [{ id } = { id: '' }] = await sessionsOf(subject, { ...here, ...OWN })
-  const elsewhere: Array<[what: string, headers: Record<string, string>]> = [
-    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
-    ['another site that says it is ours', { 'sec-fetch-site': 'cross-site', origin: ISSUER }],
-    ['a sibling', { 'sec-fetch-site': 'same-site', origin: 'http://sibling.localhost:3000' }],
-    ['another port', { origin: 'http://localhost:3001' }],
-    ['the origin null', { origin: 'null' }],
-    ['an address that was typed', { 'sec-fetch-site': 'none' }],
-    ['nothing', {}]
-  ]
-  for (const [what, headers] of elsewhere) {
-    for (const request of [{ url: '/auth/sessions' }, { method: 'DELETE' as const, url: `/auth/sessions/${id}` }, { method: 'POST' as const, url: '/auth/password', payload: { current_password: PASSWORD, new_password: NEXT } }]) {
-      const reply = await app.inject({ ...request, headers: { ...here, ...headers } })
-      t.match([reply.statusCode, reply.json()], [403, { error: 'access_denied' }], `${what}: ${request.url}`)
-      t.equal(reply.headers['access-control-allow-origin'], undefined)
+t.test(
+  'the rule of forms: what another page sends, or nobody says where from, changes and tells nothing',
+  async (t) => {
+    const subject = await testApp()
+    t.teardown(subject.close)
+    const { app } = subject
+    await signUp(app)
+    const here = await browserOf(subject)
+    const [{ id } = { id: '' }] = await sessionsOf(subject, { ...here, ...OWN })
+    const elsewhere: Array<[what: string, headers: Record<string, string>]> = [
+      ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+      ['another site that says it is ours', { 'sec-fetch-site': 'cross-site', origin: ISSUER }],
+      ['a sibling', { 'sec-fetch-site': 'same-site', origin: 'http://sibling.localhost:3000' }],
+      ['another port', { origin: 'http://localhost:3001' }],
+      ['the origin null', { origin: 'null' }],
+      ['an address that was typed', { 'sec-fetch-site': 'none' }],
+      ['nothing', {}]
+    ]
+    for (const [what, headers] of elsewhere) {
+      for (const request of [
+        { url: '/auth/sessions' },
+        { method: 'DELETE' as const, url: `/auth/sessions/${id}` },
+        { method: 'POST' as const, url: '/auth/password', payload: { current_password: PASSWORD, new_password: NEXT } }
+      ]) {
+        const reply = await app.inject({ ...request, headers: { ...here, ...headers } })
+        t.match([reply.statusCode, reply.json()], [403, { error: 'access_denied' }], `${what}: ${request.url}`)
+        t.equal(reply.headers['access-control-allow-origin'], undefined)
+      }
     }
+    t.equal(
+      (await sessionsOf(subject, { ...here, origin: ISSUER })).length,
+      1,
+      'the origin alone is enough where the browser says no more'
+    )
   }
-  t.equal((await sessionsOf(subject, { ...here, origin: ISSUER })).length, 1, 'the origin alone is enough where the browser says no more')
-})
+)
 
 // covers H8
 t.test('a token counts before the cookie, and a cookie of nobody is nobody', async (t) => {
@@ -109,45 +151,80 @@ t.test('a token counts before the cookie, and a cookie of nobody is nobody', asy
   const { sub } = await signUp(app)
   const here = await browserOf(subject)
   const third = (await app.authority.issueTokens(sub, { clientId: 'third' })).access_token
-  const status = async (headers: Record<string, string>): Promise<number> => (await app.inject({ url: '/auth/sessions', headers })).statusCode
+  const status = async (headers: Record<string, string>): Promise<number> =>
+    (await app.inject({ url: '/auth/sessions', headers })).statusCode
   t.equal(await status({ ...here, ...OWN, ...bearer(third) }), 403)
   t.equal(await status({ ...here, ...OWN, ...bearer('x') }), 401)
-  t.equal(await status({ ...here, ...OWN, authorization: 'Basic YTpi' }), 200, 'what a proxy in front asks for is no token')
+  t.equal(
+    await status({ ...here, ...OWN, authorization: 'Basic YTpi' }),
+    200,
+    'what a proxy in front asks for is no token'
+  )
   t.equal(await status({ cookie: `${here.cookie.split('=')[0]}=x.y`, ...OWN }), 401)
   subject.clock.step(86_400_000)
   t.equal(await status({ ...here, ...OWN }), 401, 'an expired one')
 })
 
 // covers H8
-t.test('app.authority.verifyPassword: who it is or null, like the sign-in, and under the limit of the account', async (t) => {
-  const users = memoryUserStore()
-  let disabled = false
-  const one = async (id: string): Promise<User | null> => {
-    const user = await users.findById(id)
-    return user === null ? null : { ...user, disabled }
+t.test(
+  'app.authority.verifyPassword: who it is or null, like the sign-in, and under the limit of the account',
+  async (t) => {
+    const users = memoryUserStore()
+    let disabled = false
+    const one = async (id: string): Promise<User | null> => {
+      const user = await users.findById(id)
+      return user === null ? null : { ...user, disabled }
+    }
+    const subject = await testApp({
+      users: {
+        ...users,
+        findById: one,
+        findByUsername: async (name) => await one((await users.findByUsername(name))?.id ?? '')
+      },
+      rateLimit: { account: { max: 3 } }
+    })
+    t.teardown(subject.close)
+    const { app, clock, hasher, events } = subject
+    const { sub } = await signUp(app)
+    const { authority } = app
+    for (let times = 0; times < 5; times++)
+      t.equal(await authority.verifyPassword('ANN', PASSWORD), sub, 'what is right is given back')
+    t.same(
+      events.filter(({ name }) => name === 'authenticated'),
+      [],
+      'nobody was signed in'
+    )
+    disabled = true
+    t.equal(await authority.verifyPassword('ann', PASSWORD), null)
+    disabled = false
+    const runs = hasher.calls.verify
+    for (const [name, password] of [
+      ['nobody', PASSWORD],
+      ['ann', 'wrong'],
+      ['not a name\n', PASSWORD],
+      ['ann', 'x'.repeat(5000)]
+    ] as const)
+      t.equal(await authority.verifyPassword(name, password), null, name)
+    t.equal(hasher.calls.verify - runs, 4, 'one run of the hash each')
+    await t.rejects(authority.verifyPassword('ann', PASSWORD), {
+      error: 'too_many_requests',
+      statusCode: 429
+    } as unknown as Error)
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+    })
+    t.equal(reply.statusCode, 429, 'one counter with the sign-in')
+    t.equal(await authority.verifyPassword('bob', PASSWORD), null, 'of that account alone')
+    clock.step(900_000)
+    t.equal(await authority.verifyPassword('ann', PASSWORD), sub)
+    const parallel = await Promise.allSettled(
+      Array.from({ length: 20 }, async () => await authority.verifyPassword('ann', 'wrong'))
+    )
+    t.equal(parallel.filter(({ status }) => status === 'fulfilled').length, 3, '20 guesses at once are 3')
   }
-  const subject = await testApp({ users: { ...users, findById: one, findByUsername: async (name) => await one((await users.findByUsername(name))?.id ?? '') }, rateLimit: { account: { max: 3 } } })
-  t.teardown(subject.close)
-  const { app, clock, hasher, events } = subject
-  const { sub } = await signUp(app)
-  const { authority } = app
-  for (let times = 0; times < 5; times++) t.equal(await authority.verifyPassword('ANN', PASSWORD), sub, 'what is right is given back')
-  t.same(events.filter(({ name }) => name === 'authenticated'), [], 'nobody was signed in')
-  disabled = true
-  t.equal(await authority.verifyPassword('ann', PASSWORD), null)
-  disabled = false
-  const runs = hasher.calls.verify
-  for (const [name, password] of [['nobody', PASSWORD], ['ann', 'wrong'], ['not a name\n', PASSWORD], ['ann', 'x'.repeat(5000)]] as const) t.equal(await authority.verifyPassword(name, password), null, name)
-  t.equal(hasher.calls.verify - runs, 4, 'one run of the hash each')
-  await t.rejects(authority.verifyPassword('ann', PASSWORD), { error: 'too_many_requests', statusCode: 429 } as unknown as Error)
-  const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
-  t.equal(reply.statusCode, 429, 'one counter with the sign-in')
-  t.equal(await authority.verifyPassword('bob', PASSWORD), null, 'of that account alone')
-  clock.step(900_000)
-  t.equal(await authority.verifyPassword('ann', PASSWORD), sub)
-  const parallel = await Promise.allSettled(Array.from({ length: 20 }, async () => await authority.verifyPassword('ann', 'wrong')))
-  t.equal(parallel.filter(({ status }) => status === 'fulfilled').length, 3, '20 guesses at once are 3')
-})
+)
 
 // covers H8
 t.test('app.authority.changePassword: by the rules for new ones, and it ends every session', async (t) => {
@@ -168,5 +245,8 @@ t.test('app.authority.changePassword: by the rules for new ones, and it ends eve
   t.strictSame(await authority.sessions(sub), [])
   t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode, 401)
   t.equal((await app.inject({ url: '/auth/session', headers: here })).statusCode, 401)
-  t.match(events.filter(({ name }) => name === 'password_changed'), [{ payload: { userId: sub, by: 'change' } }])
+  t.match(
+    events.filter(({ name }) => name === 'password_changed'),
+    [{ payload: { userId: sub, by: 'change' } }]
+  )
 })

@@ -7,7 +7,7 @@ import { ORIGIN, OWN, pagesApp, type PagesApp } from './support/account-pages-ap
 const POSTS = ['signup', 'forgot-password', 'reset-password', 'verify-email'] as const
 
 /** A form for each page that would do what it is for. */
-async function forms (test: PagesApp): Promise<Record<typeof POSTS[number], Record<string, string>>> {
+async function forms(test: PagesApp): Promise<Record<(typeof POSTS)[number], Record<string, string>>> {
   const user = await test.w.addUser({ emailVerified: false })
   return {
     signup: { username: 'eve', password: PASSWORD },
@@ -38,17 +38,27 @@ t.test('a form that another site posts is 403, and nothing is done', async (t) =
     ['a longer host', { origin: `${ORIGIN}.evil.example` }],
     ['a referer is no origin', { referer: `${ORIGIN}/auth/signup` }],
     ['another spelling', { 'sec-fetch-site': 'Same-Origin' }],
-    ['a cookie changes nothing', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example', cookie: '__Host-session=x' }]
+    [
+      'a cookie changes nothing',
+      { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example', cookie: '__Host-session=x' }
+    ]
   ]
   for (const name of POSTS) {
     for (const [what, headers] of table) {
       const reply = await test.post(`/auth/${name}`, good[name], headers)
       t.equal(reply.statusCode, 403, `${name}: ${what}`)
-      t.match(test.last(), { page: 'error', content: { error: { error: 'access_denied', field: null } }, settings: { statusCode: 403 } })
+      t.match(test.last(), {
+        page: 'error',
+        content: { error: { error: 'access_denied', field: null } },
+        settings: { statusCode: 403 }
+      })
       t.equal(reply.headers['set-cookie'], undefined)
       t.equal(reply.headers['x-ratelimit-limit'], undefined, 'no limit is touched')
     }
-    const unread = await test.post(`/auth/${name}`, '{', { 'content-type': 'text/plain', 'sec-fetch-site': 'cross-site' })
+    const unread = await test.post(`/auth/${name}`, '{', {
+      'content-type': 'text/plain',
+      'sec-fetch-site': 'cross-site'
+    })
     t.equal(unread.statusCode, 403, 'the body is not even looked at')
   }
   await test.w.idle()
@@ -56,7 +66,13 @@ t.test('a form that another site posts is 403, and nothing is done', async (t) =
   t.equal(test.w.messages.length, messages)
   t.strictSame(test.signedIn, [])
   // In this order, for a reset confirms the address too and a new link ends the one before.
-  for (const [name, status] of [['verify-email', 200], ['reset-password', 200], ['forgot-password', 202], ['signup', 303]] as const) t.equal((await test.post(`/auth/${name}`, good[name])).statusCode, status, `the control: ${name}`)
+  for (const [name, status] of [
+    ['verify-email', 200],
+    ['reset-password', 200],
+    ['forgot-password', 202],
+    ['signup', 303]
+  ] as const)
+    t.equal((await test.post(`/auth/${name}`, good[name])).statusCode, status, `the control: ${name}`)
 })
 
 // covers ASVS-3.5.1
@@ -69,10 +85,12 @@ t.test('what our own pages post comes in', async (t) => {
     ['an old browser', { origin: ORIGIN }],
     ['sent again by the user', { 'sec-fetch-site': 'none', origin: ORIGIN }]
   ]
-  for (const [what, headers] of table) t.equal((await test.post('/auth/forgot-password', { username: 'ada' }, headers)).statusCode, 202, what)
+  for (const [what, headers] of table)
+    t.equal((await test.post('/auth/forgot-password', { username: 'ada' }, headers)).statusCode, 202, what)
 })
 
-const json = async (test: PagesApp, url: string, payload: object): Promise<number> => (await test.app.inject({ method: 'POST', url, payload })).statusCode
+const json = async (test: PagesApp, url: string, payload: object): Promise<number> =>
+  (await test.app.inject({ method: 'POST', url, payload })).statusCode
 
 t.test('pages and JSON endpoints share their limits', async (t) => {
   const register = await pagesApp(t, { limits: {}, fields: Type.Object({ nickname: Type.Optional(Type.String()) }) })
@@ -82,7 +100,11 @@ t.test('pages and JSON endpoints share their limits', async (t) => {
   const limited = await register.post('/auth/signup', { username: 'eve', password: PASSWORD, nickname: 'E' })
   t.equal(limited.statusCode, 429)
   t.equal(limited.headers['retry-after'], '3600')
-  t.match(register.last(), { page: 'signup', content: { error: { error: 'too_many_requests', field: null }, username: 'eve', fields: [{ value: 'E' }] }, settings: { statusCode: 429 } })
+  t.match(register.last(), {
+    page: 'signup',
+    content: { error: { error: 'too_many_requests', field: null }, username: 'eve', fields: [{ value: 'E' }] },
+    settings: { statusCode: 429 }
+  })
   t.equal(await json(register, '/auth/register', { username: 'eve', password: PASSWORD }), 429)
   t.equal((await register.get('/auth/signup')).statusCode, 200, 'to look is not limited')
 
@@ -90,7 +112,10 @@ t.test('pages and JSON endpoints share their limits', async (t) => {
   t.equal((await reset.post('/auth/forgot-password', { username: 'ada' })).statusCode, 202)
   for (let i = 0; i < 2; i++) t.equal(await json(reset, '/auth/password-reset', { username: 'ada' }), 202)
   t.equal((await reset.post('/auth/forgot-password', { username: 'ada' })).statusCode, 429)
-  t.match(reset.last(), { page: 'forgot_password', content: { error: { error: 'too_many_requests' }, username: 'ada', sent: false } })
+  t.match(reset.last(), {
+    page: 'forgot_password',
+    content: { error: { error: 'too_many_requests' }, username: 'ada', sent: false }
+  })
 
   const tokens = await pagesApp(t, { limits: { refresh: { max: 3 } } })
   await tokens.w.addUser()
@@ -105,10 +130,23 @@ t.test('pages and JSON endpoints share their limits', async (t) => {
     const posted = await tokens.post(`/auth/${name}`, { token: wrong, password: NEXT_PASSWORD })
     t.equal(posted.statusCode, 429)
     // The page of a confirmation says who signed up, which nobody knows of a link that is not good.
-    t.match(tokens.last(), name === 'verify-email' ? { page: 'error', content: { error: { error: 'too_many_requests' } } } : { page: 'reset_password', content: { error: { error: 'too_many_requests' }, token: wrong, done: false } })
+    t.match(
+      tokens.last(),
+      name === 'verify-email'
+        ? { page: 'error', content: { error: { error: 'too_many_requests' } } }
+        : { page: 'reset_password', content: { error: { error: 'too_many_requests' }, token: wrong, done: false } }
+    )
   }
-  t.equal((await tokens.post('/auth/reset-password', { token, password: 'password1' })).statusCode, 400, 'a holder of the link hears what is wrong with the password')
-  t.equal((await tokens.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode, 200, 'and is not refused for what others did')
+  t.equal(
+    (await tokens.post('/auth/reset-password', { token, password: 'password1' })).statusCode,
+    400,
+    'a holder of the link hears what is wrong with the password'
+  )
+  t.equal(
+    (await tokens.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode,
+    200,
+    'and is not refused for what others did'
+  )
 })
 
 // covers A3
@@ -121,26 +159,42 @@ t.test('to open the link of a message counts under no limit, be it good or not, 
     t.equal((await test.get(`/auth/reset-password?token=${wrong}`)).statusCode, 400)
     t.equal((await test.get(`/auth/verify-email?token=${wrong}`)).statusCode, 400)
   }
-  for (let time = 0; time < 2; time++) t.equal(await json(test, '/auth/email/verify', { token: 'x' }), 400, 'nothing was counted')
+  for (let time = 0; time < 2; time++)
+    t.equal(await json(test, '/auth/email/verify', { token: 'x' }), 400, 'nothing was counted')
   t.equal(await json(test, '/auth/email/verify', { token: 'x' }), 429)
   t.equal((await test.get(`/auth/reset-password?token=${token}`)).statusCode, 200)
   t.equal((await test.get(`/auth/verify-email?token=${wrong}`)).statusCode, 400)
 })
 
-t.test("a host's own answer to too many attempts takes the page's place; without a body the page keeps its status", async (t) => {
-  const bodies: Array<[unknown, string | RegExp | undefined]> = [[{ wait: true }, '{"wait":true}'], ['slow down', 'slow down'], [undefined, undefined]]
-  for (const [body, expected] of bodies) {
-    const test = await pagesApp(t, { limits: { passwordReset: { max: 1, windowMs: 60_000 }, onLimit (_request, reply) { reply.code(420).header('x-host', '1'); return body } } })
-    await test.post('/auth/forgot-password', { username: 'ada' })
-    const pages = test.sent.length
-    const reply = await test.post('/auth/forgot-password', { username: 'ada' })
-    t.equal(reply.statusCode, 420)
-    t.equal(reply.headers['x-host'], '1')
-    t.equal(reply.headers['retry-after'], '60')
-    if (expected !== undefined) t.equal(reply.body, expected)
-    t.equal(test.sent.length, expected === undefined ? pages + 1 : pages)
+t.test(
+  "a host's own answer to too many attempts takes the page's place; without a body the page keeps its status",
+  async (t) => {
+    const bodies: Array<[unknown, string | RegExp | undefined]> = [
+      [{ wait: true }, '{"wait":true}'],
+      ['slow down', 'slow down'],
+      [undefined, undefined]
+    ]
+    for (const [body, expected] of bodies) {
+      const test = await pagesApp(t, {
+        limits: {
+          passwordReset: { max: 1, windowMs: 60_000 },
+          onLimit(_request, reply) {
+            reply.code(420).header('x-host', '1')
+            return body
+          }
+        }
+      })
+      await test.post('/auth/forgot-password', { username: 'ada' })
+      const pages = test.sent.length
+      const reply = await test.post('/auth/forgot-password', { username: 'ada' })
+      t.equal(reply.statusCode, 420)
+      t.equal(reply.headers['x-host'], '1')
+      t.equal(reply.headers['retry-after'], '60')
+      if (expected !== undefined) t.equal(reply.body, expected)
+      t.equal(test.sent.length, expected === undefined ? pages + 1 : pages)
+    }
   }
-})
+)
 
 // covers ASVS-2.2.2
 t.test('hostile bodies are error pages, never JSON, and reach no use case', async (t) => {
@@ -162,14 +216,30 @@ t.test('hostile bodies are error pages, never JSON, and reach no use case', asyn
       t.equal(reply.statusCode, status, `${name}: ${what}`)
       t.match(reply.headers['content-type'], /^text\/html/)
       t.equal(reply.headers['cache-control'], 'no-store')
-      t.match(test.last(), { page: 'error', content: { error: { error: 'invalid_request' } }, settings: { statusCode: status } }, `${name}: ${what}`)
+      t.match(
+        test.last(),
+        { page: 'error', content: { error: { error: 'invalid_request' } }, settings: { statusCode: status } },
+        `${name}: ${what}`
+      )
     }
-    for (const payload of ['', '&&&', '=', '%', '%00=%ff', '__proto__=x&constructor=y&username[]=z', 'token[]=x&password[$ne]=']) {
+    for (const payload of [
+      '',
+      '&&&',
+      '=',
+      '%',
+      '%00=%ff',
+      '__proto__=x&constructor=y&username[]=z',
+      'token[]=x&password[$ne]='
+    ]) {
       const reply = await test.post(`/auth/${name}`, payload, { ...OWN, 'content-type': `${form}; charset=UTF-8` })
       t.equal(reply.statusCode, 400, `${name}: ${payload}`)
     }
   }
-  t.equal((await test.app.inject({ method: 'POST', url: '/auth/signup', headers: OWN })).statusCode, 400, 'no body at all')
+  t.equal(
+    (await test.app.inject({ method: 'POST', url: '/auth/signup', headers: OWN })).statusCode,
+    400,
+    'no body at all'
+  )
   t.equal(test.last().page, 'signup')
   t.equal(({} as Record<string, unknown>).x, undefined)
   await test.w.idle()
@@ -181,20 +251,47 @@ t.test('the host may parse query strings as it likes', async (t) => {
   const test = await pagesApp(t)
   await test.w.addUser()
   const token = await test.resetToken()
-  for (const url of [`/auth/reset-password?token[]=${token}`, `/auth/reset-password?token=${token}&token=x`, `/auth/reset-password#?token=${token}`]) t.equal((await test.get(url)).statusCode, 400, url)
+  for (const url of [
+    `/auth/reset-password?token[]=${token}`,
+    `/auth/reset-password?token=${token}&token=x`,
+    `/auth/reset-password#?token=${token}`
+  ])
+    t.equal((await test.get(url)).statusCode, 400, url)
   t.equal((await test.get(`/auth/reset-password?x=%ff&token=${token}`)).statusCode, 200)
 })
 
 // covers ASVS-16.5.1
 t.test('what nobody expected is 503 with a constant text, and its cause is in the log', async (t) => {
   const boom = new Error('SQLITE_IOERR: disk I/O error')
-  const test = await pagesApp(t, { users: (store) => ({ ...store, async create () { throw boom }, async findById () { throw boom } }) })
+  const test = await pagesApp(t, {
+    users: (store) => ({
+      ...store,
+      async create() {
+        throw boom
+      },
+      async findById() {
+        throw boom
+      }
+    })
+  })
   const token = await test.resetToken((await test.w.addUser()).username)
   const shown = async (reply: Awaited<ReturnType<PagesApp['get']>>, page: string): Promise<void> => {
     t.equal(reply.statusCode, 503)
     t.equal(reply.headers['retry-after'], '5')
-    t.match(test.last(), { page, content: { error: { error: 'temporarily_unavailable', text: 'The service is not available right now. Please try again in a moment.', field: null } } })
-    t.match(test.logged.findLast(({ level }) => level === 50), { err: { message: boom.message } })
+    t.match(test.last(), {
+      page,
+      content: {
+        error: {
+          error: 'temporarily_unavailable',
+          text: 'The service is not available right now. Please try again in a moment.',
+          field: null
+        }
+      }
+    })
+    t.match(
+      test.logged.findLast(({ level }) => level === 50),
+      { err: { message: boom.message } }
+    )
   }
   await shown(await test.post('/auth/signup', { username: 'eve', password: PASSWORD }), 'signup')
   t.match(test.last().content, { username: 'eve' })
@@ -208,8 +305,13 @@ t.test('a full hashing queue is shown on the form with its Retry-After, and uses
   await test.w.addUser()
   const token = await test.resetToken()
   const { hash } = test.w.deps.hashing
-  test.w.deps.hashing.hash = async () => { throw new OAuthError('temporarily_unavailable', 'Too busy.', { headers: { 'retry-after': '2' } }) }
-  for (const [name, page] of [['signup', 'signup'], ['reset-password', 'reset_password']] as const) {
+  test.w.deps.hashing.hash = async () => {
+    throw new OAuthError('temporarily_unavailable', 'Too busy.', { headers: { 'retry-after': '2' } })
+  }
+  for (const [name, page] of [
+    ['signup', 'signup'],
+    ['reset-password', 'reset_password']
+  ] as const) {
     const reply = await test.post(`/auth/${name}`, { username: 'eve', token, password: NEXT_PASSWORD })
     t.equal(reply.statusCode, 503)
     t.equal(reply.headers['retry-after'], '2')
@@ -220,7 +322,16 @@ t.test('a full hashing queue is shown on the form with its Retry-After, and uses
 })
 
 t.test('where not even the error page can be made there is a plain text', async (t) => {
-  const test = await pagesApp(t, { deps: ({ pages }) => ({ pages: { ...pages, async send () { throw new Error('render') } } }) })
+  const test = await pagesApp(t, {
+    deps: ({ pages }) => ({
+      pages: {
+        ...pages,
+        async send() {
+          throw new Error('render')
+        }
+      }
+    })
+  })
   for (const reply of [await test.get('/auth/signup'), await test.post('/auth/signup', '', { origin: 'null' })]) {
     t.equal(reply.statusCode, 503)
     t.equal(reply.body, 'The service is not available at the moment.')
@@ -230,9 +341,13 @@ t.test('where not even the error page can be made there is a plain text', async 
 
 t.test("what a host's hook throws goes on to the host's error handler", async (t) => {
   const test = await pagesApp(t, {
-    host (app) {
-      app.addHook('onRequest', async (request) => { if (request.headers['x-blocked'] !== undefined) throw Object.assign(new Error('blocked'), { statusCode: 418 }) })
-      app.setErrorHandler((error, _request, reply) => { void reply.code((error as { statusCode?: number }).statusCode ?? 500).send({ host: (error as Error).message }) })
+    host(app) {
+      app.addHook('onRequest', async (request) => {
+        if (request.headers['x-blocked'] !== undefined) throw Object.assign(new Error('blocked'), { statusCode: 418 })
+      })
+      app.setErrorHandler((error, _request, reply) => {
+        void reply.code((error as { statusCode?: number }).statusCode ?? 500).send({ host: (error as Error).message })
+      })
     }
   })
   const reply = await test.get('/auth/signup', { 'x-blocked': '1' })
@@ -253,13 +368,28 @@ t.test('no answer puts a token or a password into a URL', async (t) => {
     const { headers } = await test.post(`/auth/${name}?${query}`, good[name])
     t.notOk(secrets.some((secret) => String(headers.location).includes(secret)))
   }
-  for (const { content: { action, loginUrl, homeUrl } } of test.sent) for (const url of [action, loginUrl, homeUrl]) t.notOk(secrets.some((secret) => decodeURIComponent(String(url).replaceAll('+', ' ')).includes(secret)))
+  for (const {
+    content: { action, loginUrl, homeUrl }
+  } of test.sent)
+    for (const url of [action, loginUrl, homeUrl])
+      t.notOk(secrets.some((secret) => decodeURIComponent(String(url).replaceAll('+', ' ')).includes(secret)))
 })
 
-t.test('the routes are in a host\'s own document by their schemas', async (t) => {
-  const seen: Array<{ url: string, method: unknown, schema: unknown }> = []
-  await pagesApp(t, { host: (app) => { app.addHook('onRoute', ({ url, method, schema }) => { seen.push({ url, method, schema }) }) } })
+t.test("the routes are in a host's own document by their schemas", async (t) => {
+  const seen: Array<{ url: string; method: unknown; schema: unknown }> = []
+  await pagesApp(t, {
+    host: (app) => {
+      app.addHook('onRoute', ({ url, method, schema }) => {
+        seen.push({ url, method, schema })
+      })
+    }
+  })
   for (const name of POSTS) {
-    for (const method of ['GET', 'POST']) t.match(seen.find((route) => route.url === `/auth/${name}` && route.method === method), { schema: { summary: /\w/ } }, `${method} ${name}`)
+    for (const method of ['GET', 'POST'])
+      t.match(
+        seen.find((route) => route.url === `/auth/${name}` && route.method === method),
+        { schema: { summary: /\w/ } },
+        `${method} ${name}`
+      )
   }
 })

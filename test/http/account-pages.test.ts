@@ -6,11 +6,19 @@ import { NEXT_PASSWORD, PASSWORD } from '../unit/accounts/world.ts'
 import { OWN, pagesApp, type PagesApp, readJourney, visible } from './support/account-pages-app.ts'
 
 const JOURNEY = '?client_id=app&state=s%26t'
-const FIELDS = Type.Object({ age: Type.Integer({ title: 'Your age', minimum: 18 }), nickname: Type.Optional(Type.String({ maxLength: 10 })), news: Type.Boolean() })
+const FIELDS = Type.Object({
+  age: Type.Integer({ title: 'Your age', minimum: 18 }),
+  nickname: Type.Optional(Type.String({ maxLength: 10 })),
+  news: Type.Boolean()
+})
 
 /** Nothing that a page, a URL or a log was told holds a password or, but for the hidden field, a token. */
-function secretsOf (test: PagesApp): string[] {
-  const told = JSON.stringify([test.sent.map(({ content: { token: _token, ...content }, settings }) => [content, settings]), test.logged.map(({ req: _req, ...line }) => line), test.w.told])
+function secretsOf(test: PagesApp): string[] {
+  const told = JSON.stringify([
+    test.sent.map(({ content: { token: _token, ...content }, settings }) => [content, settings]),
+    test.logged.map(({ req: _req, ...line }) => line),
+    test.w.told
+  ])
   return [PASSWORD, NEXT_PASSWORD, ...test.w.secrets].filter((secret) => told.includes(secret))
 }
 
@@ -22,7 +30,13 @@ t.test('sign-up: the form, for whom it is and where it leads', async (t) => {
   t.strictSame(test.last(), {
     page: 'signup',
     content: {
-      action: `/auth/signup${JOURNEY}`, error: null, username: 'Ada', minLength: 8, loginUrl: `/auth/login${JOURNEY}`, sent: false, connections: [],
+      action: `/auth/signup${JOURNEY}`,
+      error: null,
+      username: 'Ada',
+      minLength: 8,
+      loginUrl: `/auth/login${JOURNEY}`,
+      sent: false,
+      connections: [],
       fields: [
         { name: 'age', label: 'Your age', type: 'number', required: true, value: '' },
         { name: 'nickname', label: 'nickname', type: 'text', required: false, value: '' },
@@ -35,10 +49,21 @@ t.test('sign-up: the form, for whom it is and where it leads', async (t) => {
 
 t.test('sign-up: a new user is signed in and goes on', async (t) => {
   const test = await pagesApp(t, { fields: FIELDS })
-  const cases: Array<[string, string]> = [['', '/'], ['?return_to=/cart', '/cart'], [JOURNEY, `/auth/authorize${JOURNEY}`]]
+  const cases: Array<[string, string]> = [
+    ['', '/'],
+    ['?return_to=/cart', '/cart'],
+    [JOURNEY, `/auth/authorize${JOURNEY}`]
+  ]
   for (const [index, [query, next]] of cases.entries()) {
     const username = `ada${index}`
-    const reply = await test.post(`/auth/signup${query}`, { username, password: PASSWORD, age: '36', nickname: '', news: 'on', submit: 'x' })
+    const reply = await test.post(`/auth/signup${query}`, {
+      username,
+      password: PASSWORD,
+      age: '36',
+      nickname: '',
+      news: 'on',
+      submit: 'x'
+    })
     t.equal(reply.statusCode, 303)
     t.equal(reply.headers.location, next)
     t.equal(reply.headers['set-cookie'], '__Host-session=fresh')
@@ -51,72 +76,143 @@ t.test('sign-up: a new user is signed in and goes on', async (t) => {
   t.strictSame(test.sent, [])
 })
 
-t.test('sign-up: what is wrong is shown on the page with its status, and what was typed is kept but for the password', async (t) => {
-  const test = await pagesApp(t, { fields: FIELDS })
-  await test.w.addUser({ username: 'taken' })
-  const good = { username: 'ada', password: PASSWORD, age: '36', nickname: 'A', news: 'true' }
-  const table: Array<[Record<string, string>, number, string, string | null]> = [
-    [{ username: 'TAKEN' }, 409, 'username_taken', 'username'],
-    [{ username: 'a' }, 400, 'invalid_request', 'username'],
-    [{ username: 'a@b' }, 400, 'invalid_request', 'username'],
-    [{ username: '' }, 400, 'invalid_request', 'username'],
-    [{ username: '<script>' }, 400, 'invalid_request', 'username'],
-    [{ password: '' }, 400, 'invalid_request', 'password'],
-    [{ password: 'short' }, 400, 'invalid_password', 'password'],
-    [{ password: 'password123' }, 400, 'invalid_password', 'password'],
-    [{ password: 'x'.repeat(1025) }, 400, 'invalid_password', 'password'],
-    [{ age: '17' }, 400, 'invalid_request', 'age'],
-    [{ age: 'old' }, 400, 'invalid_request', 'age'],
-    [{ age: '' }, 400, 'invalid_request', 'age'],
-    [{ nickname: 'far too long' }, 400, 'invalid_request', 'nickname']
-  ]
-  for (const [bad, status, error, field] of table) {
-    const form = { ...good, ...bad }
-    const reply = await test.post(`/auth/signup${JOURNEY}`, form)
-    t.equal(reply.statusCode, status, JSON.stringify(bad))
-    const { page, content } = test.last()
-    t.match({ page, content }, { page: 'signup', content: { error: { error, field, text: /\w/ }, username: form.username, action: `/auth/signup${JOURNEY}`, sent: false } }, JSON.stringify(bad))
-    t.strictSame((content.fields as Array<{ value: string }>).map(({ value }) => value), [form.age, form.nickname, form.news])
-    t.equal(reply.headers['set-cookie'], undefined)
-    if (form.password !== '') t.notOk(JSON.stringify([test.sent, test.logged]).includes(form.password), 'ASVS-16.2.5 the password is not repeated')
+t.test(
+  'sign-up: what is wrong is shown on the page with its status, and what was typed is kept but for the password',
+  async (t) => {
+    const test = await pagesApp(t, { fields: FIELDS })
+    await test.w.addUser({ username: 'taken' })
+    const good = { username: 'ada', password: PASSWORD, age: '36', nickname: 'A', news: 'true' }
+    const table: Array<[Record<string, string>, number, string, string | null]> = [
+      [{ username: 'TAKEN' }, 409, 'username_taken', 'username'],
+      [{ username: 'a' }, 400, 'invalid_request', 'username'],
+      [{ username: 'a@b' }, 400, 'invalid_request', 'username'],
+      [{ username: '' }, 400, 'invalid_request', 'username'],
+      [{ username: '<script>' }, 400, 'invalid_request', 'username'],
+      [{ password: '' }, 400, 'invalid_request', 'password'],
+      [{ password: 'short' }, 400, 'invalid_password', 'password'],
+      [{ password: 'password123' }, 400, 'invalid_password', 'password'],
+      [{ password: 'x'.repeat(1025) }, 400, 'invalid_password', 'password'],
+      [{ age: '17' }, 400, 'invalid_request', 'age'],
+      [{ age: 'old' }, 400, 'invalid_request', 'age'],
+      [{ age: '' }, 400, 'invalid_request', 'age'],
+      [{ nickname: 'far too long' }, 400, 'invalid_request', 'nickname']
+    ]
+    for (const [bad, status, error, field] of table) {
+      const form = { ...good, ...bad }
+      const reply = await test.post(`/auth/signup${JOURNEY}`, form)
+      t.equal(reply.statusCode, status, JSON.stringify(bad))
+      const { page, content } = test.last()
+      t.match(
+        { page, content },
+        {
+          page: 'signup',
+          content: {
+            error: { error, field, text: /\w/ },
+            username: form.username,
+            action: `/auth/signup${JOURNEY}`,
+            sent: false
+          }
+        },
+        JSON.stringify(bad)
+      )
+      t.strictSame(
+        (content.fields as Array<{ value: string }>).map(({ value }) => value),
+        [form.age, form.nickname, form.news]
+      )
+      t.equal(reply.headers['set-cookie'], undefined)
+      if (form.password !== '')
+        t.notOk(
+          JSON.stringify([test.sent, test.logged]).includes(form.password),
+          'ASVS-16.2.5 the password is not repeated'
+        )
+    }
+    t.strictSame(test.signedIn, [])
+    t.equal(await test.w.store.findByUsername('ada'), null)
   }
-  t.strictSame(test.signedIn, [])
-  t.equal(await test.w.store.findByUsername('ada'), null)
-})
+)
 
 // covers ASVS-8.2.3 ASVS-15.3.3
 t.test('sign-up takes no field that the host did not declare', async (t) => {
   const test = await pagesApp(t)
-  const reply = await test.post('/auth/signup', { username: 'ada', password: PASSWORD, id: 'root', emailVerified: 'true', email: 'victim@example.com', disabled: '', role: 'admin', passwordHash: 'x', __proto__x: 'y', constructor: 'z' })
+  const reply = await test.post('/auth/signup', {
+    username: 'ada',
+    password: PASSWORD,
+    id: 'root',
+    emailVerified: 'true',
+    email: 'victim@example.com',
+    disabled: '',
+    role: 'admin',
+    passwordHash: 'x',
+    __proto__x: 'y',
+    constructor: 'z'
+  })
   t.equal(reply.statusCode, 303)
-  t.strictSame(Object.keys(await test.w.store.findByUsername('ada') ?? {}).toSorted((a, b) => a.localeCompare(b)), ['id', 'passwordHash', 'username', 'version'])
+  t.strictSame(
+    Object.keys((await test.w.store.findByUsername('ada')) ?? {}).toSorted((a, b) => a.localeCompare(b)),
+    ['id', 'passwordHash', 'username', 'version']
+  )
 })
 
-t.test('sign-up: an account that could not be signed in goes to the sign-in page, not to a form that finds its own name taken', async (t) => {
-  const test = await pagesApp(t, { deps: ({ browser }) => ({ browser: { ...browser, read: async () => { throw new Error('the session store is down') } } }) })
-  const reply = await test.post(`/auth/signup${JOURNEY}`, { username: 'ada', password: PASSWORD })
-  t.equal(reply.statusCode, 303)
-  t.equal(reply.headers.location, `/auth/login${JOURNEY}`)
-  t.ok(await test.w.store.findByUsername('ada'))
-  t.ok(test.logged.some(({ level, msg }) => level === 50 && /signed in/.test(String(msg))))
-})
-
-t.test('sign-up: errors are in the language of the request, and say how long a password must be or that the name must be an address', async (t) => {
-  const test = await pagesApp(t, { verifyEmail: true })
-  const text = async (query: string, form: Record<string, string>): Promise<unknown> => {
-    await test.post(`/auth/signup${query}`, form)
-    return test.last().content.error
+t.test(
+  'sign-up: an account that could not be signed in goes to the sign-in page, not to a form ' +
+    'that finds its own name taken',
+  async (t) => {
+    const test = await pagesApp(t, {
+      deps: ({ browser }) => ({
+        browser: {
+          ...browser,
+          read: async () => {
+            throw new Error('the session store is down')
+          }
+        }
+      })
+    })
+    const reply = await test.post(`/auth/signup${JOURNEY}`, { username: 'ada', password: PASSWORD })
+    t.equal(reply.statusCode, 303)
+    t.equal(reply.headers.location, `/auth/login${JOURNEY}`)
+    t.ok(await test.w.store.findByUsername('ada'))
+    t.ok(test.logged.some(({ level, msg }) => level === 50 && /signed in/.test(String(msg))))
   }
-  t.strictSame(await text('', { username: 'ada@example.com', password: 'short' }), { error: 'invalid_password', text: format(messagesOf('en').errorPasswordTooShort, { minLength: 8 }), field: 'password' })
-  t.strictSame(await text(JOURNEY, { username: 'ada@example.com', password: 'short' }), { error: 'invalid_password', text: format(messagesOf('fr').errorPasswordTooShort, { minLength: 8 }), field: 'password' })
-  t.strictSame(await text('', { username: 'ada', password: PASSWORD }), { error: 'invalid_request', text: messagesOf('en').errorEmailForm, field: 'username' })
-})
+)
+
+t.test(
+  'sign-up: errors are in the language of the request, and say how long a password must be ' +
+    'or that the name must be an address',
+  async (t) => {
+    const test = await pagesApp(t, { verifyEmail: true })
+    const text = async (query: string, form: Record<string, string>): Promise<unknown> => {
+      await test.post(`/auth/signup${query}`, form)
+      return test.last().content.error
+    }
+    t.strictSame(await text('', { username: 'ada@example.com', password: 'short' }), {
+      error: 'invalid_password',
+      text: format(messagesOf('en').errorPasswordTooShort, { minLength: 8 }),
+      field: 'password'
+    })
+    t.strictSame(await text(JOURNEY, { username: 'ada@example.com', password: 'short' }), {
+      error: 'invalid_password',
+      text: format(messagesOf('fr').errorPasswordTooShort, { minLength: 8 }),
+      field: 'password'
+    })
+    t.strictSame(await text('', { username: 'ada', password: PASSWORD }), {
+      error: 'invalid_request',
+      text: messagesOf('en').errorEmailForm,
+      field: 'username'
+    })
+  }
+)
 
 // covers ENUM-register ASVS-6.3.8
 t.test('sign-up with confirmation is one answer, whoever has the name, and signs nobody in', async (t) => {
   const test = await pagesApp(t, { verifyEmail: true, fields: Type.Object({ nickname: Type.Optional(Type.String()) }) })
   const seen: unknown[] = []
-  for (const fields of [{ emailVerified: true }, { emailVerified: false }, { disabled: true }, { passwordHash: '' }, null]) {
+  for (const fields of [
+    { emailVerified: true },
+    { emailVerified: false },
+    { disabled: true },
+    { passwordHash: '' },
+    null
+  ]) {
     const username = `user${seen.length}@example.com`
     if (fields !== null) await test.w.addUser({ username, email: username, ...fields })
     const { hashes } = await test.w.hashesOf(async () => {
@@ -142,12 +238,29 @@ t.test('the forgotten password page is one answer, whoever is named', async (t) 
   }
   for (const username of ['no name\u0000', 'x'.repeat(300), '<b>', 'a@b@c']) {
     const reply = await test.post(`/auth/forgot-password${JOURNEY}`, { username })
-    seen.push(JSON.parse(JSON.stringify(visible(reply, { ...test.last(), content: { ...test.last().content, username: 'NAME' } }))))
+    seen.push(
+      JSON.parse(
+        JSON.stringify(visible(reply, { ...test.last(), content: { ...test.last().content, username: 'NAME' } }))
+      )
+    )
   }
-  t.match(seen[0], { statusCode: 202, page: 'forgot_password', content: { sent: true, error: null, username: 'NAME', action: `/auth/forgot-password${JOURNEY}`, loginUrl: `/auth/login${JOURNEY}` } })
+  t.match(seen[0], {
+    statusCode: 202,
+    page: 'forgot_password',
+    content: {
+      sent: true,
+      error: null,
+      username: 'NAME',
+      action: `/auth/forgot-password${JOURNEY}`,
+      loginUrl: `/auth/login${JOURNEY}`
+    }
+  })
   for (const other of seen.slice(1)) t.strictSame(other, seen[0])
   await test.w.idle()
-  t.strictSame(test.w.messages.map(({ kind, user }) => `${kind} ${user.username}`).toSorted((a, b) => a.localeCompare(b)), [0, 2, 3].map((at) => `password_reset user${at}@example.com`))
+  t.strictSame(
+    test.w.messages.map(({ kind, user }) => `${kind} ${user.username}`).toSorted((a, b) => a.localeCompare(b)),
+    [0, 2, 3].map((at) => `password_reset user${at}@example.com`)
+  )
   t.strictSame(secretsOf(test), [])
 })
 
@@ -156,12 +269,21 @@ t.test('a forgotten password: the form, and an empty one', async (t) => {
   await test.get('/auth/forgot-password?login_hint=ada&return_to=/cart')
   t.strictSame(test.last(), {
     page: 'forgot_password',
-    content: { action: '/auth/forgot-password?return_to=%2Fcart', error: null, username: 'ada', loginUrl: '/auth/login?return_to=%2Fcart', sent: false },
+    content: {
+      action: '/auth/forgot-password?return_to=%2Fcart',
+      error: null,
+      username: 'ada',
+      loginUrl: '/auth/login?return_to=%2Fcart',
+      sent: false
+    },
     settings: { statusCode: 200, clientName: null, uiLocales: [] }
   })
   for (const form of ['', 'username=', 'user=ada']) {
     t.equal((await test.post('/auth/forgot-password', form)).statusCode, 400)
-    t.match(test.last(), { page: 'forgot_password', content: { sent: false, error: { error: 'invalid_request', field: 'username' } } })
+    t.match(test.last(), {
+      page: 'forgot_password',
+      content: { sent: false, error: { error: 'invalid_request', field: 'username' } }
+    })
   }
 })
 
@@ -172,7 +294,11 @@ t.test('a reset: to open the link uses nothing up, its form works once and signs
   await test.w.addSession(user.id, 'thief')
   const token = await test.resetToken()
   for (let i = 0; i < 20; i++) t.equal((await test.get(`/auth/reset-password?token=${token}`)).statusCode, 200)
-  t.equal((await test.app.inject({ method: 'HEAD', url: `/auth/reset-password?token=${token}` })).statusCode, 200, 'nor does a HEAD')
+  t.equal(
+    (await test.app.inject({ method: 'HEAD', url: `/auth/reset-password?token=${token}` })).statusCode,
+    200,
+    'nor does a HEAD'
+  )
   t.strictSame(test.last(), {
     page: 'reset_password',
     content: { action: '/auth/reset-password', error: null, token, minLength: 8, loginUrl: '/auth/login', done: false },
@@ -182,15 +308,25 @@ t.test('a reset: to open the link uses nothing up, its form works once and signs
 
   const refused = await test.post('/auth/reset-password', { token, password: 'short' })
   t.equal(refused.statusCode, 400)
-  t.match(test.last(), { page: 'reset_password', content: { error: { error: 'invalid_password', field: 'password' }, token, done: false } }, 'a bad password uses nothing up')
+  t.match(
+    test.last(),
+    {
+      page: 'reset_password',
+      content: { error: { error: 'invalid_password', field: 'password' }, token, done: false }
+    },
+    'a bad password uses nothing up'
+  )
 
   const reply = await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })
   t.equal(reply.statusCode, 200)
-  t.match(test.last(), { page: 'reset_password', content: { error: null, token: '', done: true, loginUrl: '/auth/login' } })
+  t.match(test.last(), {
+    page: 'reset_password',
+    content: { error: null, token: '', done: true, loginUrl: '/auth/login' }
+  })
   t.equal(reply.headers['set-cookie'], undefined)
   t.strictSame(test.signedIn, [])
   t.strictSame(await test.w.sids(user.id), [])
-  t.equal(await test.w.deps.hashing.verify(await test.w.passwordHashOf(user.id) ?? null, NEXT_PASSWORD), 'match')
+  t.equal(await test.w.deps.hashing.verify((await test.w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
   t.strictSame(secretsOf(test), [])
 })
 
@@ -199,10 +335,21 @@ t.test('of 50 forms at once with one token one sets its password', async (t) => 
   const test = await pagesApp(t)
   const user = await test.w.addUser()
   const token = await test.resetToken()
-  const replies = await Promise.all(Array.from({ length: 50 }, async (_, index) => await test.post('/auth/reset-password', { token, password: `${NEXT_PASSWORD} ${index}` })))
-  t.strictSame(replies.map(({ statusCode }) => statusCode).filter((status) => status !== 400), [200])
+  const replies = await Promise.all(
+    Array.from(
+      { length: 50 },
+      async (_, index) => await test.post('/auth/reset-password', { token, password: `${NEXT_PASSWORD} ${index}` })
+    )
+  )
+  t.strictSame(
+    replies.map(({ statusCode }) => statusCode).filter((status) => status !== 400),
+    [200]
+  )
   const winner = replies.findIndex(({ statusCode }) => statusCode === 200)
-  t.equal(await test.w.deps.hashing.verify(await test.w.passwordHashOf(user.id) ?? null, `${NEXT_PASSWORD} ${winner}`), 'match')
+  t.equal(
+    await test.w.deps.hashing.verify((await test.w.passwordHashOf(user.id)) ?? null, `${NEXT_PASSWORD} ${winner}`),
+    'match'
+  )
   t.equal(test.sent.filter(({ content }) => content.done === true).length, 1)
   t.equal(test.w.count('password_changed'), 1)
 })
@@ -211,15 +358,21 @@ t.test('of 50 forms at once with one token one sets its password', async (t) => 
 t.test('a link that is no good is one error page, whatever is wrong with it, opened or posted', async (t) => {
   for (const path of ['/auth/reset-password', '/auth/verify-email']) {
     const test = await pagesApp(t)
-    const [ada, bob, off, late] = await Promise.all(['ada', 'bob', 'off', 'late'].map(async (name) => await test.w.addUser({ username: `${name}@example.com`, email: `${name}@example.com` })))
-    const mint = async (user: typeof ada): Promise<string> => path === '/auth/reset-password' ? await test.resetToken(user?.username) : await test.verifyToken(user?.id ?? '')
+    const [ada, bob, off, late] = await Promise.all(
+      ['ada', 'bob', 'off', 'late'].map(
+        async (name) => await test.w.addUser({ username: `${name}@example.com`, email: `${name}@example.com` })
+      )
+    )
+    const mint = async (user: typeof ada): Promise<string> =>
+      path === '/auth/reset-password' ? await test.resetToken(user?.username) : await test.verifyToken(user?.id ?? '')
     const expired = await mint(late)
     test.w.clock.step(24 * 60 * 60 * 1000)
     const used = await mint(ada)
     t.equal((await test.post(path, { token: used, password: NEXT_PASSWORD })).statusCode, 200)
     const replaced = await mint(bob)
     await mint(bob)
-    const other = path === '/auth/reset-password' ? await test.verifyToken(bob?.id ?? '') : await test.resetToken(bob?.username)
+    const other =
+      path === '/auth/reset-password' ? await test.verifyToken(bob?.id ?? '') : await test.resetToken(bob?.username)
     const disabled = await mint(off)
     const find = test.w.deps.users.findById
     test.w.deps.users.findById = async (id) => {
@@ -227,16 +380,36 @@ t.test('a link that is no good is one error page, whatever is wrong with it, ope
       return user === null || id !== off?.id ? user : { ...user, disabled: true }
     }
     const seen: unknown[] = []
-    const links = { missing: '', expired, used, replaced, disabled, other, unknown: 'A'.repeat(46), short: 'x', long: 'A'.repeat(5000), hostile: '\u0000<script>€%' }
+    const links = {
+      missing: '',
+      expired,
+      used,
+      replaced,
+      disabled,
+      other,
+      unknown: 'A'.repeat(46),
+      short: 'x',
+      long: 'A'.repeat(5000),
+      hostile: '\u0000<script>€%'
+    }
     for (const [what, token] of Object.entries(links)) {
-      const replies = [await test.get(`${path}?token=${encodeURIComponent(token)}`), await test.post(path, { token, password: NEXT_PASSWORD })]
+      const replies = [
+        await test.get(`${path}?token=${encodeURIComponent(token)}`),
+        await test.post(path, { token, password: NEXT_PASSWORD })
+      ]
       for (const reply of replies) {
         seen.push(visible(reply, test.last()))
         t.strictSame(seen.at(-1), seen[0], `${path} ${what}`)
       }
     }
-    t.match(seen[0], { statusCode: 400, page: 'error', content: { error: { error: 'invalid_token', field: null }, homeUrl: 'https://auth.example.com' }, settings: { noReferrer: true } })
-    const fine = path === '/auth/reset-password' ? await test.resetToken('bob@example.com') : await test.verifyToken(bob?.id ?? '')
+    t.match(seen[0], {
+      statusCode: 400,
+      page: 'error',
+      content: { error: { error: 'invalid_token', field: null }, homeUrl: 'https://auth.example.com' },
+      settings: { noReferrer: true }
+    })
+    const fine =
+      path === '/auth/reset-password' ? await test.resetToken('bob@example.com') : await test.verifyToken(bob?.id ?? '')
     t.equal((await test.get(`${path}?token=${fine}`)).statusCode, 200, 'the control')
     t.equal((await test.get(`${path}?token=${fine}&token=${fine}`)).statusCode, 400, 'a repeated token is none')
     t.equal((await test.get(`${path}?TOKEN=${fine}`)).statusCode, 400)
@@ -249,43 +422,86 @@ t.test('an address is confirmed by the button alone, once', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser({ emailVerified: false })
   const token = await test.verifyToken(user.id)
-  for (const method of ['HEAD', 'GET', 'GET'] as const) t.equal((await test.app.inject({ method, url: `/auth/verify-email?token=${token}&return_to=/cart` })).statusCode, 200)
+  for (const method of ['HEAD', 'GET', 'GET'] as const)
+    t.equal(
+      (await test.app.inject({ method, url: `/auth/verify-email?token=${token}&return_to=/cart` })).statusCode,
+      200
+    )
   t.strictSame(test.last(), {
     page: 'verify_email',
-    content: { action: '/auth/verify-email?return_to=%2Fcart', error: null, token, username: 'ada@example.com', sentAt: test.w.clock.now(), canDisown: true, newAddress: null, loginUrl: '/auth/login?return_to=%2Fcart', done: false, disowned: false },
+    content: {
+      action: '/auth/verify-email?return_to=%2Fcart',
+      error: null,
+      token,
+      username: 'ada@example.com',
+      sentAt: test.w.clock.now(),
+      canDisown: true,
+      newAddress: null,
+      loginUrl: '/auth/login?return_to=%2Fcart',
+      done: false,
+      disowned: false
+    },
     settings: { statusCode: 200, clientName: null, uiLocales: [], noReferrer: true }
   })
   t.equal((await test.w.store.findById(user.id))?.emailVerified, false, 'to open the link confirms nothing')
   t.equal(test.w.count('email_verified'), 0)
-  const replies = await Promise.all(Array.from({ length: 10 }, async () => await test.post('/auth/verify-email?return_to=/cart', { token })))
-  t.strictSame(replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b), [200, ...Array<number>(9).fill(400)])
-  t.match(test.sent.find(({ content }) => content.done === true), { page: 'verify_email', content: { token: '', loginUrl: '/auth/login?return_to=%2Fcart' } })
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, async () => await test.post('/auth/verify-email?return_to=/cart', { token }))
+  )
+  t.strictSame(
+    replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b),
+    [200, ...Array<number>(9).fill(400)]
+  )
+  t.match(
+    test.sent.find(({ content }) => content.done === true),
+    { page: 'verify_email', content: { token: '', loginUrl: '/auth/login?return_to=%2Fcart' } }
+  )
   t.equal((await test.w.store.findById(user.id))?.emailVerified, true)
   t.equal(test.w.count('email_verified'), 1)
   t.strictSame(test.signedIn, [])
 })
 
 t.test('there is a page where there is an endpoint', async (t) => {
-  const without = (...methods: Array<keyof UserStore>) => ({ users: (store: UserStore): UserStore => Object.fromEntries(Object.entries(store).filter(([name]) => !methods.includes(name as keyof UserStore))) as unknown as UserStore })
+  const without = (...methods: Array<keyof UserStore>) => ({
+    users: (store: UserStore): UserStore =>
+      Object.fromEntries(
+        Object.entries(store).filter(([name]) => !methods.includes(name as keyof UserStore))
+      ) as unknown as UserStore
+  })
   const table: Array<[string, Parameters<typeof pagesApp>[1], string[]]> = [
     ['all', {}, ['signup', 'forgot-password', 'reset-password', 'verify-email']],
     ['no registration', { registration: false }, ['forgot-password', 'reset-password', 'verify-email']],
     ['no create', without('create'), ['forgot-password', 'reset-password', 'verify-email']],
     ['no setPasswordHash', without('setPasswordHash'), ['signup', 'verify-email']],
-    ['no setEmailVerified', without('setEmailVerified'), ['signup', 'forgot-password', 'reset-password', 'verify-email']],
-    ['neither setEmailVerified nor update', without('setEmailVerified', 'update'), ['signup', 'forgot-password', 'reset-password']],
+    [
+      'no setEmailVerified',
+      without('setEmailVerified'),
+      ['signup', 'forgot-password', 'reset-password', 'verify-email']
+    ],
+    [
+      'neither setEmailVerified nor update',
+      without('setEmailVerified', 'update'),
+      ['signup', 'forgot-password', 'reset-password']
+    ],
     ['no messages', { sendMessage: null }, ['signup']]
   ]
   for (const [what, options, expected] of table) {
     const test = await pagesApp(t, options)
-    const there = ['signup', 'forgot-password', 'reset-password', 'verify-email'].filter((name) => test.app.hasRoute({ method: 'GET', url: `/auth/${name}` }) && test.app.hasRoute({ method: 'POST', url: `/auth/${name}` }))
+    const there = ['signup', 'forgot-password', 'reset-password', 'verify-email'].filter(
+      (name) =>
+        test.app.hasRoute({ method: 'GET', url: `/auth/${name}` }) &&
+        test.app.hasRoute({ method: 'POST', url: `/auth/${name}` })
+    )
     t.strictSame(there, expected, what)
   }
 })
 
 t.test("below a host's prefix all addresses have it", async (t) => {
   const test = await pagesApp(t, { prefix: '/api' })
-  for (const [name, links] of [['signup', ['action', 'loginUrl']], ['forgot-password', ['action', 'loginUrl']]] as const) {
+  for (const [name, links] of [
+    ['signup', ['action', 'loginUrl']],
+    ['forgot-password', ['action', 'loginUrl']]
+  ] as const) {
     t.equal((await test.get(`/api/auth/${name}`)).statusCode, 200)
     for (const link of links) t.match(test.last().content[link], /^\/api\/auth\//)
   }
@@ -297,10 +513,14 @@ t.test('a journey to a bad client is an error page, and nothing is done', async 
   const token = await test.resetToken()
   const bad = '?client_id=nobody'
   const replies = [
-    await test.get(`/auth/signup${bad}`), await test.post(`/auth/signup${bad}`, { username: 'eve', password: PASSWORD }),
-    await test.get(`/auth/forgot-password${bad}`), await test.post(`/auth/forgot-password${bad}`, { username: user.username }),
-    await test.get(`/auth/reset-password${bad}&token=${token}`), await test.post(`/auth/reset-password${bad}`, { token, password: NEXT_PASSWORD }),
-    await test.get(`/auth/verify-email${bad}`), await test.post(`/auth/verify-email${bad}`, { token })
+    await test.get(`/auth/signup${bad}`),
+    await test.post(`/auth/signup${bad}`, { username: 'eve', password: PASSWORD }),
+    await test.get(`/auth/forgot-password${bad}`),
+    await test.post(`/auth/forgot-password${bad}`, { username: user.username }),
+    await test.get(`/auth/reset-password${bad}&token=${token}`),
+    await test.post(`/auth/reset-password${bad}`, { token, password: NEXT_PASSWORD }),
+    await test.get(`/auth/verify-email${bad}`),
+    await test.post(`/auth/verify-email${bad}`, { token })
   ]
   for (const reply of replies) {
     t.equal(reply.statusCode, 400)
@@ -310,11 +530,27 @@ t.test('a journey to a bad client is an error page, and nothing is done', async 
   await test.w.deps.background.idle()
   t.equal(test.w.messages.length, 1)
   t.equal(await test.w.store.findByUsername('eve'), null)
-  t.equal((await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode, 200, 'the token is as good as before')
+  t.equal(
+    (await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode,
+    200,
+    'the token is as good as before'
+  )
 })
 
 t.test('what the real journey throws unexpectedly is 503', async (t) => {
-  const test = await pagesApp(t, { deps: () => ({ journeys: { async read (request) { if (request.method === 'POST') throw new Error('the client store is down'); return await readJourney(request) }, async from () { throw new Error('no connections here') } } }) })
+  const test = await pagesApp(t, {
+    deps: () => ({
+      journeys: {
+        async read(request) {
+          if (request.method === 'POST') throw new Error('the client store is down')
+          return await readJourney(request)
+        },
+        async from() {
+          throw new Error('no connections here')
+        }
+      }
+    })
+  })
   t.equal((await test.get('/auth/signup')).statusCode, 200)
   const reply = await test.post('/auth/signup', { username: 'ada', password: PASSWORD }, OWN)
   t.equal(reply.statusCode, 503)

@@ -15,43 +15,66 @@ interface MutableUsers {
 }
 
 /** A host's store in which an administrator can disable somebody. */
-function mutableUsers (inner: UserStore = memoryUserStore()): MutableUsers {
+function mutableUsers(inner: UserStore = memoryUserStore()): MutableUsers {
   const disabled = new Set<string>()
-  const seen = (user: User | null): User | null => user !== null && disabled.has(user.id) ? { ...user, disabled: true } : user
+  const seen = (user: User | null): User | null =>
+    user !== null && disabled.has(user.id) ? { ...user, disabled: true } : user
   return {
     users: {
       ...inner,
       findById: async (id) => seen(await inner.findById(id)),
       findByUsername: async (name) => seen(await inner.findByUsername(name))
     },
-    disable (id) { disabled.add(id) }
+    disable(id) {
+      disabled.add(id)
+    }
   }
 }
 
-const post = async ({ app }: Pick<TestApp, 'app'>, url: string, payload: object, headers: Record<string, string> = {}): Promise<LightMyRequestResponse> =>
-  await app.inject({ method: 'POST', url, payload, headers })
+const post = async (
+  { app }: Pick<TestApp, 'app'>,
+  url: string,
+  payload: object,
+  headers: Record<string, string> = {}
+): Promise<LightMyRequestResponse> => await app.inject({ method: 'POST', url, payload, headers })
 
 /** All that a client can see of a reply, but for the time of day. */
-function visible ({ statusCode, headers, body }: LightMyRequestResponse): unknown {
+function visible({ statusCode, headers, body }: LightMyRequestResponse): unknown {
   const { date: _date, ...rest } = headers
   return { statusCode, headers: rest, body }
 }
 
 /** Asks for a reset and returns the token of the message. */
-async function resetToken (test: TestApp, username: string): Promise<string> {
+async function resetToken(test: TestApp, username: string): Promise<string> {
   const reply = await post(test, '/auth/password-reset', { username })
   if (reply.statusCode !== 202) throw new Error(reply.body)
   return (await test.messages.next('password_reset')).token ?? ''
 }
 
 t.test('register: 201 with the public profile and nothing else', async (t) => {
-  const test = await testApp({ registration: { fields: Type.Object({ email: Type.Optional(Type.String({ format: 'email' })), nickname: Type.Optional(Type.String({ maxLength: 20 })) }) } })
+  const test = await testApp({
+    registration: {
+      fields: Type.Object({
+        email: Type.Optional(Type.String({ format: 'email' })),
+        nickname: Type.Optional(Type.String({ maxLength: 20 }))
+      })
+    }
+  })
   t.teardown(test.close)
-  const reply = await post(test, '/auth/register', { username: 'Ann', password: PASSWORD, email: 'Ann@Mail.example', nickname: 'A' })
+  const reply = await post(test, '/auth/register', {
+    username: 'Ann',
+    password: PASSWORD,
+    email: 'Ann@Mail.example',
+    nickname: 'A'
+  })
   t.equal(reply.statusCode, 201)
   t.equal(reply.headers['cache-control'], 'no-store')
   const body = reply.json()
-  t.same(Object.keys(body).sort(), ['email', 'nickname', 'sub', 'username'], 'ASVS-15.3.1 neither hash nor state of the account')
+  t.same(
+    Object.keys(body).sort(),
+    ['email', 'nickname', 'sub', 'username'],
+    'ASVS-15.3.1 neither hash nor state of the account'
+  )
   t.equal(body.username, 'ann')
   t.equal(body.email, 'ann@mail.example')
   t.same(Object.keys(await signUp(test.app, 'bob')).sort(), ['sub', 'username'], 'what was not given is not shown')
@@ -68,7 +91,10 @@ t.test('register: a taken name is 409, whatever its spelling, and changes nothin
     t.equal(reply.statusCode, 409)
     t.equal(reply.json().error, 'username_taken')
   }
-  t.equal((await post(test, '/auth/token', { grant_type: 'password', username: 'ann', password: NEXT })).json().error, 'invalid_grant')
+  t.equal(
+    (await post(test, '/auth/token', { grant_type: 'password', username: 'ann', password: NEXT })).json().error,
+    'invalid_grant'
+  )
   t.ok(await signIn(test.app))
 })
 
@@ -90,19 +116,40 @@ t.test('register: invalid_password with its reason', async (t) => {
     t.match(reply.json().error_description, reason)
     t.notMatch(reply.body, password, 'ASVS-16.2.5 the password is not repeated')
   }
-  t.equal((await post(test, '/auth/register', { username: 'ann.lovelace', password: 'x'.repeat(128) + ' y z' })).statusCode, 201, 'ASVS-6.2.5 any composition')
+  t.equal(
+    (await post(test, '/auth/register', { username: 'ann.lovelace', password: 'x'.repeat(128) + ' y z' })).statusCode,
+    201,
+    'ASVS-6.2.5 any composition'
+  )
 })
 
 // covers ASVS-8.2.3 ASVS-15.3.3
 t.test('register takes no field that the host did not declare', async (t) => {
   const store = memoryUserStore()
   const created: unknown[] = []
-  const users: UserStore = { ...store, create: async (user) => { created.push(user); return await store.create(user) } }
-  const test = await testApp({ users, registration: { fields: Type.Object({ nickname: Type.Optional(Type.String()) }) } })
+  const users: UserStore = {
+    ...store,
+    create: async (user) => {
+      created.push(user)
+      return await store.create(user)
+    }
+  }
+  const test = await testApp({
+    users,
+    registration: { fields: Type.Object({ nickname: Type.Optional(Type.String()) }) }
+  })
   t.teardown(test.close)
   const extras: Array<Record<string, unknown>> = [
-    { id: 'root' }, { sub: 'root' }, { passwordHash: '$argon2id$…' }, { emailVerified: true }, { email_verified: true }, { disabled: false },
-    { email: 'a@mail.example' }, { role: 'admin' }, { nickname: ['x'] }, { nickname: 5 }
+    { id: 'root' },
+    { sub: 'root' },
+    { passwordHash: '$argon2id$…' },
+    { emailVerified: true },
+    { email_verified: true },
+    { disabled: false },
+    { email: 'a@mail.example' },
+    { role: 'admin' },
+    { nickname: ['x'] },
+    { nickname: 5 }
   ]
   for (const extra of extras) {
     const reply = await post(test, '/auth/register', { username: 'ann', password: PASSWORD, ...extra })
@@ -111,7 +158,12 @@ t.test('register takes no field that the host did not declare', async (t) => {
     t.match(reply.json().error_description, Object.keys(extra)[0], 'it names the field')
   }
   for (const poison of ['"__proto__":{"id":"root"}', '"constructor":{"prototype":{"id":"root"}}']) {
-    const reply = await test.app.inject({ method: 'POST', url: '/auth/register', headers: { 'content-type': 'application/json' }, payload: `{"username":"ann","password":"${PASSWORD}",${poison}}` })
+    const reply = await test.app.inject({
+      method: 'POST',
+      url: '/auth/register',
+      headers: { 'content-type': 'application/json' },
+      payload: `{"username":"ann","password":"${PASSWORD}",${poison}}`
+    })
     t.match(reply.json(), { error: 'invalid_request' }, poison)
   }
   t.same(created, [], 'nobody was created')
@@ -122,7 +174,11 @@ t.test('register takes no field that the host did not declare', async (t) => {
 
 // covers ASVS-15.3.5
 t.test('register: bodies that do not fit are 400 naming the field', async (t) => {
-  const test = await testApp({ registration: { fields: Type.Object({ email: Type.String({ format: 'email' }), age: Type.Optional(Type.Integer()) }) } })
+  const test = await testApp({
+    registration: {
+      fields: Type.Object({ email: Type.String({ format: 'email' }), age: Type.Optional(Type.Integer()) })
+    }
+  })
   t.teardown(test.close)
   const good = { username: 'ann', password: PASSWORD, email: 'ann@mail.example' }
   const cases: Array<[object, string]> = [
@@ -152,7 +208,8 @@ t.test('with verifyEmail one answer for new, taken and disabled names; the messa
   const { users, disable } = mutableUsers()
   const test = await testApp({ users, registration: { verifyEmail: true } })
   t.teardown(test.close)
-  const ask = async (username: string): Promise<LightMyRequestResponse> => await post(test, '/auth/register', { username, password: PASSWORD })
+  const ask = async (username: string): Promise<LightMyRequestResponse> =>
+    await post(test, '/auth/register', { username, password: PASSWORD })
   const fresh = await ask('ann@mail.example')
   t.equal(fresh.statusCode, 202)
   t.same(fresh.json(), { message: 'A message is on its way to this address. Follow the link in it to continue.' }, 'H4')
@@ -184,11 +241,25 @@ t.test('e-mail verification: needed before the first sign-in; the token works on
   const wrong = await post(test, '/auth/token', { ...login, password: 'wrong one' })
   t.equal(early.json().error, 'invalid_grant')
   t.match(early.json(), { error_reason: 'email_not_verified' }, 'who knows the password is told what is missing')
-  t.same(visible(wrong), visible(await post(test, '/auth/token', { ...login, username: 'nobody@mail.example' })), 'ENUM-login: who does not know it learns nothing')
-  t.equal((await test.app.inject({ url: `/auth/email/verify?token=${message.token}` })).statusCode, 404, 'ADV a mail scanner that follows links uses nothing up')
-  t.match((await post(test, '/auth/email/verify', { token: `${message.token?.slice(0, -1)}!` })).json(), { error: 'invalid_token' })
+  t.same(
+    visible(wrong),
+    visible(await post(test, '/auth/token', { ...login, username: 'nobody@mail.example' })),
+    'ENUM-login: who does not know it learns nothing'
+  )
+  t.equal(
+    (await test.app.inject({ url: `/auth/email/verify?token=${message.token}` })).statusCode,
+    404,
+    'ADV a mail scanner that follows links uses nothing up'
+  )
+  t.match((await post(test, '/auth/email/verify', { token: `${message.token?.slice(0, -1)}!` })).json(), {
+    error: 'invalid_token'
+  })
   test.clock.step(VERIFY_LIFETIME_MS - 1)
-  t.equal((await post(test, '/auth/email/verify', { token: message.token })).statusCode, 204, 'ASVS-6.5.5 in its last millisecond')
+  t.equal(
+    (await post(test, '/auth/email/verify', { token: message.token })).statusCode,
+    204,
+    'ASVS-6.5.5 in its last millisecond'
+  )
   const again = await post(test, '/auth/email/verify', { token: message.token })
   t.equal(again.statusCode, 400, 'ASVS-6.5.1 once')
   t.equal(again.json().error, 'invalid_token')
@@ -202,7 +273,11 @@ t.test('an e-mail token is no good from its end on, nor for a password reset', a
   t.teardown(test.close)
   await post(test, '/auth/register', { username: 'ann@mail.example', password: PASSWORD })
   const { token } = await test.messages.next('verify_email')
-  t.equal((await post(test, '/auth/password-reset/confirm', { token, password: NEXT })).json().error, 'invalid_token', 'ASVS-6.6.2')
+  t.equal(
+    (await post(test, '/auth/password-reset/confirm', { token, password: NEXT })).json().error,
+    'invalid_token',
+    'ASVS-6.6.2'
+  )
   test.clock.step(VERIFY_LIFETIME_MS)
   t.equal((await post(test, '/auth/email/verify', { token })).json().error, 'invalid_token')
 })
@@ -219,8 +294,17 @@ t.test('password change ends the other sessions and keeps this one', async (t) =
   const anonymous = await post(test, '/auth/password', change)
   t.equal(anonymous.statusCode, 401)
   t.equal(anonymous.headers['www-authenticate'], 'Bearer')
-  t.equal((await post(test, '/auth/password', change, bearer(here.refresh_token))).statusCode, 401, 'a refresh token is no access token')
-  const wrong = await post(test, '/auth/password', { ...change, current_password: 'wrong one' }, bearer(here.access_token))
+  t.equal(
+    (await post(test, '/auth/password', change, bearer(here.refresh_token))).statusCode,
+    401,
+    'a refresh token is no access token'
+  )
+  const wrong = await post(
+    test,
+    '/auth/password',
+    { ...change, current_password: 'wrong one' },
+    bearer(here.access_token)
+  )
   t.equal(wrong.statusCode, 400)
   t.equal(wrong.json().error, 'invalid_grant')
   for (const body of [{ new_password: NEXT }, { current_password: PASSWORD }, { ...change, username: 'bob' }]) {
@@ -236,20 +320,38 @@ t.test('password change ends the other sessions and keeps this one', async (t) =
   t.equal(reply.body, '')
   t.equal((await test.app.inject({ url: '/me', headers: bearer(here.access_token) })).statusCode, 200)
   t.equal((await post(test, '/auth/refresh', {}, bearer(here.refresh_token))).statusCode, 200)
-  for (const url of ['/me', '/auth/sessions']) t.equal((await test.app.inject({ url, headers: bearer(there.access_token) })).statusCode, 401, `ASVS-7.4.1 ${url} at once`)
+  for (const url of ['/me', '/auth/sessions'])
+    t.equal(
+      (await test.app.inject({ url, headers: bearer(there.access_token) })).statusCode,
+      401,
+      `ASVS-7.4.1 ${url} at once`
+    )
   t.equal((await post(test, '/auth/password', change, bearer(there.access_token))).statusCode, 401)
   t.equal((await post(test, '/auth/refresh', {}, bearer(there.refresh_token))).statusCode, 401)
-  t.equal((await post(test, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).statusCode, 400)
+  t.equal(
+    (await post(test, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).statusCode,
+    400
+  )
   t.ok(await signIn(test.app, 'ann', NEXT))
 })
 
 // covers ASVS-6.2.3
 t.test('wrong current passwords count against the account', async (t) => {
-  const test = await testApp({ rateLimit: { login: { max: 100 }, register: false, refresh: false, passwordReset: false, account: { max: 3, windowMs: 60_000 } } })
+  const test = await testApp({
+    rateLimit: {
+      login: { max: 100 },
+      register: false,
+      refresh: false,
+      passwordReset: false,
+      account: { max: 3, windowMs: 60_000 }
+    }
+  })
   t.teardown(test.close)
   await signUp(test.app)
   const { access_token: token } = await signIn(test.app)
-  const guess = async (): Promise<number> => (await post(test, '/auth/password', { current_password: 'wrong one', new_password: NEXT }, bearer(token))).statusCode
+  const guess = async (): Promise<number> =>
+    (await post(test, '/auth/password', { current_password: 'wrong one', new_password: NEXT }, bearer(token)))
+      .statusCode
   t.same([await guess(), await guess(), await guess(), await guess()], [400, 400, 400, 429])
 })
 
@@ -265,7 +367,14 @@ t.test('a reset request has one answer for all', async (t) => {
   t.equal(known.statusCode, 202)
   t.equal(known.headers['cache-control'], 'no-store')
   t.equal((await test.messages.next('password_reset')).user.email, 'ann@mail.example', 'ADV to the stored address')
-  for (const username of ['nobody@mail.example', 'gone@mail.example', 'nomail', 'a b', '\u212Aate@mail.example', 'x'.repeat(254)]) {
+  for (const username of [
+    'nobody@mail.example',
+    'gone@mail.example',
+    'nomail',
+    'a b',
+    '\u212Aate@mail.example',
+    'x'.repeat(254)
+  ]) {
     t.same(visible(await post(test, '/auth/password-reset', { username })), visible(known), username.slice(0, 20))
   }
   // Closing waits for what goes on behind the replies.
@@ -279,7 +388,13 @@ t.test('a reset request has one answer for all', async (t) => {
 t.test('a failing store changes no answer', async (t) => {
   const store = memoryUserStore()
   let down = false
-  const users: UserStore = { ...store, findByUsername: async (name) => { if (down) throw new Error('connection refused'); return await store.findByUsername(name) } }
+  const users: UserStore = {
+    ...store,
+    findByUsername: async (name) => {
+      if (down) throw new Error('connection refused')
+      return await store.findByUsername(name)
+    }
+  }
   const test = await testApp({ users })
   t.teardown(test.close)
   const before = await post(test, '/auth/password-reset', { username: 'nobody' })
@@ -296,7 +411,11 @@ t.test('a reset works once, ends every session and signs nobody in', async (t) =
   const token = await resetToken(test, 'ann@mail.example')
   const weak = await post(test, '/auth/password-reset/confirm', { token, password: 'short' })
   t.equal(weak.json().error, 'invalid_password', 'the token is not used up')
-  t.same(visible(await post(test, '/auth/password-reset/confirm', { token: 'x'.repeat(46), password: 'short' })), visible(weak), 'ENUM-reset-confirm')
+  t.same(
+    visible(await post(test, '/auth/password-reset/confirm', { token: 'x'.repeat(46), password: 'short' })),
+    visible(weak),
+    'ENUM-reset-confirm'
+  )
   const reply = await post(test, '/auth/password-reset/confirm', { token, password: NEXT })
   t.equal(reply.statusCode, 204)
   t.equal(reply.body, '')
@@ -304,15 +423,32 @@ t.test('a reset works once, ends every session and signs nobody in', async (t) =
   t.equal((await test.app.inject({ url: '/me', headers: bearer(old.access_token) })).statusCode, 401)
   t.equal((await post(test, '/auth/refresh', {}, bearer(old.refresh_token))).statusCode, 401)
   t.equal(test.events.filter(({ name }) => name === 'token_issued').length, 1, 'only the sign-in of before')
-  t.equal((await post(test, '/auth/token', { grant_type: 'password', username: 'ann@mail.example', password: PASSWORD })).statusCode, 400)
+  t.equal(
+    (await post(test, '/auth/token', { grant_type: 'password', username: 'ann@mail.example', password: PASSWORD }))
+      .statusCode,
+    400
+  )
   t.ok(await signIn(test.app, 'ann@mail.example', NEXT))
   t.equal((await test.messages.next('password_changed')).user.email, 'ann@mail.example', 'ASVS-6.3.7')
 
   const used = await post(test, '/auth/password-reset/confirm', { token, password: 'yet another password' })
   t.equal(used.statusCode, 400)
-  t.same(visible(await post(test, '/auth/password-reset/confirm', { token: 'x'.repeat(46), password: 'yet another password' })), visible(used), 'unknown and used look alike')
-  t.equal((await post(test, '/auth/password-reset/confirm', { token: 5, password: NEXT })).json().error, 'invalid_request')
-  t.equal((await post(test, '/auth/password-reset/confirm', { token, password: NEXT, username: 'bob' })).json().error, 'invalid_request', 'ASVS-6.6.2 whose password it is says the token alone')
+  t.same(
+    visible(
+      await post(test, '/auth/password-reset/confirm', { token: 'x'.repeat(46), password: 'yet another password' })
+    ),
+    visible(used),
+    'unknown and used look alike'
+  )
+  t.equal(
+    (await post(test, '/auth/password-reset/confirm', { token: 5, password: NEXT })).json().error,
+    'invalid_request'
+  )
+  t.equal(
+    (await post(test, '/auth/password-reset/confirm', { token, password: NEXT, username: 'bob' })).json().error,
+    'invalid_request',
+    'ASVS-6.6.2 whose password it is says the token alone'
+  )
 })
 
 // covers ASVS-6.4.3 ASVS-6.5.1
@@ -323,8 +459,10 @@ t.test('of 50 parallel confirms exactly one succeeds', async (t) => {
   await signUp(test.app, 'ann@mail.example')
   const token = await resetToken(test, 'ann@mail.example')
   const passwords = Array.from({ length: 50 }, (_, index) => `parallel password ${index}`)
-  const replies = await Promise.all(passwords.map(async (password) => await post(test, '/auth/password-reset/confirm', { token, password })))
-  const won = replies.flatMap((reply, index) => reply.statusCode === 204 ? [index] : [])
+  const replies = await Promise.all(
+    passwords.map(async (password) => await post(test, '/auth/password-reset/confirm', { token, password }))
+  )
+  const won = replies.flatMap((reply, index) => (reply.statusCode === 204 ? [index] : []))
   t.equal(won.length, 1)
   for (const reply of replies) if (reply.statusCode !== 204) t.match(reply.json(), { error: 'invalid_token' })
   t.ok(await signIn(test.app, 'ann@mail.example', passwords[won[0] ?? 0]))
@@ -339,7 +477,10 @@ t.test('only the newest reset message works', async (t) => {
   const first = await resetToken(test, 'ann@mail.example')
   const second = await resetToken(test, 'ann@mail.example')
   t.not(first, second)
-  t.equal((await post(test, '/auth/password-reset/confirm', { token: first, password: NEXT })).json().error, 'invalid_token')
+  t.equal(
+    (await post(test, '/auth/password-reset/confirm', { token: first, password: NEXT })).json().error,
+    'invalid_token'
+  )
   t.equal((await post(test, '/auth/password-reset/confirm', { token: second, password: NEXT })).statusCode, 204)
 })
 
@@ -349,18 +490,32 @@ t.test('a password change ends the reset links of before', async (t) => {
   await signUp(test.app, 'ann@mail.example')
   const token = await resetToken(test, 'ann@mail.example')
   const { access_token: access } = await signIn(test.app, 'ann@mail.example')
-  t.equal((await post(test, '/auth/password', { current_password: PASSWORD, new_password: NEXT }, bearer(access))).statusCode, 204)
-  t.equal((await post(test, '/auth/password-reset/confirm', { token, password: 'a third good password' })).json().error, 'invalid_token')
+  t.equal(
+    (await post(test, '/auth/password', { current_password: PASSWORD, new_password: NEXT }, bearer(access))).statusCode,
+    204
+  )
+  t.equal(
+    (await post(test, '/auth/password-reset/confirm', { token, password: 'a third good password' })).json().error,
+    'invalid_token'
+  )
 })
 
 // covers ASVS-6.5.5
 t.test('a reset token is good to the last millisecond of its 30 minutes', async (t) => {
-  for (const [step, status] of [[RESET_LIFETIME_MS - 1, 204], [RESET_LIFETIME_MS, 400], [RESET_LIFETIME_MS + 1, 400]] as const) {
+  for (const [step, status] of [
+    [RESET_LIFETIME_MS - 1, 204],
+    [RESET_LIFETIME_MS, 400],
+    [RESET_LIFETIME_MS + 1, 400]
+  ] as const) {
     const test = await testApp()
     await signUp(test.app, 'ann@mail.example')
     const token = await resetToken(test, 'ann@mail.example')
     test.clock.step(step)
-    t.equal((await post(test, '/auth/password-reset/confirm', { token, password: NEXT })).statusCode, status, `after ${step} ms`)
+    t.equal(
+      (await post(test, '/auth/password-reset/confirm', { token, password: NEXT })).statusCode,
+      status,
+      `after ${step} ms`
+    )
     await test.close()
   }
 })
@@ -382,19 +537,35 @@ t.test('no header of the request changes the link of a message', async (t) => {
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
   const evil: Array<Record<string, string>> = [
-    { host: 'evil.example' }, { 'x-forwarded-host': 'evil.example' }, { 'x-forwarded-proto': 'http' }, { forwarded: 'host=evil.example' },
-    { 'x-original-url': 'https://evil.example/' }, { referer: 'https://evil.example/' }, { 'x-forwarded-prefix': '/evil' }
+    { host: 'evil.example' },
+    { 'x-forwarded-host': 'evil.example' },
+    { 'x-forwarded-proto': 'http' },
+    { forwarded: 'host=evil.example' },
+    { 'x-original-url': 'https://evil.example/' },
+    { referer: 'https://evil.example/' },
+    { 'x-forwarded-prefix': '/evil' }
   ]
   for (const headers of evil) {
     await post(test, '/auth/password-reset', { username: 'ann@mail.example' }, headers)
     const { url, token } = await test.messages.next('password_reset')
     t.equal(url, `https://auth.example/auth/reset-password?token=${token}`, JSON.stringify(headers))
   }
-  t.equal((await post(test, '/auth/password-reset', { username: 'ann@mail.example' }, { origin: 'https://evil.example' })).statusCode, 403, 'a page of another site sends no messages at all')
+  t.equal(
+    (await post(test, '/auth/password-reset', { username: 'ann@mail.example' }, { origin: 'https://evil.example' }))
+      .statusCode,
+    403,
+    'a page of another site sends no messages at all'
+  )
 })
 
 t.test('without hosted pages the links lead to pages of the host, and no server sees their token', async (t) => {
-  const test = await testApp({ issuer: 'https://auth.example/one', prefix: '/v1', paths: { resetPassword: '/new-password' }, pages: false, registration: { verifyEmail: true } })
+  const test = await testApp({
+    issuer: 'https://auth.example/one',
+    prefix: '/v1',
+    paths: { resetPassword: '/new-password' },
+    pages: false,
+    registration: { verifyEmail: true }
+  })
   t.teardown(test.close)
   await post(test, '/v1/register', { username: 'ann@mail.example', password: PASSWORD })
   const verify = await test.messages.next('verify_email')
@@ -403,7 +574,8 @@ t.test('without hosted pages the links lead to pages of the host, and no server 
   await post(test, '/v1/password-reset', { username: 'ann@mail.example' })
   const reset = await test.messages.next('password_reset')
   t.equal(reset.url, `https://auth.example/new-password#token=${reset.token}`)
-  for (const { url = '' } of [verify, reset]) t.equal((await test.app.inject({ url: new URL(url).pathname })).statusCode, 404, 'we have no page there')
+  for (const { url = '' } of [verify, reset])
+    t.equal((await test.app.inject({ url: new URL(url).pathname })).statusCode, 404, 'we have no page there')
   t.equal((await post(test, '/v1/password-reset/confirm', { token: reset.token, password: NEXT })).statusCode, 204)
 })
 
@@ -413,7 +585,12 @@ t.test('a user lists their own sessions and sees which is this one', async (t) =
   t.teardown(test.close)
   await signUp(test.app, 'ann')
   await signUp(test.app, 'bob')
-  const first = await test.app.inject({ method: 'POST', url: '/auth/token', headers: { 'user-agent': 'phone' }, payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
+  const first = await test.app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: { 'user-agent': 'phone' },
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+  })
   test.clock.step(1000)
   const here = await signIn(test.app, 'ann')
   await signIn(test.app, 'bob')
@@ -422,12 +599,30 @@ t.test('a user lists their own sessions and sees which is this one', async (t) =
   t.equal(reply.headers['cache-control'], 'no-store')
   const { sessions } = reply.json<{ sessions: Array<Record<string, unknown>> }>()
   t.equal(sessions.length, 2, "not bob's")
-  t.same(sessions.map(({ current }) => current), [true, false], 'newest first')
+  t.same(
+    sessions.map(({ current }) => current),
+    [true, false],
+    'newest first'
+  )
   t.equal(sessions[1]?.user_agent, 'phone')
   t.equal(sessions[0]?.created_at, '2026-01-01T00:00:01.000Z')
-  t.same(sessions.map(({ kind }) => kind), ['token', 'token'])
-  t.same(Object.keys(sessions[0] ?? {}).sort(), ['client_id', 'created_at', 'current', 'expires_at', 'id', 'kind', 'last_used_at', 'scope', 'user_agent'])
-  for (const secret of [here.refresh_token.split('.')[0] ?? '-', first.json().refresh_token.split('.')[0] as string]) t.notMatch(reply.body, secret, 'no part of a refresh token')
+  t.same(
+    sessions.map(({ kind }) => kind),
+    ['token', 'token']
+  )
+  t.same(Object.keys(sessions[0] ?? {}).sort(), [
+    'client_id',
+    'created_at',
+    'current',
+    'expires_at',
+    'id',
+    'kind',
+    'last_used_at',
+    'scope',
+    'user_agent'
+  ])
+  for (const secret of [here.refresh_token.split('.')[0] ?? '-', first.json().refresh_token.split('.')[0] as string])
+    t.notMatch(reply.body, secret, 'no part of a refresh token')
   t.equal((await test.app.inject({ url: '/auth/sessions' })).statusCode, 401)
 })
 
@@ -440,8 +635,14 @@ t.test('a user ends their own sessions and no other', async (t) => {
   const ann = await signIn(test.app, 'ann')
   const phone = await signIn(test.app, 'ann')
   const bob = await signIn(test.app, 'bob')
-  const list = async (token: string): Promise<Array<{ id: string, current: boolean }>> => (await test.app.inject({ url: '/auth/sessions', headers: bearer(token) })).json().sessions
-  const end = async (id: string, token?: string): Promise<LightMyRequestResponse> => await test.app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers: token === undefined ? {} : bearer(token) })
+  const list = async (token: string): Promise<Array<{ id: string; current: boolean }>> =>
+    (await test.app.inject({ url: '/auth/sessions', headers: bearer(token) })).json().sessions
+  const end = async (id: string, token?: string): Promise<LightMyRequestResponse> =>
+    await test.app.inject({
+      method: 'DELETE',
+      url: `/auth/sessions/${id}`,
+      headers: token === undefined ? {} : bearer(token)
+    })
   const [own] = await list(phone.access_token)
   const others = (await list(ann.access_token)).filter(({ current }) => !current)
   const id = others[0]?.id ?? ''
@@ -473,11 +674,22 @@ t.test('GHSA-2vg6 a disabled user is 401 everywhere at once', async (t) => {
   const [session] = (await test.app.inject({ url: '/auth/sessions', headers: bearer(token) })).json().sessions
   disable(sub)
   t.equal((await test.app.inject({ url: '/auth/sessions', headers: bearer(token) })).statusCode, 401)
-  t.equal((await test.app.inject({ method: 'DELETE', url: `/auth/sessions/${session.id}`, headers: bearer(token) })).statusCode, 401)
-  t.equal((await post(test, '/auth/password', { current_password: PASSWORD, new_password: NEXT }, bearer(token))).statusCode, 401)
+  t.equal(
+    (await test.app.inject({ method: 'DELETE', url: `/auth/sessions/${session.id}`, headers: bearer(token) }))
+      .statusCode,
+    401
+  )
+  t.equal(
+    (await post(test, '/auth/password', { current_password: PASSWORD, new_password: NEXT }, bearer(token))).statusCode,
+    401
+  )
   t.equal((await post(test, '/auth/refresh', {}, bearer(refresh))).statusCode, 401)
   const login = await post(test, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })
-  t.same(visible(login), visible(await post(test, '/auth/token', { grant_type: 'password', username: 'nobody', password: PASSWORD })), 'ENUM-login')
+  t.same(
+    visible(login),
+    visible(await post(test, '/auth/token', { grant_type: 'password', username: 'nobody', password: PASSWORD })),
+    'ENUM-login'
+  )
 })
 
 t.test('other content types are 415, also where there is a form parser in the host', async (t) => {
@@ -485,25 +697,66 @@ t.test('other content types are 415, also where there is a form parser in the ho
   t.teardown(test.close)
   for (const url of ['/auth/register', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify']) {
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x']) {
-      const reply = await test.app.inject({ method: 'POST', url, headers: { 'content-type': type }, payload: 'username=ann&password=x' })
+      const reply = await test.app.inject({
+        method: 'POST',
+        url,
+        headers: { 'content-type': type },
+        payload: 'username=ann&password=x'
+      })
       t.equal(reply.statusCode, 415, `${url} ${type}`)
       t.equal(reply.json().error, 'invalid_request')
     }
-    t.equal((await test.app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json' }, payload: '{"username":' })).json().error, 'invalid_request')
-    t.equal((await test.app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json' }, payload: `{"x":"${'x'.repeat(20_000)}"}` })).statusCode, 413, 'DOS-body')
+    t.equal(
+      (
+        await test.app.inject({
+          method: 'POST',
+          url,
+          headers: { 'content-type': 'application/json' },
+          payload: '{"username":'
+        })
+      ).json().error,
+      'invalid_request'
+    )
+    t.equal(
+      (
+        await test.app.inject({
+          method: 'POST',
+          url,
+          headers: { 'content-type': 'application/json' },
+          payload: `{"x":"${'x'.repeat(20_000)}"}`
+        })
+      ).statusCode,
+      413,
+      'DOS-body'
+    )
   }
 })
 
 t.test('characters that no database holds are refused by name, and are no outage', async (t) => {
-  const fields = Type.Object({ nickname: Type.Optional(Type.String()), tags: Type.Optional(Type.Array(Type.Object({ label: Type.String() }))) })
+  const fields = Type.Object({
+    nickname: Type.Optional(Type.String()),
+    tags: Type.Optional(Type.Array(Type.Object({ label: Type.String() })))
+  })
   const { app, close } = await testApp({ registration: { fields } })
   t.teardown(close)
-  const register = async (extra: Record<string, unknown>) => await app.inject({ method: 'POST', url: '/auth/register', headers: { 'content-type': 'application/json' }, payload: JSON.stringify({ username: 'ann', password: PASSWORD, ...extra }) })
+  const register = async (extra: Record<string, unknown>) =>
+    await app.inject({
+      method: 'POST',
+      url: '/auth/register',
+      headers: { 'content-type': 'application/json' },
+      payload: JSON.stringify({ username: 'ann', password: PASSWORD, ...extra })
+    })
   for (const text of ['a\0b', '\ud800', 'x\udc00y']) {
-    for (const [field, extra] of [['nickname', { nickname: text }], ['tags', { tags: [{ label: 'fine' }, { label: text }] }]] as const) {
+    for (const [field, extra] of [
+      ['nickname', { nickname: text }],
+      ['tags', { tags: [{ label: 'fine' }, { label: text }] }]
+    ] as const) {
       const reply = await register(extra)
       t.equal(reply.statusCode, 400, JSON.stringify(extra))
-      t.match(reply.json(), { error: 'invalid_request', error_description: `${field}: it holds characters that are not allowed.` })
+      t.match(reply.json(), {
+        error: 'invalid_request',
+        error_description: `${field}: it holds characters that are not allowed.`
+      })
     }
   }
   t.equal((await register({ nickname: '👩‍👩‍👧 é\u2028', tags: [{ label: '' }] })).statusCode, 201)

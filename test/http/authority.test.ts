@@ -5,10 +5,13 @@ import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'
 
-const oauth = (error: string, statusCode: number): { code: string } => ({ code: 'FST_AUTHORITY_OAUTH', error, statusCode } as { code: string })
+const oauth = (error: string, statusCode: number): { code: string } =>
+  ({ code: 'FST_AUTHORITY_OAUTH', error, statusCode }) as { code: string }
 const namesOf = ({ events }: TestApp): string[] => events.map(({ name }) => name)
-const refresh = (app: FastifyInstance, token = '') => app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
-const me = async (app: FastifyInstance, token: string): Promise<number> => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
+const refresh = (app: FastifyInstance, token = '') =>
+  app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
+const me = async (app: FastifyInstance, token: string): Promise<number> =>
+  (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
 
 t.test('verify: the frozen claims of a good token, invalid_token for any other', async (t) => {
   const { app, clock, close } = await testApp()
@@ -18,7 +21,8 @@ t.test('verify: the frozen claims of a good token, invalid_token for any other',
   const claims = await app.authority.verify(token)
   t.match(claims, { iss: ISSUER, aud: ISSUER, sub })
   t.ok(Object.isFrozen(claims))
-  for (const bad of ['', 'x', 'a.b.c', `${token}x`, token.slice(0, -2), ` ${token}`]) await t.rejects(app.authority.verify(bad), oauth('invalid_token', 401), bad.slice(0, 20))
+  for (const bad of ['', 'x', 'a.b.c', `${token}x`, token.slice(0, -2), ` ${token}`])
+    await t.rejects(app.authority.verify(bad), oauth('invalid_token', 401), bad.slice(0, 20))
   clock.step(900_000 - 1)
   await t.resolves(app.authority.verify(token))
   clock.step(1)
@@ -31,7 +35,19 @@ t.test('issueTokens: as the password grant would give them, for whom the host sa
     { id: 'u1', username: 'ann', passwordHash: null },
     { id: 'u2', username: 'bob', passwordHash: null, disabled: true }
   ])
-  const test = await testApp({ users, scopes: ['openid', 'read', 'admin'], clients: [{ clientId: 'cli', clientSecret: secret, firstParty: false, grantTypes: ['refresh_token'], scopes: ['openid', 'read'] }] })
+  const test = await testApp({
+    users,
+    scopes: ['openid', 'read', 'admin'],
+    clients: [
+      {
+        clientId: 'cli',
+        clientSecret: secret,
+        firstParty: false,
+        grantTypes: ['refresh_token'],
+        scopes: ['openid', 'read']
+      }
+    ]
+  })
   t.teardown(test.close)
   const { app } = test
 
@@ -46,8 +62,21 @@ t.test('issueTokens: as the password grant would give them, for whom the host sa
   const forClient = await app.authority.issueTokens('u1', { clientId: 'cli' })
   t.equal(forClient.scope, 'openid read', 'all that this client may have')
   t.equal(decodeJwt(forClient.access_token).claims.client_id, 'cli')
-  t.match(test.events.filter(({ name }) => name === 'token_issued').map(({ payload }) => [payload.userId, payload.clientId, payload.scope]), [['u1', null, 'openid read admin'], ['u1', null, 'read'], ['u1', 'cli', 'openid read']])
-  t.equal((await refresh(app, forClient.refresh_token)).statusCode, 401, 'a third party with a secret must show it to refresh')
+  t.match(
+    test.events
+      .filter(({ name }) => name === 'token_issued')
+      .map(({ payload }) => [payload.userId, payload.clientId, payload.scope]),
+    [
+      ['u1', null, 'openid read admin'],
+      ['u1', null, 'read'],
+      ['u1', 'cli', 'openid read']
+    ]
+  )
+  t.equal(
+    (await refresh(app, forClient.refresh_token)).statusCode,
+    401,
+    'a third party with a secret must show it to refresh'
+  )
 
   const before = (await app.authority.sessions('u1')).length
   await t.rejects(app.authority.issueTokens('nobody'), oauth('invalid_grant', 400))
@@ -55,7 +84,11 @@ t.test('issueTokens: as the password grant would give them, for whom the host sa
   await t.rejects(app.authority.issueTokens('ann'), oauth('invalid_grant', 400), 'the name is not the id')
   await t.rejects(app.authority.issueTokens('u1', { scope: 'root' }), oauth('invalid_scope', 400))
   await t.rejects(app.authority.issueTokens('u1', { scope: '' }), oauth('invalid_scope', 400))
-  await t.rejects(app.authority.issueTokens('u1', { scope: 'admin', clientId: 'cli' }), oauth('invalid_scope', 400), 'more than the client may have')
+  await t.rejects(
+    app.authority.issueTokens('u1', { scope: 'admin', clientId: 'cli' }),
+    oauth('invalid_scope', 400),
+    'more than the client may have'
+  )
   await t.rejects(app.authority.issueTokens('u1', { clientId: 'other' }), oauth('invalid_client', 401))
   t.equal((await app.authority.sessions('u1')).length, before, 'what was refused has left nothing behind')
   t.same(await app.authority.sessions('u2'), [])
@@ -101,11 +134,15 @@ t.test('sessions and revokeSession', async (t) => {
   const second = await signIn(app)
   const sid = (token: string): string => String(decodeJwt(token).claims.sid)
   const listed = await app.authority.sessions(sub)
-  t.same(listed.map((session) => session.id), [sid(second.access_token), sid(first.access_token)], 'newest first')
+  t.same(
+    listed.map((session) => session.id),
+    [sid(second.access_token), sid(first.access_token)],
+    'newest first'
+  )
   t.notMatch(JSON.stringify(listed), first.refresh_token.split('.')[1] ?? '', 'no credential in it')
   t.same(await app.authority.sessions('nobody'), [])
 
-  t.equal(await app.authority.revokeSession(bob, sid(first.access_token)), false, 'another user\'s')
+  t.equal(await app.authority.revokeSession(bob, sid(first.access_token)), false, "another user's")
   t.equal(await app.authority.revokeSession(sub, 'nothing'), false)
   t.equal(await me(app, first.access_token), 200)
   t.equal(await app.authority.revokeSession(sub, sid(first.access_token)), true)
@@ -113,7 +150,10 @@ t.test('sessions and revokeSession', async (t) => {
   t.equal(await me(app, second.access_token), 200, 'the other device is left alone')
   t.equal(await app.authority.revokeSession(sub, sid(first.access_token)), false, 'once')
   t.equal((await app.authority.sessions(sub)).length, 1)
-  t.match(test.events.filter(({ name }) => name === 'logged_out').map(({ payload }) => payload), [{ userId: sub, sids: [sid(first.access_token)], by: 'host' }])
+  t.match(
+    test.events.filter(({ name }) => name === 'logged_out').map(({ payload }) => payload),
+    [{ userId: sub, sids: [sid(first.access_token)], by: 'host' }]
+  )
 })
 
 t.test('startPasswordReset', async (t) => {
@@ -129,13 +169,21 @@ t.test('startPasswordReset', async (t) => {
   t.match(message, { kind: 'password_reset', user: { id: 'u1' }, token: String })
   t.match(test.events, [{ name: 'password_reset_requested', payload: { userId: 'u1' } }])
   t.notMatch(JSON.stringify(test.events), String((message as { token?: string }).token), 'the token is in no event')
-  const confirmed = await test.app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token: (message as { token?: string }).token, password: PASSWORD } })
+  const confirmed = await test.app.inject({
+    method: 'POST',
+    url: '/auth/password-reset/confirm',
+    payload: { token: (message as { token?: string }).token, password: PASSWORD }
+  })
   t.equal(confirmed.statusCode, 204)
   await signIn(test.app, 'ann@example.com')
   await t.rejects(test.app.authority.startPasswordReset('nobody'), oauth('not_found', 404))
   await t.rejects(test.app.authority.startPasswordReset('u2'), oauth('invalid_request', 400), 'disabled')
   await test.app.authority.startPasswordReset('u3')
-  t.match(await test.messages.next('password_reset'), { user: { id: 'u3' } }, 'without an address: the host may know another way')
+  t.match(
+    await test.messages.next('password_reset'),
+    { user: { id: 'u3' } },
+    'without an address: the host may know another way'
+  )
 
   const mute = await testApp({ users, sendMessage: undefined } as never)
   t.teardown(mute.close)
@@ -146,9 +194,15 @@ t.test('on and off; a handler that fails breaks nothing', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const heard: string[] = []
-  const hear = ({ username }: { username: string }): void => { heard.push(username) }
-  app.authority.on('registered', () => { throw new Error('boom') })
-  app.authority.on('registered', async () => { throw new Error('later') })
+  const hear = ({ username }: { username: string }): void => {
+    heard.push(username)
+  }
+  app.authority.on('registered', () => {
+    throw new Error('boom')
+  })
+  app.authority.on('registered', async () => {
+    throw new Error('later')
+  })
   app.authority.on('registered', hear)
   await signUp(app, 'ann')
   app.authority.off('registered', hear)
@@ -157,22 +211,29 @@ t.test('on and off; a handler that fails breaks nothing', async (t) => {
 })
 
 /** A hasher that holds every verification until it is told to let go. */
-function heldHasher (): PasswordHasher & { hold(): void, letGo(): void, running(): number } {
+function heldHasher(): PasswordHasher & { hold(): void; letGo(): void; running(): number } {
   const fast = fastHasher()
   let held = false
   let waiting: Array<() => void> = []
-  const pass = async (): Promise<void> => { if (held) await new Promise<void>((resolve) => { waiting.push(resolve) }) }
+  const pass = async (): Promise<void> => {
+    if (held)
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+      })
+  }
   return {
-    async hash (password, parameters, secret) {
+    async hash(password, parameters, secret) {
       await pass()
       return await fast.hash(password, parameters, secret)
     },
-    async verify (encoded, password, secret) {
+    async verify(encoded, password, secret) {
       await pass()
       return await fast.verify(encoded, password, secret)
     },
-    hold () { held = true },
-    letGo () {
+    hold() {
+      held = true
+    },
+    letGo() {
       held = false
       for (const resolve of waiting.splice(0)) resolve()
       waiting = []
@@ -181,11 +242,17 @@ function heldHasher (): PasswordHasher & { hold(): void, letGo(): void, running(
   }
 }
 
-const turn = async (): Promise<void> => { await new Promise((resolve) => { setImmediate(resolve) }) }
-async function settle (): Promise<void> { for (let n = 0; n < 30; n++) await turn() }
+const turn = async (): Promise<void> => {
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+async function settle(): Promise<void> {
+  for (let n = 0; n < 30; n++) await turn()
+}
 
 /** A refusal of the full queue is held back for less than half a second. */
-async function afterTheHold<T> ({ clock }: TestApp, refused: PromiseLike<T>): Promise<T> {
+async function afterTheHold<T>({ clock }: TestApp, refused: PromiseLike<T>): Promise<T> {
   const reply = Promise.resolve(refused)
   reply.catch(() => {})
   await settle()
@@ -229,7 +296,12 @@ t.test('the hashing queue over HTTP: bounded, said once, and gone when it is ove
   await settle()
   await signUp(app)
   const { access_token: token } = await signIn(app)
-  const attempt = async () => await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
+  const attempt = async () =>
+    await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+    })
 
   hasher.hold()
   const accepted = Array.from({ length: 1 + MAX_QUEUE }, attempt)
@@ -242,13 +314,23 @@ t.test('the hashing queue over HTTP: bounded, said once, and gone when it is ove
     t.match(refused.headers['retry-after'], /^[1-9]\d*$/)
     t.equal(refused.headers['cache-control'], 'no-store')
   }
-  t.same(test.events.filter(({ name }) => name === 'hash_queue_full').map(({ payload: { time: _time, requestId: _requestId, ...queue } }) => queue), [{ running: 1, waiting: MAX_QUEUE, maxQueue: MAX_QUEUE }], 'once an overload')
+  t.same(
+    test.events
+      .filter(({ name }) => name === 'hash_queue_full')
+      .map(({ payload: { time: _time, requestId: _requestId, ...queue } }) => queue),
+    [{ running: 1, waiting: MAX_QUEUE, maxQueue: MAX_QUEUE }],
+    'once an overload'
+  )
   t.equal(await me(app, token), 200, 'the host goes on')
-  t.notOk(namesOf(test).includes('login_failed'), 'nobody\'s password was found wrong')
+  t.notOk(namesOf(test).includes('login_failed'), "nobody's password was found wrong")
 
   hasher.letGo()
   const replies = await Promise.all(accepted)
-  t.same(replies.map(({ statusCode }) => statusCode), [200, 200, 200, 200], 'those that waited are served')
+  t.same(
+    replies.map(({ statusCode }) => statusCode),
+    [200, 200, 200, 200],
+    'those that waited are served'
+  )
   // One sign-in before, four that waited: had a refused one counted, this would be limited.
   t.equal((await attempt()).statusCode, 200, 'R6585-4 what was answered 503 was given back')
   t.equal((await attempt()).statusCode, 429, 'and no more than that')
@@ -263,12 +345,26 @@ t.test('a waiting request that its client gave up on keeps its place until its h
   await signUp(test.app)
   hasher.hold()
   const abandoned = new AbortController()
-  const first = test.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD }, signal: abandoned.signal }).catch(() => null)
+  const first = test.app
+    .inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: 'ann', password: PASSWORD },
+      signal: abandoned.signal
+    })
+    .catch(() => null)
   await settle()
   t.equal(hasher.running(), 1)
   abandoned.abort()
   await settle()
-  const second = await afterTheHold(test, test.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } }))
+  const second = await afterTheHold(
+    test,
+    test.app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+    })
+  )
   t.equal(second.statusCode, 503, 'its memory is still in use')
   hasher.letGo()
   await first

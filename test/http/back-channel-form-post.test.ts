@@ -4,35 +4,59 @@ import t from 'tap'
 import { formPost } from '../../lib/adapters/node/form-post.ts'
 import type { FormAnswer } from '../../lib/ports/form-post.ts'
 
-interface Seen { method: string | undefined, url: string | undefined, headers: IncomingMessage['headers'], body: string }
+interface Seen {
+  method: string | undefined
+  url: string | undefined
+  headers: IncomingMessage['headers']
+  body: string
+}
 
 /** A client's server on a real socket. */
-async function rp (t: { teardown(task: () => unknown): void }, answer: (reply: ServerResponse, request: IncomingMessage) => void): Promise<{ url: string, seen: Seen[], closed: () => number }> {
+async function rp(
+  t: { teardown(task: () => unknown): void },
+  answer: (reply: ServerResponse, request: IncomingMessage) => void
+): Promise<{ url: string; seen: Seen[]; closed: () => number }> {
   const seen: Seen[] = []
   let closed = 0
   const listener: RequestListener = (request, reply) => {
     const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => { chunks.push(chunk) })
+    request.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+    })
     request.on('end', () => {
-      seen.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() })
+      seen.push({
+        method: request.method,
+        url: request.url,
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString()
+      })
       answer(reply, request)
     })
-    reply.on('close', () => { closed++ })
+    reply.on('close', () => {
+      closed++
+    })
   }
   const server = createServer(listener)
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
   t.teardown(async () => {
     server.closeAllConnections()
-    await new Promise((resolve) => { server.close(resolve) })
+    await new Promise((resolve) => {
+      server.close(resolve)
+    })
   })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/bc?tenant=1`, seen, closed: () => closed }
 }
 
-const ask = async (url: string, timeoutMs = 5000): Promise<FormAnswer> => await formPost()(url, { logout_token: 'a.b+c/d=&e' }, { timeoutMs })
+const ask = async (url: string, timeoutMs = 5000): Promise<FormAnswer> =>
+  await formPost()(url, { logout_token: 'a.b+c/d=&e' }, { timeoutMs })
 const post = async (url: string, timeoutMs = 5000): Promise<number> => (await ask(url, timeoutMs)).status
 
 t.test('a form by POST, with no credentials and no cookie', async (t) => {
-  const { url, seen } = await rp(t, (reply) => { reply.setHeader('set-cookie', 'x=1').end() })
+  const { url, seen } = await rp(t, (reply) => {
+    reply.setHeader('set-cookie', 'x=1').end()
+  })
   t.equal(await post(url), 200)
   t.equal(await post(url), 200)
   t.match(seen, [{ method: 'POST', url: '/bc?tenant=1', body: 'logout_token=a.b%2Bc%2Fd%3D%26e' }, {}])
@@ -46,7 +70,9 @@ t.test('a form by POST, with no credentials and no cookie', async (t) => {
 
 t.test('whatever it answers, the status is what comes back', async (t) => {
   for (const status of [200, 204, 400, 404, 500, 501]) {
-    const { url } = await rp(t, (reply) => { reply.writeHead(status).end(status === 204 ? undefined : '{"error":"invalid_request"}') })
+    const { url } = await rp(t, (reply) => {
+      reply.writeHead(status).end(status === 204 ? undefined : '{"error":"invalid_request"}')
+    })
     t.equal(await post(url), status)
   }
 })
@@ -54,7 +80,12 @@ t.test('whatever it answers, the status is what comes back', async (t) => {
 // covers L5
 t.test('of a refusal the error is told, bounded and as text', async (t) => {
   const rows: Array<[what: string, status: number, body: string | Buffer, error: string | undefined]> = [
-    ['as the specification has it', 400, '{"error":"invalid_request","error_description":"The logout token has expired."}', 'invalid_request'],
+    [
+      'as the specification has it',
+      400,
+      '{"error":"invalid_request","error_description":"The logout token has expired."}',
+      'invalid_request'
+    ],
     ['of any failing status', 501, '{"error":"unsupported"}', 'unsupported'],
     ['a success', 200, '{"error":"invalid_request"}', undefined],
     ['none', 400, '{}', undefined],
@@ -65,30 +96,47 @@ t.test('of a refusal the error is told, bounded and as text', async (t) => {
     ['no object', 400, 'null', undefined],
     ['no body', 400, '', undefined],
     ['long', 400, JSON.stringify({ error: 'x'.repeat(500) }), 'x'.repeat(64)],
-    ['more than a kilobyte', 400, JSON.stringify({ error: 'invalid_request', error_description: 'x'.repeat(5000) }), undefined],
+    [
+      'more than a kilobyte',
+      400,
+      JSON.stringify({ error: 'invalid_request', error_description: 'x'.repeat(5000) }),
+      undefined
+    ],
     ['lines and colours', 400, JSON.stringify({ error: 'a\r\nb\u001b[31mc\u202eé' }), 'a??b?[31mc??'],
     ['bytes', 400, Buffer.from([0xff, 0xfe, 0]), undefined]
   ]
   for (const [what, status, body, error] of rows) {
-    const { url } = await rp(t, (reply) => { reply.writeHead(status).end(body) })
+    const { url } = await rp(t, (reply) => {
+      reply.writeHead(status).end(body)
+    })
     t.strictSame(await ask(url), error === undefined ? { status } : { status, error }, what)
   }
-  const endless = await rp(t, (reply) => { reply.writeHead(400).write(`{"error":"${'x'.repeat(70_000)}`) })
+  const endless = await rp(t, (reply) => {
+    reply.writeHead(400).write(`{"error":"${'x'.repeat(70_000)}`)
+  })
   t.strictSame(await ask(endless.url), { status: 400 }, 'one that has no end is cut')
-  const slow = await rp(t, (reply) => { reply.writeHead(400).write('{"error":') })
+  const slow = await rp(t, (reply) => {
+    reply.writeHead(400).write('{"error":')
+  })
   t.strictSame(await ask(slow.url, 100), { status: 400 }, 'one that dribbles is given up with its time')
   const two = await rp(t, (reply) => {
     reply.writeHead(400).write('{"error":"inva')
-    setImmediate(() => { reply.end('lid_request"}') })
+    setImmediate(() => {
+      reply.end('lid_request"}')
+    })
   })
   t.strictSame(await ask(two.url), { status: 400, error: 'invalid_request' }, 'in pieces')
 })
 
 // covers ASVS-15.3.2
 t.test('no redirect is followed', async (t) => {
-  const other = await rp(t, (reply) => { reply.end() })
+  const other = await rp(t, (reply) => {
+    reply.end()
+  })
   for (const status of [301, 302, 303, 307, 308]) {
-    const { url } = await rp(t, (reply) => { reply.writeHead(status, { location: other.url }).end() })
+    const { url } = await rp(t, (reply) => {
+      reply.writeHead(status, { location: other.url }).end()
+    })
     t.equal(await post(url), status)
   }
   t.strictSame(other.seen, [])
@@ -97,7 +145,9 @@ t.test('no redirect is followed', async (t) => {
 t.test('one that never answers, or not to the end of its head, is given up', async (t) => {
   const silent = await rp(t, () => {})
   await t.rejects(post(silent.url, 50), { name: 'TimeoutError' })
-  const half = await rp(t, (_reply, request) => { request.socket.write('HTTP/1.1 200 OK\r\nX-Half: ') })
+  const half = await rp(t, (_reply, request) => {
+    request.socket.write('HTTP/1.1 200 OK\r\nX-Half: ')
+  })
   await t.rejects(post(half.url, 50), { name: 'TimeoutError' })
 })
 
@@ -111,16 +161,26 @@ t.test('an endless answer is not read: its connection is cut as soon as the stat
     more()
   })
   t.equal(await post(url), 200)
-  while (closed() === 0) await new Promise((resolve) => { setImmediate(resolve) })
+  while (closed() === 0)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
   t.ok(sent < 50_000_000, `${sent} bytes went out`)
-  const slow = await rp(t, (reply) => { reply.write('a body that never ends') })
+  const slow = await rp(t, (reply) => {
+    reply.write('a body that never ends')
+  })
   t.equal(await post(slow.url), 200, 'nor does one that dribbles keep us')
 })
 
 t.test('nobody there: a rejection whose text has no token', async (t) => {
-  const { url } = await rp(t, (reply) => { reply.destroy() })
+  const { url } = await rp(t, (reply) => {
+    reply.destroy()
+  })
   for (const bad of [url, 'http://127.0.0.1:1/', 'https://127.0.0.1:1/', 'file:///etc/passwd', 'not a url']) {
-    const error = await post(bad).then(() => null, (reason: unknown) => reason)
+    const error = await post(bad).then(
+      () => null,
+      (reason: unknown) => reason
+    )
     t.ok(error instanceof Error, bad)
     t.notMatch((error as Error).message + String((error as { cause?: unknown }).cause), /a\.b/)
   }

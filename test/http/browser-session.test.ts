@@ -19,7 +19,11 @@ t.test('/auth/session tells a page who is signed in, with no token in it', async
     t.equal(reply.headers['cache-control'], 'no-store')
     t.notMatch(reply.body, /token/)
   }
-  t.equal((await app.inject({ url: '/auth/session', headers: { origin: 'https://evil.example', host: 'localhost:3000' } })).headers['access-control-allow-origin'], undefined)
+  t.equal(
+    (await app.inject({ url: '/auth/session', headers: { origin: 'https://evil.example', host: 'localhost:3000' } }))
+      .headers['access-control-allow-origin'],
+    undefined
+  )
 })
 
 // covers ASVS-3.5.1
@@ -70,7 +74,11 @@ t.test('the sign-in page leads on whoever is signed in and came from a page of t
   t.equal(onward.statusCode, 303)
   t.equal(onward.headers.location, '/cart')
   t.equal((await browser.get('/auth/login')).statusCode, 200, 'from nowhere')
-  t.equal((await browser.get(authorizePath().replace('/authorize', '/login'))).statusCode, 200, 'from an authorization request, which wanted it')
+  t.equal(
+    (await browser.get(authorizePath().replace('/authorize', '/login'))).statusCode,
+    200,
+    'from an authorization request, which wanted it'
+  )
   const away = await browser.get('/auth/login?return_to=//evil.example')
   t.equal(away.headers.location, '/', 'and never to another site')
   const row = await users.findById(ann.sub)

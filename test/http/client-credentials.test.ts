@@ -3,21 +3,41 @@ import { type AuthorityOptions, type Client, memoryUserStore } from '../../lib/i
 import { decodeJwt } from '../support/jwt.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 
-interface Answer { status: number, body: Record<string, string>, headers: Record<string, unknown> }
+interface Answer {
+  status: number
+  body: Record<string, string>
+  headers: Record<string, unknown>
+}
 
 const SECRET = 'c2VjcmV0IG9mIDMyIGJ5dGVzIG9yIG1vcmU'
 const SCOPES = ['openid', 'profile', 'email', 'offline_access', 'read', 'admin', 'write']
-const machine: Client = { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials'], scopes: ['openid', 'profile', 'email', 'offline_access', 'read', 'admin'] }
-const basic = (id: string, secret = SECRET): Record<string, string> => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` })
+const machine: Client = {
+  clientId: 'machine',
+  clientSecret: SECRET,
+  grantTypes: ['client_credentials'],
+  scopes: ['openid', 'profile', 'email', 'offline_access', 'read', 'admin']
+}
+const basic = (id: string, secret = SECRET): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+})
 
-async function started (t: Test, options: Partial<AuthorityOptions> = {}): Promise<TestApp> {
+async function started(t: Test, options: Partial<AuthorityOptions> = {}): Promise<TestApp> {
   const test = await testApp({ scopes: SCOPES, clients: [machine], ...options })
   t.teardown(test.close)
   return test
 }
 
-async function ask ({ app }: Pick<TestApp, 'app'>, params: Record<string, unknown> = {}, headers: Record<string, string> = basic('machine')): Promise<Answer> {
-  const reply = await app.inject({ method: 'POST', url: '/auth/token', headers, payload: { grant_type: 'client_credentials', ...params } })
+async function ask(
+  { app }: Pick<TestApp, 'app'>,
+  params: Record<string, unknown> = {},
+  headers: Record<string, string> = basic('machine')
+): Promise<Answer> {
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers,
+    payload: { grant_type: 'client_credentials', ...params }
+  })
   return { status: reply.statusCode, body: reply.json(), headers: reply.headers }
 }
 
@@ -25,21 +45,48 @@ const refusal = ({ status, body }: Answer): unknown[] => [status, body.error]
 
 // covers R6749-4.4 R9068-2.2
 t.test('an access token of the client itself, and no other token', async (t) => {
-  const test = await started(t, { claims: () => { throw new Error('there is no user to ask about') } })
+  const test = await started(t, {
+    claims: () => {
+      throw new Error('there is no user to ask about')
+    }
+  })
   const { status, body, headers } = await ask(test)
   t.equal(status, 200)
   t.equal(headers['cache-control'], 'no-store')
-  t.same(Object.keys(body).sort(), ['access_token', 'expires_in', 'scope', 'token_type'], 'R6749-4.4.3 no refresh_token, no id_token')
+  t.same(
+    Object.keys(body).sort(),
+    ['access_token', 'expires_in', 'scope', 'token_type'],
+    'R6749-4.4.3 no refresh_token, no id_token'
+  )
   t.match(body, { token_type: 'Bearer', expires_in: 900, scope: 'read admin' })
   const { header, claims } = decodeJwt(body.access_token ?? '')
   t.equal(header.typ, 'at+jwt')
   const { iat, exp, jti, ...rest } = claims
-  t.same(rest, { iss: ISSUER, aud: ISSUER, sub: 'machine', client_id: 'machine', scope: 'read admin' }, 'no sid, no auth_time')
+  t.same(
+    rest,
+    { iss: ISSUER, aud: ISSUER, sub: 'machine', client_id: 'machine', scope: 'read admin' },
+    'no sid, no auth_time'
+  )
   t.equal(Number(exp) - Number(iat), 900)
   t.ok(jti)
-  t.same(test.events.map(({ name, payload }) => [name, payload.userId, payload.sid, payload.clientId, payload.scope, payload.grantType]), [['token_issued', null, null, 'machine', 'read admin', 'client_credentials']])
+  t.same(
+    test.events.map(({ name, payload }) => [
+      name,
+      payload.userId,
+      payload.sid,
+      payload.clientId,
+      payload.scope,
+      payload.grantType
+    ]),
+    [['token_issued', null, null, 'machine', 'read admin', 'client_credentials']]
+  )
   t.equal((await ask(test, { client_id: 'machine', client_secret: SECRET }, {})).status, 200, 'client_secret_post')
-  const form = await test.app.inject({ method: 'POST', url: '/auth/token', headers: { ...basic('machine'), 'content-type': 'application/x-www-form-urlencoded' }, payload: 'grant_type=client_credentials&scope=read' })
+  const form = await test.app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: { ...basic('machine'), 'content-type': 'application/x-www-form-urlencoded' },
+    payload: 'grant_type=client_credentials&scope=read'
+  })
   t.equal(form.json().scope, 'read')
 })
 
@@ -54,7 +101,9 @@ t.test('only clients that prove a secret and list the grant', async (t) => {
     { clientId: 'empty', clientSecret: '', grantTypes: ['client_credentials'] }
   ]
   // A store of the host's: listed, some of these would stop the start.
-  const test = await started(t, { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } })
+  const test = await started(t, {
+    clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null }
+  })
   const cases: Array<[string, object, Record<string, string>, number, string]> = [
     ['no client', {}, {}, 401, 'invalid_client'],
     ['unknown client', {}, basic('nope'), 401, 'invalid_client'],
@@ -71,7 +120,11 @@ t.test('only clients that prove a secret and list the grant', async (t) => {
   for (const [name, params, headers, status, error] of cases) {
     const answer = await ask(test, { ...params }, headers)
     t.same(refusal(answer), [status, error], name)
-    t.equal(answer.headers['www-authenticate'] !== undefined, status === 401 && headers.authorization?.startsWith('Basic') === true, `R6749-5.2 ${name}: challenge`)
+    t.equal(
+      answer.headers['www-authenticate'] !== undefined,
+      status === 401 && headers.authorization?.startsWith('Basic') === true,
+      `R6749-5.2 ${name}: challenge`
+    )
   }
   t.equal(test.events.filter(({ name }) => name === 'token_issued').length, 0)
 })
@@ -79,7 +132,9 @@ t.test('only clients that prove a secret and list the grant', async (t) => {
 // covers R6749-3.3
 t.test('scope: of the client, none that speaks of a user', async (t) => {
   const { scopes: _scopes, ...unlisted } = machine
-  const test = await started(t, { clients: [machine, { ...unlisted, clientId: 'any' }, { ...machine, clientId: 'none', scopes: ['openid', 'email'] }] })
+  const test = await started(t, {
+    clients: [machine, { ...unlisted, clientId: 'any' }, { ...machine, clientId: 'none', scopes: ['openid', 'email'] }]
+  })
   const cases: Array<[string, string | undefined, string | null | undefined]> = [
     ['machine', undefined, 'read admin'],
     ['machine', 'admin', 'admin'],
@@ -125,7 +180,11 @@ t.test('a client is never taken for a user, not even for one of its name', async
     t.equal(reply.statusCode, 401, `${method} ${url}`)
     t.equal(reply.json().error, 'invalid_token', `${method} ${url}`)
   }
-  t.equal((await app.authority.sessions('machine')).length, 1, 'the session of the user is as it was, and the client has none')
+  t.equal(
+    (await app.authority.sessions('machine')).length,
+    1,
+    'the session of the user is as it was, and the client has none'
+  )
   t.equal((await app.inject({ url: '/me', headers: token })).json().client_id, 'machine', 'routes of the host take it')
   t.equal((await app.inject({ url: '/admin', headers: token })).statusCode, 200, 'by its scope')
   const narrow = bearer((await ask(test, { scope: 'read' })).body.access_token ?? '')
@@ -137,13 +196,19 @@ t.test('passwordGrant: false leaves the grant alone', async (t) => {
   t.equal((await ask(test)).status, 200)
 })
 
-t.test('RL wrong secrets count under the rule refresh; good ones, and people who sign in, are not held up', async (t) => {
-  const test = await started(t, { rateLimit: { refresh: { max: 2 }, login: { max: 1 } } })
-  for (let turn = 0; turn < 5; turn++) t.equal((await ask(test)).status, 200)
-  for (let turn = 0; turn < 2; turn++) t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 401)
-  t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 429)
-  t.equal((await ask(test)).status, 200)
-  t.match(test.events.filter(({ name }) => name === 'rate_limited').map(({ payload }) => payload), [{ rule: 'refresh', max: 2 }])
-  await signUp(test.app)
-  await signIn(test.app)
-})
+t.test(
+  'RL wrong secrets count under the rule refresh; good ones, and people who sign in, are not held up',
+  async (t) => {
+    const test = await started(t, { rateLimit: { refresh: { max: 2 }, login: { max: 1 } } })
+    for (let turn = 0; turn < 5; turn++) t.equal((await ask(test)).status, 200)
+    for (let turn = 0; turn < 2; turn++) t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 401)
+    t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 429)
+    t.equal((await ask(test)).status, 200)
+    t.match(
+      test.events.filter(({ name }) => name === 'rate_limited').map(({ payload }) => payload),
+      [{ rule: 'refresh', max: 2 }]
+    )
+    await signUp(test.app)
+    await signIn(test.app)
+  }
+)

@@ -2,14 +2,26 @@ import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fast
 import t from 'tap'
 import authPlugin, { type Client } from '../../lib/index.ts'
 import { PASSWORD } from '../support/app.ts'
-import { answerOf, authorizePath, basic, CALLBACK, CLIENTS, KEYS, openidApp, redeem, SECRET } from '../support/openid.ts'
+import {
+  answerOf,
+  authorizePath,
+  basic,
+  CALLBACK,
+  CLIENTS,
+  KEYS,
+  openidApp,
+  redeem,
+  SECRET
+} from '../support/openid.ts'
 import { ownOptions } from './coexistence/support/host.ts'
 
 const NATIVE: Client = { clientId: 'app', applicationType: 'native', redirectUris: ['com.example.app:/cb'] }
 const ORIGIN = new URL(CALLBACK).origin
 
-/** An app whose clients are in a store of the host's; `asked` are the clients that it was asked for since the last call. */
-async function appWithStore (t: { teardown(task: () => Promise<void>): void }) {
+/**
+ * An app whose clients are in a store of the host's; `asked` are the clients that it was asked for since the last call.
+ */
+async function appWithStore(t: { teardown(task: () => Promise<void>): void }) {
   const calls: string[] = []
   const findById = async (id: string): Promise<Client | null> => {
     calls.push(id)
@@ -40,10 +52,18 @@ t.test('a redirect sign-in looks the client up once a request, on every page and
   t.equal(tokens.headers['access-control-allow-origin'], ORIGIN)
   t.same(asked(), ['spa'], 'token endpoint, asked by a page of the client')
   const { access_token: token } = tokens.json<{ access_token: string }>()
-  const info = await app.inject({ url: '/auth/userinfo', headers: { authorization: `Bearer ${token}`, origin: ORIGIN, 'sec-fetch-site': 'cross-site' } })
+  const info = await app.inject({
+    url: '/auth/userinfo',
+    headers: { authorization: `Bearer ${token}`, origin: ORIGIN, 'sec-fetch-site': 'cross-site' }
+  })
   t.equal(info.headers['access-control-allow-origin'], ORIGIN)
   t.same(asked(), ['spa'], 'userinfo, asked by a page of the client')
-  const revoked = await app.inject({ method: 'POST', url: '/auth/revoke', headers: { origin: ORIGIN, 'sec-fetch-site': 'cross-site' }, payload: { token, client_id: 'spa' } })
+  const revoked = await app.inject({
+    method: 'POST',
+    url: '/auth/revoke',
+    headers: { origin: ORIGIN, 'sec-fetch-site': 'cross-site' },
+    payload: { token, client_id: 'spa' }
+  })
   t.equal(revoked.statusCode, 200)
   t.same(asked(), ['spa'], 'revocation, asked by a page of the client')
 })
@@ -54,21 +74,33 @@ t.test('a refused redemption looks it up once too, and lets the page of the clie
   t.equal(reply.statusCode, 400)
   t.equal(reply.headers['access-control-allow-origin'], ORIGIN)
   t.same(asked(), ['spa'])
-  const unproven = await redeem(app, 'no code', { client_id: 'web', client_secret: 'wrong' }, { origin: ORIGIN, 'sec-fetch-site': 'cross-site' })
+  const unproven = await redeem(
+    app,
+    'no code',
+    { client_id: 'web', client_secret: 'wrong' },
+    { origin: ORIGIN, 'sec-fetch-site': 'cross-site' }
+  )
   t.equal(unproven.statusCode, 401)
   t.same(asked(), ['web'])
 })
 
 t.test('an introspection that a page of the client asks for looks it up once', async (t) => {
   const { app, asked } = await appWithStore(t)
-  const reply = await app.inject({ method: 'POST', url: '/auth/introspect', headers: { ...basic('web', SECRET), origin: ORIGIN, 'sec-fetch-site': 'cross-site' }, payload: { token: 'none' } })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/introspect',
+    headers: { ...basic('web', SECRET), origin: ORIGIN, 'sec-fetch-site': 'cross-site' },
+    payload: { token: 'none' }
+  })
   t.same(reply.json(), { active: false })
   t.same(asked(), ['web'])
 })
 
 t.test('an app on a device gets its code from the sign-in page, after one look-up', async (t) => {
   const { browser, asked } = await appWithStore(t)
-  const login = String((await browser.get(authorizePath({ client_id: 'app', redirect_uri: 'com.example.app:/cb' }))).headers.location)
+  const login = String(
+    (await browser.get(authorizePath({ client_id: 'app', redirect_uri: 'com.example.app:/cb' }))).headers.location
+  )
   asked()
   const reply = await browser.submit(login, { username: 'ann', password: PASSWORD })
   t.match(reply.headers.location, /^com\.example\.app:\/cb\?code=/)
@@ -79,7 +111,10 @@ t.test('consent: one look-up to ask, one for each answer', async (t) => {
   const { browser, asked } = await appWithStore(t)
   const path = authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb' })
   await browser.submit(String((await browser.get(path)).headers.location), { username: 'ann', password: PASSWORD })
-  for (const [decision, answer] of [['deny', /error=access_denied/], ['allow', /code=/]] as const) {
+  for (const [decision, answer] of [
+    ['deny', /error=access_denied/],
+    ['allow', /code=/]
+  ] as const) {
     const consent = String((await browser.get(path)).headers.location)
     asked()
     const page = await browser.get(consent)
@@ -91,36 +126,64 @@ t.test('consent: one look-up to ask, one for each answer', async (t) => {
   }
 })
 
-t.test('two plugins in one host each ask their own store for a client id that both have, also within one request', async (t) => {
-  const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
-  const asked: string[] = []
-  const tokenOf = async (prefix: string, secret: string): Promise<LightMyRequestResponse> =>
-    await app.inject({ method: 'POST', url: `${prefix}/token`, headers: { ...basic('svc', secret), origin: `https://${prefix.slice(1)}.example`, 'sec-fetch-site': 'cross-site' }, payload: { grant_type: 'client_credentials' } })
-  const secretOf = (prefix: string): string => `the client secret of ${prefix}, for tests only`
-  const nested: LightMyRequestResponse[] = []
-  const client = (prefix: string): Client => ({ clientId: 'svc', clientSecret: secretOf(prefix), grantTypes: ['client_credentials'], origins: [`https://${prefix.slice(1)}.example`] })
-  for (const [prefix, decorators] of [['/a', {}], ['/b', { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }]] as const) {
-    await app.register(authPlugin, ownOptions({
-      issuer: `http://localhost:3000${prefix}`,
-      keys: KEYS,
-      prefix,
-      decorators,
-      clients: {
-        async findById (clientId) {
-          asked.push(`${prefix} ${clientId}`)
-          // In the middle of its own request, a asks b.
-          if (prefix === '/a') nested.push(await tokenOf('/b', secretOf('/b')))
-          return client(prefix)
-        }
-      }
-    }))
+t.test(
+  'two plugins in one host each ask their own store for a client id that both have, also within one request',
+  async (t) => {
+    const app = Fastify() as unknown as FastifyInstance
+    t.teardown(async () => {
+      await app.close()
+    })
+    const asked: string[] = []
+    const tokenOf = async (prefix: string, secret: string): Promise<LightMyRequestResponse> =>
+      await app.inject({
+        method: 'POST',
+        url: `${prefix}/token`,
+        headers: {
+          ...basic('svc', secret),
+          origin: `https://${prefix.slice(1)}.example`,
+          'sec-fetch-site': 'cross-site'
+        },
+        payload: { grant_type: 'client_credentials' }
+      })
+    const secretOf = (prefix: string): string => `the client secret of ${prefix}, for tests only`
+    const nested: LightMyRequestResponse[] = []
+    const client = (prefix: string): Client => ({
+      clientId: 'svc',
+      clientSecret: secretOf(prefix),
+      grantTypes: ['client_credentials'],
+      origins: [`https://${prefix.slice(1)}.example`]
+    })
+    for (const [prefix, decorators] of [
+      ['/a', {}],
+      ['/b', { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }]
+    ] as const) {
+      await app.register(
+        authPlugin,
+        ownOptions({
+          issuer: `http://localhost:3000${prefix}`,
+          keys: KEYS,
+          prefix,
+          decorators,
+          clients: {
+            async findById(clientId) {
+              asked.push(`${prefix} ${clientId}`)
+              // In the middle of its own request, a asks b.
+              if (prefix === '/a') nested.push(await tokenOf('/b', secretOf('/b')))
+              return client(prefix)
+            }
+          }
+        })
+      )
+    }
+    const reply = await tokenOf('/a', secretOf('/a'))
+    for (const [answer, prefix] of [
+      [reply, '/a'],
+      [nested[0], '/b']
+    ] as const) {
+      t.equal(answer?.statusCode, 200, prefix)
+      t.equal(answer?.headers['access-control-allow-origin'], `https://${prefix.slice(1)}.example`)
+    }
+    t.same(asked, ['/a svc', '/b svc'], 'each once')
+    t.equal((await tokenOf('/b', secretOf('/a'))).statusCode, 401, 'the secret of the one is none for the other')
   }
-  const reply = await tokenOf('/a', secretOf('/a'))
-  for (const [answer, prefix] of [[reply, '/a'], [nested[0], '/b']] as const) {
-    t.equal(answer?.statusCode, 200, prefix)
-    t.equal(answer?.headers['access-control-allow-origin'], `https://${prefix.slice(1)}.example`)
-  }
-  t.same(asked, ['/a svc', '/b svc'], 'each once')
-  t.equal((await tokenOf('/b', secretOf('/a'))).statusCode, 401, 'the secret of the one is none for the other')
-})
+)

@@ -12,24 +12,43 @@ const SPA = 'https://spa.example'
 const OTHER = 'https://other.example'
 const EVIL = 'https://evil.example'
 const CLIENTS: Client[] = [
-  { clientId: 'spa', applicationType: 'native', redirectUris: [`${SPA}/callback?x=1`, 'http://localhost:5173/cb', 'com.example.app:/cb', 'no url'] },
-  { clientId: 'other', redirectUris: ['https://elsewhere.example/cb'], origins: [`${OTHER}/`, 'capacitor://localhost', '*', 'null', 'HTTPS://Upper.example:443'] },
+  {
+    clientId: 'spa',
+    applicationType: 'native',
+    redirectUris: [`${SPA}/callback?x=1`, 'http://localhost:5173/cb', 'com.example.app:/cb', 'no url']
+  },
+  {
+    clientId: 'other',
+    redirectUris: ['https://elsewhere.example/cb'],
+    origins: [`${OTHER}/`, 'capacitor://localhost', '*', 'null', 'HTTPS://Upper.example:443']
+  },
   { clientId: 'server', clientSecret: 's'.repeat(32) }
 ]
 
 /** What each endpoint answers is in the request: the policies are tested, not the endpoints. */
-async function corsApp (t: Test, clients: Client[] | ClientStore): Promise<FastifyInstance> {
+async function corsApp(t: Test, clients: Client[] | ClientStore): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
-  const clientsOf = 'findById' in clients ? oncePerRequest(clients) : null
-  const cors = createCors(clientsOf ?? clients as Client[])
-  const answer = async (body: unknown): Promise<unknown> => await guarded(async () => {
-    const { fail } = (body ?? {}) as { fail?: string }
-    if (fail === 'bug') throw new Error('a bug')
-    if (fail !== undefined) throw new OAuthError(fail as 'invalid_grant', 'As wished.', fail === 'too_many_requests' ? { headers: { 'retry-after': '9' } } : {})
-    return {}
+  t.teardown(async () => {
+    await app.close()
   })
-  const group = async (policy: (child: FastifyInstance) => void, routes: (child: FastifyInstance) => void): Promise<void> => {
+  const clientsOf = 'findById' in clients ? oncePerRequest(clients) : null
+  const cors = createCors(clientsOf ?? (clients as Client[]))
+  const answer = async (body: unknown): Promise<unknown> =>
+    await guarded(async () => {
+      const { fail } = (body ?? {}) as { fail?: string }
+      if (fail === 'bug') throw new Error('a bug')
+      if (fail !== undefined)
+        throw new OAuthError(
+          fail as 'invalid_grant',
+          'As wished.',
+          fail === 'too_many_requests' ? { headers: { 'retry-after': '9' } } : {}
+        )
+      return {}
+    })
+  const group = async (
+    policy: (child: FastifyInstance) => void,
+    routes: (child: FastifyInstance) => void
+  ): Promise<void> => {
     await app.register(async (child) => {
       useStrictValidation(child)
       useErrorReply(child, app)
@@ -50,13 +69,16 @@ async function corsApp (t: Test, clients: Client[] | ClientStore): Promise<Fasti
   await group(cors.ofAccessTokens, (child) => {
     const onRequest = async (request: Parameters<typeof rememberClient>[0]): Promise<void> => {
       const [, token] = request.headers.authorization?.split(' ') ?? []
-      if (token === undefined || token === 'forged') throw new OAuthError('invalid_token', 'No.', { headers: { 'www-authenticate': 'Bearer' } })
+      if (token === undefined || token === 'forged')
+        throw new OAuthError('invalid_token', 'No.', { headers: { 'www-authenticate': 'Bearer' } })
       rememberClient(request, token)
     }
     child.get('/userinfo', { onRequest }, async () => ({}))
     child.post('/userinfo', { onRequest }, async (request) => await answer(request.body))
   })
-  await group(cors.anyOrigin, (child) => { child.get('/jwks', async (request) => await answer(request.query)) })
+  await group(cors.anyOrigin, (child) => {
+    child.get('/jwks', async (request) => await answer(request.query))
+  })
   await group(cors.noOrigin, (child) => {
     child.get('/authorize', async () => ({}))
     child.post('/authorize', async () => ({}))
@@ -69,7 +91,7 @@ const store = (clients: Client[]): ClientStore & { asked: string[] } => {
   const asked: string[] = []
   return {
     asked,
-    async findById (clientId) {
+    async findById(clientId) {
       asked.push(clientId)
       if (clientId === 'down') throw new Error('the store is down')
       return clients.find((client) => client.clientId === clientId) ?? null
@@ -77,13 +99,30 @@ const store = (clients: Client[]): ClientStore & { asked: string[] } => {
   }
 }
 
-const preflight = async (app: FastifyInstance, url: string, origin: string | undefined, headers = 'authorization, dpop, x-anything'): Promise<LightMyRequestResponse> =>
-  await app.inject({ method: 'OPTIONS', url, headers: { ...(origin === undefined ? {} : { origin }), 'access-control-request-method': 'POST', 'access-control-request-headers': headers } })
+const preflight = async (
+  app: FastifyInstance,
+  url: string,
+  origin: string | undefined,
+  headers = 'authorization, dpop, x-anything'
+): Promise<LightMyRequestResponse> =>
+  await app.inject({
+    method: 'OPTIONS',
+    url,
+    headers: {
+      ...(origin === undefined ? {} : { origin }),
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': headers
+    }
+  })
 
-const corsHeaders = (reply: LightMyRequestResponse): Record<string, unknown> => Object.fromEntries(Object.entries(reply.headers).filter(([name]) => name.startsWith('access-control-')))
+const corsHeaders = (reply: LightMyRequestResponse): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(reply.headers).filter(([name]) => name.startsWith('access-control-')))
 
 const PREFLIGHT = { 'access-control-allow-headers': 'authorization, dpop, x-anything', 'access-control-max-age': '600' }
-const ACTUAL = { 'access-control-expose-headers': 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset' }
+const ACTUAL = {
+  'access-control-expose-headers':
+    'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
+}
 
 // covers ASVS-3.4.2
 t.test('of a fixed list of clients, only registered origins may read: by redirect URI or by `origins`', async (t) => {
@@ -111,14 +150,30 @@ t.test('of a fixed list of clients, only registered origins may read: by redirec
     [EVIL]: false
   }
   for (const [origin, allowed] of Object.entries(origins)) {
-    for (const [url, methods] of [['/token', 'POST'], ['/userinfo', 'GET, HEAD, POST']] as const) {
+    for (const [url, methods] of [
+      ['/token', 'POST'],
+      ['/userinfo', 'GET, HEAD, POST']
+    ] as const) {
       const before = await preflight(app, url, origin)
       t.equal(before.statusCode, 204, `${origin} ${url}`)
-      t.same(corsHeaders(before), allowed ? { 'access-control-allow-origin': origin, 'access-control-allow-methods': methods, ...PREFLIGHT } : {}, `${origin} ${url}`)
+      t.same(
+        corsHeaders(before),
+        allowed ? { 'access-control-allow-origin': origin, 'access-control-allow-methods': methods, ...PREFLIGHT } : {},
+        `${origin} ${url}`
+      )
       t.equal(before.headers.vary, 'Origin')
-      const reply = await app.inject({ method: 'POST', url, headers: { origin, authorization: 'Bearer spa' }, payload: {} })
+      const reply = await app.inject({
+        method: 'POST',
+        url,
+        headers: { origin, authorization: 'Bearer spa' },
+        payload: {}
+      })
       t.equal(reply.statusCode, 200)
-      t.same(corsHeaders(reply), allowed ? { 'access-control-allow-origin': origin, ...ACTUAL } : {}, `${origin} ${url}`)
+      t.same(
+        corsHeaders(reply),
+        allowed ? { 'access-control-allow-origin': origin, ...ACTUAL } : {},
+        `${origin} ${url}`
+      )
       t.equal(reply.headers.vary, 'Origin')
     }
   }
@@ -128,13 +183,18 @@ t.test('every error can be read by a registered origin, and by no other', async 
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   for (const clients of [CLIENTS, store(CLIENTS)]) {
     const app = await corsApp(t, clients)
-    const cases: Array<{ url: string, status: number, payload?: object | string, headers?: Record<string, string> }> = [
+    const cases: Array<{ url: string; status: number; payload?: object | string; headers?: Record<string, string> }> = [
       { url: '/token', status: 400, payload: { client_id: 'spa', fail: 'invalid_grant' } },
       { url: '/token', status: 401, payload: { client_id: 'spa', fail: 'invalid_client' } },
       { url: '/token', status: 429, payload: { client_id: 'spa', fail: 'too_many_requests' } },
       { url: '/token', status: 503, payload: { client_id: 'spa', fail: 'bug' } },
       { url: '/token', status: 503, payload: 'client_id=spa&fail=bug', headers: form },
-      { url: '/userinfo', status: 403, payload: { fail: 'insufficient_scope' }, headers: { authorization: 'Bearer spa' } }
+      {
+        url: '/userinfo',
+        status: 403,
+        payload: { fail: 'insufficient_scope' },
+        headers: { authorization: 'Bearer spa' }
+      }
     ]
     // Whose body is never read, or whose token is not good, names no client that could be looked up.
     const nameless: typeof cases = [
@@ -145,12 +205,25 @@ t.test('every error can be read by a registered origin, and by no other', async 
       { url: '/userinfo', status: 401, payload: { client_id: 'spa' }, headers: { authorization: 'Bearer forged' } },
       { url: '/userinfo', status: 401 }
     ]
-    for (const [list, readable] of [[cases, true], [nameless, Array.isArray(clients)]] as const) {
+    for (const [list, readable] of [
+      [cases, true],
+      [nameless, Array.isArray(clients)]
+    ] as const) {
       for (const { url, status, payload, headers } of list) {
-        const ask = async (origin: string): Promise<LightMyRequestResponse> => await app.inject({ method: 'POST', url, headers: { ...headers, origin }, ...(payload === undefined ? {} : { payload }) })
+        const ask = async (origin: string): Promise<LightMyRequestResponse> =>
+          await app.inject({
+            method: 'POST',
+            url,
+            headers: { ...headers, origin },
+            ...(payload === undefined ? {} : { payload })
+          })
         const [own, evil] = [await ask(SPA), await ask(EVIL)]
         t.equal(own.statusCode, status, `${url} ${JSON.stringify(payload)}`)
-        t.same(corsHeaders(own), readable ? { 'access-control-allow-origin': SPA, ...ACTUAL } : {}, `${url} ${status} ${JSON.stringify(payload)}`)
+        t.same(
+          corsHeaders(own),
+          readable ? { 'access-control-allow-origin': SPA, ...ACTUAL } : {},
+          `${url} ${status} ${JSON.stringify(payload)}`
+        )
         t.same(corsHeaders(evil), {}, `${url} ${status}`)
         t.same([own.headers.vary, evil.headers.vary], ['Origin', 'Origin'])
       }
@@ -159,66 +232,89 @@ t.test('every error can be read by a registered origin, and by no other', async 
 })
 
 // covers ASVS-3.4.2
-t.test('with a client store, every web origin passes a preflight, and reads nothing that is not of its client', async (t) => {
-  const clients = store(CLIENTS)
-  const app = await corsApp(t, clients)
-  const preflights: Record<string, boolean> = {
-    [SPA]: true,
-    [EVIL]: true,
-    'https://evil.example:8443': true,
-    'http://localhost:5173': true,
-    'http://127.0.0.1:1': true,
-    'http://[::1]:1': true,
-    'http://evil.example': false,
-    'ftp://localhost': false,
-    'http://localhost.evil.example': false,
-    'http://evillocalhost': false,
-    'https://user@evil.example': false,
-    [`${EVIL}/`]: false,
-    [`${EVIL}, ${EVIL}`]: false,
-    'chrome-extension://abc': false,
-    null: false,
-    '*': false,
-    '': false
-  }
-  for (const [origin, allowed] of Object.entries(preflights)) {
-    const reply = await preflight(app, '/token', origin)
-    t.same(corsHeaders(reply), allowed ? { 'access-control-allow-origin': origin, 'access-control-allow-methods': 'POST', ...PREFLIGHT } : {}, origin)
-  }
-  t.same(clients.asked, [], 'a preflight asks no store')
+t.test(
+  'with a client store, every web origin passes a preflight, and reads nothing that is not of its client',
+  async (t) => {
+    const clients = store(CLIENTS)
+    const app = await corsApp(t, clients)
+    const preflights: Record<string, boolean> = {
+      [SPA]: true,
+      [EVIL]: true,
+      'https://evil.example:8443': true,
+      'http://localhost:5173': true,
+      'http://127.0.0.1:1': true,
+      'http://[::1]:1': true,
+      'http://evil.example': false,
+      'ftp://localhost': false,
+      'http://localhost.evil.example': false,
+      'http://evillocalhost': false,
+      'https://user@evil.example': false,
+      [`${EVIL}/`]: false,
+      [`${EVIL}, ${EVIL}`]: false,
+      'chrome-extension://abc': false,
+      null: false,
+      '*': false,
+      '': false
+    }
+    for (const [origin, allowed] of Object.entries(preflights)) {
+      const reply = await preflight(app, '/token', origin)
+      t.same(
+        corsHeaders(reply),
+        allowed ? { 'access-control-allow-origin': origin, 'access-control-allow-methods': 'POST', ...PREFLIGHT } : {},
+        origin
+      )
+    }
+    t.same(clients.asked, [], 'a preflight asks no store')
 
-  const basic = (id: string): Record<string, string> => ({ authorization: `Basic ${Buffer.from(`${id}:secret`).toString('base64')}` })
-  const reads: Array<[origin: string, payload: object, headers: Record<string, string>, readable: boolean]> = [
-    [SPA, { client_id: 'spa' }, {}, true],
-    [SPA, {}, basic('spa'), true],
-    [EVIL, { client_id: 'spa' }, {}, false],
-    [EVIL, {}, basic('spa'), false],
-    [OTHER, { client_id: 'spa' }, {}, false],
-    [OTHER, { client_id: 'other' }, {}, true],
-    [OTHER, { client_id: 'spa' }, basic('other'), false],
-    [SPA, { client_id: 'server' }, {}, false],
-    [SPA, { client_id: 'unknown' }, {}, false],
-    [SPA, { client_id: 'down' }, {}, false],
-    [SPA, { client_id: ['spa'] }, {}, false],
-    [SPA, {}, {}, false],
-    ['null', { client_id: 'other' }, {}, false]
-  ]
-  for (const [origin, payload, headers, readable] of reads) {
-    const name = `${origin} ${JSON.stringify(payload)} ${JSON.stringify(headers)}`
-    const reply = await app.inject({ method: 'POST', url: '/token', headers: { ...headers, origin }, payload })
-    t.equal(reply.statusCode, 200, name)
-    t.same(corsHeaders(reply), readable ? { 'access-control-allow-origin': origin, ...ACTUAL } : {}, name)
-    t.equal(reply.headers.vary, 'Origin')
+    const basic = (id: string): Record<string, string> => ({
+      authorization: `Basic ${Buffer.from(`${id}:secret`).toString('base64')}`
+    })
+    const reads: Array<[origin: string, payload: object, headers: Record<string, string>, readable: boolean]> = [
+      [SPA, { client_id: 'spa' }, {}, true],
+      [SPA, {}, basic('spa'), true],
+      [EVIL, { client_id: 'spa' }, {}, false],
+      [EVIL, {}, basic('spa'), false],
+      [OTHER, { client_id: 'spa' }, {}, false],
+      [OTHER, { client_id: 'other' }, {}, true],
+      [OTHER, { client_id: 'spa' }, basic('other'), false],
+      [SPA, { client_id: 'server' }, {}, false],
+      [SPA, { client_id: 'unknown' }, {}, false],
+      [SPA, { client_id: 'down' }, {}, false],
+      [SPA, { client_id: ['spa'] }, {}, false],
+      [SPA, {}, {}, false],
+      ['null', { client_id: 'other' }, {}, false]
+    ]
+    for (const [origin, payload, headers, readable] of reads) {
+      const name = `${origin} ${JSON.stringify(payload)} ${JSON.stringify(headers)}`
+      const reply = await app.inject({ method: 'POST', url: '/token', headers: { ...headers, origin }, payload })
+      t.equal(reply.statusCode, 200, name)
+      t.same(corsHeaders(reply), readable ? { 'access-control-allow-origin': origin, ...ACTUAL } : {}, name)
+      t.equal(reply.headers.vary, 'Origin')
+    }
   }
-})
+)
 
 t.test('with a client store, userinfo goes by the verified token: an id in the body is worth nothing', async (t) => {
   const app = await corsApp(t, store(CLIENTS))
-  const cases: Array<[origin: string, token: string, readable: boolean]> = [[SPA, 'spa', true], [OTHER, 'spa', false], [SPA, 'other', false], [SPA, 'unknown', false]]
+  const cases: Array<[origin: string, token: string, readable: boolean]> = [
+    [SPA, 'spa', true],
+    [OTHER, 'spa', false],
+    [SPA, 'other', false],
+    [SPA, 'unknown', false]
+  ]
   for (const [origin, token, readable] of cases) {
     for (const method of ['GET', 'POST'] as const) {
-      const reply = await app.inject({ method, url: '/userinfo', headers: { origin, authorization: `Bearer ${token}` }, ...(method === 'POST' ? { payload: { client_id: 'spa' } } : {}) })
-      t.same(corsHeaders(reply), readable ? { 'access-control-allow-origin': origin, ...ACTUAL } : {}, `${method} ${origin} ${token}`)
+      const reply = await app.inject({
+        method,
+        url: '/userinfo',
+        headers: { origin, authorization: `Bearer ${token}` },
+        ...(method === 'POST' ? { payload: { client_id: 'spa' } } : {})
+      })
+      t.same(
+        corsHeaders(reply),
+        readable ? { 'access-control-allow-origin': origin, ...ACTUAL } : {},
+        `${method} ${origin} ${token}`
+      )
     }
   }
 })
@@ -226,22 +322,34 @@ t.test('with a client store, userinfo goes by the verified token: an id in the b
 t.test('a client that the route remembered is not looked up again; without Origin none is', async (t) => {
   const clients = store(CLIENTS)
   const app = await corsApp(t, clients)
-  const reply = await app.inject({ method: 'POST', url: '/remembering', headers: { origin: SPA }, payload: { client_id: 'other' } })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/remembering',
+    headers: { origin: SPA },
+    payload: { client_id: 'other' }
+  })
   t.same(corsHeaders(reply), { 'access-control-allow-origin': SPA, ...ACTUAL })
   await app.inject({ method: 'POST', url: '/token', payload: { client_id: 'spa' } })
-  t.same(clients.asked, ['spa'], 'the route\'s own look, and no other')
+  t.same(clients.asked, ['spa'], "the route's own look, and no other")
 })
 
 t.test('public documents may be read by any origin, errors too; nothing varies', async (t) => {
   const app = await corsApp(t, CLIENTS)
   for (const origin of [SPA, EVIL, 'null', undefined]) {
-    for (const [url, status] of [['/jwks', 200], ['/jwks?fail=temporarily_unavailable', 503]] as const) {
+    for (const [url, status] of [
+      ['/jwks', 200],
+      ['/jwks?fail=temporarily_unavailable', 503]
+    ] as const) {
       const reply = await app.inject({ url, headers: origin === undefined ? {} : { origin } })
       t.equal(reply.statusCode, status)
       t.same(corsHeaders(reply), { 'access-control-allow-origin': '*' }, `${origin}`)
       t.notOk('vary' in reply.headers)
     }
-    t.same(corsHeaders(await preflight(app, '/jwks', origin)), { 'access-control-allow-origin': '*', 'access-control-allow-methods': 'GET, HEAD', ...PREFLIGHT })
+    t.same(corsHeaders(await preflight(app, '/jwks', origin)), {
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, HEAD',
+      ...PREFLIGHT
+    })
   }
   t.same(corsHeaders(await app.inject({ method: 'HEAD', url: '/jwks' })), { 'access-control-allow-origin': '*' })
 })
@@ -253,14 +361,30 @@ t.test('the authorization endpoint knows no CORS: the preflight is answered and 
   t.equal(before.statusCode, 204)
   t.equal(before.headers.allow, 'GET, HEAD, POST')
   t.same(corsHeaders(before), {})
-  for (const method of ['GET', 'POST'] as const) t.same(corsHeaders(await app.inject({ method, url: '/authorize', headers: { origin: SPA } })), {})
+  for (const method of ['GET', 'POST'] as const)
+    t.same(corsHeaders(await app.inject({ method, url: '/authorize', headers: { origin: SPA } })), {})
 })
 
 t.test('request headers are allowed as they were asked for, when they are header names', async (t) => {
   const app = await corsApp(t, CLIENTS)
-  const cases: Record<string, string | undefined> = { authorization: 'authorization', 'Content-Type,DPoP': 'Content-Type,DPoP', '*': '*', '': undefined, 'a b': undefined, 'a,': undefined, 'x: y': undefined, 'ü': undefined }
-  for (const [asked, allowed] of Object.entries(cases)) t.equal((await preflight(app, '/token', SPA, asked)).headers['access-control-allow-headers'], allowed, asked)
-  t.ok(await processorSeconds(async () => { await preflight(app, '/token', SPA, `${'a ,'.repeat(5000)} `) }) < 0.5, 'in linear time')
+  const cases: Record<string, string | undefined> = {
+    authorization: 'authorization',
+    'Content-Type,DPoP': 'Content-Type,DPoP',
+    '*': '*',
+    '': undefined,
+    'a b': undefined,
+    'a,': undefined,
+    'x: y': undefined,
+    ü: undefined
+  }
+  for (const [asked, allowed] of Object.entries(cases))
+    t.equal((await preflight(app, '/token', SPA, asked)).headers['access-control-allow-headers'], allowed, asked)
+  t.ok(
+    (await processorSeconds(async () => {
+      await preflight(app, '/token', SPA, `${'a ,'.repeat(5000)} `)
+    })) < 0.5,
+    'in linear time'
+  )
 })
 
 t.test('OPTIONS without an origin says which methods there are', async (t) => {

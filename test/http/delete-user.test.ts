@@ -27,9 +27,16 @@ t.test('a host removes an account with all that it has', async (t) => {
   t.same(await app.authority.sessions(sub), [])
   t.match(await factors.findFactors(sub), { totp: [], recoveryCodesLeft: 0 })
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401)
-  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode, 401)
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode,
+    401
+  )
   t.match((await logIn(testBrowser(app), 'ann@example.com')).statusCode, 400)
-  t.equal((await app.inject({ url: '/me', headers: bearer(bob.access_token) })).statusCode, 200, 'nobody else is touched')
+  t.equal(
+    (await app.inject({ url: '/me', headers: bearer(bob.access_token) })).statusCode,
+    200,
+    'nobody else is touched'
+  )
   events.length = 0
   t.equal(await app.authority.deleteUser(sub), false, 'a repeat finds nobody')
   t.same(events, [])
@@ -40,11 +47,33 @@ t.test('a host removes an account with all that it has', async (t) => {
 t.test('what a removal left that failed behind the user store is ended by another call', async (t) => {
   const factors = memoryFactorStore()
   let isDown = true
-  const { app, close } = await testApp({ factors: new Proxy(factors, { get: (target, name, receiver) => name === 'removeFactorsOfUser' && isDown ? async () => { throw new Error('down') } : Reflect.get(target, name, receiver) as unknown }) })
+  const { app, close } = await testApp({
+    factors: new Proxy(factors, {
+      get: (target, name, receiver) =>
+        name === 'removeFactorsOfUser' && isDown
+          ? async () => {
+              throw new Error('down')
+            }
+          : (Reflect.get(target, name, receiver) as unknown)
+    })
+  })
   t.teardown(close)
   const { sub } = await signUp(app)
   await factors.replaceRecoveryCodes(sub, [])
-  await factors.addTotp({ userId: sub, limit: 10, factor: { id: 'app', sealedSecret: 'x', lastStep: 0, failures: 0, disabled: false, name: null, createdAt: 0, lastUsedAt: null } })
+  await factors.addTotp({
+    userId: sub,
+    limit: 10,
+    factor: {
+      id: 'app',
+      sealedSecret: 'x',
+      lastStep: 0,
+      failures: 0,
+      disabled: false,
+      name: null,
+      createdAt: 0,
+      lastUsedAt: null
+    }
+  })
   t.equal(await app.authority.deleteUser(sub), true, 'the user is gone')
   t.equal((await factors.findFactors(sub)).totp.length, 1)
   isDown = false
@@ -52,7 +81,7 @@ t.test('what a removal left that failed behind the user store is ended by anothe
   t.equal((await factors.findFactors(sub)).totp.length, 0)
 })
 
-t.test('a user store that can\'t remove keeps the account as it is', async (t) => {
+t.test("a user store that can't remove keeps the account as it is", async (t) => {
   const { remove: _, ...users } = memoryUserStore()
   const { app, close } = await testApp({ users })
   t.teardown(close)
@@ -62,7 +91,7 @@ t.test('a user store that can\'t remove keeps the account as it is', async (t) =
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200)
 })
 
-t.test('the event names who of the host\'s has reset somebody\'s factors, where the host says so', async (t) => {
+t.test("the event names who of the host's has reset somebody's factors, where the host says so", async (t) => {
   const { app, events, close } = await testApp({ factors: memoryFactorStore() })
   t.teardown(close)
   const { sub } = await signUp(app)
@@ -71,14 +100,26 @@ t.test('the event names who of the host\'s has reset somebody\'s factors, where 
     await app.authority.resetFactors(sub, options)
     return events.at(-1)
   }
-  t.match(await resetApp({ by: 'admin-7' }), { name: 'factor_removed', payload: { userId: sub, factorId: null, by: 'host', admin: 'admin-7' } })
+  t.match(await resetApp({ by: 'admin-7' }), {
+    name: 'factor_removed',
+    payload: { userId: sub, factorId: null, by: 'host', admin: 'admin-7' }
+  })
   await resetApp({ by: undefined })
   t.match(events.at(-1), { name: 'factor_removed' })
   t.notOk('admin' in (events.at(-1)?.payload ?? {}))
-  for (const odd of [{ by: 5 }, { by: '' }, { by: 'x'.repeat(129) }, { admin: 'admin-7' }, { by: null }] as unknown as Array<{ by: string }>) {
+  for (const odd of [
+    { by: 5 },
+    { by: '' },
+    { by: 'x'.repeat(129) },
+    { admin: 'admin-7' },
+    { by: null }
+  ] as unknown as Array<{ by: string }>) {
     await t.rejects(app.authority.resetFactors(sub, odd), TypeError)
     await t.rejects(app.authority.deleteUser(sub, odd), TypeError)
   }
   t.equal(await app.authority.deleteUser(sub, { by: 'admin-7' }), true)
-  t.match(events.find(({ name }) => name === 'account_removed'), { payload: { admin: 'admin-7' } })
+  t.match(
+    events.find(({ name }) => name === 'account_removed'),
+    { payload: { admin: 'admin-7' } }
+  )
 })

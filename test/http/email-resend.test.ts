@@ -15,7 +15,10 @@ t.test('"send again" says that nothing was sent where a message of now still wor
     return (await browser.get(String(reply.headers.location), { 'sec-fetch-site': 'same-origin' })).body
   }
   clock.step(5 * 60_000 - 1)
-  t.match(await again(), /role="status">A message went to you a few minutes ago, and its link still works\. No other was sent/)
+  t.match(
+    await again(),
+    /role="status">A message went to you a few minutes ago, and its link still works\. No other was sent/
+  )
   clock.step(1)
   t.match(await again(), /role="status">A message is on its way/)
   await messages.next('verify_email')

@@ -3,15 +3,52 @@ import { setImmediate } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { EVENT_NAMES } from '../../lib/events.ts'
-import { type AuthorityEventName, type AuthorityEvents, memoryState, memoryUserStore, type State, type UserStore } from '../../lib/index.ts'
+import {
+  type AuthorityEventName,
+  type AuthorityEvents,
+  memoryState,
+  memoryUserStore,
+  type State,
+  type UserStore
+} from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 
 const NEXT = 'an entirely new password'
 
-/** Needs a store that fails: http/limits/failures has it. Those of clients, consents, messages and keys have a file beside this one. */
+/**
+ * Needs a store that fails: http/limits/failures has it. Those of clients, consents, messages and keys have a file
+ * beside this one.
+ */
 /** Those of connections: test/http/connect. */
-const ELSEWHERE: AuthorityEventName[] = ['connection_failed', 'link_required', 'store_degraded', 'client_authentication_failed', 'consent_granted', 'consent_revoked', 'message_sent', 'message_failed', 'key_created', 'key_retired', 'second_factor_required', 'enrolment_required', 'enrolment_link_made', 'enrolment_link_used', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled', 'factor_replayed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'new_sign_in', 'step_up', 'passkey_counter_regressed']
+const ELSEWHERE: AuthorityEventName[] = [
+  'connection_failed',
+  'link_required',
+  'store_degraded',
+  'client_authentication_failed',
+  'consent_granted',
+  'consent_revoked',
+  'message_sent',
+  'message_failed',
+  'key_created',
+  'key_retired',
+  'second_factor_required',
+  'enrolment_required',
+  'enrolment_link_made',
+  'enrolment_link_used',
+  'second_factor_failed',
+  'factor_added',
+  'factor_removed',
+  'factor_disabled',
+  'factor_replayed',
+  'recovery_code_used',
+  'recovery_codes_replaced',
+  'device_remembered',
+  'devices_forgotten',
+  'new_sign_in',
+  'step_up',
+  'passkey_counter_regressed'
+]
 
 interface Case<Name extends AuthorityEventName = AuthorityEventName> {
   event: Name
@@ -20,18 +57,32 @@ interface Case<Name extends AuthorityEventName = AuthorityEventName> {
   before?: (test: TestApp) => Promise<unknown>
   /** Raises the event once. */
   act: (test: TestApp, before: never) => Promise<unknown>
-  payload: { [Key in keyof AuthorityEvents[Name]]: RegExp | StringConstructor | NumberConstructor | AuthorityEvents[Name][Key] | null }
+  payload: {
+    [Key in keyof AuthorityEvents[Name]]:
+      | RegExp
+      | StringConstructor
+      | NumberConstructor
+      | AuthorityEvents[Name][Key]
+      | null
+  }
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const ORIGIN = { time: TIME, requestId: /^req-/, ip: '127.0.0.1', userAgent: 'events test' }
 const SID = /^[\w-]{16,}$/
 
-const send = async ({ app }: TestApp, url: string, payload: object, headers: Record<string, string> = {}): Promise<number> =>
-  (await app.inject({ method: 'POST', url, payload, headers: { 'user-agent': ORIGIN.userAgent, ...headers } })).statusCode
-const login = async (test: TestApp, password = PASSWORD, username = 'ann@mail.example'): Promise<number> => await send(test, '/auth/token', { grant_type: 'password', username, password })
+const send = async (
+  { app }: TestApp,
+  url: string,
+  payload: object,
+  headers: Record<string, string> = {}
+): Promise<number> =>
+  (await app.inject({ method: 'POST', url, payload, headers: { 'user-agent': ORIGIN.userAgent, ...headers } }))
+    .statusCode
+const login = async (test: TestApp, password = PASSWORD, username = 'ann@mail.example'): Promise<number> =>
+  await send(test, '/auth/token', { grant_type: 'password', username, password })
 const ann = async ({ app }: TestApp): Promise<unknown> => await signUp(app, 'ann@mail.example')
-const signedIn = async (test: TestApp): Promise<{ access_token: string, refresh_token: string }> => {
+const signedIn = async (test: TestApp): Promise<{ access_token: string; refresh_token: string }> => {
   await ann(test)
   return await signIn(test.app, 'ann@mail.example')
 }
@@ -46,16 +97,69 @@ const emailLink = async (test: TestApp): Promise<string> => {
   await send(test, '/auth/email', { email: 'ann@new.example' }, bearer(token))
   return (await test.messages.next('email_change')).token
 }
-const own = async ({ app }: TestApp, method: 'PATCH' | 'DELETE', url: string, token: string, payload?: object): Promise<unknown> => await app.inject({ method, url, headers: { 'user-agent': ORIGIN.userAgent, ...bearer(token) }, ...payload === undefined ? {} : { payload } })
+const own = async (
+  { app }: TestApp,
+  method: 'PATCH' | 'DELETE',
+  url: string,
+  token: string,
+  payload?: object
+): Promise<unknown> =>
+  await app.inject({
+    method,
+    url,
+    headers: { 'user-agent': ORIGIN.userAgent, ...bearer(token) },
+    ...(payload === undefined ? {} : { payload })
+  })
 
 const CASES: Array<Case<never>> = []
-function add<Name extends AuthorityEventName> (one: Case<Name>): void { CASES.push(one as unknown as Case<never>) }
+function add<Name extends AuthorityEventName>(one: Case<Name>): void {
+  CASES.push(one as unknown as Case<never>)
+}
 
-add<'registered'>({ event: 'registered', act: async (test) => await send(test, '/auth/register', { username: 'Ann', password: PASSWORD }), payload: { ...ORIGIN, userId: String, username: 'ann' } })
-add<'authenticated'>({ event: 'authenticated', before: ann, act: async (test) => await login(test), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, method: 'password', methods: ['password'] } })
-add<'token_issued'>({ event: 'token_issued', before: ann, act: async (test) => await login(test), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, scope: 'openid profile email offline_access', grantType: 'password' } })
-add<'login_failed'>({ event: 'login_failed', before: ann, act: async (test) => await login(test, 'wrong one'), payload: { ...ORIGIN, reason: 'wrong_password', userId: String, username: 'ann@mail.example', sid: null, clientId: null } })
-add<'token_refreshed'>({ event: 'token_refreshed', before: signedIn, act: async (test, { refresh_token: token }: { refresh_token: string }) => await send(test, '/auth/refresh', {}, bearer(token)), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, rotated: false } })
+add<'registered'>({
+  event: 'registered',
+  act: async (test) => await send(test, '/auth/register', { username: 'Ann', password: PASSWORD }),
+  payload: { ...ORIGIN, userId: String, username: 'ann' }
+})
+add<'authenticated'>({
+  event: 'authenticated',
+  before: ann,
+  act: async (test) => await login(test),
+  payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, method: 'password', methods: ['password'] }
+})
+add<'token_issued'>({
+  event: 'token_issued',
+  before: ann,
+  act: async (test) => await login(test),
+  payload: {
+    ...ORIGIN,
+    userId: String,
+    sid: SID,
+    clientId: null,
+    scope: 'openid profile email offline_access',
+    grantType: 'password'
+  }
+})
+add<'login_failed'>({
+  event: 'login_failed',
+  before: ann,
+  act: async (test) => await login(test, 'wrong one'),
+  payload: {
+    ...ORIGIN,
+    reason: 'wrong_password',
+    userId: String,
+    username: 'ann@mail.example',
+    sid: null,
+    clientId: null
+  }
+})
+add<'token_refreshed'>({
+  event: 'token_refreshed',
+  before: signedIn,
+  act: async (test, { refresh_token: token }: { refresh_token: string }) =>
+    await send(test, '/auth/refresh', {}, bearer(token)),
+  payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, rotated: false }
+})
 add<'refresh_token_reused'>({
   event: 'refresh_token_reused',
   options: { refreshToken: { rotate: 'always', reuseGraceSeconds: 0 } },
@@ -65,14 +169,46 @@ add<'refresh_token_reused'>({
     test.clock.step(1)
     return tokens
   },
-  act: async (test, { refresh_token: token }: { refresh_token: string }) => await send(test, '/auth/refresh', {}, bearer(token)),
+  act: async (test, { refresh_token: token }: { refresh_token: string }) =>
+    await send(test, '/auth/refresh', {}, bearer(token)),
   payload: { ...ORIGIN, userId: String, sid: SID, clientId: null }
 })
-add<'password_reset_requested'>({ event: 'password_reset_requested', before: ann, act: async (test) => { await send(test, '/auth/password-reset', { username: 'ann@mail.example' }); await test.messages.next('password_reset') }, payload: { ...ORIGIN, userId: String } })
-add<'password_changed'>({ event: 'password_changed', before: resetLink, act: async (test, token: string) => await send(test, '/auth/password-reset/confirm', { token, password: NEXT }), payload: { ...ORIGIN, userId: String, sid: null, by: 'reset' } })
-add<'email_change_requested'>({ event: 'email_change_requested', before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await send(test, '/auth/email', { email: 'ann@new.example' }, bearer(token)), payload: { ...ORIGIN, userId: String, sid: SID } })
-add<'email_changed'>({ event: 'email_changed', before: emailLink, act: async (test, token: string) => await send(test, '/auth/email/verify', { token }), payload: { ...ORIGIN, userId: String } })
-add<'profile_changed'>({ event: 'profile_changed', options: { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }, before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await own(test, 'PATCH', '/auth/profile', token, { city: 'Bern' }), payload: { ...ORIGIN, userId: String, sid: SID, fields: ['city'] } })
+add<'password_reset_requested'>({
+  event: 'password_reset_requested',
+  before: ann,
+  act: async (test) => {
+    await send(test, '/auth/password-reset', { username: 'ann@mail.example' })
+    await test.messages.next('password_reset')
+  },
+  payload: { ...ORIGIN, userId: String }
+})
+add<'password_changed'>({
+  event: 'password_changed',
+  before: resetLink,
+  act: async (test, token: string) => await send(test, '/auth/password-reset/confirm', { token, password: NEXT }),
+  payload: { ...ORIGIN, userId: String, sid: null, by: 'reset' }
+})
+add<'email_change_requested'>({
+  event: 'email_change_requested',
+  before: signedIn,
+  act: async (test, { access_token: token }: { access_token: string }) =>
+    await send(test, '/auth/email', { email: 'ann@new.example' }, bearer(token)),
+  payload: { ...ORIGIN, userId: String, sid: SID }
+})
+add<'email_changed'>({
+  event: 'email_changed',
+  before: emailLink,
+  act: async (test, token: string) => await send(test, '/auth/email/verify', { token }),
+  payload: { ...ORIGIN, userId: String }
+})
+add<'profile_changed'>({
+  event: 'profile_changed',
+  options: { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } },
+  before: signedIn,
+  act: async (test, { access_token: token }: { access_token: string }) =>
+    await own(test, 'PATCH', '/auth/profile', token, { city: 'Bern' }),
+  payload: { ...ORIGIN, userId: String, sid: SID, fields: ['city'] }
+})
 const AT_OP = { issuer: 'https://op.example', subject: 'subject-of-ann', connection: 'op' }
 add<'identity_linked'>({
   event: 'identity_linked',
@@ -84,21 +220,41 @@ add<'identity_unlinked'>({
   event: 'identity_unlinked',
   before: async (test) => {
     const token = await resetLink(test)
-    const userId = await test.app.authority.verifyPassword('ann@mail.example', PASSWORD) ?? ''
+    const userId = (await test.app.authority.verifyPassword('ann@mail.example', PASSWORD)) ?? ''
     await test.app.authority.linkIdentity(userId, AT_OP)
     return token
   },
   act: async (test, token: string) => await send(test, '/auth/password-reset/confirm', { token, password: NEXT }),
   payload: { ...ORIGIN, userId: String, connection: 'op', by: 'password_reset' }
 })
-add<'account_removed'>({ event: 'account_removed', before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await own(test, 'DELETE', '/auth/account', token), payload: { ...ORIGIN, userId: String, sid: SID } })
-add<'email_verified'>({ event: 'email_verified', before: async (test) => { await ann(test); return (await test.messages.next('verify_email')).token }, act: async (test, token: string) => await send(test, '/auth/email/verify', { token }), payload: { ...ORIGIN, userId: String } })
+add<'account_removed'>({
+  event: 'account_removed',
+  before: signedIn,
+  act: async (test, { access_token: token }: { access_token: string }) =>
+    await own(test, 'DELETE', '/auth/account', token),
+  payload: { ...ORIGIN, userId: String, sid: SID }
+})
+add<'email_verified'>({
+  event: 'email_verified',
+  before: async (test) => {
+    await ann(test)
+    return (await test.messages.next('verify_email')).token
+  },
+  act: async (test, token: string) => await send(test, '/auth/email/verify', { token }),
+  payload: { ...ORIGIN, userId: String }
+})
 add<'logged_out'>({
   event: 'logged_out',
   before: signedIn,
   act: async ({ app }, { access_token: token }: { access_token: string }) => {
-    const { sessions: [session] } = (await app.inject({ url: '/auth/sessions', headers: bearer(token) })).json()
-    await app.inject({ method: 'DELETE', url: `/auth/sessions/${session.id}`, headers: { ...bearer(token), 'user-agent': ORIGIN.userAgent } })
+    const {
+      sessions: [session]
+    } = (await app.inject({ url: '/auth/sessions', headers: bearer(token) })).json()
+    await app.inject({
+      method: 'DELETE',
+      url: `/auth/sessions/${session.id}`,
+      headers: { ...bearer(token), 'user-agent': ORIGIN.userAgent }
+    })
   },
   payload: { ...ORIGIN, userId: String, sids: [SID] as never, by: 'user' }
 })
@@ -114,9 +270,15 @@ add<'hash_queue_full'>({
   options: { password: { concurrency: 1, maxQueue: 1, hasher: slowHasher() } },
   // One runs, one waits, the third finds the queue full.
   act: async (test) => {
-    const sent = Promise.all([1, 2, 3].map(async (each) => await send(test, '/auth/register', { username: `user${each}`, password: PASSWORD })))
+    const sent = Promise.all(
+      [1, 2, 3].map(async (each) => await send(test, '/auth/register', { username: `user${each}`, password: PASSWORD }))
+    )
     // The refusal is held back for less than half a second.
-    await new Promise<void>((resolve) => { test.app.authority.on('hash_queue_full', () => { resolve() }) })
+    await new Promise<void>((resolve) => {
+      test.app.authority.on('hash_queue_full', () => {
+        resolve()
+      })
+    })
     await setImmediate()
     test.clock.step(1250)
     await sent
@@ -125,11 +287,11 @@ add<'hash_queue_full'>({
 })
 
 /** Hashes that take some turns of the event loop, so that requests meet in the queue. */
-function slowHasher (): ReturnType<typeof fastHasher> {
+function slowHasher(): ReturnType<typeof fastHasher> {
   const fast = fastHasher()
   return {
     ...fast,
-    async hash (...args) {
+    async hash(...args) {
       for (let turn = 0; turn < 20; turn++) await setImmediate()
       return await fast.hash(...args)
     }
@@ -144,23 +306,37 @@ for (const { event, options, before, act, payload } of CASES as unknown as Array
   // covers ASVS-16.2.1 ASVS-16.2.2 ASVS-16.3.1
   t.test(`${event}: once, by app.authority.on and by the diagnostics channel`, async (t) => {
     const requests: string[] = []
-    const test = await testApp(options, {}, (app) => { app.addHook('onRequest', async (request) => { requests.push(request.id) }) })
+    const test = await testApp(options, {}, (app) => {
+      app.addHook('onRequest', async (request) => {
+        requests.push(request.id)
+      })
+    })
     t.teardown(test.close)
     // The decoy's hash is made in the background; it is no part of the story.
     await test.app.authority.hashPassword('something else')
     const first = await before?.(test)
     const published: unknown[] = []
     const raised: unknown[] = []
-    const listen = (message: unknown): void => { published.push(message) }
+    const listen = (message: unknown): void => {
+      published.push(message)
+    }
     subscribe(`fastify-authority.${event}`, listen)
-    t.teardown(() => { unsubscribe(`fastify-authority.${event}`, listen) })
-    test.app.authority.on(event, (got: unknown) => { raised.push(got) })
+    t.teardown(() => {
+      unsubscribe(`fastify-authority.${event}`, listen)
+    })
+    test.app.authority.on(event, (got: unknown) => {
+      raised.push(got)
+    })
     const time = new Date(test.clock.now()).toISOString()
     requests.length = 0
     await act(test, first as never)
     t.equal(raised.length, 1)
     t.match(raised[0], payload)
-    t.match(raised[0], { time, requestId: payload.requestId === null ? null : requests.at(-1) }, 'when, and in which request')
+    t.match(
+      raised[0],
+      { time, requestId: payload.requestId === null ? null : requests.at(-1) },
+      'when, and in which request'
+    )
     t.same(Object.keys(raised[0] as object).sort(), Object.keys(payload).sort(), 'nothing else is told')
     t.ok(Object.isFrozen(raised[0]), 'no handler changes it for the next')
     t.same(published, raised)
@@ -178,11 +354,29 @@ t.test('login_failed tells each reason to handlers, and the wire none', async (t
   t.teardown(test.close)
   await signUp(test.app, 'ann')
   const bodies = new Set<string>()
-  for (const [username, reason] of [['nobody', 'unknown_user'], ['ann', 'wrong_password'], ['gone', 'disabled'], ['nopassword', 'no_password'], ['broken', 'unusable_hash']] as const) {
-    bodies.add((await test.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: 'wrong one' } })).body)
+  for (const [username, reason] of [
+    ['nobody', 'unknown_user'],
+    ['ann', 'wrong_password'],
+    ['gone', 'disabled'],
+    ['nopassword', 'no_password'],
+    ['broken', 'unusable_hash']
+  ] as const) {
+    bodies.add(
+      (
+        await test.app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: { grant_type: 'password', username, password: 'wrong one' }
+        })
+      ).body
+    )
     const failed = test.events.filter(({ name }) => name === 'login_failed')
     t.equal(failed.at(-1)?.payload.reason, reason)
-    t.equal('username' in (failed.at(-1)?.payload ?? {}), username !== 'nobody', 'people type passwords into the wrong field')
+    t.equal(
+      'username' in (failed.at(-1)?.payload ?? {}),
+      username !== 'nobody',
+      'people type passwords into the wrong field'
+    )
   }
   t.equal(bodies.size, 1, 'ENUM-login')
   t.equal(test.events.filter(({ name }) => name === 'login_failed').length, 5)
@@ -190,26 +384,56 @@ t.test('login_failed tells each reason to handlers, and the wire none', async (t
 
 t.test('a handler that throws or rejects breaks neither the request nor the others, and is logged', async (t) => {
   const lines: string[] = []
-  const { app, close } = await testApp({}, { logger: { level: 'error', stream: { write: (line: string) => { lines.push(line) } } } })
+  const { app, close } = await testApp(
+    {},
+    {
+      logger: {
+        level: 'error',
+        stream: {
+          write: (line: string) => {
+            lines.push(line)
+          }
+        }
+      }
+    }
+  )
   t.teardown(close)
   const seen: string[] = []
-  app.authority.on('registered', () => { throw new Error('thrown by a handler') })
-  app.authority.on('registered', async () => { throw new Error('rejected by a handler') })
-  app.authority.on('registered', ({ username }) => { seen.push(username) })
-  t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: PASSWORD } })).statusCode, 201)
+  app.authority.on('registered', () => {
+    throw new Error('thrown by a handler')
+  })
+  app.authority.on('registered', async () => {
+    throw new Error('rejected by a handler')
+  })
+  app.authority.on('registered', ({ username }) => {
+    seen.push(username)
+  })
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: PASSWORD } }))
+      .statusCode,
+    201
+  )
   await setImmediate()
   t.same(seen, ['ann'])
   t.equal(lines.length, 2)
-  for (const what of ['thrown by a handler', 'rejected by a handler']) t.ok(lines.some((line) => line.includes(what) && line.includes('"event":"registered"')), what)
+  for (const what of ['thrown by a handler', 'rejected by a handler'])
+    t.ok(
+      lines.some((line) => line.includes(what) && line.includes('"event":"registered"')),
+      what
+    )
 })
 
 t.test('off takes a handler away, and only that one', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const seen: string[] = []
-  const first = ({ username }: { username: string }): void => { seen.push(`first ${username}`) }
+  const first = ({ username }: { username: string }): void => {
+    seen.push(`first ${username}`)
+  }
   app.authority.on('registered', first)
-  app.authority.on('registered', ({ username }) => { seen.push(`second ${username}`) })
+  app.authority.on('registered', ({ username }) => {
+    seen.push(`second ${username}`)
+  })
   await signUp(app, 'ann')
   app.authority.off('registered', first)
   app.authority.off('registered', first)
@@ -218,8 +442,10 @@ t.test('off takes a handler away, and only that one', async (t) => {
 })
 
 /** Which of the secrets a text has, whole or as a JSON string spells it. */
-function found (secrets: Map<string, string>, text: string): string[] {
-  return [...secrets].flatMap(([name, secret]) => text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)) ? [name] : [])
+function found(secrets: Map<string, string>, text: string): string[] {
+  return [...secrets].flatMap(([name, secret]) =>
+    text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)) ? [name] : []
+  )
 }
 
 // covers ASVS-16.2.5 ADV-auth0-js-2020-5263
@@ -230,58 +456,122 @@ t.test('no secret of a whole life of an account is in a log, an error or an even
   const store = memoryUserStore()
   const inner = memoryState()
   let down = false
-  const failing = <Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>) => async (...args: Args): Promise<Result> => {
-    // As drivers do: the message quotes the statement's name, not its values. The values are in what we hand over.
-    if (down) throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
-    return await work(...args)
-  }
+  const failing =
+    <Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      // As drivers do: the message quotes the statement's name, not its values. The values are in what we hand over.
+      if (down) throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
+      return await work(...args)
+    }
   const users: UserStore = {
     ...store,
     findById: failing(store.findById),
     findByUsername: failing(store.findByUsername),
-    create: failing(async (user) => { secrets.set(`hash ${secrets.size}`, user.passwordHash ?? ''); return await store.create(user) }),
-    setPasswordHash: failing(async (id, next, expected) => { secrets.set(`hash ${secrets.size}`, next); return await store.setPasswordHash(id, next, expected) })
+    create: failing(async (user) => {
+      secrets.set(`hash ${secrets.size}`, user.passwordHash ?? '')
+      return await store.create(user)
+    }),
+    setPasswordHash: failing(async (id, next, expected) => {
+      secrets.set(`hash ${secrets.size}`, next)
+      return await store.setPasswordHash(id, next, expected)
+    })
   }
-  const state: State = { ...inner, tokens: { ...inner.tokens, createFamily: failing(inner.tokens.createFamily), useToken: failing(inner.tokens.useToken), rotateToken: failing(inner.tokens.rotateToken) } }
+  const state: State = {
+    ...inner,
+    tokens: {
+      ...inner.tokens,
+      createFamily: failing(inner.tokens.createFamily),
+      useToken: failing(inner.tokens.useToken),
+      rotateToken: failing(inner.tokens.rotateToken)
+    }
+  }
   const SECRET = 'the option secret, of thirty-two bytes or more'
   const CLIENT_SECRET = 'a client secret of thirty-two bytes or more'
-  secrets.set('option secret', SECRET).set('client secret', CLIENT_SECRET).set('basic credentials', Buffer.from(`app:${CLIENT_SECRET}`).toString('base64'))
-  const WORDS = { first: 'canary Password "one"', wrong: 'canary wrong password', second: 'canary password two', third: 'canary password three', asName: 'canary typed into the wrong field', malformed: 'canary in a broken body' }
+  secrets
+    .set('option secret', SECRET)
+    .set('client secret', CLIENT_SECRET)
+    .set('basic credentials', Buffer.from(`app:${CLIENT_SECRET}`).toString('base64'))
+  const WORDS = {
+    first: 'canary Password "one"',
+    wrong: 'canary wrong password',
+    second: 'canary password two',
+    third: 'canary password three',
+    asName: 'canary typed into the wrong field',
+    malformed: 'canary in a broken body'
+  }
   for (const [name, word] of Object.entries(WORDS)) secrets.set(`password ${name}`, word)
 
   let mailerDown = true
-  const test = await testApp({
-    users,
-    state,
-    secret: SECRET,
-    clients: [{ clientId: 'app', clientSecret: CLIENT_SECRET, grantTypes: ['password', 'refresh_token'] }],
-    refreshToken: { rotate: 'always', reuseGraceSeconds: 0 },
-    registration: { verifyEmail: true },
-    password: { isBreached: (password) => { throw new Error(`look-up of a password of ${password.length} characters failed`) } },
-    sendMessage: async (message) => {
-      if (message.token !== undefined) secrets.set(`${message.kind} ${secrets.size}`, message.token)
-      await mails.send(message)
-      // A mailer's error quotes the mail.
-      if (mailerDown) throw new Error(`550 rejected: ${message.url} ${message.token}`)
+  const test = await testApp(
+    {
+      users,
+      state,
+      secret: SECRET,
+      clients: [{ clientId: 'app', clientSecret: CLIENT_SECRET, grantTypes: ['password', 'refresh_token'] }],
+      refreshToken: { rotate: 'always', reuseGraceSeconds: 0 },
+      registration: { verifyEmail: true },
+      password: {
+        isBreached: (password) => {
+          throw new Error(`look-up of a password of ${password.length} characters failed`)
+        }
+      },
+      sendMessage: async (message) => {
+        if (message.token !== undefined) secrets.set(`${message.kind} ${secrets.size}`, message.token)
+        await mails.send(message)
+        // A mailer's error quotes the mail.
+        if (mailerDown) throw new Error(`550 rejected: ${message.url} ${message.token}`)
+      }
+    },
+    {
+      logger: {
+        level: 'trace',
+        stream: {
+          write: (line: string) => {
+            lines.push(line)
+          }
+        }
+      }
     }
-  }, { logger: { level: 'trace', stream: { write: (line: string) => { lines.push(line) } } } })
+  )
   const mails = test.messages
   t.teardown(test.close)
   const { app } = test
   const statuses: number[] = []
-  type Answer = { access_token?: string, refresh_token?: string }
-  const request = async (method: 'GET' | 'POST', url: string, payload?: object | string, headers: Record<string, string> = {}): Promise<Answer> => {
-    if (headers.authorization !== undefined) secrets.set(`authorization ${secrets.size}`, headers.authorization.slice(headers.authorization.indexOf(' ') + 1))
-    const reply = await app.inject({ method, url, headers: { ...(typeof payload === 'string' ? { 'content-type': 'application/json' } : {}), ...headers }, ...(payload === undefined ? {} : { payload }) })
+  type Answer = { access_token?: string; refresh_token?: string }
+  const request = async (
+    method: 'GET' | 'POST',
+    url: string,
+    payload?: object | string,
+    headers: Record<string, string> = {}
+  ): Promise<Answer> => {
+    if (headers.authorization !== undefined)
+      secrets.set(`authorization ${secrets.size}`, headers.authorization.slice(headers.authorization.indexOf(' ') + 1))
+    const reply = await app.inject({
+      method,
+      url,
+      headers: { ...(typeof payload === 'string' ? { 'content-type': 'application/json' } : {}), ...headers },
+      ...(payload === undefined ? {} : { payload })
+    })
     statuses.push(reply.statusCode)
     if (reply.statusCode >= 400) errors.push(JSON.stringify(reply.headers) + reply.body)
     const answer = reply.statusCode === 200 ? reply.json<Answer>() : {}
-    if (answer.access_token !== undefined) secrets.set(`access token ${secrets.size}`, answer.access_token).set(`signature ${secrets.size}`, answer.access_token.split('.')[2] ?? '')
-    if (answer.refresh_token !== undefined) secrets.set(`refresh token ${secrets.size}`, answer.refresh_token).set(`its secret ${secrets.size}`, answer.refresh_token.split('.')[1] ?? '')
+    if (answer.access_token !== undefined)
+      secrets
+        .set(`access token ${secrets.size}`, answer.access_token)
+        .set(`signature ${secrets.size}`, answer.access_token.split('.')[2] ?? '')
+    if (answer.refresh_token !== undefined)
+      secrets
+        .set(`refresh token ${secrets.size}`, answer.refresh_token)
+        .set(`its secret ${secrets.size}`, answer.refresh_token.split('.')[1] ?? '')
     return answer
   }
   const username = 'ann@mail.example'
-  const grant = (password: string, extra: object = {}): object => ({ grant_type: 'password', username, password, ...extra })
+  const grant = (password: string, extra: object = {}): object => ({
+    grant_type: 'password',
+    username,
+    password,
+    ...extra
+  })
   const basic = { authorization: `Basic ${Buffer.from(`app:${CLIENT_SECRET}`).toString('base64')}` }
 
   await request('POST', '/auth/register', { username, password: WORDS.first })
@@ -294,14 +584,26 @@ t.test('no secret of a whole life of an account is in a log, an error or an even
   await request('POST', '/auth/token', grant(WORDS.wrong))
   await request('POST', '/auth/token', { ...grant(WORDS.wrong), username: WORDS.asName })
   await request('POST', '/auth/token', grant(WORDS.first), basic)
-  await request('POST', '/auth/token', grant(WORDS.first), { authorization: `Basic ${Buffer.from('app:canary wrong client secret').toString('base64')}` })
+  await request('POST', '/auth/token', grant(WORDS.first), {
+    authorization: `Basic ${Buffer.from('app:canary wrong client secret').toString('base64')}`
+  })
   await request('POST', '/auth/token', grant(WORDS.first, { client_id: 'app', client_secret: CLIENT_SECRET }))
   const rotated = await request('POST', '/auth/refresh', undefined, bearer(tokens.refresh_token ?? ''))
   await request('GET', '/auth/sessions', undefined, bearer(rotated.access_token ?? ''))
   await request('GET', '/me', undefined, bearer(rotated.access_token ?? ''))
   await request('GET', '/me', undefined, bearer(`${rotated.access_token}x`))
-  await request('POST', '/auth/password', { current_password: WORDS.wrong, new_password: WORDS.second }, bearer(rotated.access_token ?? ''))
-  await request('POST', '/auth/password', { current_password: WORDS.first, new_password: WORDS.second }, bearer(rotated.access_token ?? ''))
+  await request(
+    'POST',
+    '/auth/password',
+    { current_password: WORDS.wrong, new_password: WORDS.second },
+    bearer(rotated.access_token ?? '')
+  )
+  await request(
+    'POST',
+    '/auth/password',
+    { current_password: WORDS.first, new_password: WORDS.second },
+    bearer(rotated.access_token ?? '')
+  )
   test.clock.step(1)
   await request('POST', '/auth/refresh', undefined, bearer(tokens.refresh_token ?? ''))
   await request('POST', '/auth/refresh', undefined, bearer('canary.in-no-form-of-ours'))
@@ -310,15 +612,26 @@ t.test('no secret of a whole life of an account is in a log, an error or an even
   await request('POST', '/auth/password-reset/confirm', { token: reset, password: 'short' })
   await request('POST', '/auth/password-reset/confirm', { token: reset, password: WORDS.third })
   await request('POST', '/auth/password-reset/confirm', { token: reset, password: WORDS.third })
-  for (const body of [`{"username":"ann","password":"${WORDS.malformed}"`, `{"password":"${WORDS.malformed}","password":"${WORDS.malformed}"}`, `["${WORDS.malformed}"]`, `{"grant_type":"${WORDS.malformed}"}`]) {
-    for (const url of ['/auth/token', '/auth/register', '/auth/password-reset/confirm']) await request('POST', url, body)
+  for (const body of [
+    `{"username":"ann","password":"${WORDS.malformed}"`,
+    `{"password":"${WORDS.malformed}","password":"${WORDS.malformed}"}`,
+    `["${WORDS.malformed}"]`,
+    `{"grant_type":"${WORDS.malformed}"}`
+  ]) {
+    for (const url of ['/auth/token', '/auth/register', '/auth/password-reset/confirm'])
+      await request('POST', url, body)
   }
   const last = await request('POST', '/auth/token', grant(WORDS.third))
   down = true
   await request('POST', '/auth/token', grant(WORDS.third))
   await request('POST', '/auth/register', { username: 'bob@mail.example', password: WORDS.third })
   await request('POST', '/auth/refresh', undefined, bearer(last.refresh_token ?? ''))
-  await request('POST', '/auth/password', { current_password: WORDS.third, new_password: WORDS.second }, bearer(last.access_token ?? ''))
+  await request(
+    'POST',
+    '/auth/password',
+    { current_password: WORDS.third, new_password: WORDS.second },
+    bearer(last.access_token ?? '')
+  )
   await request('POST', '/auth/password-reset', { username })
   down = false
   await app.authority.revokeUser(String(test.events.find(({ name }) => name === 'registered')?.payload.userId))
@@ -333,11 +646,29 @@ t.test('no secret of a whole life of an account is in a log, an error or an even
   // The journey took every turn it was meant to take.
   for (const status of [200, 202, 204, 400, 401, 503]) t.ok(statuses.includes(status), `a ${status}`)
   const names = new Set(test.events.map(({ name }) => name))
-  for (const name of ['registered', 'authenticated', 'login_failed', 'token_issued', 'token_refreshed', 'refresh_token_reused', 'password_reset_requested', 'password_changed', 'email_verified', 'logged_out'] as const) t.ok(names.has(name), name)
+  for (const name of [
+    'registered',
+    'authenticated',
+    'login_failed',
+    'token_issued',
+    'token_refreshed',
+    'refresh_token_reused',
+    'password_reset_requested',
+    'password_changed',
+    'email_verified',
+    'logged_out'
+  ] as const)
+    t.ok(names.has(name), name)
   t.ok(secrets.size > 30)
-  t.ok([...secrets.values()].every((secret) => secret.length >= 8), 'an empty one would be found everywhere')
+  t.ok(
+    [...secrets.values()].every((secret) => secret.length >= 8),
+    'an empty one would be found everywhere'
+  )
   t.ok(lines.length > 80)
-  t.ok(lines.some((line) => /550 rejected: \[removed\]/.test(line)), 'the mailer was reported')
+  t.ok(
+    lines.some((line) => /550 rejected: \[removed\]/.test(line)),
+    'the mailer was reported'
+  )
 
   const told = lines.map((line) => found(secrets, line)).flat()
   t.same(told, [], 'logs')
@@ -356,9 +687,13 @@ t.test('a host may have any number of handlers', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const warnings: Error[] = []
-  const heard = (warning: Error): void => { warnings.push(warning) }
+  const heard = (warning: Error): void => {
+    warnings.push(warning)
+  }
   process.on('warning', heard)
-  t.teardown(() => { process.off('warning', heard) })
+  t.teardown(() => {
+    process.off('warning', heard)
+  })
   for (let i = 0; i < 20; i++) app.authority.on('authenticated', () => {})
   await setImmediate()
   t.same(warnings, [])

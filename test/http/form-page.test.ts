@@ -4,11 +4,13 @@ import { OAuthError } from '../../lib/errors.ts'
 import { formPage, goOn, type FormPage } from '../../lib/http/pages/form-page.ts'
 import { OWN, pagesApp, type PagesApp } from './support/account-pages-app.ts'
 
-interface Shown { word: string }
+interface Shown {
+  word: string
+}
 type Page = FormPage<'logout', Shown>
 
 /** A page as the next one will be written: its fields, and a use case that says "no" or leads on. */
-function page (changes: Partial<Page> = {}): Page {
+function page(changes: Partial<Page> = {}): Page {
   return {
     name: 'logout',
     path: 'logout',
@@ -18,7 +20,7 @@ function page (changes: Partial<Page> = {}): Page {
     open: async () => ({ word: 'first' }),
     submit: ({ word = '' }) => ({
       limit: { rule: 'register' },
-      async work () {
+      async work() {
         if (word === 'no') throw new OAuthError('invalid_request', 'word: not this one.', { field: 'word' })
         if (word === 'down') throw new Error('the store is down')
         return word === 'on' ? goOn('/next') : { word: `done ${word}` }
@@ -30,15 +32,24 @@ function page (changes: Partial<Page> = {}): Page {
   }
 }
 
-async function appWith (t: Parameters<typeof pagesApp>[0], changes: Partial<Page> = {}, limits = {}): Promise<PagesApp> {
-  return await pagesApp(t, { limits, pages: (child, deps) => { formPage(child, page(changes), deps) } })
+async function appWith(t: Parameters<typeof pagesApp>[0], changes: Partial<Page> = {}, limits = {}): Promise<PagesApp> {
+  return await pagesApp(t, {
+    limits,
+    pages: (child, deps) => {
+      formPage(child, page(changes), deps)
+    }
+  })
 }
 
 t.test('a page of fields and a use case: shown, done, shown again with the error, or left', async (t) => {
   const test = await appWith(t, {}, { register: { max: 10 } })
   const first = await test.get('/auth/logout?client_id=app')
   t.equal(first.statusCode, 200)
-  t.match(test.last(), { page: 'logout', content: { action: '/auth/logout?client_id=app', error: null, username: 'first' }, settings: { clientName: 'app', uiLocales: ['fr'] } })
+  t.match(test.last(), {
+    page: 'logout',
+    content: { action: '/auth/logout?client_id=app', error: null, username: 'first' },
+    settings: { clientName: 'app', uiLocales: ['fr'] }
+  })
   t.equal((await test.post('/auth/logout', { word: 'it' })).statusCode, 200)
   t.match(test.last().content, { username: 'done it', error: null })
   t.equal((await test.post('/auth/logout', { word: 'no' })).statusCode, 400)
@@ -59,7 +70,10 @@ t.test('no page can do without the guard of its form, without its limit, or be c
     t.equal(refused.headers['x-ratelimit-limit'], undefined, 'it counted under no limit')
   }
   t.equal((await test.get('/auth/logout')).headers['cache-control'], 'no-store')
-  for (const [word, status] of [['on', 303], ['it', 429]] as const) {
+  for (const [word, status] of [
+    ['on', 303],
+    ['it', 429]
+  ] as const) {
     const reply = await test.post('/auth/logout', { word }, OWN)
     t.equal(reply.statusCode, status)
     t.equal(reply.headers['cache-control'], 'no-store')
@@ -68,29 +82,64 @@ t.test('no page can do without the guard of its form, without its limit, or be c
 })
 
 t.test('what can not be read counts under no limit, and what no repeat mends is an error page', async (t) => {
-  const slip = await appWith(t, { submit () { throw new OAuthError('invalid_request', 'word: it is required.', { field: 'word' }) } }, { register: { max: 1 } })
+  const slip = await appWith(
+    t,
+    {
+      submit() {
+        throw new OAuthError('invalid_request', 'word: it is required.', { field: 'word' })
+      }
+    },
+    { register: { max: 1 } }
+  )
   for (const _ of [1, 2]) {
     const reply = await slip.post('/auth/logout', {})
     t.equal(reply.statusCode, 400)
     t.equal(reply.headers['x-ratelimit-limit'], undefined)
     t.equal(slip.last().page, 'logout')
   }
-  const over = await appWith(t, { again (_form, refused) { throw refused } }, { register: { max: 9 } })
+  const over = await appWith(
+    t,
+    {
+      again(_form, refused) {
+        throw refused
+      }
+    },
+    { register: { max: 9 } }
+  )
   t.equal((await over.post('/auth/logout', { word: 'no' })).statusCode, 400)
   t.equal(over.last().page, 'error')
 })
 
 t.test('`failures` counts what failed, and what a page opens with counts nowhere', async (t) => {
-  const bad = (): never => { throw new OAuthError('invalid_token', 'The link is not good.', { statusCode: 400 }) }
-  const test = await appWith(t, { open: async () => bad(), submit: ({ word }) => ({ limit: 'failures', work: async () => word === 'it' ? { word } : bad() }) }, { refresh: { max: 2 } })
+  const bad = (): never => {
+    throw new OAuthError('invalid_token', 'The link is not good.', { statusCode: 400 })
+  }
+  const test = await appWith(
+    t,
+    {
+      open: async () => bad(),
+      submit: ({ word }) => ({ limit: 'failures', work: async () => (word === 'it' ? { word } : bad()) })
+    },
+    { refresh: { max: 2 } }
+  )
   for (const _ of [1, 2, 3]) t.equal((await test.get('/auth/logout')).statusCode, 400)
   t.equal(test.last().page, 'error')
-  for (const [word, status] of [['x', 400], ['it', 200], ['x', 400], ['x', 429], ['it', 200]] as const) t.equal((await test.post('/auth/logout', { word })).statusCode, status)
+  for (const [word, status] of [
+    ['x', 400],
+    ['it', 200],
+    ['x', 400],
+    ['x', 429],
+    ['it', 200]
+  ] as const)
+    t.equal((await test.post('/auth/logout', { word })).statusCode, status)
 })
 
 t.test('an address with a token is named by no referrer, and may be asked for with HEAD; others may not', async (t) => {
   const [token, plain] = [await appWith(t, { tokenInAddress: true }), await appWith(t, {})]
-  for (const [test, noReferrer, status] of [[token, true, 200], [plain, undefined, 404]] as const) {
+  for (const [test, noReferrer, status] of [
+    [token, true, 200],
+    [plain, undefined, 404]
+  ] as const) {
     t.equal((await test.app.inject({ method: 'HEAD', url: '/auth/logout' })).statusCode, status)
     await test.get('/auth/logout')
     t.equal(test.last().settings.noReferrer, noReferrer)

@@ -11,7 +11,16 @@ t.test('claims: the host adds its own, and can replace no registered one', async
   const { app, close } = await testApp({
     claims: async (user, context) => {
       seen.push(context)
-      return { role: 'admin', name: user.username, sub: 'someone else', iss: 'https://evil.example', exp: 0, scope: 'root', jti: undefined, nested: { a: [1] } }
+      return {
+        role: 'admin',
+        name: user.username,
+        sub: 'someone else',
+        iss: 'https://evil.example',
+        exp: 0,
+        scope: 'root',
+        jti: undefined,
+        nested: { a: [1] }
+      }
     }
   })
   t.teardown(close)
@@ -25,14 +34,23 @@ t.test('claims: the host adds its own, and can replace no registered one', async
   const warm = (await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).json()
   t.same(warm, claims, 'the write-through cache has what a reader of the token sees')
   const frozen = await app.authority.verify(tokens.access_token)
-  t.throws(() => { (frozen as unknown as { nested: { a: number[] } }).nested.a.push(2) }, TypeError)
-  const again = (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).json()
+  t.throws(() => {
+    ;(frozen as unknown as { nested: { a: number[] } }).nested.a.push(2)
+  }, TypeError)
+  const again = (
+    await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })
+  ).json()
   t.equal(decodeJwt(again.access_token).claims.role, 'admin')
 })
 
 t.test('Duende-667 a claims function that throws leaves no family and no token behind', async (t) => {
   let fails = true
-  const { app, close } = await testApp({ claims: () => { if (fails) throw new Error('claims are down'); return {} } })
+  const { app, close } = await testApp({
+    claims: () => {
+      if (fails) throw new Error('claims are down')
+      return {}
+    }
+  })
   t.teardown(close)
   const { sub } = await signUp(app)
   const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: grant })
@@ -49,11 +67,15 @@ t.test('a login that races a password change gives no token for the old password
   const users = memoryUserStore()
   const state = memoryState()
   const between: { change?: () => Promise<void> } = {}
-  const tokens = { ...state.tokens, createFamily: async (family: Parameters<typeof state.tokens.createFamily>[0]) => {
-    // Between the verified password and the commit of its family, the password is changed and all families are revoked.
-    await between.change?.()
-    await state.tokens.createFamily(family)
-  } }
+  const tokens = {
+    ...state.tokens,
+    createFamily: async (family: Parameters<typeof state.tokens.createFamily>[0]) => {
+      // Between the verified password and the commit of its family, the password is changed and all families are
+      // revoked.
+      await between.change?.()
+      await state.tokens.createFamily(family)
+    }
+  }
   const { app, close, events } = await testApp({ users, state: { ...state, tokens } })
   t.teardown(close)
   const { sub } = await signUp(app)
@@ -88,32 +110,58 @@ t.test('a user store that fails after the commit: 503, and the family is taken b
 t.test('50 parallel registrations of one name: one account, on a store that waits', async (t) => {
   const { app, close } = await testApp({ users: delayed(memoryUserStore()) })
   t.teardown(close)
-  const replies = await Promise.all(Array.from({ length: 50 }, async (_, index) => await app.inject({ method: 'POST', url: '/auth/register', payload: { username: index % 2 === 0 ? 'ann' : 'ANN', password: PASSWORD } })))
+  const replies = await Promise.all(
+    Array.from(
+      { length: 50 },
+      async (_, index) =>
+        await app.inject({
+          method: 'POST',
+          url: '/auth/register',
+          payload: { username: index % 2 === 0 ? 'ann' : 'ANN', password: PASSWORD }
+        })
+    )
+  )
   t.equal(replies.filter(({ statusCode }) => statusCode === 201).length, 1)
   t.equal(replies.filter(({ statusCode }) => statusCode === 409).length, 49)
 })
 
 // covers A13
-t.test('refresh tokens of clients: public ones may use /auth/refresh; confidential ones may not, whose secret nobody asked for', async (t) => {
-  const clientSecret = 'a'.repeat(16) + 'b'.repeat(16)
-  const clients = [
-    { clientId: 'spa', firstParty: false },
-    { clientId: 'own', clientSecret },
-    { clientId: 'partner', clientSecret, firstParty: false }
-  ]
-  const { app, close } = await testApp({ clients })
-  t.teardown(close)
-  const { sub } = await signUp(app)
-  for (const [clientId, status] of [['spa', 200], ['own', 401], ['partner', 401]] as const) {
-    const { refresh_token: token = '' } = await app.authority.issueTokens(sub, { clientId })
-    const reply = await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
-    t.equal(reply.statusCode, status, clientId)
-    if (status === 401) t.match([reply.json(), reply.headers], [{ error: 'invalid_token' }, { 'www-authenticate': /error="invalid_token"/ }])
+t.test(
+  'refresh tokens of clients: public ones may use /auth/refresh; confidential ones may not, ' +
+    'whose secret nobody asked for',
+  async (t) => {
+    const clientSecret = 'a'.repeat(16) + 'b'.repeat(16)
+    const clients = [
+      { clientId: 'spa', firstParty: false },
+      { clientId: 'own', clientSecret },
+      { clientId: 'partner', clientSecret, firstParty: false }
+    ]
+    const { app, close } = await testApp({ clients })
+    t.teardown(close)
+    const { sub } = await signUp(app)
+    for (const [clientId, status] of [
+      ['spa', 200],
+      ['own', 401],
+      ['partner', 401]
+    ] as const) {
+      const { refresh_token: token = '' } = await app.authority.issueTokens(sub, { clientId })
+      const reply = await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
+      t.equal(reply.statusCode, status, clientId)
+      if (status === 401)
+        t.match(
+          [reply.json(), reply.headers],
+          [{ error: 'invalid_token' }, { 'www-authenticate': /error="invalid_token"/ }]
+        )
+    }
+    const { refresh_token: orphan = '' } = await app.authority.issueTokens(sub, { clientId: 'spa' })
+    clients.shift()
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(orphan) })).statusCode,
+      200,
+      'the array was read at start'
+    )
   }
-  const { refresh_token: orphan = '' } = await app.authority.issueTokens(sub, { clientId: 'spa' })
-  clients.shift()
-  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(orphan) })).statusCode, 200, 'the array was read at start')
-})
+)
 
 t.test('a token of an instance whose key this one has not seen yet', async (t) => {
   const state = { ...memoryState(), shared: true }
@@ -128,7 +176,10 @@ t.test('a token of an instance whose key this one has not seen yet', async (t) =
   t.equal((await two.app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
   // The first makes its next key while the second does not look.
   one.clock.step(89 * 86_400_000)
-  while ((await state.keys.list()).filter(({ alg }) => alg === 'ES256').length < 2) await new Promise((resolve) => { setImmediate(resolve) })
+  while ((await state.keys.list()).filter(({ alg }) => alg === 'ES256').length < 2)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
   one.clock.step(86_400_000)
   two.clock.step(90 * 86_400_000 - 30_000)
   const next = await signIn(one.app)
@@ -137,7 +188,21 @@ t.test('a token of an instance whose key this one has not seen yet', async (t) =
 })
 
 t.test('requireScope without authenticate before it refuses', async (t) => {
-  const { app, close } = await testApp({}, {}, (app) => { app.register(async (child) => { child.get('/bare', { onRequest: [(request, reply, done) => { child.requireScope('x')(request, reply, done) }] }, async () => 'in') }) })
+  const { app, close } = await testApp({}, {}, (app) => {
+    app.register(async (child) => {
+      child.get(
+        '/bare',
+        {
+          onRequest: [
+            (request, reply, done) => {
+              child.requireScope('x')(request, reply, done)
+            }
+          ]
+        },
+        async () => 'in'
+      )
+    })
+  })
   t.teardown(close)
   t.equal((await app.inject('/bare')).statusCode, 401)
 })

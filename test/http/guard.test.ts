@@ -1,4 +1,11 @@
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, sign as cryptoSign, type KeyObject } from 'node:crypto'
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign as cryptoSign,
+  type KeyObject
+} from 'node:crypto'
 import t from 'tap'
 import { decodeJwt, encodePart } from '../support/jwt.ts'
 import { bearer, ISSUER, signIn, signUp, testApp } from '../support/app.ts'
@@ -6,12 +13,12 @@ import { bearer, ISSUER, signIn, signUp, testApp } from '../support/app.ts'
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const KEY = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'k1' }
 
-function jws (header: unknown, payload: unknown, key: KeyObject = privateKey): string {
+function jws(header: unknown, payload: unknown, key: KeyObject = privateKey): string {
   const input = `${encodePart(header)}.${encodePart(payload)}`
   return `${input}.${cryptoSign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
 }
 
-function hs256 (header: unknown, payload: unknown, secret: string | Buffer): string {
+function hs256(header: unknown, payload: unknown, secret: string | Buffer): string {
   const input = `${encodePart(header)}.${encodePart(payload)}`
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
 }
@@ -25,36 +32,96 @@ t.test('a request without a token gets a challenge without an error', async (t) 
     t.equal(reply.statusCode, 401)
     t.equal(reply.headers['www-authenticate'], 'Bearer')
   }
-  t.equal((await app.inject({ url: '/me?access_token=x' })).headers['www-authenticate'], 'Bearer', 'R9700-4.3.2 a token in the query is not read')
+  t.equal(
+    (await app.inject({ url: '/me?access_token=x' })).headers['www-authenticate'],
+    'Bearer',
+    'R9700-4.3.2 a token in the query is not read'
+  )
 })
 
 // covers A2
-t.test('authenticateOptional takes no token for nobody, and judges one that was sent; requireFirstParty refuses other people\'s programs', async (t) => {
-  const { app, close, clock } = await testApp({ clients: [{ clientId: 'spa' }, { clientId: 'third', firstParty: false }] }, {}, (host) => {
-    // Routes that are added before the plugin see its decorators once they are called.
-    host.get('/optional', { onRequest: (...args) => { host.authenticateOptional(...args) } }, async (request) => ({ sub: request.auth?.sub ?? null }))
-    host.get('/own', { onRequest: [(...args) => { host.authenticate(...args) }, (...args) => { host.requireFirstParty(...args) }] }, async (request) => ({ sub: request.auth?.sub ?? null }))
-    host.get('/unguarded', { onRequest: (...args) => { host.requireFirstParty(...args) } }, async () => 'open')
-  })
-  t.teardown(close)
-  const { sub } = await signUp(app)
-  const { access_token: own } = await signIn(app)
-  const of = async (clientId: string): Promise<string> => (await app.authority.issueTokens(sub, { clientId })).access_token
-  const [first, third] = [await of('spa'), await of('third')]
-  const ask = async (url: string, authorization?: string): Promise<[status: number, challenge: unknown, body: unknown]> => {
-    const reply = await app.inject({ url, headers: authorization === undefined ? {} : { authorization } })
-    return [reply.statusCode, reply.headers['www-authenticate'], reply.statusCode === 200 ? reply.json().sub : reply.json().error]
+t.test(
+  'authenticateOptional takes no token for nobody, and judges one that was sent; ' +
+    "requireFirstParty refuses other people's programs",
+  async (t) => {
+    const { app, close, clock } = await testApp(
+      { clients: [{ clientId: 'spa' }, { clientId: 'third', firstParty: false }] },
+      {},
+      (host) => {
+        // Routes that are added before the plugin see its decorators once they are called.
+        host.get(
+          '/optional',
+          {
+            onRequest: (...args) => {
+              host.authenticateOptional(...args)
+            }
+          },
+          async (request) => ({ sub: request.auth?.sub ?? null })
+        )
+        host.get(
+          '/own',
+          {
+            onRequest: [
+              (...args) => {
+                host.authenticate(...args)
+              },
+              (...args) => {
+                host.requireFirstParty(...args)
+              }
+            ]
+          },
+          async (request) => ({ sub: request.auth?.sub ?? null })
+        )
+        host.get(
+          '/unguarded',
+          {
+            onRequest: (...args) => {
+              host.requireFirstParty(...args)
+            }
+          },
+          async () => 'open'
+        )
+      }
+    )
+    t.teardown(close)
+    const { sub } = await signUp(app)
+    const { access_token: own } = await signIn(app)
+    const of = async (clientId: string): Promise<string> =>
+      (await app.authority.issueTokens(sub, { clientId })).access_token
+    const [first, third] = [await of('spa'), await of('third')]
+    const ask = async (
+      url: string,
+      authorization?: string
+    ): Promise<[status: number, challenge: unknown, body: unknown]> => {
+      const reply = await app.inject({ url, headers: authorization === undefined ? {} : { authorization } })
+      return [
+        reply.statusCode,
+        reply.headers['www-authenticate'],
+        reply.statusCode === 200 ? reply.json().sub : reply.json().error
+      ]
+    }
+    for (const none of [undefined, 'Basic YTpi', 'bearertoken', ''])
+      t.strictSame(await ask('/optional', none), [200, undefined, null], String(none))
+    for (const token of [own, first, third])
+      t.strictSame(await ask('/optional', `Bearer ${token}`), [200, undefined, sub])
+    for (const bad of ['Bearer x', 'bearer x', `Bearer ${own}x`])
+      t.match(await ask('/optional', bad), [401, /error="invalid_token"/, 'invalid_token'], bad)
+    for (const token of [own, first]) t.strictSame(await ask('/own', `Bearer ${token}`), [200, undefined, sub])
+    t.match(await ask('/own', `Bearer ${third}`), [403, /^Bearer error="insufficient_scope"/, 'insufficient_scope'])
+    t.strictSame(await ask('/own'), [401, 'Bearer', 'invalid_token'])
+    t.strictSame(
+      await ask('/unguarded', `Bearer ${own}`),
+      [401, 'Bearer', 'invalid_token'],
+      'without authenticate before it, nobody'
+    )
+    clock.step(901_000)
+    t.match(
+      await ask('/optional', `Bearer ${own}`),
+      [401, /expired/, 'invalid_token'],
+      'one that has expired is judged, and not ignored'
+    )
   }
-  for (const none of [undefined, 'Basic YTpi', 'bearertoken', '']) t.strictSame(await ask('/optional', none), [200, undefined, null], String(none))
-  for (const token of [own, first, third]) t.strictSame(await ask('/optional', `Bearer ${token}`), [200, undefined, sub])
-  for (const bad of ['Bearer x', 'bearer x', `Bearer ${own}x`]) t.match(await ask('/optional', bad), [401, /error="invalid_token"/, 'invalid_token'], bad)
-  for (const token of [own, first]) t.strictSame(await ask('/own', `Bearer ${token}`), [200, undefined, sub])
-  t.match(await ask('/own', `Bearer ${third}`), [403, /^Bearer error="insufficient_scope"/, 'insufficient_scope'])
-  t.strictSame(await ask('/own'), [401, 'Bearer', 'invalid_token'])
-  t.strictSame(await ask('/unguarded', `Bearer ${own}`), [401, 'Bearer', 'invalid_token'], 'without authenticate before it, nobody')
-  clock.step(901_000)
-  t.match(await ask('/optional', `Bearer ${own}`), [401, /expired/, 'invalid_token'], 'one that has expired is judged, and not ignored')
-})
+)
 
 t.test('request.auth has the claims, frozen', async (t) => {
   const { app, close } = await testApp()
@@ -64,9 +131,19 @@ t.test('request.auth has the claims, frozen', async (t) => {
   const first = await app.inject({ url: '/me', headers: bearer(token) })
   t.equal(first.statusCode, 200)
   t.equal(first.json().sub, sub)
-  t.equal((await app.inject({ url: '/me', headers: { authorization: `bEaReR ${token}` } })).statusCode, 200, 'the scheme is case-insensitive')
+  t.equal(
+    (await app.inject({ url: '/me', headers: { authorization: `bEaReR ${token}` } })).statusCode,
+    200,
+    'the scheme is case-insensitive'
+  )
   const claims = await app.authority.verify(token)
-  t.throws(() => { (claims as { sub: string }).sub = 'someone else' }, TypeError, 'claims handed to one caller can not be changed for another')
+  t.throws(
+    () => {
+      ;(claims as { sub: string }).sub = 'someone else'
+    },
+    TypeError,
+    'claims handed to one caller can not be changed for another'
+  )
 })
 
 // covers R9068-4
@@ -81,7 +158,10 @@ t.test('R8725 ASVS-9.1.1 ASVS-9.2.1 tokens that are no good: 401 invalid_token, 
   const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const good = jws(header, payload)
   const [h = '', p = '', s = ''] = good.split('.')
-  const foreign = createPrivateKey({ key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), format: 'jwk' })
+  const foreign = createPrivateKey({
+    key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+    format: 'jwk'
+  })
   const spare = s.slice(0, -1) + String.fromCharCode((s.at(-1) as string).charCodeAt(0) + 1)
 
   const bad: Record<string, string> = {
@@ -157,16 +237,36 @@ t.test('R8725 ASVS-9.1.1 ASVS-9.2.1 tokens that are no good: 401 invalid_token, 
     const reply = await app.inject({ url: '/me', headers: bearer(token) })
     t.equal(reply.statusCode, 401, `${name}: status`)
     t.equal(reply.json().error, 'invalid_token', `${name}: error`)
-    t.match(reply.headers['www-authenticate'], /^Bearer error="invalid_token", error_description="[^"]+"$/, `${name}: challenge`)
+    t.match(
+      reply.headers['www-authenticate'],
+      /^Bearer error="invalid_token", error_description="[^"]+"$/,
+      `${name}: challenge`
+    )
   }
   t.equal((await app.inject({ url: '/me', headers: bearer(good) })).statusCode, 200, 'the control: a good token passes')
-  t.equal((await app.inject({ url: '/me', headers: bearer(jws(header, { ...payload, exp: now + 1, aud: ['other', ISSUER] })) })).statusCode, 200, 'the control: exp a second ahead, aud in an array')
-  for (const [name, token] of Object.entries({ spare, sameSignature: `${h}.${encodePart({ ...payload, sub: 'w' })}.${s}` })) {
+  t.equal(
+    (
+      await app.inject({
+        url: '/me',
+        headers: bearer(jws(header, { ...payload, exp: now + 1, aud: ['other', ISSUER] }))
+      })
+    ).statusCode,
+    200,
+    'the control: exp a second ahead, aud in an array'
+  )
+  for (const [name, token] of Object.entries({
+    spare,
+    sameSignature: `${h}.${encodePart({ ...payload, sub: 'w' })}.${s}`
+  })) {
     const seen = name === 'spare' ? `${h}.${p}.${token}` : token
     const reply = await app.inject({ url: '/me', headers: bearer(seen) })
     t.ok(reply.statusCode === 401 || reply.json().sub === 'u', `warm path: ${name} never changes who somebody is`)
   }
-  t.equal((await app.inject({ url: '/me', headers: bearer(`${h}.${encodePart({ ...payload, sub: 'w' })}.${s}`) })).statusCode, 401, 'ADV-CVE-2026-35039 a look-alike with the same signature misses the cache')
+  t.equal(
+    (await app.inject({ url: '/me', headers: bearer(`${h}.${encodePart({ ...payload, sub: 'w' })}.${s}`) })).statusCode,
+    401,
+    'ADV-CVE-2026-35039 a look-alike with the same signature misses the cache'
+  )
 })
 
 t.test('a token seen before dies with exp, to the second', async (t) => {
@@ -190,7 +290,11 @@ t.test('a revocation on this instance is seen on the warm path at once', async (
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200)
   t.ok(await app.authority.revokeSession(sub, String(decodeJwt(tokens.access_token).claims.sid)))
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401)
-  t.equal((await app.inject({ url: '/me', headers: bearer(other.access_token) })).statusCode, 200, 'the other device stays signed in')
+  t.equal(
+    (await app.inject({ url: '/me', headers: bearer(other.access_token) })).statusCode,
+    200,
+    'the other device stays signed in'
+  )
   await app.authority.revokeUser(sub)
   t.equal((await app.inject({ url: '/me', headers: bearer(other.access_token) })).statusCode, 401, 'ASVS-7.4.5')
 })
@@ -219,7 +323,11 @@ t.test('each kind of key signs and verifies, and only public halves are publishe
     t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
     const { keys } = (await app.inject('/.well-known/jwks.json')).json()
     t.equal(keys.length, 2)
-    for (const key of keys) t.notOk(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'].some((name) => name in key), 'OIDC-10.1 no private member')
+    for (const key of keys)
+      t.notOk(
+        ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'].some((name) => name in key),
+        'OIDC-10.1 no private member'
+      )
     await close()
   }
 })

@@ -12,7 +12,7 @@ const IDLE = { running: 0, waiting: 0, maxQueue: 64 }
 const SECRET_PLACE = 'connect ECONNREFUSED redis://admin:hunter2@10.0.0.5:6379'
 
 /** A state whose keys are read by `list`. */
-function stateWith (list: State['keys']['list']): State {
+function stateWith(list: State['keys']['list']): State {
   const inner = memoryState()
   return { ...inner, keys: { ...inner.keys, list } }
 }
@@ -21,7 +21,14 @@ t.test('a service that is well is ready', async (t) => {
   const { app, close } = await testApp({ rateLimit: {} })
   t.teardown(close)
   await app.inject('/.well-known/jwks.json')
-  t.strictSame(await app.authority.health(), { ready: true, state: 'up', counters: 'up', keys: 'ready', keyAges: { ES256: 0 }, passwords: IDLE })
+  t.strictSame(await app.authority.health(), {
+    ready: true,
+    state: 'up',
+    counters: 'up',
+    keys: 'ready',
+    keyAges: { ES256: 0 },
+    passwords: IDLE
+  })
   const unlimited = await testApp({ keys: KEYS })
   t.teardown(unlimited.close)
   t.match(await unlimited.app.authority.health(), { ready: true, counters: 'off' })
@@ -40,7 +47,11 @@ t.test('a state that fails or hangs is down after a second, and nothing is told 
     const asked = app.authority.health()
     for (let turn = 0; turn < 5; turn++) await setImmediate()
     if (mode === 'hangs') clock.step(1000)
-    t.strictSame(await asked, { ready: false, state: 'down', counters: 'off', keys: 'ready', keyAges: {}, passwords: IDLE }, mode)
+    t.strictSame(
+      await asked,
+      { ready: false, state: 'down', counters: 'off', keys: 'ready', keyAges: {}, passwords: IDLE },
+      mode
+    )
   }
   mode = 'works'
   t.match(await app.authority.health(), { ready: true, state: 'up' }, 'and up again by itself')
@@ -49,33 +60,78 @@ t.test('a state that fails or hangs is down after a second, and nothing is told 
 t.test('without a key to sign with it is not ready', async (t) => {
   const clock = steppedClock()
   const hashing = { load: () => ({ running: 1, waiting: 2 }) }
-  const noKey = { ages: () => ({}), algs: () => ['ES256', 'RS256'], signingKey (alg?: string): never { if (alg === 'RS256') throw new Error(SECRET_PLACE); return undefined as never } }
-  const health = createHealth(settingsOf({ issuer: ISSUER, users: { findById: async () => null, findByUsername: async () => null } }), { state: memoryState(), attempts: { reserve: () => ({ allowed: true, standings: [] }), refund () {} }, ring: noKey, hashing, clock })
-  t.strictSame(await health(), { ready: false, state: 'up', counters: 'up', keys: 'missing', keyAges: {}, passwords: { running: 1, waiting: 2, maxQueue: 64 } })
+  const noKey = {
+    ages: () => ({}),
+    algs: () => ['ES256', 'RS256'],
+    signingKey(alg?: string): never {
+      if (alg === 'RS256') throw new Error(SECRET_PLACE)
+      return undefined as never
+    }
+  }
+  const health = createHealth(
+    settingsOf({ issuer: ISSUER, users: { findById: async () => null, findByUsername: async () => null } }),
+    {
+      state: memoryState(),
+      attempts: { reserve: () => ({ allowed: true, standings: [] }), refund() {} },
+      ring: noKey,
+      hashing,
+      clock
+    }
+  )
+  t.strictSame(await health(), {
+    ready: false,
+    state: 'up',
+    counters: 'up',
+    keys: 'missing',
+    keyAges: {},
+    passwords: { running: 1, waiting: 2, maxQueue: 64 }
+  })
 })
 
 t.test('counters that are down matter only where nothing may be done without them', async (t) => {
   const clock = steppedClock()
   const ring = { ages: () => ({}), algs: () => [], signingKey: () => undefined as never }
   const hashing = { load: () => ({ running: 0, waiting: 0 }) }
-  for (const [onStoreError, ready] of [['local', true], ['allow', true], ['deny', false]] as const) {
+  for (const [onStoreError, ready] of [
+    ['local', true],
+    ['allow', true],
+    ['deny', false]
+  ] as const) {
     for (const fails of ['throws', 'rejects', 'hangs'] as const) {
       const reserve = (): Promise<never> => {
         if (fails === 'throws') throw new Error(SECRET_PLACE)
         return fails === 'hangs' ? new Promise(() => {}) : Promise.reject(new Error(SECRET_PLACE))
       }
-      const health = createHealth(settingsOf({ issuer: ISSUER, users: { findById: async () => null, findByUsername: async () => null }, rateLimit: { onStoreError } }), { state: memoryState(), attempts: { reserve, refund () {} }, ring, hashing, clock })
+      const health = createHealth(
+        settingsOf({
+          issuer: ISSUER,
+          users: { findById: async () => null, findByUsername: async () => null },
+          rateLimit: { onStoreError }
+        }),
+        { state: memoryState(), attempts: { reserve, refund() {} }, ring, hashing, clock }
+      )
       const asked = health()
       await setImmediate()
       clock.step(1000)
-      t.strictSame(await asked, { ready, state: 'up', counters: 'down', keys: 'ready', keyAges: {}, passwords: IDLE }, `${onStoreError}, ${fails}`)
+      t.strictSame(
+        await asked,
+        { ready, state: 'up', counters: 'down', keys: 'ready', keyAges: {}, passwords: IDLE },
+        `${onStoreError}, ${fails}`
+      )
     }
   }
 })
 
 t.test('any number of calls at once are one look', async (t) => {
   let looks = 0
-  const { app, close } = await testApp({ state: stateWith(async () => { looks++; await setImmediate(); return [] }), keys: KEYS })
+  const { app, close } = await testApp({
+    state: stateWith(async () => {
+      looks++
+      await setImmediate()
+      return []
+    }),
+    keys: KEYS
+  })
   t.teardown(close)
   await Promise.all(Array.from({ length: 50 }, async () => await app.authority.health()))
   t.equal(looks, 1)
@@ -87,7 +143,16 @@ t.test('the queue of passwords is told, and a full one is no reason to be taken 
   const fast = fastHasher()
   const held: Array<() => void> = []
   let holds = false
-  const hasher = { ...fast, hash: async (...args: Parameters<typeof fast.hash>) => { if (holds) await new Promise<void>((resolve) => { held.push(resolve) }); return await fast.hash(...args) } }
+  const hasher = {
+    ...fast,
+    hash: async (...args: Parameters<typeof fast.hash>) => {
+      if (holds)
+        await new Promise<void>((resolve) => {
+          held.push(resolve)
+        })
+      return await fast.hash(...args)
+    }
+  }
   const { app, close } = await testApp({ keys: KEYS, password: { hasher, concurrency: 1, maxQueue: 2 } })
   t.teardown(close)
   await signUp(app)
@@ -96,7 +161,9 @@ t.test('the queue of passwords is told, and a full one is no reason to be taken 
   await setImmediate()
   t.match(await app.authority.health(), { ready: true, passwords: { running: 1, waiting: 2, maxQueue: 2 } })
   holds = false
-  held.splice(0).forEach((release) => { release() })
+  held.splice(0).forEach((release) => {
+    release()
+  })
   await Promise.all(hashes)
   t.match(await app.authority.health(), { passwords: { running: 0, waiting: 0 } })
 })

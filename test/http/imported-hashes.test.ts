@@ -1,4 +1,7 @@
-/** People whose hashes another system made: they sign in, get an argon2id hash by it, and one that can't be used costs nobody else anything. */
+/**
+ * People whose hashes another system made: they sign in, get an argon2id hash by it, and one that can't be used costs
+ * nobody else anything.
+ */
 import t from 'tap'
 import { memoryUserStore } from '../../lib/index.ts'
 import { testApp } from '../support/app.ts'
@@ -9,17 +12,21 @@ const HASHES = {
   phpass: '$P$5ye83fY1neyxFCCzCj817EN/m7Ngtk/',
   wordpress: '$wp$2y$04$B1yyf4k3OyT2qT5xsOg/V.No3ySJn.b9fx/ZafkVvZJnuPaSZ3oJq',
   'django-bcrypt': 'bcrypt_sha256$$2b$04$5DTjB7VT7el7uGaGxO2gEuVv9NVuBdJ8OkArxSyOlqSiACTXQon3i',
-  'django-scrypt': 'scrypt$1024$seasaltseasalt$8$1$IGzkqf0MRRWhM2bOtbaa04Cz95fDFmZxtsh2amQmJHnwDst9CvRJ/r4JYJ2ysigpRKEUk+Xwb9RezetA1KgbPw==',
+  'django-scrypt':
+    'scrypt$1024$seasaltseasalt$8$1$IGzkqf0MRRWhM2bOtbaa04Cz95fDFmZxtsh2amQmJHnwDst9CvRJ/r4JYJ2ysigpRKEUk+Xwb9RezetA1KgbPw==',
   werkzeug: 'pbkdf2:sha256:1000$Yc5Wm7lA67z7OhPV$8b0d8ef24fb1e232d9d476d190bcf9219cccdd4fe52949a1f49267b83fcc987d',
-  firebase: '$fbscrypt$v=1,n=10,r=8,p=1$MDEyMzQ1Njc4OWFi$hQchjO6xu35sDt1y9hcC7qKAZohrPlkvc4wxgSWfEoe138HWsBmRWc34lnLglq+tJ43E+moOXEaRJgA1yELv1A=='
+  firebase:
+    '$fbscrypt$v=1,n=10,r=8,p=1$MDEyMzQ1Njc4OWFi$hQchjO6xu35sDt1y9hcC7qKAZohrPlkvc4wxgSWfEoe138HWsBmRWc34lnLglq+tJ43E+moOXEaRJgA1yELv1A=='
 }
 const SIGNER_KEY = 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw=='
 /** bcrypt of `PASSWORD`; with a pepper, that of `correct` as well. */
 const BCRYPT = '$2y$04$dZjOjHJ8Ibw/CxPbZcKkG.w0IVH.85niSk8Dd9JY50s1EFXibuPYe'
 
-async function host (hashes: Record<string, string>, password: object = {}) {
+async function host(hashes: Record<string, string>, password: object = {}) {
   const lines: Array<Record<string, unknown>> = []
-  const users = memoryUserStore(Object.entries(hashes).map(([username, passwordHash]) => ({ id: username, username, passwordHash })))
+  const users = memoryUserStore(
+    Object.entries(hashes).map(([username, passwordHash]) => ({ id: username, username, passwordHash }))
+  )
   /** Who waits for the next hash that is written, which happens after the reply. */
   let written = (): void => {}
   const setPasswordHash: typeof users.setPasswordHash = async (...change) => {
@@ -27,19 +34,42 @@ async function host (hashes: Record<string, string>, password: object = {}) {
     written()
     return done
   }
-  const { app, close } = await testApp({ users: { ...users, setPasswordHash }, password, rateLimit: false }, { logger: { level: 'warn', stream: { write (line: string) { lines.push(JSON.parse(line) as Record<string, unknown>) } } } })
+  const { app, close } = await testApp(
+    { users: { ...users, setPasswordHash }, password, rateLimit: false },
+    {
+      logger: {
+        level: 'warn',
+        stream: {
+          write(line: string) {
+            lines.push(JSON.parse(line) as Record<string, unknown>)
+          }
+        }
+      }
+    }
+  )
   return {
     lines,
     close,
-    replaced: async () => { await new Promise<void>((resolve) => { written = resolve }) },
+    replaced: async () => {
+      await new Promise<void>((resolve) => {
+        written = resolve
+      })
+    },
     storedOf: async (name: string) => (await users.findById(name))?.passwordHash,
-    signIn: async (username: string, typed = PASSWORD) => await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: typed } })
+    signIn: async (username: string, typed = PASSWORD) =>
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username, password: typed }
+      })
   }
 }
 
 // covers ASVS-11.4.2
 t.test('each format signs in once by its hash, and by argon2id from then on', async (t) => {
-  const { signIn, storedOf, replaced, close } = await host(HASHES, { firebase: { signerKey: SIGNER_KEY, saltSeparator: 'Bw==' } })
+  const { signIn, storedOf, replaced, close } = await host(HASHES, {
+    firebase: { signerKey: SIGNER_KEY, saltSeparator: 'Bw==' }
+  })
   t.teardown(close)
   for (const [name, hash] of Object.entries(HASHES)) {
     t.equal((await signIn(name, `${PASSWORD}x`)).statusCode, 400, `${name}: wrong`)
@@ -52,18 +82,23 @@ t.test('each format signs in once by its hash, and by argon2id from then on', as
   }
 })
 
-t.test('WordPress leaves white space out: a password that was typed with some does not become the password', async (t) => {
-  const { signIn, storedOf, replaced, close } = await host(HASHES)
-  t.teardown(close)
-  for (const typed of [`${PASSWORD} `, ` ${PASSWORD}`, `${PASSWORD}\n`]) {
-    t.equal((await signIn('wordpress', typed)).statusCode, 200)
-    await new Promise((resolve) => { setImmediate(resolve) })
-    t.equal(await storedOf('wordpress'), HASHES.wordpress, 'as it was')
+t.test(
+  'WordPress leaves white space out: a password that was typed with some does not become the password',
+  async (t) => {
+    const { signIn, storedOf, replaced, close } = await host(HASHES)
+    t.teardown(close)
+    for (const typed of [`${PASSWORD} `, ` ${PASSWORD}`, `${PASSWORD}\n`]) {
+      t.equal((await signIn('wordpress', typed)).statusCode, 200)
+      await new Promise((resolve) => {
+        setImmediate(resolve)
+      })
+      t.equal(await storedOf('wordpress'), HASHES.wordpress, 'as it was')
+    }
+    await Promise.all([signIn('wordpress'), replaced()])
+    t.match(await storedOf('wordpress'), /^\$argon2id\$/)
+    t.equal((await signIn('wordpress')).statusCode, 200)
   }
-  await Promise.all([signIn('wordpress'), replaced()])
-  t.match(await storedOf('wordpress'), /^\$argon2id\$/)
-  t.equal((await signIn('wordpress')).statusCode, 200)
-})
+)
 
 // covers ASVS-11.4.2
 t.test('the same user twice at once: both sign in', async (t) => {
@@ -84,37 +119,60 @@ t.test('bcrypt with what Devise put behind the password', async (t) => {
   t.equal((await signIn('ann')).statusCode, 400)
 })
 
-t.test('DOS-stored-hash-bomb what can not be used is a wrong password for its user and a line for the operator, never a 500', async (t) => {
-  const { signIn, storedOf, lines, close } = await host({
-    ...HASHES,
-    'phpass-bomb': '$P$NiH/SmNO8YbcwyQ9MAl53JX8oA3qXo1',
-    'django-bomb': `scrypt$1073741824$salt$8$5$${'A'.repeat(86)}`,
-    'firebase-bomb': HASHES.firebase.replace('n=10', 'n=30'),
-    'aspnet-bomb': Buffer.concat([Buffer.from([1, 0, 0, 0, 1, 255, 255, 255, 255, 0, 0, 0, 16]), Buffer.alloc(48)]).toString('base64'),
-    md5: '5f4dcc3b5aa765d61d8327deb882cf99'
-  })
-  t.teardown(close)
-  const reasons = { firebase: 'Firebase hash without a signer key', 'phpass-bomb': 'phpass rounds above the limit', 'django-bomb': 'scrypt parameters above the limit', 'firebase-bomb': 'scrypt parameters above the limit', 'aspnet-bomb': 'PBKDF2 iterations above the limit', md5: 'unknown hash format' }
-  for (const [name, reason] of Object.entries(reasons)) {
-    lines.length = 0
-    const before = await storedOf(name)
-    const reply = await signIn(name)
-    t.strictSame([reply.statusCode, reply.json().error], [400, 'invalid_grant'], name)
-    // django-bomb had said it before.
-    t.match(lines, name === 'firebase-bomb' ? [] : [{ code: 'FST_AUTHORITY_HASH_UNUSABLE', level: 50, reason }], name)
-    t.equal(lines.length, name === 'firebase-bomb' ? 0 : 1)
-    t.notOk(JSON.stringify(lines).includes(before ?? ''), `${name}: nothing of the hash`)
-    t.equal(await storedOf(name), before)
-    lines.length = 0
-    await signIn(name)
-    t.same(lines, [], `${name}: said once`)
+t.test(
+  'DOS-stored-hash-bomb what can not be used is a wrong password for its user and a line for the operator, never a 500',
+  async (t) => {
+    const { signIn, storedOf, lines, close } = await host({
+      ...HASHES,
+      'phpass-bomb': '$P$NiH/SmNO8YbcwyQ9MAl53JX8oA3qXo1',
+      'django-bomb': `scrypt$1073741824$salt$8$5$${'A'.repeat(86)}`,
+      'firebase-bomb': HASHES.firebase.replace('n=10', 'n=30'),
+      'aspnet-bomb': Buffer.concat([
+        Buffer.from([1, 0, 0, 0, 1, 255, 255, 255, 255, 0, 0, 0, 16]),
+        Buffer.alloc(48)
+      ]).toString('base64'),
+      md5: '5f4dcc3b5aa765d61d8327deb882cf99'
+    })
+    t.teardown(close)
+    const reasons = {
+      firebase: 'Firebase hash without a signer key',
+      'phpass-bomb': 'phpass rounds above the limit',
+      'django-bomb': 'scrypt parameters above the limit',
+      'firebase-bomb': 'scrypt parameters above the limit',
+      'aspnet-bomb': 'PBKDF2 iterations above the limit',
+      md5: 'unknown hash format'
+    }
+    for (const [name, reason] of Object.entries(reasons)) {
+      lines.length = 0
+      const before = await storedOf(name)
+      const reply = await signIn(name)
+      t.strictSame([reply.statusCode, reply.json().error], [400, 'invalid_grant'], name)
+      // django-bomb had said it before.
+      t.match(lines, name === 'firebase-bomb' ? [] : [{ code: 'FST_AUTHORITY_HASH_UNUSABLE', level: 50, reason }], name)
+      t.equal(lines.length, name === 'firebase-bomb' ? 0 : 1)
+      t.notOk(JSON.stringify(lines).includes(before ?? ''), `${name}: nothing of the hash`)
+      t.equal(await storedOf(name), before)
+      lines.length = 0
+      await signIn(name)
+      t.same(lines, [], `${name}: said once`)
+    }
+    t.equal((await signIn('phpass')).statusCode, 200)
   }
-  t.equal((await signIn('phpass')).statusCode, 200)
-})
+)
 
 t.test('the key of a Firebase project and a pepper are secrets: an error shows neither', async (t) => {
-  for (const password of [{ firebase: { signerKey: 'not base64, but secret' } }, { firebase: { signerKey: '' } }, { firebase: {} }, { firebase: { signerKey: SIGNER_KEY, saltSeparator: 'a secret!' } }, { importPepper: 7 }, { firebase: null }]) {
-    const message = await host({}, password).then(() => 'it started', (error: unknown) => (error as Error).message)
+  for (const password of [
+    { firebase: { signerKey: 'not base64, but secret' } },
+    { firebase: { signerKey: '' } },
+    { firebase: {} },
+    { firebase: { signerKey: SIGNER_KEY, saltSeparator: 'a secret!' } },
+    { importPepper: 7 },
+    { firebase: null }
+  ]) {
+    const message = await host({}, password).then(
+      () => 'it started',
+      (error: unknown) => (error as Error).message
+    )
     t.match(message, /^Invalid option "password\.(?:firebase|importPepper)/)
     t.notMatch(message, /secret|jxspr/)
   }

@@ -5,17 +5,54 @@ import { CANARY, everything, HEADERS, QUERY, replyToo } from '../support/canary.
 // covers ASVS-16.2.5
 t.test('every route of the plugin, with a query full of secrets: no line has one', async (t) => {
   const lines: string[] = []
-  const routes: Array<{ method: string, url: string }> = []
-  const { app, close } = await testApp({ clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }] }, {
-    logger: { level: 'trace', serializers: { req: everything as never, res: replyToo as never }, stream: { write: (line: string) => { lines.push(line) } } }
-  }, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) routes.push({ method: one, url }) }) })
+  const routes: Array<{ method: string; url: string }> = []
+  const { app, close } = await testApp(
+    { clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }] },
+    {
+      logger: {
+        level: 'trace',
+        serializers: { req: everything as never, res: replyToo as never },
+        stream: {
+          write: (line: string) => {
+            lines.push(line)
+          }
+        }
+      }
+    },
+    (app) => {
+      app.addHook('onRoute', ({ method, url }) => {
+        for (const one of [method].flat()) routes.push({ method: one, url })
+      })
+    }
+  )
   t.teardown(close)
   const ours = routes.filter(({ url }) => url.startsWith('/auth/') || url.startsWith('/.well-known/'))
-  for (const url of ['/auth/authorize', '/auth/login', '/auth/logout', '/auth/consent', '/auth/token', '/auth/revoke', '/auth/userinfo']) t.ok(ours.some((route) => route.url === url), url)
+  for (const url of [
+    '/auth/authorize',
+    '/auth/login',
+    '/auth/logout',
+    '/auth/consent',
+    '/auth/token',
+    '/auth/revoke',
+    '/auth/userinfo'
+  ])
+    t.ok(
+      ours.some((route) => route.url === url),
+      url
+    )
   for (const { method, url } of ours) {
     const form = method === 'POST' ? { payload: QUERY } : {}
     const before = lines.length
-    const reply = await app.inject({ method: method as 'GET', url: `${url}?${QUERY}`, headers: { ...HEADERS, origin: 'https://spa.example', ...(method === 'POST' ? { 'content-type': 'application/x-www-form-urlencoded' } : {}) }, ...form })
+    const reply = await app.inject({
+      method: method as 'GET',
+      url: `${url}?${QUERY}`,
+      headers: {
+        ...HEADERS,
+        origin: 'https://spa.example',
+        ...(method === 'POST' ? { 'content-type': 'application/x-www-form-urlencoded' } : {})
+      },
+      ...form
+    })
     const said = lines.slice(before).join('')
     t.notMatch(said, CANARY, `${method} ${url} ${reply.statusCode}`)
     t.match(said, 'incoming request')
@@ -24,16 +61,43 @@ t.test('every route of the plugin, with a query full of secrets: no line has one
 })
 
 // covers C13
-t.test('the header of rateLimit.apiKey is a credential, whatever it is called and however the host logs headers', async (t) => {
-  const lines: string[] = []
-  const { app, close } = await testApp({ rateLimit: { apiKey: { header: 'X-Partner-Key', verify: () => true } } }, {
-    logger: { level: 'trace', stream: { write (line: string) { lines.push(line) } }, serializers: { req: (request) => ({ url: request.url, headers: request.headers, raw: request.raw?.headers }) } }
-  }, (host) => { host.addHook('onRequest', async (request) => { request.log.info({ req: { url: request.url, headers: { ...request.headers, 'X-Partner-Key': CANARY } } }, 'as the host likes') }) })
-  t.teardown(close)
-  await app.inject({ method: 'POST', url: '/auth/token', headers: { 'x-partner-key': CANARY, 'x-other': 'shown' }, payload: { grant_type: 'password', username: 'a', password: 'b' } })
-  const text = lines.join('')
-  t.match(text, /x-partner-key":"\*\*\*/)
-  t.match(text, /X-Partner-Key":"\*\*\*/)
-  t.match(text, /x-other":"shown/)
-  t.notMatch(text, CANARY)
-})
+t.test(
+  'the header of rateLimit.apiKey is a credential, whatever it is called and however the host logs headers',
+  async (t) => {
+    const lines: string[] = []
+    const { app, close } = await testApp(
+      { rateLimit: { apiKey: { header: 'X-Partner-Key', verify: () => true } } },
+      {
+        logger: {
+          level: 'trace',
+          stream: {
+            write(line: string) {
+              lines.push(line)
+            }
+          },
+          serializers: { req: (request) => ({ url: request.url, headers: request.headers, raw: request.raw?.headers }) }
+        }
+      },
+      (host) => {
+        host.addHook('onRequest', async (request) => {
+          request.log.info(
+            { req: { url: request.url, headers: { ...request.headers, 'X-Partner-Key': CANARY } } },
+            'as the host likes'
+          )
+        })
+      }
+    )
+    t.teardown(close)
+    await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      headers: { 'x-partner-key': CANARY, 'x-other': 'shown' },
+      payload: { grant_type: 'password', username: 'a', password: 'b' }
+    })
+    const text = lines.join('')
+    t.match(text, /x-partner-key":"\*\*\*/)
+    t.match(text, /X-Partner-Key":"\*\*\*/)
+    t.match(text, /x-other":"shown/)
+    t.notMatch(text, CANARY)
+  }
+)

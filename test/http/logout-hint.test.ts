@@ -4,7 +4,7 @@ import { testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, openidApp, tokensOf } from '../support/openid.ts'
 
 // covers L4
-t.test('a gateway\'s server ends the session of its person by an ID token of it, which may have expired', async (t) => {
+t.test("a gateway's server ends the session of its person by an ID token of it, which may have expired", async (t) => {
   for (const how of ['GET', 'POST'] as const) {
     const subject = await openidApp()
     const elsewhere = await openidApp({ issuer: 'http://localhost:3001' })
@@ -13,14 +13,26 @@ t.test('a gateway\'s server ends the session of its person by an ID token of it,
     const { app, browser, clock, events } = subject
     const { access_token: access, id_token: hint = '' } = await tokensOf(subject)
     const foreign = (await tokensOf(elsewhere)).id_token ?? ''
-    const out = async (token: string): Promise<{ status: number, body: string }> => {
-      const reply = how === 'GET'
-        ? await app.inject({ url: `/auth/logout?id_token_hint=${token}` })
-        : await app.inject({ method: 'POST', url: '/auth/logout', headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload: `id_token_hint=${token}` })
+    const out = async (token: string): Promise<{ status: number; body: string }> => {
+      const reply =
+        how === 'GET'
+          ? await app.inject({ url: `/auth/logout?id_token_hint=${token}` })
+          : await app.inject({
+              method: 'POST',
+              url: '/auth/logout',
+              headers: { 'content-type': 'application/x-www-form-urlencoded' },
+              payload: `id_token_hint=${token}`
+            })
       return { status: reply.statusCode, body: reply.body }
     }
     const [header = '', payload = '', signature = ''] = hint.split('.')
-    for (const [what, bad] of Object.entries({ 'another issuer\'s': foreign, 'an access token': access, forged: `${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`, unsigned: `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${payload}.`, junk: 'x' })) {
+    for (const [what, bad] of Object.entries({
+      "another issuer's": foreign,
+      'an access token': access,
+      forged: `${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`,
+      unsigned: `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${payload}.`,
+      junk: 'x'
+    })) {
       t.equal((await out(bad)).status, 400, `${how} ${what}`)
     }
     t.match(await authorizeAs(browser, authorizePath({ prompt: 'none' })), { code: /./ }, 'still signed in')
@@ -30,7 +42,11 @@ t.test('a gateway\'s server ends the session of its person by an ID token of it,
     t.equal(done.status, 200, how)
     t.match(done.body, 'You are signed out')
     t.match(events, [{ name: 'logged_out', payload: { userId: subject.ann.sub, by: 'user' } }])
-    t.match(await authorizeAs(browser, authorizePath({ prompt: 'none' })), { error: 'login_required' }, 'nobody is signed in in the browser')
+    t.match(
+      await authorizeAs(browser, authorizePath({ prompt: 'none' })),
+      { error: 'login_required' },
+      'nobody is signed in in the browser'
+    )
     t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(access) })).statusCode, 401)
     const again = await testBrowser(app).follow(await testBrowser(app).get(`/auth/logout?id_token_hint=${hint}`))
     t.match(again.reply.body, 'Nobody was signed in here')

@@ -9,7 +9,10 @@ import { ISSUER, logoutApp, setCookies } from './support/logout-app.ts'
 t.test('signIn: a session cookie on the reply, and nothing of it in the body', async (t) => {
   const { app, signIn } = await logoutApp(t)
   const { header, cookie } = await signIn()
-  t.match(header, /^__Host-authority_session=[\w-]{25}\.[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+  t.match(
+    header,
+    /^__Host-authority_session=[\w-]{25}\.[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax; Secure$/
+  )
   const reply = await app.inject({ method: 'POST', url: '/host/sign-in/ann' })
   t.notMatch(reply.body, new RegExp(cookie.split('=')[1] ?? ''))
 })
@@ -25,7 +28,13 @@ t.test('each plugin of an app has a name of its own', async (t) => {
   const nameOf = (issuer: string, prefix: string): string => sessionCookie({ issuer, prefix, maxAgeSeconds: 1 }).name
   t.equal(nameOf('https://auth.example.com', '/auth'), '__Host-authority_session')
   t.equal(nameOf('https://auth.example.com/', '/auth'), '__Host-authority_session')
-  const names = [nameOf(ISSUER, '/auth'), nameOf(ISSUER, '/staff'), nameOf(ISSUER, ''), nameOf(`${ISSUER}/tenant`, '/auth'), nameOf(`${ISSUER}/tenant`, '/staff')]
+  const names = [
+    nameOf(ISSUER, '/auth'),
+    nameOf(ISSUER, '/staff'),
+    nameOf(ISSUER, ''),
+    nameOf(`${ISSUER}/tenant`, '/auth'),
+    nameOf(`${ISSUER}/tenant`, '/staff')
+  ]
   t.equal(new Set(names).size, names.length)
   for (const name of names.slice(1)) t.match(name, /^__Host-authority_session_[\w-]{8}$/)
 })
@@ -33,22 +42,42 @@ t.test('each plugin of an app has a name of its own', async (t) => {
 t.test('the cookie is read among others, and two of one name count as none', async (t) => {
   const { signIn, me, cookieName } = await logoutApp(t)
   const { cookie } = await signIn()
-  for (const header of [`a=1; ${cookie}; b=2`, `a=1;${cookie}`, `x${cookie}; ${cookie}`, `${cookieName}_x=1; ${cookie}`]) t.match(await me(header), { sub: 'ann' }, header.slice(0, 40))
-  for (const header of [`${cookie}; ${cookie}`, `${cookieName}=planted; ${cookie}`, `${cookie}; ${cookieName}=`, `${cookieName}=`, cookieName, `${cookieName}="${cookie.split('=')[1]}"`, '=;;']) t.equal(await me(header), null, header.slice(0, 60))
+  for (const header of [
+    `a=1; ${cookie}; b=2`,
+    `a=1;${cookie}`,
+    `x${cookie}; ${cookie}`,
+    `${cookieName}_x=1; ${cookie}`
+  ])
+    t.match(await me(header), { sub: 'ann' }, header.slice(0, 40))
+  for (const header of [
+    `${cookie}; ${cookie}`,
+    `${cookieName}=planted; ${cookie}`,
+    `${cookie}; ${cookieName}=`,
+    `${cookieName}=`,
+    cookieName,
+    `${cookieName}="${cookie.split('=')[1]}"`,
+    '=;;'
+  ])
+    t.equal(await me(header), null, header.slice(0, 60))
 })
 
-t.test('it stands beside the host\'s own cookies, with @fastify/cookie and without', async (t) => {
-  const { app, authority, me } = await logoutApp(t, { host: async (app: FastifyInstance) => {
-    await app.register(fastifyCookie)
-    app.post('/host/both', async (request, reply) => {
-      reply.setCookie('mine', '1').header('set-cookie', 'raw=2')
-      await authority.signIn(request, reply, 'ann')
-      reply.setCookie('late', '3')
-      return 'done'
-    })
-  } })
+t.test("it stands beside the host's own cookies, with @fastify/cookie and without", async (t) => {
+  const { app, authority, me } = await logoutApp(t, {
+    host: async (app: FastifyInstance) => {
+      await app.register(fastifyCookie)
+      app.post('/host/both', async (request, reply) => {
+        reply.setCookie('mine', '1').header('set-cookie', 'raw=2')
+        await authority.signIn(request, reply, 'ann')
+        reply.setCookie('late', '3')
+        return 'done'
+      })
+    }
+  })
   const cookies = setCookies(await app.inject({ method: 'POST', url: '/host/both' }))
-  t.strictSame(cookies.map((one) => one.split('=')[0]).sort((a = '', b = '') => a.localeCompare(b)), ['__Host-authority_session', 'late', 'mine', 'raw'])
+  t.strictSame(
+    cookies.map((one) => one.split('=')[0]).sort((a = '', b = '') => a.localeCompare(b)),
+    ['__Host-authority_session', 'late', 'mine', 'raw']
+  )
   t.match(await me(`mine=1; ${cookies.find((one) => one.startsWith('__Host'))?.split(';')[0]}`), { sub: 'ann' })
 })
 
@@ -65,7 +94,7 @@ t.test('signIn refuses who is not there or disabled, and the browser stays as it
 })
 
 // covers ASVS-7.2.4
-t.test('signIn over a session: a new cookie, the former one is dead, and another user\'s session ends', async (t) => {
+t.test("signIn over a session: a new cookie, the former one is dead, and another user's session ends", async (t) => {
   const { signIn, me, loggedOut } = await logoutApp(t)
   const first = await signIn()
   const second = await signIn('ann', { cookie: first.cookie })
@@ -99,7 +128,13 @@ t.test('readSession: who is signed in, or null; refuses nobody', async (t) => {
   t.equal(await me(), null)
   t.equal(await me('__Host-authority_session=made.up'), null)
   const { cookie, sid } = await signIn()
-  t.strictSame(await me(cookie), { sub: 'ann', sid, authenticatedAt: new Date(clock.now()).toISOString(), acr: null, amr: [] })
+  t.strictSame(await me(cookie), {
+    sub: 'ann',
+    sid,
+    authenticatedAt: new Date(clock.now()).toISOString(),
+    acr: null,
+    amr: []
+  })
 })
 
 // covers ASVS-7.3.1
@@ -143,7 +178,9 @@ t.test('readSession: a disabled or deleted user is nobody at once', async (t) =>
 t.test('readSession: an outage is 503, not a stranger and not a crash', async (t) => {
   const { app, signIn, state } = await logoutApp(t)
   const { cookie } = await signIn()
-  state.browserSessions.findSession = async () => { throw new Error('secret detail') }
+  state.browserSessions.findSession = async () => {
+    throw new Error('secret detail')
+  }
   const reply = await app.inject({ url: '/host/me', headers: { cookie } })
   t.equal(reply.statusCode, 503)
   t.match(reply.json(), { error: 'temporarily_unavailable' })
@@ -154,11 +191,19 @@ t.test('readSession: an outage is 503, not a stranger and not a crash', async (t
 t.test('consents: listed, and taken back with all that the client was given', async (t) => {
   const { authority, state, clock, addFamily, families } = await logoutApp(t)
   const now = clock.now()
-  await state.consents.grantConsent({ userId: 'ann', clientId: 'shop', scopes: ['openid', 'email'], grantedAt: now, expiresAt: now + HOUR })
+  await state.consents.grantConsent({
+    userId: 'ann',
+    clientId: 'shop',
+    scopes: ['openid', 'email'],
+    grantedAt: now,
+    expiresAt: now + HOUR
+  })
   await addFamily({ sid: 'shop-1', clientId: 'shop' })
   await addFamily({ sid: 'app-1', clientId: 'app' })
   await addFamily({ sid: 'bobs', clientId: 'shop', userId: 'bob' })
-  t.strictSame(await authority.consents('ann'), [{ clientId: 'shop', scopes: ['openid', 'email'], grantedAt: new Date(now), expiresAt: new Date(now + HOUR) }])
+  t.strictSame(await authority.consents('ann'), [
+    { clientId: 'shop', scopes: ['openid', 'email'], grantedAt: new Date(now), expiresAt: new Date(now + HOUR) }
+  ])
   t.strictSame(await authority.consents('bob'), [])
   t.equal(await authority.revokeConsent('bob', 'app'), false)
   t.equal(await authority.revokeConsent('ann', 'shop'), true)
@@ -177,15 +222,31 @@ t.test('both kinds of session are listed, newest first, and either can be ended'
   await addFamily({ sid: 'here', sessionSid: sid, scope: 'openid email', offline: false })
   await addFamily({ sid: 'device', clientId: null })
   const headers = { authorization: 'Bearer ann:here' }
-  const { sessions } = (await app.inject({ url: '/auth/sessions', headers })).json<{ sessions: Array<Record<string, unknown>> }>()
+  const { sessions } = (await app.inject({ url: '/auth/sessions', headers })).json<{
+    sessions: Array<Record<string, unknown>>
+  }>()
   t.equal(sessions.length, 4)
-  t.strictSame(sessions.slice(0, 2).map(({ kind }) => kind), ['token', 'token'])
+  t.strictSame(
+    sessions.slice(0, 2).map(({ kind }) => kind),
+    ['token', 'token']
+  )
   const find = (id: string) => sessions.find((session) => session.id === id)
   t.match(find('here'), { kind: 'token', client_id: 'app', scope: 'openid email', current: true })
   t.match(find('device'), { kind: 'token', client_id: null, current: false })
-  t.match(find(sid), { kind: 'browser', client_id: null, scope: '', current: true, user_agent: 'lightMyRequest', created_at: new Date(clock.now() - 1000).toISOString(), expires_at: new Date(clock.now() - 1000 + IDLE_TIMEOUT).toISOString() })
+  t.match(find(sid), {
+    kind: 'browser',
+    client_id: null,
+    scope: '',
+    current: true,
+    user_agent: 'lightMyRequest',
+    created_at: new Date(clock.now() - 1000).toISOString(),
+    expires_at: new Date(clock.now() - 1000 + IDLE_TIMEOUT).toISOString()
+  })
   t.match(find(other.sid), { kind: 'browser', current: false })
-  t.strictSame((await authority.sessions('ann')).map(({ id, kind }) => [id, kind]).sort(), sessions.map(({ id, kind }) => [id, kind]).sort())
+  t.strictSame(
+    (await authority.sessions('ann')).map(({ id, kind }) => [id, kind]).sort(),
+    sessions.map(({ id, kind }) => [id, kind]).sort()
+  )
 
   t.equal((await app.inject({ method: 'DELETE', url: `/auth/sessions/${other.sid}`, headers })).statusCode, 204)
   t.strictSame(await browsers(), [sid])
@@ -201,7 +262,11 @@ t.test('nobody ends a session of another user', async (t) => {
   await addFamily({ sid: 'anns' })
   await addFamily({ sid: 'bobs', userId: 'bob' })
   for (const id of [sid, 'anns', 'nothing', cookie.split('=')[1] ?? '']) {
-    const reply = await app.inject({ method: 'DELETE', url: `/auth/sessions/${id}`, headers: { authorization: 'Bearer bob:bobs' } })
+    const reply = await app.inject({
+      method: 'DELETE',
+      url: `/auth/sessions/${id}`,
+      headers: { authorization: 'Bearer bob:bobs' }
+    })
     t.equal(reply.statusCode, 404, id)
     t.match(reply.json(), { error: 'not_found' })
   }

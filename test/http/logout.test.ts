@@ -13,7 +13,13 @@ t.test('a GET without a hint asks, and only our own form signs out', async (t) =
   t.equal(asked.headers['cache-control'], 'no-store')
   t.strictSame(setCookies(asked), [])
   const action = '/auth/logout?client_id=app&post_logout_redirect_uri=https%3A%2F%2Fapp.example%2Fsigned-out&state=s+t'
-  t.match(sent, [{ page: 'logout', content: { action, error: null, username: 'ann@example.com' }, settings: { clientName: 'The App', formActions: ['https://app.example'] } }])
+  t.match(sent, [
+    {
+      page: 'logout',
+      content: { action, error: null, username: 'ann@example.com' },
+      settings: { clientName: 'The App', formActions: ['https://app.example'] }
+    }
+  ])
   t.match(await me(cookie), { sub: 'ann' })
 
   for (const [what, headers] of Object.entries({
@@ -56,31 +62,59 @@ t.test('with a hint of this session: signed out at once, without JavaScript or a
 })
 
 // covers L4
-t.test('a POST with a hint of a session ends it; any other becomes the GET with the same parameters, for no Lax cookie came with it', async (t) => {
-  const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
-  for (const [what, headers] of Object.entries({ 'a server': {}, 'a form of another site': foreign, 'a form of ours': OWN })) {
-    const { signIn, post, me, hints, loggedOut } = await logoutApp(t)
-    const { cookie, sid } = await signIn()
-    const form = { id_token_hint: 'hint', post_logout_redirect_uri: BACK, state: 'a&b=c', logout_hint: 'ann', unknown: 'x', client_id: '' }
-    for (const hint of [{ sub: 'ann', aud: 'app', sid: undefined }, { sub: 'ann', aud: 'app', sid: 'former' }, { sub: 'bob', aud: 'app', sid }]) {
-      hints.hint = hint
+t.test(
+  'a POST with a hint of a session ends it; any other becomes the GET with the same ' +
+    'parameters, for no Lax cookie came with it',
+  async (t) => {
+    const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
+    for (const [what, headers] of Object.entries({
+      'a server': {},
+      'a form of another site': foreign,
+      'a form of ours': OWN
+    })) {
+      const { signIn, post, me, hints, loggedOut } = await logoutApp(t)
+      const { cookie, sid } = await signIn()
+      const form = {
+        id_token_hint: 'hint',
+        post_logout_redirect_uri: BACK,
+        state: 'a&b=c',
+        logout_hint: 'ann',
+        unknown: 'x',
+        client_id: ''
+      }
+      for (const hint of [
+        { sub: 'ann', aud: 'app', sid: undefined },
+        { sub: 'ann', aud: 'app', sid: 'former' },
+        { sub: 'bob', aud: 'app', sid }
+      ]) {
+        hints.hint = hint
+        const reply = await post('/auth/logout', form, headers)
+        t.equal(reply.statusCode, 303)
+        const url = new URL(String(reply.headers.location), ISSUER)
+        t.equal(url.pathname, '/auth/logout')
+        t.strictSame(Object.fromEntries(url.searchParams), {
+          id_token_hint: 'hint',
+          post_logout_redirect_uri: BACK,
+          state: 'a&b=c',
+          logout_hint: 'ann'
+        })
+        t.strictSame(setCookies(reply), [])
+      }
+      t.equal((await post('/auth/logout', '', headers)).headers.location, '/auth/logout')
+      t.equal((await post('/auth/logout', { id_token_hint: 'made up' }, headers)).statusCode, 400)
+      t.match(await me(cookie), { sub: 'ann' }, `${what}: none of these ends anything`)
+      hints.hint = { sub: 'ann', aud: 'app', sid }
       const reply = await post('/auth/logout', form, headers)
-      t.equal(reply.statusCode, 303)
-      const url = new URL(String(reply.headers.location), ISSUER)
-      t.equal(url.pathname, '/auth/logout')
-      t.strictSame(Object.fromEntries(url.searchParams), { id_token_hint: 'hint', post_logout_redirect_uri: BACK, state: 'a&b=c', logout_hint: 'ann' })
-      t.strictSame(setCookies(reply), [])
+      t.strictSame(
+        [reply.statusCode, reply.headers.location, setCookies(reply)],
+        [303, `${BACK}?state=a%26b%3Dc`, []],
+        what
+      )
+      t.equal(await me(cookie), null, what)
+      t.match(loggedOut, [{ userId: 'ann', sids: [sid], by: 'user' }], what)
     }
-    t.equal((await post('/auth/logout', '', headers)).headers.location, '/auth/logout')
-    t.equal((await post('/auth/logout', { id_token_hint: 'made up' }, headers)).statusCode, 400)
-    t.match(await me(cookie), { sub: 'ann' }, `${what}: none of these ends anything`)
-    hints.hint = { sub: 'ann', aud: 'app', sid }
-    const reply = await post('/auth/logout', form, headers)
-    t.strictSame([reply.statusCode, reply.headers.location, setCookies(reply)], [303, `${BACK}?state=a%26b%3Dc`, []], what)
-    t.equal(await me(cookie), null, what)
-    t.match(loggedOut, [{ userId: 'ann', sids: [sid], by: 'user' }], what)
   }
-})
+)
 
 // covers L4
 t.test('a POST that brings the cookie is answered as the GET is', async (t) => {
@@ -100,23 +134,26 @@ t.test('a POST that brings the cookie is answered as the GET is', async (t) => {
 })
 
 // covers L4
-t.test('a GET from a server, which has no cookie, ends the session that its hint names, and the page says what happened', async (t) => {
-  const { signIn, get, me, hints, sent } = await logoutApp(t)
-  const { cookie, sid } = await signIn()
-  hints.none = { sub: 'ann', aud: 'app', sid: undefined }
-  hints.unknown = { sub: 'ann', aud: 'nobody', sid }
-  for (const params of [{}, { id_token_hint: 'none' }, { id_token_hint: 'unknown' }, { client_id: 'app' }]) {
-    t.equal((await get(query(params))).statusCode, 200)
-    t.match(sent.at(-1), { page: 'signed_out', content: { ended: false } }, JSON.stringify(params))
+t.test(
+  'a GET from a server, which has no cookie, ends the session that its hint names, and the page says what happened',
+  async (t) => {
+    const { signIn, get, me, hints, sent } = await logoutApp(t)
+    const { cookie, sid } = await signIn()
+    hints.none = { sub: 'ann', aud: 'app', sid: undefined }
+    hints.unknown = { sub: 'ann', aud: 'nobody', sid }
+    for (const params of [{}, { id_token_hint: 'none' }, { id_token_hint: 'unknown' }, { client_id: 'app' }]) {
+      t.equal((await get(query(params))).statusCode, 200)
+      t.match(sent.at(-1), { page: 'signed_out', content: { ended: false } }, JSON.stringify(params))
+    }
+    t.equal((await get(query({ id_token_hint: 'made up' }))).statusCode, 400)
+    t.match(await me(cookie), { sub: 'ann' })
+    hints.hint = { sub: 'ann', aud: 'app', sid }
+    const reply = await get(query({ id_token_hint: 'hint' }))
+    t.strictSame([reply.statusCode, setCookies(reply)], [200, []])
+    t.match(sent.at(-1), { page: 'signed_out', content: { ended: true } })
+    t.equal(await me(cookie), null)
   }
-  t.equal((await get(query({ id_token_hint: 'made up' }))).statusCode, 400)
-  t.match(await me(cookie), { sub: 'ann' })
-  hints.hint = { sub: 'ann', aud: 'app', sid }
-  const reply = await get(query({ id_token_hint: 'hint' }))
-  t.strictSame([reply.statusCode, setCookies(reply)], [200, []])
-  t.match(sent.at(-1), { page: 'signed_out', content: { ended: true } })
-  t.equal(await me(cookie), null)
-})
+)
 
 // covers ASVS-3.7.2 OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri
 t.test('whatever is wrong is a page, never a redirect, and the session goes on', async (t) => {
@@ -152,7 +189,10 @@ t.test('nobody is signed in: a page; a cookie that is dead is taken back, one th
   const embedded = await get('/auth/logout')
   t.equal(embedded.statusCode, 200)
   t.strictSame(setCookies(embedded), [], 'what another site embeds')
-  t.match(sent, [{ page: 'signed_out', content: { ended: false, homeUrl: ISSUER, loginUrl: '/auth/login' } }, { page: 'signed_out' }])
+  t.match(sent, [
+    { page: 'signed_out', content: { ended: false, homeUrl: ISSUER, loginUrl: '/auth/login' } },
+    { page: 'signed_out' }
+  ])
 })
 
 t.test('a decision that is not to sign out leaves things as they are', async (t) => {
@@ -166,7 +206,9 @@ t.test('a decision that is not to sign out leaves things as they are', async (t)
 t.test('an outage is a page with 503, and no sign-out is claimed', async (t) => {
   const { signIn, post, sent, state } = await logoutApp(t)
   const { cookie } = await signIn()
-  state.tokens.revokeSession = async () => { throw new Error('down') }
+  state.tokens.revokeSession = async () => {
+    throw new Error('down')
+  }
   const reply = await post('/auth/logout', { decision: 'sign_out' }, { cookie, ...OWN })
   t.equal(reply.statusCode, 503)
   t.match(sent.at(-1), { page: 'error', content: { error: { error: 'temporarily_unavailable' } } })

@@ -7,22 +7,38 @@ import { testBrowser, type TestBrowser } from '../support/browser.ts'
 const NEXT_PASSWORD = 'staple and a new one'
 const ANN = { username: 'ann@example.com', password: PASSWORD }
 
-interface Scene extends TestApp { browser: TestBrowser, headers: Record<string, string>, query: string }
+interface Scene extends TestApp {
+  browser: TestBrowser
+  headers: Record<string, string>
+  query: string
+}
 
-async function started (t: { teardown(task: () => Promise<void>): void }, { verifyEmail = false, ...scene }: { verifyEmail?: boolean, headers?: Record<string, string>, query?: string } = {}): Promise<Scene> {
+async function started(
+  t: { teardown(task: () => Promise<void>): void },
+  { verifyEmail = false, ...scene }: { verifyEmail?: boolean; headers?: Record<string, string>; query?: string } = {}
+): Promise<Scene> {
   const test = await testApp({ registration: { verifyEmail, username: 'email' } })
   t.teardown(test.close)
   return { ...test, browser: testBrowser(test.app), headers: {}, query: '', ...scene }
 }
 
-const json = async ({ app, headers, query }: Scene, url: string, payload: Record<string, string>, more: Record<string, string> = {}): Promise<void> => {
+const json = async (
+  { app, headers, query }: Scene,
+  url: string,
+  payload: Record<string, string>,
+  more: Record<string, string> = {}
+): Promise<void> => {
   const reply = await app.inject({ method: 'POST', url: `${url}${query}`, headers: { ...headers, ...more }, payload })
   if (reply.statusCode >= 300) throw new Error(`${url}: ${reply.statusCode} ${reply.body}`)
 }
 /** Opens the page and posts its form where that says, as a browser would. */
 const form = async ({ browser, headers, query }: Scene, url: string, fields: Record<string, string>): Promise<void> => {
   const page = await browser.get(`${url}${query}`, headers)
-  const reply = await browser.submit(/<form[^>]* action="([^"]*)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '', fields, headers)
+  const reply = await browser.submit(
+    /<form[^>]* action="([^"]*)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '',
+    fields,
+    headers
+  )
   if (reply.statusCode >= 400) throw new Error(`${url}: ${reply.statusCode} ${reply.body}`)
 }
 const resetToken = async (scene: Scene): Promise<string> => {
@@ -40,17 +56,51 @@ const changeToken = async (scene: Scene): Promise<string> => {
 }
 
 /** Every way to cause a message by a request. `page`: a form, which has the language of its page. */
-const WAYS: Array<{ name: string, kind: MessageKind, page?: true, verifyEmail?: true, act(scene: Scene): Promise<void> }> = [
-  { name: 'a sign-up', kind: 'verify_email', act: async (scene) => { await json(scene, '/auth/register', { username: 'bob@example.com', password: PASSWORD }) } },
-  { name: 'a sign-up by the page', kind: 'verify_email', page: true, act: async (scene) => { await form(scene, '/auth/signup', { username: 'bob@example.com', password: PASSWORD }) } },
-  { name: 'a sign-up with a name that is taken', kind: 'already_registered', verifyEmail: true, act: async (scene) => { await json(scene, '/auth/register', ANN) } },
-  { name: 'the same by the page', kind: 'already_registered', verifyEmail: true, page: true, act: async (scene) => { await form(scene, '/auth/signup', ANN) } },
+const WAYS: Array<{
+  name: string
+  kind: MessageKind
+  page?: true
+  verifyEmail?: true
+  act(scene: Scene): Promise<void>
+}> = [
+  {
+    name: 'a sign-up',
+    kind: 'verify_email',
+    act: async (scene) => {
+      await json(scene, '/auth/register', { username: 'bob@example.com', password: PASSWORD })
+    }
+  },
+  {
+    name: 'a sign-up by the page',
+    kind: 'verify_email',
+    page: true,
+    act: async (scene) => {
+      await form(scene, '/auth/signup', { username: 'bob@example.com', password: PASSWORD })
+    }
+  },
+  {
+    name: 'a sign-up with a name that is taken',
+    kind: 'already_registered',
+    verifyEmail: true,
+    act: async (scene) => {
+      await json(scene, '/auth/register', ANN)
+    }
+  },
+  {
+    name: 'the same by the page',
+    kind: 'already_registered',
+    verifyEmail: true,
+    page: true,
+    act: async (scene) => {
+      await form(scene, '/auth/signup', ANN)
+    }
+  },
   {
     name: 'a confirmation sent again from the sign-in page',
     kind: 'verify_email',
     verifyEmail: true,
     page: true,
-    async act (scene) {
+    async act(scene) {
       const { browser, headers, query } = scene
       const refused = await browser.submit(`/auth/login${query}`, ANN, headers)
       const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(refused.body) ?? []
@@ -59,34 +109,80 @@ const WAYS: Array<{ name: string, kind: MessageKind, page?: true, verifyEmail?: 
       if (sent.statusCode !== 202) throw new Error(`resend: ${sent.statusCode}`)
     }
   },
-  { name: 'a forgotten password', kind: 'password_reset', act: async (scene) => { await json(scene, '/auth/password-reset', { username: ANN.username }) } },
-  { name: 'the same by the page', kind: 'password_reset', page: true, act: async (scene) => { await form(scene, '/auth/forgot-password', { username: ANN.username }) } },
-  { name: 'a new password by a link', kind: 'password_changed', act: async (scene) => { await json(scene, '/auth/password-reset/confirm', { token: await resetToken(scene), password: NEXT_PASSWORD }) } },
+  {
+    name: 'a forgotten password',
+    kind: 'password_reset',
+    act: async (scene) => {
+      await json(scene, '/auth/password-reset', { username: ANN.username })
+    }
+  },
+  {
+    name: 'the same by the page',
+    kind: 'password_reset',
+    page: true,
+    act: async (scene) => {
+      await form(scene, '/auth/forgot-password', { username: ANN.username })
+    }
+  },
+  {
+    name: 'a new password by a link',
+    kind: 'password_changed',
+    act: async (scene) => {
+      await json(scene, '/auth/password-reset/confirm', { token: await resetToken(scene), password: NEXT_PASSWORD })
+    }
+  },
   {
     name: 'the same by the page',
     kind: 'password_changed',
     page: true,
-    async act (scene) {
+    async act(scene) {
       const token = await resetToken(scene)
-      await scene.browser.submit(`/auth/reset-password${scene.query}`, { token, password: NEXT_PASSWORD }, scene.headers)
+      await scene.browser.submit(
+        `/auth/reset-password${scene.query}`,
+        { token, password: NEXT_PASSWORD },
+        scene.headers
+      )
     }
   },
   {
     name: 'a changed password',
     kind: 'password_changed',
-    async act (scene) {
+    async act(scene) {
       const { access_token: accessToken } = await signIn(scene.app, ANN.username)
-      await json(scene, '/auth/password', { current_password: PASSWORD, new_password: NEXT_PASSWORD }, bearer(accessToken))
+      await json(
+        scene,
+        '/auth/password',
+        { current_password: PASSWORD, new_password: NEXT_PASSWORD },
+        bearer(accessToken)
+      )
     }
   },
-  { name: 'another address', kind: 'email_change', act: async (scene) => { await askForAddress(scene, scene) } },
-  { name: 'the notice of it', kind: 'email_change_requested', act: async (scene) => { await askForAddress(scene, scene) } },
-  { name: 'an address that was changed', kind: 'email_changed', act: async (scene) => { await json(scene, '/auth/email/verify', { token: await changeToken(scene) }) } },
+  {
+    name: 'another address',
+    kind: 'email_change',
+    act: async (scene) => {
+      await askForAddress(scene, scene)
+    }
+  },
+  {
+    name: 'the notice of it',
+    kind: 'email_change_requested',
+    act: async (scene) => {
+      await askForAddress(scene, scene)
+    }
+  },
+  {
+    name: 'an address that was changed',
+    kind: 'email_changed',
+    act: async (scene) => {
+      await json(scene, '/auth/email/verify', { token: await changeToken(scene) })
+    }
+  },
   {
     name: 'the same by the page',
     kind: 'email_changed',
     page: true,
-    async act (scene) {
+    async act(scene) {
       const token = await changeToken(scene)
       await scene.browser.submit(`/auth/verify-email${scene.query}`, { token }, scene.headers)
     }
@@ -94,9 +190,13 @@ const WAYS: Array<{ name: string, kind: MessageKind, page?: true, verifyEmail?: 
   {
     name: 'an account that was removed',
     kind: 'account_removed',
-    async act (scene) {
+    async act(scene) {
       const { access_token: accessToken } = await signIn(scene.app, ANN.username)
-      const { statusCode } = await scene.app.inject({ method: 'DELETE', url: `/auth/account${scene.query}`, headers: { ...scene.headers, ...bearer(accessToken) } })
+      const { statusCode } = await scene.app.inject({
+        method: 'DELETE',
+        url: `/auth/account${scene.query}`,
+        headers: { ...scene.headers, ...bearer(accessToken) }
+      })
       if (statusCode !== 204) throw new Error(`delete: ${statusCode}`)
     }
   }
@@ -109,39 +209,84 @@ for (const { name, kind, page = false, verifyEmail = false, act } of WAYS) {
       [{ headers: { 'accept-language': 'fr' }, query: '?ui_locales=xx%20ja' }, 'ja'],
       [{ headers: { 'accept-language': 'tlh' } }, 'en'],
       [{}, 'en']
-    ] as Array<[{ headers?: Record<string, string>, query?: string }, string]>) {
+    ] as Array<[{ headers?: Record<string, string>; query?: string }, string]>) {
       const scene = await started(t, { verifyEmail, ...given })
-      await scene.app.inject({ method: 'POST', url: '/auth/register', headers: { 'accept-language': 'es' }, payload: ANN })
+      await scene.app.inject({
+        method: 'POST',
+        url: '/auth/register',
+        headers: { 'accept-language': 'es' },
+        payload: ANN
+      })
       t.equal((await scene.messages.next('verify_email')).locale, 'es')
       await act(scene)
-      t.equal((await scene.messages.next(kind)).locale, expected, `${JSON.stringify(given)}${page ? ', by the page' : ''}`)
+      t.equal(
+        (await scene.messages.next(kind)).locale,
+        expected,
+        `${JSON.stringify(given)}${page ? ', by the page' : ''}`
+      )
     }
   })
 }
 
-t.test('what no request caused, or one without a language of ours, is in the user\'s own language, or else in English', async (t) => {
-  const locales: Array<[unknown, string]> = [['ja', 'ja'], ['de_AT', 'de'], ['fr-Latn-CA', 'fr'], ['xx', 'en'], ['', 'en'], [undefined, 'en'], [null, 'en'], [5, 'en'], [['de'], 'en'], [`de${'-a'.repeat(50_000)}`, 'de'], ['de\r\nBcc: x', 'en']]
-  for (const [locale, expected] of locales) {
-    const users = memoryUserStore([{ id: 'u1', username: 'ann@example.com', passwordHash: null, locale }])
-    const { app, messages, close } = await testApp({ users })
-    const next = async (kind: MessageKind): Promise<Message> => await messages.next(kind)
-    const shown = String(locale).slice(0, 20)
-    await app.authority.startPasswordReset('u1')
-    t.equal((await next('password_reset')).locale, expected, `${shown}, by the host`)
-    await app.authority.changePassword('u1', NEXT_PASSWORD)
-    t.equal((await next('password_changed')).locale, expected, `${shown}, a password that the host changed`)
-    await app.inject({ method: 'POST', url: '/auth/password-reset', headers: { 'accept-language': 'tlh, *' }, payload: { username: 'ann@example.com' } })
-    t.equal((await next('password_reset')).locale, expected, `${shown}, by a request in no language of ours`)
-    await app.inject({ method: 'POST', url: '/auth/password-reset', headers: { 'accept-language': 'es' }, payload: { username: 'ann@example.com' } })
-    t.equal((await next('password_reset')).locale, 'es', `${shown}, by a request that has one`)
-    await close()
+t.test(
+  "what no request caused, or one without a language of ours, is in the user's own language, or else in English",
+  async (t) => {
+    const locales: Array<[unknown, string]> = [
+      ['ja', 'ja'],
+      ['de_AT', 'de'],
+      ['fr-Latn-CA', 'fr'],
+      ['xx', 'en'],
+      ['', 'en'],
+      [undefined, 'en'],
+      [null, 'en'],
+      [5, 'en'],
+      [['de'], 'en'],
+      [`de${'-a'.repeat(50_000)}`, 'de'],
+      ['de\r\nBcc: x', 'en']
+    ]
+    for (const [locale, expected] of locales) {
+      const users = memoryUserStore([{ id: 'u1', username: 'ann@example.com', passwordHash: null, locale }])
+      const { app, messages, close } = await testApp({ users })
+      const next = async (kind: MessageKind): Promise<Message> => await messages.next(kind)
+      const shown = String(locale).slice(0, 20)
+      await app.authority.startPasswordReset('u1')
+      t.equal((await next('password_reset')).locale, expected, `${shown}, by the host`)
+      await app.authority.changePassword('u1', NEXT_PASSWORD)
+      t.equal((await next('password_changed')).locale, expected, `${shown}, a password that the host changed`)
+      await app.inject({
+        method: 'POST',
+        url: '/auth/password-reset',
+        headers: { 'accept-language': 'tlh, *' },
+        payload: { username: 'ann@example.com' }
+      })
+      t.equal((await next('password_reset')).locale, expected, `${shown}, by a request in no language of ours`)
+      await app.inject({
+        method: 'POST',
+        url: '/auth/password-reset',
+        headers: { 'accept-language': 'es' },
+        payload: { username: 'ann@example.com' }
+      })
+      t.equal((await next('password_reset')).locale, 'es', `${shown}, by a request that has one`)
+      await close()
+    }
   }
-})
+)
 
 t.test('a language that is no text, or sent twice, changes nothing but the language', async (t) => {
-  for (const url of ['/auth/password-reset?ui_locales=de&ui_locales=fr', '/auth/password-reset?ui_locales=', `/auth/password-reset?ui_locales=${'x-'.repeat(4000)}`, '/auth/password-reset?ui_locales[]=de']) {
-    const { app, messages, close } = await testApp({ users: memoryUserStore([{ id: 'u1', username: 'ann@example.com', passwordHash: null }]) })
-    t.equal((await app.inject({ method: 'POST', url, payload: { username: 'ann@example.com' } })).statusCode, 202, url.slice(0, 60))
+  for (const url of [
+    '/auth/password-reset?ui_locales=de&ui_locales=fr',
+    '/auth/password-reset?ui_locales=',
+    `/auth/password-reset?ui_locales=${'x-'.repeat(4000)}`,
+    '/auth/password-reset?ui_locales[]=de'
+  ]) {
+    const { app, messages, close } = await testApp({
+      users: memoryUserStore([{ id: 'u1', username: 'ann@example.com', passwordHash: null }])
+    })
+    t.equal(
+      (await app.inject({ method: 'POST', url, payload: { username: 'ann@example.com' } })).statusCode,
+      202,
+      url.slice(0, 60)
+    )
     t.equal((await messages.next('password_reset')).locale, 'en', url.slice(0, 60))
     await close()
   }

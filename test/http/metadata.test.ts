@@ -9,11 +9,23 @@ type Teardown = Pick<typeof t, 'teardown'>
 const WELL_KNOWN = '/.well-known/oauth-authorization-server'
 const OPENID = '/.well-known/openid-configuration'
 
-async function appWith (t: Teardown, options: Partial<AuthorityOptions> = {}, prefix?: string): Promise<FastifyInstance> {
+async function appWith(
+  t: Teardown,
+  options: Partial<AuthorityOptions> = {},
+  prefix?: string
+): Promise<FastifyInstance> {
   const app = Fastify({ trustProxy: true }) as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   if (prefix === undefined) await app.register(authPlugin, ownOptions(options))
-  else await app.register(async (child) => { await child.register(authPlugin, ownOptions(options)) }, { prefix })
+  else
+    await app.register(
+      async (child) => {
+        await child.register(authPlugin, ownOptions(options))
+      },
+      { prefix }
+    )
   await app.ready()
   return app
 }
@@ -21,7 +33,15 @@ async function appWith (t: Teardown, options: Partial<AuthorityOptions> = {}, pr
 // covers R8414-2
 t.test('the document says what this configuration offers', async (t) => {
   const app = await appWith(t, { issuer: 'https://auth.example.com', scopes: ['openid', 'admin'] })
-  const reply = await app.inject({ url: WELL_KNOWN, headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher', origin: 'https://anybody.example' } })
+  const reply = await app.inject({
+    url: WELL_KNOWN,
+    headers: {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'gopher',
+      origin: 'https://anybody.example'
+    }
+  })
   t.equal(reply.statusCode, 200)
   t.match(reply.headers['content-type'], /^application\/json/)
   t.equal(reply.headers['cache-control'], 'public, max-age=300')
@@ -45,13 +65,24 @@ t.test('the document says what this configuration offers', async (t) => {
 
 t.test('OIDC-Discovery-3 R8414-2 with a client that can use codes, one document says so at both places', async (t) => {
   const app = await appWith(t, { issuer: 'https://auth.example.com', keys: KEYS, clients: CLIENTS })
-  const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher', origin: 'https://anybody.example' }
+  const headers = {
+    host: 'evil.example',
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'gopher',
+    origin: 'https://anybody.example'
+  }
   const oauth = await app.inject({ url: WELL_KNOWN, headers })
   const openid = await app.inject({ url: OPENID, headers })
   t.equal(openid.statusCode, 200)
-  t.match(openid.headers, { 'content-type': /^application\/json/, 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' })
+  t.match(openid.headers, {
+    'content-type': /^application\/json/,
+    'cache-control': 'public, max-age=300',
+    'access-control-allow-origin': '*'
+  })
   t.strictSame(openid.json(), oauth.json())
-  const { claims_supported: claims, ...document } = openid.json() as Record<string, unknown> & { claims_supported: string[] }
+  const { claims_supported: claims, ...document } = openid.json() as Record<string, unknown> & {
+    claims_supported: string[]
+  }
   t.strictSame(document, {
     issuer: 'https://auth.example.com',
     token_endpoint: 'https://auth.example.com/auth/token',
@@ -77,45 +108,121 @@ t.test('OIDC-Discovery-3 R8414-2 with a client that can use codes, one document 
     request_uri_parameter_supported: false,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
     acr_values_supported: ['password'],
-    ui_locales_supported: ['en', 'de', 'fr', 'es', 'ja', 'pt-BR', 'it', 'nl', 'pl', 'tr', 'uk', 'zh-CN', 'zh-TW', 'ko', 'ar'],
+    ui_locales_supported: [
+      'en',
+      'de',
+      'fr',
+      'es',
+      'ja',
+      'pt-BR',
+      'it',
+      'nl',
+      'pl',
+      'tr',
+      'uk',
+      'zh-CN',
+      'zh-TW',
+      'ko',
+      'ar'
+    ],
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true
   })
-  for (const claim of ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'name', 'preferred_username', 'email', 'email_verified']) t.ok(claims.includes(claim), claim)
+  for (const claim of [
+    'sub',
+    'iss',
+    'aud',
+    'exp',
+    'iat',
+    'auth_time',
+    'nonce',
+    'acr',
+    'amr',
+    'sid',
+    'name',
+    'preferred_username',
+    'email',
+    'email_verified'
+  ])
+    t.ok(claims.includes(claim), claim)
 })
 
-t.test('redirect sign-in is offered where a client, pages and public keys make it work, and nowhere else', async (t) => {
-  const rows: Array<[string, Partial<AuthorityOptions>, boolean]> = [
-    ['a client store, which may have one', { clients: { findById: async () => null } }, true],
-    ['a client that lists the grant', { clients: [{ clientId: 'a', redirectUris: ['https://a.example/cb'], grantTypes: ['authorization_code'] }] }, true],
-    ["the host's own sign-in page", { clients: CLIENTS, pages: { loginUrl: '/sign-in' } }, true],
-    ['no client', {}, false],
-    ['a client without redirect URIs', { clients: [{ clientId: 'a' }] }, false],
-    ['a client with another grant', { clients: [{ clientId: 'a', redirectUris: ['https://a.example/cb'], grantTypes: ['password'] }] }, false],
-    ['no pages', { clients: CLIENTS, pages: false }, false],
-    ['a shared secret', { clients: CLIENTS, keys: { secret: 'a shared secret of 32 bytes or more' } }, false]
-  ]
-  for (const [what, options, offered] of rows) {
-    const app = await appWith(t, { issuer: 'https://a.example', keys: KEYS, ...options })
-    const document = (await app.inject({ url: WELL_KNOWN })).json() as Record<string, string[]>
-    t.equal('authorization_endpoint' in document, offered, what)
-    t.strictSame(document['response_types_supported'], offered ? ['code'] : [], what)
-    t.equal(document['grant_types_supported']?.includes('authorization_code'), offered, what)
-    for (const url of [OPENID, '/auth/authorize', '/auth/consent']) t.equal(app.hasRoute({ method: 'GET', url }), offered, `${what}: ${url}`)
-    const grant = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'authorization_code', code: 'x' } })
-    t.equal(grant.json().error === 'unsupported_grant_type', !offered, `${what}: the grant`)
+t.test(
+  'redirect sign-in is offered where a client, pages and public keys make it work, and nowhere else',
+  async (t) => {
+    const rows: Array<[string, Partial<AuthorityOptions>, boolean]> = [
+      ['a client store, which may have one', { clients: { findById: async () => null } }, true],
+      [
+        'a client that lists the grant',
+        { clients: [{ clientId: 'a', redirectUris: ['https://a.example/cb'], grantTypes: ['authorization_code'] }] },
+        true
+      ],
+      ["the host's own sign-in page", { clients: CLIENTS, pages: { loginUrl: '/sign-in' } }, true],
+      ['no client', {}, false],
+      ['a client without redirect URIs', { clients: [{ clientId: 'a' }] }, false],
+      [
+        'a client with another grant',
+        { clients: [{ clientId: 'a', redirectUris: ['https://a.example/cb'], grantTypes: ['password'] }] },
+        false
+      ],
+      ['no pages', { clients: CLIENTS, pages: false }, false],
+      ['a shared secret', { clients: CLIENTS, keys: { secret: 'a shared secret of 32 bytes or more' } }, false]
+    ]
+    for (const [what, options, offered] of rows) {
+      const app = await appWith(t, { issuer: 'https://a.example', keys: KEYS, ...options })
+      const document = (await app.inject({ url: WELL_KNOWN })).json() as Record<string, string[]>
+      t.equal('authorization_endpoint' in document, offered, what)
+      t.strictSame(document['response_types_supported'], offered ? ['code'] : [], what)
+      t.equal(document['grant_types_supported']?.includes('authorization_code'), offered, what)
+      for (const url of [OPENID, '/auth/authorize', '/auth/consent'])
+        t.equal(app.hasRoute({ method: 'GET', url }), offered, `${what}: ${url}`)
+      const grant = await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'authorization_code', code: 'x' }
+      })
+      t.equal(grant.json().error === 'unsupported_grant_type', !offered, `${what}: the grant`)
+    }
   }
-})
+)
 
 t.test('what is off is not in it, and what is moved is where it is', async (t) => {
-  const off = (await (await appWith(t, { passwordGrant: false, keys: { secret: 'a shared secret of 32 bytes or more' } })).inject({ url: WELL_KNOWN })).json()
+  const off = (
+    await (
+      await appWith(t, { passwordGrant: false, keys: { secret: 'a shared secret of 32 bytes or more' } })
+    ).inject({ url: WELL_KNOWN })
+  ).json()
   t.notOk('jwks_uri' in off, 'a shared secret has no key set')
   t.notOk(off.grant_types_supported.includes('password'))
-  const moved = await appWith(t, { issuer: 'https://a.example', prefix: '/v1', paths: { token: '/oauth/token', jwks: '/keys', metadata: '/meta' } })
-  t.match((await moved.inject({ url: '/meta' })).json(), { token_endpoint: 'https://a.example/oauth/token', revocation_endpoint: 'https://a.example/v1/revoke', jwks_uri: 'https://a.example/keys' })
+  const moved = await appWith(t, {
+    issuer: 'https://a.example',
+    prefix: '/v1',
+    paths: { token: '/oauth/token', jwks: '/keys', metadata: '/meta' }
+  })
+  t.match((await moved.inject({ url: '/meta' })).json(), {
+    token_endpoint: 'https://a.example/oauth/token',
+    revocation_endpoint: 'https://a.example/v1/revoke',
+    jwks_uri: 'https://a.example/keys'
+  })
   t.equal((await moved.inject({ url: WELL_KNOWN })).statusCode, 404)
-  const openid = await appWith(t, { issuer: 'https://a.example', keys: KEYS, clients: CLIENTS, prefix: '/v1', paths: { authorize: '/oauth/authorize', userinfo: '/me/info', introspect: '/oauth/introspect', openidConfiguration: '/openid' } })
-  t.match((await openid.inject({ url: '/openid' })).json(), { authorization_endpoint: 'https://a.example/oauth/authorize', userinfo_endpoint: 'https://a.example/me/info', introspection_endpoint: 'https://a.example/oauth/introspect', end_session_endpoint: 'https://a.example/v1/logout' })
+  const openid = await appWith(t, {
+    issuer: 'https://a.example',
+    keys: KEYS,
+    clients: CLIENTS,
+    prefix: '/v1',
+    paths: {
+      authorize: '/oauth/authorize',
+      userinfo: '/me/info',
+      introspect: '/oauth/introspect',
+      openidConfiguration: '/openid'
+    }
+  })
+  t.match((await openid.inject({ url: '/openid' })).json(), {
+    authorization_endpoint: 'https://a.example/oauth/authorize',
+    userinfo_endpoint: 'https://a.example/me/info',
+    introspection_endpoint: 'https://a.example/oauth/introspect',
+    end_session_endpoint: 'https://a.example/v1/logout'
+  })
   t.equal((await openid.inject({ url: OPENID })).statusCode, 404)
 })
 
@@ -127,8 +234,16 @@ t.test('OIDC-Discovery-4 the path of an issuer comes after the well-known part, 
   t.strictSame((await app.inject({ url: `/one${OPENID}` })).json(), document)
   for (const url of [WELL_KNOWN, OPENID, `${OPENID}/one`]) t.equal((await app.inject({ url })).statusCode, 404, url)
   const nested = await appWith(t, { issuer: 'https://a.example/one', keys: KEYS, clients: CLIENTS }, '/one')
-  t.match((await nested.inject({ url: `/one${OPENID}` })).json(), { issuer: 'https://a.example/one', authorization_endpoint: 'https://a.example/one/auth/authorize', end_session_endpoint: 'https://a.example/one/auth/logout' })
-  t.match((await nested.inject({ url: `/one${WELL_KNOWN}/one` })).json(), { issuer: 'https://a.example/one', token_endpoint: 'https://a.example/one/auth/token', jwks_uri: 'https://a.example/one/.well-known/jwks.json' })
+  t.match((await nested.inject({ url: `/one${OPENID}` })).json(), {
+    issuer: 'https://a.example/one',
+    authorization_endpoint: 'https://a.example/one/auth/authorize',
+    end_session_endpoint: 'https://a.example/one/auth/logout'
+  })
+  t.match((await nested.inject({ url: `/one${WELL_KNOWN}/one` })).json(), {
+    issuer: 'https://a.example/one',
+    token_endpoint: 'https://a.example/one/auth/token',
+    jwks_uri: 'https://a.example/one/.well-known/jwks.json'
+  })
 })
 
 t.test('every endpoint in the document is there', async (t) => {
@@ -139,7 +254,16 @@ t.test('every endpoint in the document is there', async (t) => {
   for (const name of endpoints) {
     const url = new URL(document[name] ?? '').pathname
     const methods = (['GET', 'POST'] as const).filter((method) => app.hasRoute({ method, url }))
-    t.strictSame(methods, { jwks_uri: ['GET'], authorization_endpoint: ['GET', 'POST'], userinfo_endpoint: ['GET', 'POST'], end_session_endpoint: ['GET', 'POST'] }[name] ?? ['POST'], name)
+    t.strictSame(
+      methods,
+      {
+        jwks_uri: ['GET'],
+        authorization_endpoint: ['GET', 'POST'],
+        userinfo_endpoint: ['GET', 'POST'],
+        end_session_endpoint: ['GET', 'POST']
+      }[name] ?? ['POST'],
+      name
+    )
   }
 })
 
@@ -150,12 +274,40 @@ for (const [what, second, host, url, openidUrl] of [
 ] as const) {
   t.test(`two plugins in one app, ${what}: each has its documents`, async (t) => {
     const app = Fastify() as unknown as FastifyInstance
-    t.teardown(async () => { await app.close() })
+    t.teardown(async () => {
+      await app.close()
+    })
     await app.register(authPlugin, ownOptions({ issuer: 'https://a.example', keys: KEYS, clients: CLIENTS }))
-    await app.register(authPlugin, ownOptions({ issuer: second, keys: KEYS, clients: CLIENTS, prefix: '/b', decorators: { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' } }))
-    t.match((await app.inject({ url: WELL_KNOWN, headers: { host: 'a.example' } })).json(), { issuer: 'https://a.example', token_endpoint: 'https://a.example/auth/token' })
-    t.match((await app.inject({ url, headers: { host } })).json(), { issuer: second, token_endpoint: `${new URL(second).origin}/b/token` })
-    t.match((await app.inject({ url: OPENID, headers: { host: 'a.example' } })).json(), { issuer: 'https://a.example', authorization_endpoint: 'https://a.example/auth/authorize' })
-    t.match((await app.inject({ url: openidUrl, headers: { host } })).json(), { issuer: second, authorization_endpoint: `${new URL(second).origin}/b/authorize` })
+    await app.register(
+      authPlugin,
+      ownOptions({
+        issuer: second,
+        keys: KEYS,
+        clients: CLIENTS,
+        prefix: '/b',
+        decorators: {
+          authenticate: 'authenticateB',
+          requireScope: 'requireScopeB',
+          authority: 'authorityB',
+          auth: 'authB'
+        }
+      })
+    )
+    t.match((await app.inject({ url: WELL_KNOWN, headers: { host: 'a.example' } })).json(), {
+      issuer: 'https://a.example',
+      token_endpoint: 'https://a.example/auth/token'
+    })
+    t.match((await app.inject({ url, headers: { host } })).json(), {
+      issuer: second,
+      token_endpoint: `${new URL(second).origin}/b/token`
+    })
+    t.match((await app.inject({ url: OPENID, headers: { host: 'a.example' } })).json(), {
+      issuer: 'https://a.example',
+      authorization_endpoint: 'https://a.example/auth/authorize'
+    })
+    t.match((await app.inject({ url: openidUrl, headers: { host } })).json(), {
+      issuer: second,
+      authorization_endpoint: `${new URL(second).origin}/b/authorize`
+    })
   })
 }

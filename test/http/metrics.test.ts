@@ -1,7 +1,12 @@
 import { tracingChannel } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { authorityMetrics, type MeasuredAuthority, type OpenTelemetryMeter, type PrometheusClient } from '../../lib/metrics/index.ts'
+import {
+  authorityMetrics,
+  type MeasuredAuthority,
+  type OpenTelemetryMeter,
+  type PrometheusClient
+} from '../../lib/metrics/index.ts'
 import { parse } from 'yaml'
 import { memoryUserStore } from '../../lib/index.ts'
 import type { AttemptStore } from '../../lib/ports/attempt-store.ts'
@@ -10,25 +15,57 @@ import { KEYS } from '../support/openid.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 
 // Their own types are compared with ours in test/types/metrics.ts.
-interface Rule { alert: string, expr: string, for?: string, labels: { severity: string }, annotations: { summary: string, runbook: string } }
-interface Registry { metrics(): Promise<string>, getMetricsAsJSON(): Promise<Array<{ name: string }>> }
-interface Reader { exporter: { getMetrics(): Array<{ scopeMetrics: Array<{ metrics: Array<{ descriptor: { name: string }, dataPoints: Array<{ attributes: object, value: unknown }> }> }> }> } }
+interface Rule {
+  alert: string
+  expr: string
+  for?: string
+  labels: { severity: string }
+  annotations: { summary: string; runbook: string }
+}
+interface Registry {
+  metrics(): Promise<string>
+  getMetricsAsJSON(): Promise<Array<{ name: string }>>
+}
+interface Reader {
+  exporter: {
+    getMetrics(): Array<{
+      scopeMetrics: Array<{
+        metrics: Array<{ descriptor: { name: string }; dataPoints: Array<{ attributes: object; value: unknown }> }>
+      }>
+    }>
+  }
+}
 interface Sdk {
   AggregationTemporality: { CUMULATIVE: number }
   InMemoryMetricExporter: new (temporality: number) => Reader['exporter']
   PeriodicExportingMetricReader: new (options: object) => object
-  MeterProvider: new (options: { readers: object[] }) => { getMeter(name: string): OpenTelemetryMeter, forceFlush(): Promise<void>, shutdown(): Promise<void> }
+  MeterProvider: new (options: { readers: object[] }) => {
+    getMeter(name: string): OpenTelemetryMeter
+    forceFlush(): Promise<void>
+    shutdown(): Promise<void>
+  }
 }
 const load = async (name: string): Promise<unknown> => await import(name)
-const prometheus = await load('prom-client') as PrometheusClient & { Registry: new () => Registry, register: Registry }
-const { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } = await load('@opentelemetry/sdk-metrics') as Sdk
+const prometheus = (await load('prom-client')) as PrometheusClient & {
+  Registry: new () => Registry
+  register: Registry
+}
+const { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } = (await load(
+  '@opentelemetry/sdk-metrics'
+)) as Sdk
 
 const CANARY = 'canary-person'
 
-async function journey (app: Awaited<ReturnType<typeof testApp>>['app']): Promise<void> {
+async function journey(app: Awaited<ReturnType<typeof testApp>>['app']): Promise<void> {
   await signUp(app, CANARY)
   const grant = { grant_type: 'password', username: CANARY, password: PASSWORD }
-  for (const payload of [grant, { ...grant, password: 'wrong one' }, { ...grant, username: 'nobody' }, { ...grant, client_id: `${CANARY}-client` }]) await app.inject({ method: 'POST', url: '/auth/token', payload })
+  for (const payload of [
+    grant,
+    { ...grant, password: 'wrong one' },
+    { ...grant, username: 'nobody' },
+    { ...grant, client_id: `${CANARY}-client` }
+  ])
+    await app.inject({ method: 'POST', url: '/auth/token', payload })
 }
 
 t.test('prom-client: what happened is counted, by closed labels, and nobody is named', async (t) => {
@@ -47,7 +84,8 @@ t.test('prom-client: what happened is counted, by closed labels, and nobody is n
     'authority_token_issued_total{grant_type="password"} 1',
     'authority_account_registered_total 1',
     'authority_refresh_token_reused_total 0'
-  ]) t.ok(text.split('\n').includes(line), line)
+  ])
+    t.ok(text.split('\n').includes(line), line)
   t.notMatch(text, CANARY)
   t.notMatch(text, '127.0.0.1')
   for (const line of [
@@ -57,7 +95,8 @@ t.test('prom-client: what happened is counted, by closed labels, and nobody is n
     'authority_store_duration_seconds_count{store="users",operation="create",outcome="success"} 1',
     'authority_password_hash_queue{state="running"} 0',
     'authority_store_available{store="state"} 1'
-  ]) t.ok(text.split('\n').includes(line), line)
+  ])
+    t.ok(text.split('\n').includes(line), line)
   const hashes = /^authority_password_hash_duration_seconds_count\{outcome="success"\} (\d+)$/m.exec(text)?.[1]
   t.equal(Number(hashes), 4, 'one for the new password, and one for each attempt of a client that is known')
   t.equal(/^authority_password_hash_wait_seconds_count\{outcome="success"\} (\d+)$/m.exec(text)?.[1], hashes)
@@ -65,7 +104,11 @@ t.test('prom-client: what happened is counted, by closed labels, and nobody is n
   const last = await registry.metrics()
   await journey(app).catch(() => {})
   t.equal(await registry.metrics(), last, 'and not after its end')
-  t.strictSame(Object.values(TRACES).filter((name) => tracingChannel(name).hasSubscribers), [], 'and nothing is measured')
+  t.strictSame(
+    Object.values(TRACES).filter((name) => tracingChannel(name).hasSubscribers),
+    [],
+    'and nothing is measured'
+  )
   t.notMatch(await prometheus.register.metrics(), 'authority_', 'the default registry was left alone')
 })
 
@@ -75,27 +118,86 @@ t.test('OpenTelemetry: the same, by names with dots', async (t) => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
   const provider = new MeterProvider({ readers: [reader] })
-  t.teardown(async () => { await provider.shutdown() })
+  t.teardown(async () => {
+    await provider.shutdown()
+  })
   t.teardown(authorityMetrics(app.authority, { meter: provider.getMeter('test') }))
   await journey(app)
   await provider.forceFlush()
   const found = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
-  const points = found.find(({ descriptor }) => descriptor.name === 'authority.authentication')?.dataPoints.map(({ attributes, value }) => [attributes, value])
-  t.same(points, [[{ outcome: 'success' }, 1], [{ outcome: 'failure', 'error.type': 'wrong_password' }, 1], [{ outcome: 'failure', 'error.type': 'unknown_user' }, 1]])
+  const points = found
+    .find(({ descriptor }) => descriptor.name === 'authority.authentication')
+    ?.dataPoints.map(({ attributes, value }) => [attributes, value])
+  t.same(points, [
+    [{ outcome: 'success' }, 1],
+    [{ outcome: 'failure', 'error.type': 'wrong_password' }, 1],
+    [{ outcome: 'failure', 'error.type': 'unknown_user' }, 1]
+  ])
   t.notMatch(JSON.stringify(found), CANARY)
 })
 
 type Look = (observer: { observe(value: number, labels: object): void }) => Promise<void>
 
 /** Counts by hand what a host hands in. */
-function double () {
+function double() {
   const handlers = new Map<string, (payload: never) => void>()
-  const authority = { on: (name: string, handler: (payload: never) => void) => { handlers.set(name, handler) }, off: (name: string) => { handlers.delete(name) }, health: async () => ({ state: 'down', counters: 'off', keyAges: { ES256: 60, [CANARY]: 1 }, passwords: { running: 1, waiting: 2 } }) } as unknown as MeasuredAuthority
+  const authority = {
+    on: (name: string, handler: (payload: never) => void) => {
+      handlers.set(name, handler)
+    },
+    off: (name: string) => {
+      handlers.delete(name)
+    },
+    health: async () => ({
+      state: 'down',
+      counters: 'off',
+      keyAges: { ES256: 60, [CANARY]: 1 },
+      passwords: { running: 1, waiting: 2 }
+    })
+  } as unknown as MeasuredAuthority
   const added: unknown[] = []
   const names: string[] = []
   const looks = new Map<string, Look>()
-  const meter = { createCounter (name: string) { names.push(name); return { add: (value: number, labels: object) => { added.push([name, value, labels]) } } }, createHistogram (name: string) { names.push(name); return { record: (value: number, labels: object) => { added.push([name, value, labels]) } } }, createObservableGauge (name: string) { names.push(name); return { addCallback: (look: Look) => { looks.set(name, look) }, removeCallback: () => { looks.delete(name) } } } }
-  return { handlers, authority, added, names, looks, meter, tell: (name: string, payload: object) => { handlers.get(name)?.(payload as never) } }
+  const meter = {
+    createCounter(name: string) {
+      names.push(name)
+      return {
+        add: (value: number, labels: object) => {
+          added.push([name, value, labels])
+        }
+      }
+    },
+    createHistogram(name: string) {
+      names.push(name)
+      return {
+        record: (value: number, labels: object) => {
+          added.push([name, value, labels])
+        }
+      }
+    },
+    createObservableGauge(name: string) {
+      names.push(name)
+      return {
+        addCallback: (look: Look) => {
+          looks.set(name, look)
+        },
+        removeCallback: () => {
+          looks.delete(name)
+        }
+      }
+    }
+  }
+  return {
+    handlers,
+    authority,
+    added,
+    names,
+    looks,
+    meter,
+    tell: (name: string, payload: object) => {
+      handlers.get(name)?.(payload as never)
+    }
+  }
 }
 
 t.test('a word that is in no list is counted as other: nothing that is sent makes a new time series', async (t) => {
@@ -120,7 +222,12 @@ t.test('gauges show what health says, by closed labels, and are gone at the end'
   const { authority, meter, looks } = double()
   const end = authorityMetrics(authority, { meter })
   const seen: unknown[] = []
-  for (const [name, look] of looks) await look({ observe: (value, labels) => { seen.push([name, value, labels]) } })
+  for (const [name, look] of looks)
+    await look({
+      observe: (value, labels) => {
+        seen.push([name, value, labels])
+      }
+    })
   t.same(seen, [
     ['authority.password_hash.queue', 1, { state: 'running' }],
     ['authority.password_hash.queue', 2, { state: 'waiting' }],
@@ -133,14 +240,33 @@ t.test('gauges show what health says, by closed labels, and are gone at the end'
 })
 
 t.test('what a caller sends makes no time series, whatever and wherever it is', async (t) => {
-  const { app, close } = await testApp({ keys: KEYS, rateLimit: { login: { windowMs: 1000, max: 1000 }, refresh: { windowMs: 1000, max: 5 }, account: false } })
+  const { app, close } = await testApp({
+    keys: KEYS,
+    rateLimit: { login: { windowMs: 1000, max: 1000 }, refresh: { windowMs: 1000, max: 5 }, account: false }
+  })
   t.teardown(close)
   const registry = new prometheus.Registry()
   t.teardown(authorityMetrics(app.authority, { prometheus, registry }))
-  const series = async (): Promise<string[]> => (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.replace(/ \S+$/, ''))
+  const series = async (): Promise<string[]> =>
+    (await registry.metrics())
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => line.replace(/ \S+$/, ''))
   const send = async (word: string): Promise<void> => {
-    for (const payload of [{ grant_type: word }, { grant_type: 'password', username: word, password: word, client_id: word, scope: word }, { grant_type: 'password', username: word, password: word }, { grant_type: 'refresh_token', refresh_token: word, client_id: word }, { grant_type: 'client_credentials', client_id: word, client_secret: word }, { grant_type: 'authorization_code', code: word, client_id: word }]) {
-      await app.inject({ method: 'POST', url: `/auth/token?${word}=${word}`, payload, headers: { 'user-agent': word, 'x-request-id': word, 'x-forwarded-for': word } })
+    for (const payload of [
+      { grant_type: word },
+      { grant_type: 'password', username: word, password: word, client_id: word, scope: word },
+      { grant_type: 'password', username: word, password: word },
+      { grant_type: 'refresh_token', refresh_token: word, client_id: word },
+      { grant_type: 'client_credentials', client_id: word, client_secret: word },
+      { grant_type: 'authorization_code', code: word, client_id: word }
+    ]) {
+      await app.inject({
+        method: 'POST',
+        url: `/auth/token?${word}=${word}`,
+        payload,
+        headers: { 'user-agent': word, 'x-request-id': word, 'x-forwarded-for': word }
+      })
     }
     await app.inject({ method: 'POST', url: '/auth/revoke', payload: { token: word, client_id: word } })
     await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: word } })
@@ -166,69 +292,150 @@ t.test('the dashboard and the docs name metrics that there are, and all of them'
   const there = (await registry.getMetricsAsJSON()).map(({ name }) => name)
   const used = [...new Set(dashboard.match(/authority_\w+/g))]
   t.ok(used.length > 8)
-  t.same(used.filter((name) => !there.includes(name.replace(/_bucket$/, ''))), [])
-  const rules = (parse(read('examples/metrics/prometheus-alerts.yml')) as { groups: Array<{ rules: Rule[] }> }).groups.flatMap((group) => group.rules)
+  t.same(
+    used.filter((name) => !there.includes(name.replace(/_bucket$/, ''))),
+    []
+  )
+  const rules = (
+    parse(read('examples/metrics/prometheus-alerts.yml')) as { groups: Array<{ rules: Rule[] }> }
+  ).groups.flatMap((group) => group.rules)
   const base = (name: string): string => name.replace(/_(?:bucket|count|sum)$/, '')
   const alerted = rules.flatMap(({ expr }) => expr.match(/authority_\w+/g) ?? [])
-  t.same([...new Set(alerted)].filter((name) => !there.includes(base(name))), [])
+  t.same(
+    [...new Set(alerted)].filter((name) => !there.includes(base(name))),
+    []
+  )
   const documented = [...read('docs/observability.md').matchAll(/^\| `(authority\.[\w.]+)`/gm)].map(([, name]) => name)
   t.same(documented.toSorted(), names.toSorted())
 })
 
-t.test('every alert rule has a name of its own, a severity, an expression with a bound, and a paragraph that says what to do', async (t) => {
-  const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-  const { groups } = parse(read('examples/metrics/prometheus-alerts.yml')) as { groups: Array<{ name: string, rules: Rule[] }> }
-  const page = read('docs/observability.md')
-  const headings = [...page.matchAll(/^#### (\w+)$\n\n(.+)/gm)].map(([, name]) => name)
-  const rules = groups.flatMap((group) => group.rules)
-  t.strictSame(rules.map(({ alert }) => alert), headings)
-  t.equal(new Set(headings).size, rules.length)
-  for (const { alert, expr, for: held, labels: { severity }, annotations: { summary, runbook }, ...rest } of rules) {
-    t.match({ severity, expr, summary, held: held ?? '0m' }, { severity: /^(?:critical|warning)$/, expr: /(?:[<>]|==) [\d.]+/, summary: /\w/, held: /^\d+[mh]$/ }, alert)
-    t.equal(runbook, `docs/observability.md#${alert.toLowerCase()}`)
-    t.strictSame(rest, {})
-    t.equal(expr.split('(').length, expr.split(')').length, `${alert}: brackets`)
+t.test(
+  'every alert rule has a name of its own, a severity, an expression with a bound, and a ' +
+    'paragraph that says what to do',
+  async (t) => {
+    const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+    const { groups } = parse(read('examples/metrics/prometheus-alerts.yml')) as {
+      groups: Array<{ name: string; rules: Rule[] }>
+    }
+    const page = read('docs/observability.md')
+    const headings = [...page.matchAll(/^#### (\w+)$\n\n(.+)/gm)].map(([, name]) => name)
+    const rules = groups.flatMap((group) => group.rules)
+    t.strictSame(
+      rules.map(({ alert }) => alert),
+      headings
+    )
+    t.equal(new Set(headings).size, rules.length)
+    for (const {
+      alert,
+      expr,
+      for: held,
+      labels: { severity },
+      annotations: { summary, runbook },
+      ...rest
+    } of rules) {
+      t.match(
+        { severity, expr, summary, held: held ?? '0m' },
+        { severity: /^(?:critical|warning)$/, expr: /(?:[<>]|==) [\d.]+/, summary: /\w/, held: /^\d+[mh]$/ },
+        alert
+      )
+      t.equal(runbook, `docs/observability.md#${alert.toLowerCase()}`)
+      t.strictSame(rest, {})
+      t.equal(expr.split('(').length, expr.split(')').length, `${alert}: brackets`)
+    }
   }
-})
+)
 
 t.test('calls of stores are told by name, and nothing of what they answer or throw', async (t) => {
   const told: unknown[] = []
   const channel = tracingChannel<unknown, object>(TRACES.store)
-  const tell = (context: object): void => { told.push({ ...context }) }
+  const tell = (context: object): void => {
+    told.push({ ...context })
+  }
   const handlers = { start: tell, end: tell, asyncStart: tell, asyncEnd: tell, error: tell }
   channel.subscribe(handlers)
-  t.teardown(() => { channel.unsubscribe(handlers) })
+  t.teardown(() => {
+    channel.unsubscribe(handlers)
+  })
   const users = memoryUserStore()
   const { app, close } = await testApp({ users, registration: { username: 'any' } })
   t.teardown(close)
   await signUp(app, CANARY)
   const failing = users.findByUsername
-  users.findByUsername = async () => { throw Object.assign(new Error(`a command with ${CANARY} in it`), { name: 'PoolError' }) }
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: CANARY, password: PASSWORD } })).statusCode, 503)
+  users.findByUsername = async () => {
+    throw Object.assign(new Error(`a command with ${CANARY} in it`), { name: 'PoolError' })
+  }
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: CANARY, password: PASSWORD }
+      })
+    ).statusCode,
+    503
+  )
   users.findByUsername = failing
-  const { access_token: token } = (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: CANARY, password: PASSWORD } })).json<{ access_token: string }>()
+  const { access_token: token } = (
+    await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: CANARY, password: PASSWORD }
+    })
+  ).json<{ access_token: string }>()
   t.ok(token)
   t.ok(told.length > 20)
-  t.strictSame([...new Set(told.flatMap((context) => Object.keys(context as object)))].filter((name) => !['store', 'operation', 'error', 'result'].includes(name)), [])
-  t.ok(told.every((context) => (context as { result?: unknown }).result === undefined), 'no answer')
-  t.ok(told.some((context) => (context as { error?: Error }).error?.message === 'PoolError'), 'the name of the error')
-  t.notMatch(told.map((context) => { const { error } = context as { error?: Error }; return `${JSON.stringify(context)} ${error?.message ?? ''} ${error?.stack ?? ''}` }).join('\n'), CANARY)
+  t.strictSame(
+    [...new Set(told.flatMap((context) => Object.keys(context as object)))].filter(
+      (name) => !['store', 'operation', 'error', 'result'].includes(name)
+    ),
+    []
+  )
+  t.ok(
+    told.every((context) => (context as { result?: unknown }).result === undefined),
+    'no answer'
+  )
+  t.ok(
+    told.some((context) => (context as { error?: Error }).error?.message === 'PoolError'),
+    'the name of the error'
+  )
+  t.notMatch(
+    told
+      .map((context) => {
+        const { error } = context as { error?: Error }
+        return `${JSON.stringify(context)} ${error?.message ?? ''} ${error?.stack ?? ''}`
+      })
+      .join('\n'),
+    CANARY
+  )
   for (const context of told) {
-    const { store, operation } = context as { store: keyof typeof STORE_OPERATIONS, operation: string }
+    const { store, operation } = context as { store: keyof typeof STORE_OPERATIONS; operation: string }
     t.ok(STORE_OPERATIONS[store].includes(operation))
   }
 })
 
 t.test('what nobody watches is the work itself, answered in the same tick', async (t) => {
-  const attempts: AttemptStore = { reserve: () => ({ allowed: true, standings: [] }), refund () {} }
+  const attempts: AttemptStore = { reserve: () => ({ allowed: true, standings: [] }), refund() {} }
   const store = tracedStore('attempts', attempts)
   t.strictSame(store.reserve('x', []), { allowed: true, standings: [] }, 'no promise')
   t.equal(await traced('hash', {}, async () => 'done'), 'done')
-  await t.rejects(traced('hash', {}, () => { throw new TypeError('as it was') }), { name: 'TypeError', message: 'as it was' })
+  await t.rejects(
+    traced('hash', {}, () => {
+      throw new TypeError('as it was')
+    }),
+    { name: 'TypeError', message: 'as it was' }
+  )
   const channel = tracingChannel(TRACES.hash)
-  const handlers = { start () {}, end () {}, asyncStart () {}, asyncEnd () {}, error () {} }
+  const handlers = { start() {}, end() {}, asyncStart() {}, asyncEnd() {}, error() {} }
   channel.subscribe(handlers)
-  t.teardown(() => { channel.unsubscribe(handlers) })
+  t.teardown(() => {
+    channel.unsubscribe(handlers)
+  })
   t.equal(await traced('hash', {}, () => 'done'), 'done', 'watched')
-  await t.rejects(traced('hash', {}, () => { throw new TypeError('as it was') }), { name: 'TypeError', message: 'as it was' }, 'watched, and the caller gets the error itself')
+  await t.rejects(
+    traced('hash', {}, () => {
+      throw new TypeError('as it was')
+    }),
+    { name: 'TypeError', message: 'as it was' },
+    'watched, and the caller gets the error itself'
+  )
 })

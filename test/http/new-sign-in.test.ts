@@ -8,7 +8,10 @@ import { codeFor, factorApp, formOf, logIn } from '../support/factors.ts'
 const HOUR_MS = 3_600_000
 const FIREFOX = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
 
-async function subjectOf (t: Test, options: Partial<AuthorityOptions> = {}): Promise<TestApp & { sub: string, told(): Message[] }> {
+async function subjectOf(
+  t: Test,
+  options: Partial<AuthorityOptions> = {}
+): Promise<TestApp & { sub: string; told(): Message[] }> {
   const subject = await testApp(options)
   t.teardown(subject.close)
   const { sub } = await signUp(subject.app, 'ann@example.com')
@@ -16,37 +19,51 @@ async function subjectOf (t: Test, options: Partial<AuthorityOptions> = {}): Pro
   if (!('sendMessage' in options)) await subject.messages.next('verify_email')
   return { ...subject, sub, told: () => subject.messages.messages.filter(({ kind }) => kind === 'new_sign_in') }
 }
-const enter = async (browser: TestBrowser, headers: Record<string, string> = {}, password = PASSWORD) => await browser.submit('/auth/login', { username: 'ann@example.com', password }, headers)
-const signOut = (browser: TestBrowser): void => { browser.cookies.delete('authority_session') }
-const news = ({ events }: Pick<TestApp, 'events'>): unknown[] => events.filter(({ name }) => name === 'new_sign_in').map(({ payload }) => payload)
+const enter = async (browser: TestBrowser, headers: Record<string, string> = {}, password = PASSWORD) =>
+  await browser.submit('/auth/login', { username: 'ann@example.com', password }, headers)
+const signOut = (browser: TestBrowser): void => {
+  browser.cookies.delete('authority_session')
+}
+const news = ({ events }: Pick<TestApp, 'events'>): unknown[] =>
+  events.filter(({ name }) => name === 'new_sign_in').map(({ payload }) => payload)
 
 // covers ASVS-6.3.5
-t.test('a browser in which the account never had a session is told of, with what the person may know it by', async (t) => {
-  const subject = await subjectOf(t)
-  const { app, clock, sub, told, messages } = subject
-  clock.step(HOUR_MS)
-  const browser = testBrowser(app)
-  t.equal((await enter(browser, { ...FIREFOX, 'accept-language': 'de' })).statusCode, 303)
-  const message = await messages.next('new_sign_in')
-  t.match(message, { user: { id: sub, email: 'ann@example.com' }, url: 'http://localhost:3000/auth/account', at: new Date(clock.now()), ip: '127.0.0.1', userAgent: FIREFOX['user-agent'], locale: 'de' })
-  t.equal(message.token, undefined)
-  t.match(news(subject), [{ userId: sub, sid: String, reasons: ['unknown_browser'], ip: '127.0.0.1' }])
-  clock.step(HOUR_MS)
-  signOut(browser)
-  await enter(browser)
-  t.equal(news(subject).length, 1, 'it is known from then on')
+t.test(
+  'a browser in which the account never had a session is told of, with what the person may know it by',
+  async (t) => {
+    const subject = await subjectOf(t)
+    const { app, clock, sub, told, messages } = subject
+    clock.step(HOUR_MS)
+    const browser = testBrowser(app)
+    t.equal((await enter(browser, { ...FIREFOX, 'accept-language': 'de' })).statusCode, 303)
+    const message = await messages.next('new_sign_in')
+    t.match(message, {
+      user: { id: sub, email: 'ann@example.com' },
+      url: 'http://localhost:3000/auth/account',
+      at: new Date(clock.now()),
+      ip: '127.0.0.1',
+      userAgent: FIREFOX['user-agent'],
+      locale: 'de'
+    })
+    t.equal(message.token, undefined)
+    t.match(news(subject), [{ userId: sub, sid: String, reasons: ['unknown_browser'], ip: '127.0.0.1' }])
+    clock.step(HOUR_MS)
+    signOut(browser)
+    await enter(browser)
+    t.equal(news(subject).length, 1, 'it is known from then on')
 
-  const others = [testBrowser(app), testBrowser(app)] as const
-  for (const other of others) await enter(other)
-  clock.step(HOUR_MS - 1)
-  await enter(testBrowser(app))
-  await messages.next('new_sign_in')
-  t.equal(news(subject).length, 4)
-  clock.step(1)
-  await enter(testBrowser(app))
-  await messages.next('new_sign_in')
-  t.equal(told().length, 3, 'one an hour')
-})
+    const others = [testBrowser(app), testBrowser(app)] as const
+    for (const other of others) await enter(other)
+    clock.step(HOUR_MS - 1)
+    await enter(testBrowser(app))
+    await messages.next('new_sign_in')
+    t.equal(news(subject).length, 4)
+    clock.step(1)
+    await enter(testBrowser(app))
+    await messages.next('new_sign_in')
+    t.equal(told().length, 3, 'one an hour')
+  }
+)
 
 t.test('the first sign-in after a sign-up is no news, and neither is one of who is signed in', async (t) => {
   const subject = await subjectOf(t)
@@ -54,7 +71,10 @@ t.test('the first sign-in after a sign-up is no news, and neither is one of who 
   await enter(testBrowser(app))
   const browser = testBrowser(app)
   const { body } = await browser.get('/auth/signup')
-  t.equal((await browser.submit(formOf(body).action, { username: 'bob@example.com', password: PASSWORD })).statusCode, 303)
+  t.equal(
+    (await browser.submit(formOf(body).action, { username: 'bob@example.com', password: PASSWORD })).statusCode,
+    303
+  )
   clock.step(2 * HOUR_MS)
   subject.events.length = 0
   signOut(browser)
@@ -80,15 +100,27 @@ t.test('a browser is known for one account, with the password of now, and by a c
     return news(subject).length
   }
   t.equal(await count(async () => await enter(browser)), 0)
-  t.equal(await count(async () => await browser.submit('/auth/login', { username: 'bob@example.com', password: PASSWORD })), 1, 'another account')
+  t.equal(
+    await count(async () => await browser.submit('/auth/login', { username: 'bob@example.com', password: PASSWORD })),
+    1,
+    'another account'
+  )
   t.equal(await count(async () => await enter(browser)), 0, 'and the first one still')
   const { authority } = app
   await authority.changePassword(subject.sub, 'a better horse battery')
-  t.equal(await count(async () => await enter(browser, {}, 'a better horse battery')), 1, 'whoever knew a former password is a stranger')
+  t.equal(
+    await count(async () => await enter(browser, {}, 'a better horse battery')),
+    1,
+    'whoever knew a former password is a stranger'
+  )
   const token = browser.cookies.get('authority_device') ?? ''
   browser.cookies.set('authority_device', `${token.slice(0, -2)}${token.endsWith('A') ? 'BB' : 'AA'}`)
   const { body } = await browser.get('/auth/account/password')
-  t.equal((await browser.submit(formOf(body).action, { current_password: 'a better horse battery', password: PASSWORD })).statusCode, 303)
+  t.equal(
+    (await browser.submit(formOf(body).action, { current_password: 'a better horse battery', password: PASSWORD }))
+      .statusCode,
+    303
+  )
   t.equal(await count(async () => await enter(browser)), 0, 'the browser in which the password was changed')
 })
 
@@ -110,12 +142,23 @@ t.test('a password alone makes no browser known where there is a second factor',
 t.test('nothing of it delays or breaks a sign-in', async (t) => {
   const held: Array<() => void> = []
   let over = false
-  const subject = await subjectOf(t, { sendMessage: async () => { if (!over) await new Promise<void>((resolve) => { held.push(resolve) }) } })
+  const subject = await subjectOf(t, {
+    sendMessage: async () => {
+      if (!over)
+        await new Promise<void>((resolve) => {
+          held.push(resolve)
+        })
+    }
+  })
   subject.clock.step(HOUR_MS)
   t.equal((await enter(testBrowser(subject.app))).statusCode, 303, 'a mailer that hangs')
   over = true
   for (const release of held) release()
-  const failing = await subjectOf(t, { sendMessage: () => { throw new Error('no mail') } })
+  const failing = await subjectOf(t, {
+    sendMessage: () => {
+      throw new Error('no mail')
+    }
+  })
   failing.clock.step(HOUR_MS)
   t.equal((await enter(testBrowser(failing.app))).statusCode, 303)
   const none = await subjectOf(t, { sendMessage: undefined })

@@ -1,4 +1,7 @@
-/** The documents of many configurations, by the validators that people run, beside the routes that there are and the reference. */
+/**
+ * The documents of many configurations, by the validators that people run, beside the routes that there are and the
+ * reference.
+ */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,10 +17,22 @@ import { ERROR_MEANINGS } from '../../scripts/reference.ts'
 import { PROSE } from '../../scripts/reference-prose.ts'
 import { type Document, documented } from './support/openapi.ts'
 
-interface Problem { ruleId: string, severity: string, message: string, location: Array<{ source: { ref: string }, pointer?: string }> }
+interface Problem {
+  ruleId: string
+  severity: string
+  message: string
+  location: Array<{ source: { ref: string }; pointer?: string }>
+}
 
 const EVERYTHING: Partial<AuthorityOptions> = {
-  registration: { verifyEmail: true, fields: Type.Object({ city: Type.Optional(Type.String()), plan: Type.Union([Type.Literal('free'), Type.Literal('paid')]), born: Type.Optional(Type.Union([Type.String({ format: 'date' }), Type.Null()])) }) },
+  registration: {
+    verifyEmail: true,
+    fields: Type.Object({
+      city: Type.Optional(Type.String()),
+      plan: Type.Union([Type.Literal('free'), Type.Literal('paid')]),
+      born: Type.Optional(Type.Union([Type.String({ format: 'date' }), Type.Null()]))
+    })
+  },
   refreshToken: { rotate: 'always' },
   secret: 'a secret of this test, long enough for it',
   connections: [github({ clientId: 'app', clientSecret: 'secret' })],
@@ -31,10 +46,24 @@ const CONFIGURATIONS: Record<string, Partial<AuthorityOptions>> = {
   'memory only': { clients: [], sendMessage: undefined, registration: undefined },
   everything: EVERYTHING,
   'another prefix': { ...EVERYTHING, prefix: '/identity' },
-  'other paths': { paths: { token: '/oauth/token', revoke: '/oauth/revoke', sessions: '/me/devices', authorize: '/oauth/authorize', jwks: '/keys' } },
-  'other names': { decorators: { authenticate: 'requireToken', requireScope: 'needs', authority: 'accounts', auth: 'claims' } },
+  'other paths': {
+    paths: {
+      token: '/oauth/token',
+      revoke: '/oauth/revoke',
+      sessions: '/me/devices',
+      authorize: '/oauth/authorize',
+      jwks: '/keys'
+    }
+  },
+  'other names': {
+    decorators: { authenticate: 'requireToken', requireScope: 'needs', authority: 'accounts', auth: 'claims' }
+  },
   'no pages': { pages: false, clients: [] },
-  'a shared secret': { keys: { secret: 'a secret of this test, long enough for it' }, clients: [], passwordGrant: 'first-party' },
+  'a shared secret': {
+    keys: { secret: 'a secret of this test, long enough for it' },
+    clients: [],
+    passwordGrant: 'first-party'
+  },
   'a closed user store': { users: closedUsers, passwordGrant: false, registration: undefined }
 }
 const INFO = { title: 'test', version: '1.0.0', license: { name: 'MIT', url: 'https://app.example/license' } }
@@ -58,17 +87,40 @@ t.before(async () => {
 })
 
 /** What Redocly's recommended rules say of each document, by its name. */
-async function linted (given: ReadonlyMap<string, Document>): Promise<Array<[string, Problem]>> {
+async function linted(given: ReadonlyMap<string, Document>): Promise<Array<[string, Problem]>> {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'))
   try {
     const names = [...given.keys()]
-    names.forEach((name, index) => { writeFileSync(join(folder, `${index}.json`), JSON.stringify(given.get(name))) })
+    names.forEach((name, index) => {
+      writeFileSync(join(folder, `${index}.json`), JSON.stringify(given.get(name)))
+    })
     const cli = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
-    const { stdout } = await promisify(execFile)(process.execPath, [cli, 'lint', '--extends', 'recommended', '--format', 'json', '--max-problems', '1000', ...names.map((_name, index) => `${index}.json`)], { cwd: folder, maxBuffer: 1e8, env: { ...process.env, NODE_V8_COVERAGE: '', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } })
-      .catch((error: unknown) => error as { stdout: string })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [
+        cli,
+        'lint',
+        '--extends',
+        'recommended',
+        '--format',
+        'json',
+        '--max-problems',
+        '1000',
+        ...names.map((_name, index) => `${index}.json`)
+      ],
+      {
+        cwd: folder,
+        maxBuffer: 1e8,
+        env: { ...process.env, NODE_V8_COVERAGE: '', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+      }
+    ).catch((error: unknown) => error as { stdout: string })
     // One after the other, nothing between them.
-    const reports = JSON.parse(`[${stdout.slice(stdout.indexOf('{'), stdout.lastIndexOf('}') + 1).replaceAll(/^\}\{$/gm, '},{')}]`) as Array<{ problems: Problem[] }>
-    return reports.flatMap(({ problems }) => problems).map((problem) => [names[Number.parseInt(problem.location[0]?.source.ref ?? '', 10)] ?? '', problem])
+    const reports = JSON.parse(
+      `[${stdout.slice(stdout.indexOf('{'), stdout.lastIndexOf('}') + 1).replaceAll(/^\}\{$/gm, '},{')}]`
+    ) as Array<{ problems: Problem[] }>
+    return reports
+      .flatMap(({ problems }) => problems)
+      .map((problem) => [names[Number.parseInt(problem.location[0]?.source.ref ?? '', 10)] ?? '', problem])
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -80,58 +132,119 @@ t.test('Redocly finds no error in any of the documents, and one in a document th
   for (const operation of Object.values(broken.paths['/auth/token'] ?? {})) operation.operationId = 'postAuthRefresh'
   const found = await linted(new Map([...documents, ['broken', broken]]))
   t.equal(documents.size, 10)
-  t.strictSame(found.filter(([name, { severity }]) => name !== 'broken' && severity === 'error').map(([name, { ruleId, message }]) => [name, ruleId, message]), [])
+  t.strictSame(
+    found
+      .filter(([name, { severity }]) => name !== 'broken' && severity === 'error')
+      .map(([name, { ruleId, message }]) => [name, ruleId, message]),
+    []
+  )
   // The key set, the metadata and the challenge of passkeys refuse nobody.
-  t.strictSame([...new Set(found.filter(([name, { severity }]) => name !== 'broken' && severity === 'warn').map(([, { ruleId, location }]) => `${ruleId} ${location[0]?.pointer?.includes('well-known') === true || location[0]?.pointer?.includes('~1keys/') === true || location[0]?.pointer?.includes('passkey-challenge') === true}`))], ['operation-4xx-response true'])
+  t.strictSame(
+    [
+      ...new Set(
+        found
+          .filter(([name, { severity }]) => name !== 'broken' && severity === 'warn')
+          .map(
+            ([, { ruleId, location }]) =>
+              `${ruleId} ` +
+              `${location[0]?.pointer?.includes('well-known') === true || location[0]?.pointer?.includes('~1keys/') === true || location[0]?.pointer?.includes('passkey-challenge') === true}`
+          )
+      )
+    ],
+    ['operation-4xx-response true']
+  )
   t.ok(found.some(([name, { ruleId }]) => name === 'broken' && ruleId === 'operation-operationId-unique'))
 })
 
 // covers H9
 t.test('@readme/openapi-parser takes the documents of each version, and not one without a description', async (t) => {
   const name = '@readme/openapi-parser'
-  const { validate } = await import(name) as { validate(document: object): Promise<{ valid: boolean }> }
-  for (const version of Object.keys(VERSIONS)) t.equal((await validate(structuredClone(documents.get(`everything, ${version}`)) as Document)).valid, true, version)
+  const { validate } = (await import(name)) as { validate(document: object): Promise<{ valid: boolean }> }
+  for (const version of Object.keys(VERSIONS))
+    t.equal((await validate(structuredClone(documents.get(`everything, ${version}`)) as Document)).valid, true, version)
   const broken = structuredClone(documents.get('everything, 3.0')) as Document
-  for (const operation of Object.values(broken.paths['/auth/token'] ?? {})) operation.responses = { 200: {} as { description: string } }
+  for (const operation of Object.values(broken.paths['/auth/token'] ?? {}))
+    operation.responses = { 200: {} as { description: string } }
   t.equal((await validate(broken)).valid, false)
 })
 
 t.test('the operations are the routes that there are, but for what pages load', async (t) => {
   for (const [name, options] of Object.entries(CONFIGURATIONS)) {
     const { operations, routes } = await documented(t, options)
-    const listed = operations.map(({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`)
-    t.strictSame(listed.sort(), routes.filter((route) => !/\/(?:pages\.css|pages\.js|passkeys\.js)$/.test(route)).sort(), name)
+    const listed = operations.map(
+      ({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
+    )
+    t.strictSame(
+      listed.sort(),
+      routes.filter((route) => !/\/(?:pages\.css|pages\.js|passkeys\.js)$/.test(route)).sort(),
+      name
+    )
   }
 })
 
 const STATUS = new OAuthError('invalid_request', '').statusCode
-/** `400 invalid_request` of a sentence about failures, as far as it names both; what it says of redirects is about no status. */
-function failuresOf (sentence: string): string[] {
-  return sentence.replaceAll(/\([^)]*\)/g, '').split(/[;.:]/).flatMap((part) => {
-    const statuses = part.match(/\b[45]\d\d\b/g) ?? []
-    const codes = [...part.matchAll(/`(\w+)`/g)].flatMap(([, code = '']) => code in ERROR_MEANINGS ? [code] : [])
-    return statuses.flatMap((status) => codes.map((code) => `${status} ${code}`))
-  })
+/**
+ * `400 invalid_request` of a sentence about failures, as far as it names both; what it says of redirects is about no
+ * status.
+ */
+function failuresOf(sentence: string): string[] {
+  return sentence
+    .replaceAll(/\([^)]*\)/g, '')
+    .split(/[;.:]/)
+    .flatMap((part) => {
+      const statuses = part.match(/\b[45]\d\d\b/g) ?? []
+      const codes = [...part.matchAll(/`(\w+)`/g)].flatMap(([, code = '']) => (code in ERROR_MEANINGS ? [code] : []))
+      return statuses.flatMap((status) => codes.map((code) => `${status} ${code}`))
+    })
 }
 
 t.test('the reference and the document have the same operations, names and failures', async (t) => {
   t.equal(STATUS, 400)
   const { operations } = await documented(t, EVERYTHING)
   const page = readFileSync(new URL('../../docs/reference/endpoints.md', import.meta.url), 'utf8')
-  const ids = [...page.matchAll(/^## `(\w+ [^`]+)`$(?:(?!^## )[^])*?Operation id: `(\w+)`/gm)].map(([, route = '', id = '']) => `${route} ${id}`)
-  t.strictSame(operations.map(({ method, path, operationId }) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')} ${operationId}`).sort(), ids.sort())
+  const ids = [...page.matchAll(/^## `(\w+ [^`]+)`$(?:(?!^## )[^])*?Operation id: `(\w+)`/gm)].map(
+    ([, route = '', id = '']) => `${route} ${id}`
+  )
+  t.strictSame(
+    operations
+      .map(
+        ({ method, path, operationId }) =>
+          `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')} ${operationId}`
+      )
+      .sort(),
+    ids.sort()
+  )
   let compared = 0
   for (const { method, path, responses } of operations) {
     const route = `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
-    const listed = Object.entries(responses).flatMap(([status, { description }]) => [...description.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`))
+    const listed = Object.entries(responses).flatMap(([status, { description }]) =>
+      [...description.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`)
+    )
     const sentence = PROSE[route]?.failures ?? ''
     const told = failuresOf(sentence)
-    t.strictSame(told.filter((failure) => !listed.includes(failure)), [], `${route}: what the reference tells is in the document`)
+    t.strictSame(
+      told.filter((failure) => !listed.includes(failure)),
+      [],
+      `${route}: what the reference tells is in the document`
+    )
     compared += told.length
-    // Sentences that lean on others, such as "as with GET", are not whole; and what every operation may answer is said once for all.
+    // Sentences that lean on others, such as "as with GET", are not whole; and what every operation may answer is said
+    // once for all.
     if (/\bas (?:with|at)\b|to the redirect URI/.test(sentence)) continue
-    const everywhere = ['400 invalid_request', '400 invalid_client', '403 access_denied', '413 invalid_request', '415 invalid_request', '500 server_error', '503 temporarily_unavailable']
-    t.strictSame(listed.filter((failure) => !told.includes(failure) && !everywhere.includes(failure)), [], `${route}: what the document lists is in the reference`)
+    const everywhere = [
+      '400 invalid_request',
+      '400 invalid_client',
+      '403 access_denied',
+      '413 invalid_request',
+      '415 invalid_request',
+      '500 server_error',
+      '503 temporarily_unavailable'
+    ]
+    t.strictSame(
+      listed.filter((failure) => !told.includes(failure) && !everywhere.includes(failure)),
+      [],
+      `${route}: what the document lists is in the reference`
+    )
   }
   t.ok(compared > 150, String(compared))
 })

@@ -8,7 +8,9 @@ import { formAction, type TestBrowser, testBrowser } from '../support/browser.ts
 import { authorizeAs, authorizePath, CLIENTS, KEYS, openidApp } from '../support/openid.ts'
 
 const NEXT = 'a better horse battery'
-const PAGES = ['', '/profile', '/email', '/password', '/sessions', '/access', '/remove'].map((page) => `/auth/account${page}`)
+const PAGES = ['', '/profile', '/email', '/password', '/sessions', '/access', '/remove'].map(
+  (page) => `/auth/account${page}`
+)
 const FORMS: Array<[page: string, form: Record<string, string>]> = [
   ['/auth/account/password', { current_password: PASSWORD, password: NEXT }],
   ['/auth/account/sessions', { decision: 'end_all' }],
@@ -27,45 +29,72 @@ const FIELDS = Type.Object({
   tags: Type.Optional(Type.Array(Type.String()))
 })
 
-const CHANGES = ['password_changed', 'logged_out', 'profile_changed', 'email_change_requested', 'account_removed', 'consent_revoked', 'message_sent']
+const CHANGES = [
+  'password_changed',
+  'logged_out',
+  'profile_changed',
+  'email_change_requested',
+  'account_removed',
+  'consent_revoked',
+  'message_sent'
+]
 const PROFILE = { city: 'Ulm', news: false }
 
-async function subjectOf (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}): Promise<TestApp & { sub: string }> {
+async function subjectOf(
+  t: { teardown(close: () => Promise<void>): void },
+  options: Partial<AuthorityOptions> = {}
+): Promise<TestApp & { sub: string }> {
   const subject = await testApp({ keys: KEYS, clients: CLIENTS, registration: { fields: FIELDS }, ...options })
   t.teardown(subject.close)
-  const { sub } = await subject.app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: PASSWORD, ...options.registration === undefined ? PROFILE : {} } }).then((reply) => reply.json() as { sub: string })
+  const { sub } = await subject.app
+    .inject({
+      method: 'POST',
+      url: '/auth/register',
+      payload: { username: 'ann', password: PASSWORD, ...(options.registration === undefined ? PROFILE : {}) }
+    })
+    .then((reply) => reply.json() as { sub: string })
   return { ...subject, sub }
 }
-async function browserOf ({ app }: TestApp, username = 'ann', password = PASSWORD, userAgent = 'a test'): Promise<TestBrowser> {
+async function browserOf(
+  { app }: TestApp,
+  username = 'ann',
+  password = PASSWORD,
+  userAgent = 'a test'
+): Promise<TestBrowser> {
   const browser = testBrowser(app)
   const reply = await browser.submit('/auth/login', { username, password }, { 'user-agent': userAgent })
   if (reply.statusCode !== 303) throw new Error(`login: ${reply.statusCode}`)
   return browser
 }
 /** Where a form of the page posts to, whether there is one on it now or not. */
-async function actionOf (browser: TestBrowser, page: string): Promise<string> {
+async function actionOf(browser: TestBrowser, page: string): Promise<string> {
   const { body } = await browser.get('/auth/account/sessions')
   return `${page}?${new URL(formAction(body), ISSUER).searchParams.toString()}`
 }
 /** Opens the page, and posts its form as the page has it. */
-async function use (browser: TestBrowser, page: string, form: Record<string, string>): Promise<LightMyRequestResponse> {
+async function use(browser: TestBrowser, page: string, form: Record<string, string>): Promise<LightMyRequestResponse> {
   const shown = await browser.get(page)
   if (shown.statusCode !== 200) throw new Error(`${page}: ${shown.statusCode}`)
   const action = formAction(shown.body)
   return await browser.submit(action === '' ? await actionOf(browser, page) : action, form)
 }
 /** Follows as a browser does, which says that it goes on from a page of ours. */
-const done = async (browser: TestBrowser, reply: LightMyRequestResponse): Promise<LightMyRequestResponse> => await browser.get(reply.headers.location ?? '', { 'sec-fetch-site': 'same-origin' })
-const isSignedIn = async (browser: TestBrowser): Promise<boolean> => (await browser.get('/auth/account')).statusCode === 200
+const done = async (browser: TestBrowser, reply: LightMyRequestResponse): Promise<LightMyRequestResponse> =>
+  await browser.get(reply.headers.location ?? '', { 'sec-fetch-site': 'same-origin' })
+const isSignedIn = async (browser: TestBrowser): Promise<boolean> =>
+  (await browser.get('/auth/account')).statusCode === 200
 const idsIn = (html: string): string[] => [...html.matchAll(/name="session" value="([^"]+)"/g)].map(([, id = '']) => id)
 
 t.test('nobody, a stranger and who is disabled are led to the sign-in and back', async (t) => {
   const users = memoryUserStore()
   const disabled = new Set<string>()
-  const store = { ...users, findById: async (id: string) => {
-    const user = await users.findById(id)
-    return user === null ? null : { ...user, disabled: disabled.has(id) }
-  } }
+  const store = {
+    ...users,
+    findById: async (id: string) => {
+      const user = await users.findById(id)
+      return user === null ? null : { ...user, disabled: disabled.has(id) }
+    }
+  }
   const subject = await subjectOf(t, { users: store })
   const { app, sub } = subject
   const { access_token: token } = await signIn(app)
@@ -88,18 +117,48 @@ t.test('nobody, a stranger and who is disabled are led to the sign-in and back',
   for (const [page, form] of FORMS) {
     for (const browser of [testBrowser(app), ann]) {
       const reply = await browser.submit(actions.get(page) ?? '', form)
-      t.match(reply, { statusCode: 303, headers: { location: `/auth/login?return_to=${encodeURIComponent(page)}` } }, page)
+      t.match(
+        reply,
+        { statusCode: 303, headers: { location: `/auth/login?return_to=${encodeURIComponent(page)}` } },
+        page
+      )
     }
-    t.match(await app.inject({ method: 'POST', url: actions.get(page) ?? '', headers: { ...bearer(token), 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }, payload: String(new URLSearchParams(form)) }), { statusCode: 303 }, `${page} with a token`)
+    t.match(
+      await app.inject({
+        method: 'POST',
+        url: actions.get(page) ?? '',
+        headers: {
+          ...bearer(token),
+          'sec-fetch-site': 'same-origin',
+          'content-type': 'application/x-www-form-urlencoded'
+        },
+        payload: String(new URLSearchParams(form))
+      }),
+      { statusCode: 303 },
+      `${page} with a token`
+    )
   }
   disabled.clear()
   t.ok(await isSignedIn(ann), 'nothing was done')
-  const back = await testBrowser(app).submit('/auth/login?return_to=%2Fauth%2Faccount%2Fpassword', { username: 'ann', password: PASSWORD })
+  const back = await testBrowser(app).submit('/auth/login?return_to=%2Fauth%2Faccount%2Fpassword', {
+    username: 'ann',
+    password: PASSWORD
+  })
   t.equal(back.headers.location, '/auth/account/password')
   const kept = await app.inject({ url: '/auth/account?return_to=/app&ui_locales=de' })
-  t.equal(kept.headers.location, `/auth/login?return_to=${encodeURIComponent('/auth/account?return_to=%2Fapp&ui_locales=de')}&ui_locales=de`)
-  t.match((await ann.get('/auth/account?return_to=/app&ui_locales=de')).body, /lang="de"[\s\S]*href="\/auth\/account\/sessions\?return_to=%2Fapp&amp;ui_locales=de"[\s\S]*href="\/app"/)
-  t.notMatch((await ann.get('/auth/account?client_id=third&redirect_uri=https://third.example/cb')).body, /href="\/auth\/authorize/, 'no way to a client that the address names')
+  t.equal(
+    kept.headers.location,
+    `/auth/login?return_to=${encodeURIComponent('/auth/account?return_to=%2Fapp&ui_locales=de')}&ui_locales=de`
+  )
+  t.match(
+    (await ann.get('/auth/account?return_to=/app&ui_locales=de')).body,
+    /lang="de"[\s\S]*href="\/auth\/account\/sessions\?return_to=%2Fapp&amp;ui_locales=de"[\s\S]*href="\/app"/
+  )
+  t.notMatch(
+    (await ann.get('/auth/account?client_id=third&redirect_uri=https://third.example/cb')).body,
+    /href="\/auth\/authorize/,
+    'no way to a client that the address names'
+  )
   for (const evil of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)']) {
     const { body } = await ann.get(`/auth/account?return_to=${encodeURIComponent(evil)}`)
     // But for the choice of a language, which is this very address again.
@@ -114,7 +173,10 @@ t.test('what another site sends does nothing', async (t) => {
     const action = await actionOf(ann, page)
     t.match(action, /\?session=[\w-]+$/)
     for (const headers of [
-      { 'sec-fetch-site': 'none', origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, { 'sec-fetch-site': 'same-site', origin: 'http://other.localhost:3000' }, { 'sec-fetch-site': 'none', origin: 'null' },
+      { 'sec-fetch-site': 'none', origin: 'https://evil.example' },
+      { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+      { 'sec-fetch-site': 'same-site', origin: 'http://other.localhost:3000' },
+      { 'sec-fetch-site': 'none', origin: 'null' },
       { 'sec-fetch-site': 'none', origin: 'http://localhost:3000.evil.example' }
     ]) {
       const reply = await ann.submit(action, form, headers)
@@ -124,13 +186,20 @@ t.test('what another site sends does nothing', async (t) => {
     t.equal((await ann.get(`${action}&${String(new URLSearchParams(form))}`)).statusCode, 200)
   }
   t.ok(await isSignedIn(ann))
-  t.strictSame(subject.events.filter(({ name }) => CHANGES.includes(name)), [])
+  t.strictSame(
+    subject.events.filter(({ name }) => CHANGES.includes(name)),
+    []
+  )
 })
 
 t.test('a page that was open while somebody else signed in acts for nobody', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
-  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD, ...PROFILE } })
+  await app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: 'bob', password: PASSWORD, ...PROFILE }
+  })
   for (const [page, form] of FORMS) {
     const browser = await browserOf(subject)
     const action = await actionOf(browser, page)
@@ -143,7 +212,10 @@ t.test('a page that was open while somebody else signed in acts for nobody', asy
     t.match((await browser.get('/auth/account')).body, /signed in as <b><bdi>bob</)
     t.equal((await browser.submit(`${page}?session=a&session=b`, form)).statusCode, 400)
   }
-  t.strictSame(subject.events.filter(({ name }) => CHANGES.includes(name) && name !== 'logged_out'), [])
+  t.strictSame(
+    subject.events.filter(({ name }) => CHANGES.includes(name) && name !== 'logged_out'),
+    []
+  )
   await signIn(app, 'bob')
 })
 
@@ -152,7 +224,8 @@ t.test('the note of what was done is no text of a link, and shown to who comes f
   const ann = await browserOf(subject)
   const page = '/auth/account/sessions'
   t.match((await ann.get(`${page}?done=others`, { 'sec-fetch-site': 'same-origin' })).body, /role="status"/)
-  for (const site of ['none', 'cross-site', 'same-site']) t.notMatch((await ann.get(`${page}?done=others`, { 'sec-fetch-site': site })).body, /role="status"/, site)
+  for (const site of ['none', 'cross-site', 'same-site'])
+    t.notMatch((await ann.get(`${page}?done=others`, { 'sec-fetch-site': site })).body, /role="status"/, site)
   for (const note of ['Your+account+is+hacked', 'constructor', '__proto__', '', 'doneOthers']) {
     const reply = await ann.get(`${page}?done=${note}`, { 'sec-fetch-site': 'same-origin' })
     t.equal(reply.statusCode, 200)
@@ -163,10 +236,20 @@ t.test('the note of what was done is no text of a link, and shown to who comes f
 t.test('sign-ins: listed, this one first and marked; one ends, or all others, or all', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
-  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD, ...PROFILE } })
+  await app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: 'bob', password: PASSWORD, ...PROFILE }
+  })
   const page = '/auth/account/sessions'
   const { access_token: token } = await signIn(app)
-  const there = await browserOf(subject, 'ann', PASSWORD, 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0')
+  const there = await browserOf(
+    subject,
+    'ann',
+    PASSWORD,
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) ' +
+      'Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0'
+  )
   subject.clock.step(60_000)
   const here = await browserOf(subject, 'ann', PASSWORD, '<b>"an app"</b>')
   const bob = await browserOf(subject, 'bob')
@@ -179,7 +262,10 @@ t.test('sign-ins: listed, this one first and marked; one ends, or all others, or
   const [bobs = ''] = idsIn((await bob.get(page)).body)
 
   for (const alien of [bobs, 'nobodys', '../x', '\0', 'x'.repeat(500)]) {
-    t.match(await use(here, page, { session: alien }), { statusCode: 303, headers: { location: `${page}?done=session` } })
+    t.match(await use(here, page, { session: alien }), {
+      statusCode: 303,
+      headers: { location: `${page}?done=session` }
+    })
   }
   t.ok(await isSignedIn(bob), 'not one of another person')
   t.equal(idsIn((await here.get(page)).body).length, 3)
@@ -190,18 +276,35 @@ t.test('sign-ins: listed, this one first and marked; one ends, or all others, or
   const ended = await use(here, page, { session: theirs })
   t.match(await done(here, ended), { statusCode: 200, body: /role="status">That sign-in has ended/ })
   t.notOk(await isSignedIn(there))
-  t.match(await use(here, page, { session: theirs }), { statusCode: 303, headers: { location: `${page}?done=session` } }, 'twice')
+  t.match(
+    await use(here, page, { session: theirs }),
+    { statusCode: 303, headers: { location: `${page}?done=session` } },
+    'twice'
+  )
   t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
   t.ok(others.includes(theirs))
 
   const third = await browserOf(subject)
-  t.match(await done(here, await use(here, page, { decision: 'end_others' })), { statusCode: 200, body: /everywhere else\.</ })
+  t.match(await done(here, await use(here, page, { decision: 'end_others' })), {
+    statusCode: 200,
+    body: /everywhere else\.</
+  })
   t.notOk(await isSignedIn(third))
   t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
   t.ok(await isSignedIn(here))
 
   const out = await use(here, page, { session: own })
-  t.match(out, { statusCode: 303, headers: { location: `/auth/login?return_to=${encodeURIComponent('/auth/account')}`, 'set-cookie': /=; Max-Age=0/ } }, 'its own: the sign-out')
+  t.match(
+    out,
+    {
+      statusCode: 303,
+      headers: {
+        location: `/auth/login?return_to=${encodeURIComponent('/auth/account')}`,
+        'set-cookie': /=; Max-Age=0/
+      }
+    },
+    'its own: the sign-out'
+  )
   t.equal(here.cookies.get('authority_session'), undefined)
   const [one, two] = [await browserOf(subject), await browserOf(subject)]
   t.match(await use(one, page, { decision: 'end_all' }), { statusCode: 303, headers: { 'set-cookie': /=; Max-Age=0/ } })
@@ -214,10 +317,15 @@ t.test('who ended all other sign-ins is not kept by that when the password chang
   const users = memoryUserStore()
   let passwordChangedAt = 0
   const find = users.findById
-  const subject = await subjectOf(t, { users: { ...users, findById: async (id: string) => {
-    const user = await find(id)
-    return user === null ? null : { ...user, passwordChangedAt }
-  } } })
+  const subject = await subjectOf(t, {
+    users: {
+      ...users,
+      findById: async (id: string) => {
+        const user = await find(id)
+        return user === null ? null : { ...user, passwordChangedAt }
+      }
+    }
+  })
   const thief = await browserOf(subject)
   await use(thief, '/auth/account/sessions', { decision: 'end_others' })
   t.ok(await isSignedIn(thief))
@@ -236,7 +344,11 @@ t.test('the password: with the one of now, under the rules and the limit of sign
     [{ current_password: '', password: NEXT }, 400, /id="current_password-error">Please fill in/],
     [{ current_password: PASSWORD, password: '' }, 400, /id="password-error">Please fill in/],
     [{ current_password: PASSWORD, password: 'short' }, 400, /id="password-error">The password needs at least 8/],
-    [{ current_password: 'not this one', password: NEXT }, 400, /id="current_password-error">The current password is wrong/]
+    [
+      { current_password: 'not this one', password: NEXT },
+      400,
+      /id="current_password-error">The current password is wrong/
+    ]
   ] as const) {
     const reply = await use(here, page, form)
     t.equal(reply.statusCode, status)
@@ -251,7 +363,8 @@ t.test('the password: with the one of now, under the rules and the limit of sign
   t.notOk(await isSignedIn(there))
   await signIn(app, 'ann', NEXT)
   const tries: number[] = []
-  while (tries.length < 5) tries.push((await use(here, page, { current_password: 'wrong', password: PASSWORD })).statusCode)
+  while (tries.length < 5)
+    tries.push((await use(here, page, { current_password: 'wrong', password: PASSWORD })).statusCode)
   t.equal(tries.at(-1), 429)
   t.ok(tries.filter((status) => status === 400).length <= 3, 'no more than sign-ins have')
 })
@@ -271,11 +384,18 @@ t.test('access: what was allowed, and how it ends', async (t) => {
   t.match(shown.body, /recognize you by your account[\s\S]*see your profile/)
   t.match(await use(browser, page, {}), { statusCode: 400 })
   const { access_token: own } = await subject.app.authority.issueTokens(subject.ann.sub, { clientId: 'spa' })
-  for (const other of ['spa', 'nobody', '\0', 'x'.repeat(3000)]) t.equal((await use(browser, page, { client: other })).statusCode, 303)
-  t.equal((await subject.app.inject({ url: '/me', headers: bearer(own) })).statusCode, 200, 'a client that was allowed nothing loses nothing')
+  for (const other of ['spa', 'nobody', '\0', 'x'.repeat(3000)])
+    t.equal((await use(browser, page, { client: other })).statusCode, 303)
+  t.equal(
+    (await subject.app.inject({ url: '/me', headers: bearer(own) })).statusCode,
+    200,
+    'a client that was allowed nothing loses nothing'
+  )
   t.match((await browser.get(page)).body, /value="third"/)
   const told: AuthorityEvents['consent_revoked'][] = []
-  subject.app.authority.on('consent_revoked', (payload) => { told.push(payload) })
+  subject.app.authority.on('consent_revoked', (payload) => {
+    told.push(payload)
+  })
   const ended = await use(browser, page, { client: 'third' })
   const [here] = (await subject.app.authority.sessions(subject.ann.sub)).filter(({ kind }) => kind === 'browser')
   t.match(told, [{ userId: subject.ann.sub, sid: here?.id, clientId: 'third', by: 'user' }])
@@ -288,9 +408,13 @@ t.test('what can not be done here is not shown; no account page; other paths', a
   const users = memoryUserStore()
   const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
   const poor = await subjectOf(t, { users: bare, clients: [] })
-  const links = async (subject: TestApp): Promise<string[]> => [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="(\/[^"]+)"/g)].map(([, url = '']) => url)
+  const links = async (subject: TestApp): Promise<string[]> =>
+    [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="(\/[^"]+)"/g)].map(
+      ([, url = '']) => url
+    )
   t.strictSame(await links(poor), ['/auth/account/sessions', '/auth/logout'])
-  for (const page of ['password', 'access']) t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
+  for (const page of ['password', 'access'])
+    t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
   const without = await subjectOf(t, { pages: { account: false } })
   for (const page of PAGES) t.equal((await without.app.inject({ url: page })).statusCode, 404, page)
   const moved = await subjectOf(t, { paths: { account: '/my', accountSessions: '/my/devices' } })
@@ -302,20 +426,26 @@ t.test('what can not be done here is not shown; no account page; other paths', a
 
 t.test('while the stores are down a page says so, and nothing is half done', async (t) => {
   let down = false
-  const failing = <Store extends object> (store: Store, only: (name: string) => boolean = () => true): Store => new Proxy(store, { get: (target, name) => {
-    const value: unknown = Reflect.get(target, name)
-    return typeof value === 'function' ? async (...args: unknown[]) => {
-      if (down && only(String(name))) throw new Error('the store is down')
-      return await (value as (...args: unknown[]) => unknown).apply(target, args)
-    } : value
-  } })
+  const failing = <Store extends object>(store: Store, only: (name: string) => boolean = () => true): Store =>
+    new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function'
+          ? async (...args: unknown[]) => {
+              if (down && only(String(name))) throw new Error('the store is down')
+              return await (value as (...args: unknown[]) => unknown).apply(target, args)
+            }
+          : value
+      }
+    })
   const users = memoryUserStore()
   const subject = await subjectOf(t, { users: failing(users) })
   const ann = await browserOf(subject)
   const actions = await Promise.all(FORMS.map(async ([page, form]) => [await actionOf(ann, page), form] as const))
   down = true
   for (const page of PAGES) t.match(await ann.get(page), { statusCode: 503, headers: { 'content-type': /html/ } }, page)
-  for (const [action, form] of actions) t.match(await ann.submit(action, form), { statusCode: 503, headers: { 'content-type': /html/ } }, action)
+  for (const [action, form] of actions)
+    t.match(await ann.submit(action, form), { statusCode: 503, headers: { 'content-type': /html/ } }, action)
   down = false
   t.ok(await isSignedIn(ann))
 })
@@ -325,17 +455,43 @@ t.test('headers of the pages, and no other origin reads them', async (t) => {
   const ann = await browserOf(subject)
   for (const page of PAGES) {
     const { headers } = await ann.get(page, { origin: 'https://spa.example' })
-    t.match(headers, { 'cache-control': 'no-store', 'x-frame-options': 'DENY', 'content-security-policy': /default-src 'none'.*form-action 'self'; frame-ancestors 'none'/, vary: /Cookie/ }, page)
+    t.match(
+      headers,
+      {
+        'cache-control': 'no-store',
+        'x-frame-options': 'DENY',
+        'content-security-policy': /default-src 'none'.*form-action 'self'; frame-ancestors 'none'/,
+        vary: /Cookie/
+      },
+      page
+    )
     t.equal(headers['access-control-allow-origin'], undefined)
   }
-  const withCors = await testApp({ keys: KEYS, clients: CLIENTS, registration: { fields: FIELDS } }, {}, async (app) => { await app.register(cors, { origin: 'https://spa.example', credentials: true, methods: ['DELETE'] }) })
+  const withCors = await testApp(
+    { keys: KEYS, clients: CLIENTS, registration: { fields: FIELDS } },
+    {},
+    async (app) => {
+      await app.register(cors, { origin: 'https://spa.example', credentials: true, methods: ['DELETE'] })
+    }
+  )
   t.teardown(withCors.close)
   for (const page of PAGES) {
     const { headers } = await withCors.app.inject({ url: page, headers: { origin: 'https://spa.example' } })
     t.equal(headers['access-control-allow-origin'], undefined, `${page} beside the host's CORS plugin`)
   }
-  const preflight = await withCors.app.inject({ method: 'OPTIONS', url: '/auth/account', headers: { origin: 'https://spa.example', 'access-control-request-method': 'DELETE' } })
-  t.match(preflight, { statusCode: 204, headers: { 'access-control-allow-origin': 'https://spa.example', 'access-control-allow-methods': 'DELETE' } }, 'which still answers for the JSON endpoint at the path of the page')
+  const preflight = await withCors.app.inject({
+    method: 'OPTIONS',
+    url: '/auth/account',
+    headers: { origin: 'https://spa.example', 'access-control-request-method': 'DELETE' }
+  })
+  t.match(
+    preflight,
+    {
+      statusCode: 204,
+      headers: { 'access-control-allow-origin': 'https://spa.example', 'access-control-allow-methods': 'DELETE' }
+    },
+    'which still answers for the JSON endpoint at the path of the page'
+  )
 })
 
 t.test('the profile: what the person may change, as it is; nothing else', async (t) => {
@@ -343,15 +499,39 @@ t.test('the profile: what the person may change, as it is; nothing else', async 
   const subject = await subjectOf(t, { users })
   const ann = await browserOf(subject)
   const page = '/auth/account/profile'
-  const user = async (): Promise<Record<string, unknown>> => ({ ...await users.findById(subject.sub) })
-  t.match((await ann.get(page)).body, /name="nickname"[\s\S]*name="age"[\s\S]*name="city"[^>]*value="Ulm"[\s\S]*name="news"/)
+  const user = async (): Promise<Record<string, unknown>> => ({ ...(await users.findById(subject.sub)) })
+  t.match(
+    (await ann.get(page)).body,
+    /name="nickname"[\s\S]*name="age"[\s\S]*name="city"[^>]*value="Ulm"[\s\S]*name="news"/
+  )
   t.notMatch((await ann.get(page)).body, /name="tags"|name="username"|name="password"/)
   const same = { nickname: '', age: '', city: 'Ulm' }
-  const saved = await use(ann, page, { ...same, nickname: '<b>Annie</b>', age: '41', news: 'true', username: 'root', email: 'x@y.example', emailVerified: 'true', disabled: '', passwordHash: 'x', role: 'admin', tags: 'x' })
+  const saved = await use(ann, page, {
+    ...same,
+    nickname: '<b>Annie</b>',
+    age: '41',
+    news: 'true',
+    username: 'root',
+    email: 'x@y.example',
+    emailVerified: 'true',
+    disabled: '',
+    passwordHash: 'x',
+    role: 'admin',
+    tags: 'x'
+  })
   t.match((await done(ann, saved)).body, /role="status">Your profile has been saved[\s\S]*value="&lt;b&gt;Annie/)
   t.match(await user(), { nickname: '<b>Annie</b>', age: 41, news: true, city: 'Ulm', username: 'ann' })
-  t.strictSame(Object.keys(await user()).filter((name) => ['role', 'tags', 'disabled', 'email'].includes(name)), [])
-  for (const [form, field] of [[{ ...same, nickname: 'x'.repeat(21) }, 'nickname'], [{ ...same, age: '-1' }, 'age'], [{ ...same, age: '1.5' }, 'age'], [{ ...same, city: '' }, 'city'], [{ ...same, news: 'maybe' }, 'news']] as const) {
+  t.strictSame(
+    Object.keys(await user()).filter((name) => ['role', 'tags', 'disabled', 'email'].includes(name)),
+    []
+  )
+  for (const [form, field] of [
+    [{ ...same, nickname: 'x'.repeat(21) }, 'nickname'],
+    [{ ...same, age: '-1' }, 'age'],
+    [{ ...same, age: '1.5' }, 'age'],
+    [{ ...same, city: '' }, 'city'],
+    [{ ...same, news: 'maybe' }, 'news']
+  ] as const) {
     const reply = await use(ann, page, form)
     t.equal(reply.statusCode, 400)
     t.match(reply.body, new RegExp(`id="${field}-error"`), field)
@@ -364,40 +544,62 @@ t.test('the profile: what the person may change, as it is; nothing else', async 
   t.notOk((await user()).age, 'an emptied one is gone')
 })
 
-t.test('the e-mail address: a link to the new one, the password where the sign-in is old; the confirmation again', async (t) => {
-  const users = memoryUserStore()
-  const subject = await subjectOf(t, { users, registration: { username: 'email' } })
-  const { app, clock, messages } = subject
-  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'eve@mail.example', password: PASSWORD } })
-  await messages.next('verify_email')
-  const eve = await browserOf(subject, 'eve@mail.example')
-  const page = '/auth/account/email'
-  t.match((await eve.get(page)).body, /eve@mail\.example<\/bdi><\/b> is not confirmed yet[\s\S]*value="resend"/)
-  t.notMatch((await eve.get(page)).body, /name="current_password"/, 'just signed in')
-  clock.step(5 * 60_000 - 1)
-  t.match(await done(eve, await use(eve, page, { decision: 'resend' })), { statusCode: 200, body: /role="status">A message is on its way/ })
-  const open = await eve.get(page)
-  clock.step(2)
-  t.match((await eve.get(page)).body, /name="current_password"/)
-  for (const [form, error] of [
-    [{ email: 'new@mail.example' }, /id="current_password-error">Please fill in/],
-    [{ email: 'new@mail.example', current_password: 'not this one' }, /id="current_password-error">The current password is wrong/],
-    [{ email: '', current_password: PASSWORD }, /id="email-error">Please fill in/],
-    [{ email: 'none', current_password: PASSWORD }, /id="email-error">This is not a valid/]
-  ] as const) {
-    const reply = await eve.submit(formAction(open.body), form)
-    t.equal(reply.statusCode, 400)
-    t.match(reply.body, error)
-    t.notMatch(reply.body, new RegExp(PASSWORD))
-    if (form.email !== '') t.match(reply.body, `value="${form.email}"`)
+t.test(
+  'the e-mail address: a link to the new one, the password where the sign-in is old; the confirmation again',
+  async (t) => {
+    const users = memoryUserStore()
+    const subject = await subjectOf(t, { users, registration: { username: 'email' } })
+    const { app, clock, messages } = subject
+    await app.inject({
+      method: 'POST',
+      url: '/auth/register',
+      payload: { username: 'eve@mail.example', password: PASSWORD }
+    })
+    await messages.next('verify_email')
+    const eve = await browserOf(subject, 'eve@mail.example')
+    const page = '/auth/account/email'
+    t.match((await eve.get(page)).body, /eve@mail\.example<\/bdi><\/b> is not confirmed yet[\s\S]*value="resend"/)
+    t.notMatch((await eve.get(page)).body, /name="current_password"/, 'just signed in')
+    clock.step(5 * 60_000 - 1)
+    t.match(await done(eve, await use(eve, page, { decision: 'resend' })), {
+      statusCode: 200,
+      body: /role="status">A message is on its way/
+    })
+    const open = await eve.get(page)
+    clock.step(2)
+    t.match((await eve.get(page)).body, /name="current_password"/)
+    for (const [form, error] of [
+      [{ email: 'new@mail.example' }, /id="current_password-error">Please fill in/],
+      [
+        { email: 'new@mail.example', current_password: 'not this one' },
+        /id="current_password-error">The current password is wrong/
+      ],
+      [{ email: '', current_password: PASSWORD }, /id="email-error">Please fill in/],
+      [{ email: 'none', current_password: PASSWORD }, /id="email-error">This is not a valid/]
+    ] as const) {
+      const reply = await eve.submit(formAction(open.body), form)
+      t.equal(reply.statusCode, 400)
+      t.match(reply.body, error)
+      t.notMatch(reply.body, new RegExp(PASSWORD))
+      if (form.email !== '') t.match(reply.body, `value="${form.email}"`)
+    }
+    t.strictSame(
+      subject.events.filter(({ name }) => name === 'email_change_requested'),
+      []
+    )
+    t.match(
+      (await done(eve, await use(eve, page, { email: 'new@mail.example', current_password: PASSWORD }))).body,
+      /role="status">A message is on its way to the new address/
+    )
+    const { url } = await messages.next('email_change')
+    t.match((await eve.get(page)).body, /eve@mail\.example/, 'nothing has changed yet')
+    t.equal(
+      (await use(eve, url.replace(ISSUER, ''), { token: new URL(url).searchParams.get('token') ?? '' })).statusCode,
+      200
+    )
+    t.match((await eve.get(page)).body, /new@mail\.example<\/bdi><\/b> is confirmed/)
   }
-  t.strictSame(subject.events.filter(({ name }) => name === 'email_change_requested'), [])
-  t.match((await done(eve, await use(eve, page, { email: 'new@mail.example', current_password: PASSWORD }))).body, /role="status">A message is on its way to the new address/)
-  const { url } = await messages.next('email_change')
-  t.match((await eve.get(page)).body, /eve@mail\.example/, 'nothing has changed yet')
-  t.equal((await use(eve, url.replace(ISSUER, ''), { token: new URL(url).searchParams.get('token') ?? '' })).statusCode, 200)
-  t.match((await eve.get(page)).body, /new@mail\.example<\/bdi><\/b> is confirmed/)
-})
+)
 
 t.test('deleting the account: by the password, however fresh the sign-in is; all of it ends', async (t) => {
   const users = memoryUserStore()
@@ -419,22 +621,37 @@ t.test('deleting the account: by the password, however fresh the sign-in is; all
   t.equal(await users.findById(sub), null)
   t.notOk(await isSignedIn(there))
   t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
-  t.equal((await here.submit(action, { current_password: PASSWORD })).headers.location, `/auth/login?return_to=${encodeURIComponent(page)}`, 'twice')
+  t.equal(
+    (await here.submit(action, { current_password: PASSWORD })).headers.location,
+    `/auth/login?return_to=${encodeURIComponent(page)}`,
+    'twice'
+  )
   t.equal((await here.get(`${page}?done=removed`)).statusCode, 303, 'a link from elsewhere says nothing of it')
 })
 
 t.test('who has no password signs in again for what takes a proof', async (t) => {
   const users = memoryUserStore()
   const find = users.findById
-  const subject = await testApp({ keys: KEYS, clients: [], users: { ...users, findById: async (id) => {
-    const user = await find(id)
-    return user === null ? null : { ...user, passwordHash: null }
-  } } }, {}, (app) => {
-    app.post('/host/sign-in', async (request, reply) => {
-      await app.authority.signIn(request, reply, (await users.findByUsername('key@mail.example'))?.id ?? '')
-      return {}
-    })
-  })
+  const subject = await testApp(
+    {
+      keys: KEYS,
+      clients: [],
+      users: {
+        ...users,
+        findById: async (id) => {
+          const user = await find(id)
+          return user === null ? null : { ...user, passwordHash: null }
+        }
+      }
+    },
+    {},
+    (app) => {
+      app.post('/host/sign-in', async (request, reply) => {
+        await app.authority.signIn(request, reply, (await users.findByUsername('key@mail.example'))?.id ?? '')
+        return {}
+      })
+    }
+  )
   t.teardown(subject.close)
   const { id } = await users.create({ username: 'key@mail.example', email: 'key@mail.example', passwordHash: 'none' })
   const browser = testBrowser(subject.app)

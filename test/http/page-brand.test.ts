@@ -12,11 +12,18 @@ t.test('a text that the pages could not show stops the start, with its path', as
     [{ pages: { texts: { de: { lang: 'x' } } as object } }, 'pages.texts.de.lang', /no such text/],
     [{ pages: { texts: { en: { constructor: 'x' } } as object } }, 'pages.texts.en.constructor', /no such text/],
     [{ pages: { texts: { en: { continueTo: 'On you go.' } } } }, 'pages.texts.en.continueTo', /lacks \{client\}/],
-    [{ pages: { texts: { en: { loginTitle: 'Sign in to {title}' } } } }, 'pages.texts.en.loginTitle', /nothing that \{title\} could stand for/],
+    [
+      { pages: { texts: { en: { loginTitle: 'Sign in to {title}' } } } },
+      'pages.texts.en.loginTitle',
+      /nothing that \{title\} could stand for/
+    ],
     [{ scopes: { openid: {}, 'orders:read': { tlh: 'x' } as object } }, 'scopes.orders:read.tlh', /no language "tlh"/]
   ]
   for (const [options, path, problem] of rows) {
-    const error = await testApp(options).then(() => null, (error: Error & { code?: string }) => error)
+    const error = await testApp(options).then(
+      () => null,
+      (error: Error & { code?: string }) => error
+    )
     t.match(error, { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: problem }, path)
     t.ok(error?.message.startsWith(`Invalid option "${path}": `), error?.message ?? '')
   }
@@ -25,7 +32,10 @@ t.test('a text that the pages could not show stops the start, with its path', as
 t.test('a link of a message that is no good any more leads to another', async (t) => {
   const { app, close } = await testApp({ registration: { verifyEmail: true } })
   t.teardown(close)
-  for (const [path, next] of [['/auth/reset-password', '/auth/forgot-password'], ['/auth/verify-email', '/auth/login']] as const) {
+  for (const [path, next] of [
+    ['/auth/reset-password', '/auth/forgot-password'],
+    ['/auth/verify-email', '/auth/login']
+  ] as const) {
     for (const token of ['', 'x', 'A'.repeat(100)]) {
       const reply = await app.inject(`${path}?token=${token}`)
       t.equal(reply.statusCode, 400)
@@ -38,7 +48,10 @@ t.test('a link of a message that is no good any more leads to another', async (t
 })
 
 t.test('sign-up sends its message again: to all alike, once in five minutes', async (t) => {
-  const { app, clock, close, messages } = await testApp({ registration: { username: 'email', verifyEmail: true }, rateLimit: { register: false } })
+  const { app, clock, close, messages } = await testApp({
+    registration: { username: 'email', verifyEmail: true },
+    rateLimit: { register: false }
+  })
   t.teardown(close)
   const browser = testBrowser(app)
   const ask = async (username: string) => {

@@ -13,7 +13,7 @@ import { connectApp, SAME } from './connect/support.ts'
 import { ANN, ask, emailApp, enter, otherThan, PAGE } from './email/support.ts'
 
 const page = (returnTo: string): string => `/auth/reauthenticate?return_to=${encodeURIComponent(returnTo)}`
-async function post (browser: TestBrowser, url: string, fields: Record<string, string>) {
+async function post(browser: TestBrowser, url: string, fields: Record<string, string>) {
   const { body } = await browser.get(url)
   return await browser.submit(formOf(body).action, fields)
 }
@@ -21,14 +21,28 @@ async function post (browser: TestBrowser, url: string, fields: Record<string, s
 // covers ASVS-7.5.1 ASVS-7.2.4
 t.test('the password of who is signed in, a new secret, and back to where it was asked for', async (t) => {
   const subject = await testApp({}, {}, (app) => {
-    app.get('/pay', { onRequest: [(...args) => { app.authority.requireSession({ maxAge: 300 })(...args) }] }, async (request) => request.authSession)
+    app.get(
+      '/pay',
+      {
+        onRequest: [
+          (...args) => {
+            app.authority.requireSession({ maxAge: 300 })(...args)
+          }
+        ]
+      },
+      async (request) => request.authSession
+    )
   })
   t.teardown(subject.close)
   const { app, clock, events } = subject
   await signUp(app)
   await signUp(app, 'bob')
   const browser = testBrowser(app)
-  t.match(await browser.get(page('/pay')), { statusCode: 303, headers: { location: '/auth/login?return_to=%2Fpay' } }, 'nobody is signed in')
+  t.match(
+    await browser.get(page('/pay')),
+    { statusCode: 303, headers: { location: '/auth/login?return_to=%2Fpay' } },
+    'nobody is signed in'
+  )
   await logIn(browser)
   clock.step(301_000)
   const led = await browser.get('/pay')
@@ -41,49 +55,81 @@ t.test('the password of who is signed in, a new secret, and back to where it was
   t.match(await browser.submit(action, { current_password: 'wrong password' }), { statusCode: 400 })
   t.equal((await browser.get('/pay')).statusCode, 303)
   const before = browser.cookies.get('authority_session')
-  t.match(await browser.submit(action, { current_password: PASSWORD, username: 'bob' }), { statusCode: 303, headers: { location: '/pay' } })
+  t.match(await browser.submit(action, { current_password: PASSWORD, username: 'bob' }), {
+    statusCode: 303,
+    headers: { location: '/pay' }
+  })
   t.not(browser.cookies.get('authority_session'), before)
   const [sid] = (before ?? '').split('.')
-  t.match((await browser.get('/pay')).json(), { authenticatedAt: new Date(clock.now()).toISOString(), acr: 'password' }, 'still Ann')
-  t.match(events.filter(({ name }) => name === 'step_up').map(({ payload }) => payload), [{ methods: ['password'], sid: String }])
+  t.match(
+    (await browser.get('/pay')).json(),
+    { authenticatedAt: new Date(clock.now()).toISOString(), acr: 'password' },
+    'still Ann'
+  )
+  t.match(
+    events.filter(({ name }) => name === 'step_up').map(({ payload }) => payload),
+    [{ methods: ['password'], sid: String }]
+  )
   const old = testBrowser(app)
   old.cookies.set('authority_session', before ?? '')
   t.equal((await old.get('/auth/account')).statusCode, 303, 'the secret of before opens nothing')
   t.ok(sid)
 
-  for (const elsewhere of ['https://evil.example/', '//evil.example', '/\\evil.example', '/\t/evil.example', 'javascript:alert(1)', '']) {
+  for (const elsewhere of [
+    'https://evil.example/',
+    '//evil.example',
+    '/\\evil.example',
+    '/\t/evil.example',
+    'javascript:alert(1)',
+    ''
+  ]) {
     t.match((await post(browser, page(elsewhere), { current_password: PASSWORD })).headers.location, /^\/$/, elsewhere)
   }
-  const other = await browser.submit(action, { current_password: PASSWORD }, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })
+  const other = await browser.submit(
+    action,
+    { current_password: PASSWORD },
+    { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  )
   t.equal(other.statusCode, 403)
   const { access_token: access } = await signIn(app)
-  t.equal((await app.inject({ url: '/auth/reauthenticate', headers: bearer(access) })).statusCode, 303, 'an access token is no browser')
+  t.equal(
+    (await app.inject({ url: '/auth/reauthenticate', headers: bearer(access) })).statusCode,
+    303,
+    'an access token is no browser'
+  )
   await browser.submit('/auth/login?prompt=login', { username: 'bob', password: PASSWORD })
-  t.match(await browser.submit(action, { current_password: PASSWORD }), { statusCode: 303, headers: { location: page('/pay') } }, 'shown to Ann, and Bob is signed in')
+  t.match(
+    await browser.submit(action, { current_password: PASSWORD }),
+    { statusCode: 303, headers: { location: page('/pay') } },
+    'shown to Ann, and Bob is signed in'
+  )
 })
 
-t.test('with a second factor both are asked for, in a remembered browser too, and until then nothing changes', async (t) => {
-  const subject = await factorApp(t, { mfa: { rememberDevice: {} } })
-  const browser = testBrowser(subject.app)
-  await logIn(browser)
-  await browser.submit('/auth/second-factor', { code: subject.code(), remember: 'on' })
-  browser.cookies.delete('authority_session')
-  subject.clock.step(301_000)
-  t.match((await logIn(browser)).headers.location, '/', 'the browser is remembered')
-  const security = await browser.get('/auth/security')
-  const url = (/href="(\/auth\/reauthenticate[^"]*)"/.exec(security.body)?.[1] ?? '').replaceAll('&amp;', '&')
-  t.match(url, page('/auth/security'))
-  const session = browser.cookies.get('authority_session')
-  const step = await post(browser, url, { current_password: PASSWORD })
-  t.match(step, { statusCode: 303, headers: { location: '/auth/second-factor?return_to=%2Fauth%2Fsecurity' } })
-  t.equal(browser.cookies.get('authority_session'), session, 'the session of now stays what it is')
-  const done = await post(browser, String(step.headers.location), { code: subject.code() })
-  t.match(done, { statusCode: 303, headers: { location: '/auth/security' } })
-  t.match((await browser.get('/auth/security')).body, /name="decision"/, 'and now it can be changed')
-  t.match(subject.events.filter(({ name }) => name === 'step_up').at(-1)?.payload, { methods: ['password', 'otp'] })
-})
+t.test(
+  'with a second factor both are asked for, in a remembered browser too, and until then nothing changes',
+  async (t) => {
+    const subject = await factorApp(t, { mfa: { rememberDevice: {} } })
+    const browser = testBrowser(subject.app)
+    await logIn(browser)
+    await browser.submit('/auth/second-factor', { code: subject.code(), remember: 'on' })
+    browser.cookies.delete('authority_session')
+    subject.clock.step(301_000)
+    t.match((await logIn(browser)).headers.location, '/', 'the browser is remembered')
+    const security = await browser.get('/auth/security')
+    const url = (/href="(\/auth\/reauthenticate[^"]*)"/.exec(security.body)?.[1] ?? '').replaceAll('&amp;', '&')
+    t.match(url, page('/auth/security'))
+    const session = browser.cookies.get('authority_session')
+    const step = await post(browser, url, { current_password: PASSWORD })
+    t.match(step, { statusCode: 303, headers: { location: '/auth/second-factor?return_to=%2Fauth%2Fsecurity' } })
+    t.equal(browser.cookies.get('authority_session'), session, 'the session of now stays what it is')
+    const done = await post(browser, String(step.headers.location), { code: subject.code() })
+    t.match(done, { statusCode: 303, headers: { location: '/auth/security' } })
+    t.match((await browser.get('/auth/security')).body, /name="decision"/, 'and now it can be changed')
+    t.match(subject.events.filter(({ name }) => name === 'step_up').at(-1)?.payload, { methods: ['password', 'otp'] })
+  }
+)
 
-t.test('guesses count as those of a sign-in, and the host\'s own sign-in page is left alone', async (t) => {
+t.test("guesses count as those of a sign-in, and the host's own sign-in page is left alone", async (t) => {
   const subject = await testApp({ rateLimit: { login: { max: 3 } } })
   t.teardown(subject.close)
   await signUp(subject.app)
@@ -91,7 +137,8 @@ t.test('guesses count as those of a sign-in, and the host\'s own sign-in page is
   await logIn(browser)
   const { action } = formOf((await browser.get(page('/'))).body)
   const statuses = []
-  for (let guess = 0; guess < 3; guess++) statuses.push((await browser.submit(action, { current_password: `wrong ${guess}` })).statusCode)
+  for (let guess = 0; guess < 3; guess++)
+    statuses.push((await browser.submit(action, { current_password: `wrong ${guess}` })).statusCode)
   statuses.push((await browser.submit(action, { current_password: PASSWORD })).statusCode)
   t.same(statuses, [400, 400, 429, 429])
   const own = await testApp({ pages: { loginUrl: '/sign-in' } })
@@ -124,28 +171,42 @@ t.test('a passkey of the person, and of nobody else, for this session and once',
   const options = form?.options as PasskeyRequestOptions
   const id = (await subject.store.findFactors(subject.sub)).passkeys[0]?.credentialId ?? ''
   t.match(options, { allowCredentials: [{ id }], userVerification: 'required' })
-  const send = async (credential: unknown) => await browser.submit(form?.action ?? '', { credential: JSON.stringify(credential) })
+  const send = async (credential: unknown) =>
+    await browser.submit(form?.action ?? '', { credential: JSON.stringify(credential) })
   const refusedOnes: Array<[string, unknown]> = [
-    ['Bob\'s', bob.passkey.get({ ...options, allowCredentials: [] })],
-    ['Bob\'s, under the id of hers', { ...bob.passkey.get({ ...options, allowCredentials: [] }), id, rawId: id }],
+    ["Bob's", bob.passkey.get({ ...options, allowCredentials: [] })],
+    ["Bob's, under the id of hers", { ...bob.passkey.get({ ...options, allowCredentials: [] }), id, rawId: id }],
     ['of the sign-in page', passkey.get(await signInOptions(subject))],
     ['of the second factor', passkey.get((await asked(subject)).passkey_options)],
     ['that is no JSON', 'x'],
     ['that says nothing', {}]
   ]
-  for (const [name, credential] of refusedOnes) t.match(await send(credential), { statusCode: 400 }, `an answer ${name}`)
+  for (const [name, credential] of refusedOnes)
+    t.match(await send(credential), { statusCode: 400 }, `an answer ${name}`)
   t.equal(browser.cookies.get('authority_session'), session, 'the session of now stays what it is')
   const other = testBrowser(subject.app)
   await logIn(other)
   await answerOn(other, '/auth/second-factor', passkey)
   const theirs = askingForm((await other.get(page('/pay'))).body)
-  t.match(await send(passkey.get(theirs?.options as PasskeyRequestOptions)), { statusCode: 400 }, 'an answer to another session of hers')
+  t.match(
+    await send(passkey.get(theirs?.options as PasskeyRequestOptions)),
+    { statusCode: 400 },
+    'an answer to another session of hers'
+  )
 
   subject.events.length = 0
   const credential = passkey.get(options)
   t.match(await send(credential), { statusCode: 303, headers: { location: '/pay' } })
   t.not(browser.cookies.get('authority_session'), session)
-  t.match(subject.events.filter(({ name }) => ['step_up', 'authenticated'].includes(name)).map(({ name, payload }) => [name, payload['userId'], payload['methods']]), [['authenticated', subject.sub, ['passkey']], ['step_up', subject.sub, ['passkey']]])
+  t.match(
+    subject.events
+      .filter(({ name }) => ['step_up', 'authenticated'].includes(name))
+      .map(({ name, payload }) => [name, payload['userId'], payload['methods']]),
+    [
+      ['authenticated', subject.sub, ['passkey']],
+      ['step_up', subject.sub, ['passkey']]
+    ]
+  )
   t.match(await send(credential), { statusCode: 400 }, 'twice')
   await other.submit('/auth/login?prompt=login', { username: 'bob', password: PASSWORD })
   await subject.app.authority.removeFactor(subject.sub, subject.factorId)
@@ -156,13 +217,25 @@ t.test('a passkey of the person, and of nobody else, for this session and once',
 t.test('a passkey that was taken away while it was used renews no session', async (t) => {
   const store = memoryFactorStore()
   const race = { on: false }
-  const subject = await passkeyApp(t, { factors: { ...store, async usePasskey (use) { const used = await store.usePasskey(use); if (race.on) await store.removeFactorsOfUser(use.userId); return used } } })
+  const subject = await passkeyApp(t, {
+    factors: {
+      ...store,
+      async usePasskey(use) {
+        const used = await store.usePasskey(use)
+        if (race.on) await store.removeFactorsOfUser(use.userId)
+        return used
+      }
+    }
+  })
   const { browser } = subject
   await logIn(browser)
   await answerOn(browser, '/auth/second-factor', subject.passkey)
   const session = browser.cookies.get('authority_session')
   race.on = true
-  t.match(await answerOn(browser, page('/pay'), subject.passkey), { statusCode: 303, headers: { location: '/auth/login?return_to=%2Fpay' } })
+  t.match(await answerOn(browser, page('/pay'), subject.passkey), {
+    statusCode: 303,
+    headers: { location: '/auth/login?return_to=%2Fpay' }
+  })
   t.equal(browser.cookies.get('authority_session'), session)
   t.equal((await browser.get('/auth/account')).statusCode, 303, 'what was to be renewed has ended')
 })
@@ -170,15 +243,24 @@ t.test('a passkey that was taken away while it was used renews no session', asyn
 t.test('a security key that knows nobody is no way to prove it', async (t) => {
   const key = await passkeyApp(t)
   const stick = softPasskey({ origin: ISSUER, verifiesUser: false })
-  const { access_token: token } = (await finish(key, (await asked(key)).mfa_token, key.passkey.get((await asked(key)).passkey_options))).json<{ access_token: string }>()
+  const { access_token: token } = (
+    await finish(key, (await asked(key)).mfa_token, key.passkey.get((await asked(key)).passkey_options))
+  ).json<{ access_token: string }>()
   await addWith(key, stick, token, 'security_key')
   await logIn(key.browser)
   await answerOn(key.browser, '/auth/second-factor', key.passkey)
   const form = askingForm((await key.browser.get(page('/pay'))).body)
   const { passkeys } = await key.store.findFactors(key.sub)
-  t.same(form?.options.allowCredentials.map(({ id }) => id), passkeys.filter(({ uvInitialized }) => uvInitialized).map(({ credentialId }) => credentialId))
+  t.same(
+    form?.options.allowCredentials.map(({ id }) => id),
+    passkeys.filter(({ uvInitialized }) => uvInitialized).map(({ credentialId }) => credentialId)
+  )
   t.equal(passkeys.length, 2)
-  const given = stick.get({ ...form?.options as PasskeyRequestOptions, userVerification: 'preferred', allowCredentials: passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId })) })
+  const given = stick.get({
+    ...(form?.options as PasskeyRequestOptions),
+    userVerification: 'preferred',
+    allowCredentials: passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId }))
+  })
   t.match(await key.browser.submit(form?.action ?? '', { credential: JSON.stringify(given) }), { statusCode: 400 })
 })
 
@@ -188,17 +270,29 @@ t.test('at another provider it has to be the same person, or nothing happens', a
   const { app, browser, fake, clock } = test
   const ann = (await signUp(app, 'ann@example.com')).sub
   const bob = (await signUp(app, 'bob@example.com')).sub
-  for (const [id, subject] of [[ann, 'ann-1'], [bob, 'bob-1']] as const) await users.linkIdentity(id, { issuer: PROVIDER, subject, connection: 'acme', linkedAt: 0, lastUsedAt: 0 })
+  for (const [id, subject] of [
+    [ann, 'ann-1'],
+    [bob, 'bob-1']
+  ] as const)
+    await users.linkIdentity(id, { issuer: PROVIDER, subject, connection: 'acme', linkedAt: 0, lastUsedAt: 0 })
   await browser.submit('/auth/login', { username: 'ann@example.com', password: PASSWORD })
   clock.step(301_000)
-  const button = async () => (/href="(\/auth\/connect\/acme[^"]*)"/.exec((await browser.get(page('/pay'))).body)?.[1] ?? '').replaceAll('&amp;', '&')
+  const button = async () =>
+    (/href="(\/auth\/connect\/acme[^"]*)"/.exec((await browser.get(page('/pay'))).body)?.[1] ?? '').replaceAll(
+      '&amp;',
+      '&'
+    )
   const begin = async (url: string) => new URL(String((await browser.get(url, SAME)).headers.location), ISSUER)
   const through = async (person: FakeUpstream['person']) => {
     fake.person = person
     return await test.back((await begin(await button())).searchParams.get('state') ?? '')
   }
   const session = browser.cookies.get('authority_session')
-  for (const person of [{ subject: 'bob-1' }, { subject: 'nobody-1', email: 'new@example.com', emailVerified: true }, { subject: 'nobody-2', email: 'ann@example.com' }]) {
+  for (const person of [
+    { subject: 'bob-1' },
+    { subject: 'nobody-1', email: 'new@example.com', emailVerified: true },
+    { subject: 'nobody-2', email: 'ann@example.com' }
+  ]) {
     const reply = await through(person)
     t.match(reply, { statusCode: 403, body: /You can(’|&rsquo;)t sign in this way/ }, person.subject)
     t.match(reply.body, /href="\/auth\/reauthenticate\?return_to=%2Fpay"/, 'another way to prove it')
@@ -206,7 +300,10 @@ t.test('at another provider it has to be the same person, or nothing happens', a
     t.equal(browser.cookies.get('authority_session'), session, 'still hers, and no younger')
   }
   t.equal(await users.findByUsername('new@example.com'), null, 'nobody is registered')
-  t.match(test.payloads('connection_failed').map(({ reason }) => reason), ['mismatch', 'mismatch', 'mismatch'])
+  t.match(
+    test.payloads('connection_failed').map(({ reason }) => reason),
+    ['mismatch', 'mismatch', 'mismatch']
+  )
   t.match(await through({ subject: 'ann-1' }), { statusCode: 303, headers: { location: '/pay' } })
   t.equal(await test.who(), ann)
   t.not(browser.cookies.get('authority_session'), session)
@@ -234,8 +331,11 @@ t.test('without a password a code goes to the address of the account, and is goo
   t.match(shown.body, /name="decision" value="email"/)
   t.notMatch(shown.body, /name="(?:username|current_password)"/)
   const { action } = formOf(shown.body)
-  const askHere = async (): Promise<{ code: string, url: string }> => {
-    t.match(await browser.submit(action, { decision: 'email', username: ANN }), { statusCode: 303, headers: { location: `${PAGE}?return_to=%2Fpay` } })
+  const askHere = async (): Promise<{ code: string; url: string }> => {
+    t.match(await browser.submit(action, { decision: 'email', username: ANN }), {
+      statusCode: 303,
+      headers: { location: `${PAGE}?return_to=%2Fpay` }
+    })
     t.equal(subject.sent().at(-1)?.user.email, hers, 'to no other address')
     return await subject.mail()
   }
@@ -254,7 +354,10 @@ t.test('without a password a code goes to the address of the account, and is goo
   const session = browser.cookies.get('authority_session')
   t.match(await enter(browser, code, here), { statusCode: 303, headers: { location: '/pay' } })
   t.not(browser.cookies.get('authority_session'), session)
-  t.match(subject.events.filter(({ name }) => name === 'step_up').map(({ payload }) => payload['methods']), [['email']])
+  t.match(
+    subject.events.filter(({ name }) => name === 'step_up').map(({ payload }) => payload['methods']),
+    [['email']]
+  )
   t.match(await enter(browser, code, here), { statusCode: 400 }, 'twice')
 
   const { url } = await askHere()
@@ -266,13 +369,26 @@ t.test('without a password a code goes to the address of the account, and is goo
   t.notOk(stranger.cookies.has('authority_session'), 'nor by the link')
   t.match(await browser.submit(link, { token }), { statusCode: 303, headers: { location: '/pay' } })
   await askHere()
-  t.match(await browser.submit(`${PAGE}${here}`, { decision: 'other' }), { statusCode: 303, headers: { location: page('/pay') } }, 'there is no other address')
+  t.match(
+    await browser.submit(`${PAGE}${here}`, { decision: 'other' }),
+    { statusCode: 303, headers: { location: page('/pay') } },
+    'there is no other address'
+  )
 
   const freed = await askHere()
-  const { id } = await users.findByUsername(hers) ?? { id: '' }
+  const { id } = (await users.findByUsername(hers)) ?? { id: '' }
   await users.update?.(id, { username: 'zoe2@mail.example', email: 'zoe2@mail.example' })
-  const { id: namesake } = await users.create?.({ username: hers, email: hers, emailVerified: true, passwordHash: null }) ?? { id: '' }
-  t.match(await enter(browser, freed.code, here), { statusCode: 400 }, 'the name and the address are somebody else\'s by then')
+  const { id: namesake } = (await users.create?.({
+    username: hers,
+    email: hers,
+    emailVerified: true,
+    passwordHash: null
+  })) ?? { id: '' }
+  t.match(
+    await enter(browser, freed.code, here),
+    { statusCode: 400 },
+    "the name and the address are somebody else's by then"
+  )
   t.same(await app.authority.sessions(namesake), [])
   await users.remove?.(namesake)
   await users.update?.(id, { username: hers, email: hers })
@@ -284,7 +400,11 @@ t.test('without a password a code goes to the address of the account, and is goo
   t.equal(browser.cookies.get('authority_session'), anns, 'and stays so')
   const withPassword = formOf((await browser.get(page('/pay'))).body).action
   t.notMatch((await browser.get(page('/pay'))).body, /value="email"/)
-  t.match(await browser.submit(withPassword, { decision: 'email' }), { statusCode: 400 }, 'who has a password gives that')
+  t.match(
+    await browser.submit(withPassword, { decision: 'email' }),
+    { statusCode: 400 },
+    'who has a password gives that'
+  )
 })
 
 t.test('what a person does not have proves nothing, and is no fault of the server', async (t) => {
@@ -296,7 +416,8 @@ t.test('what a person does not have proves nothing, and is no fault of the serve
     await logIn(browser)
     const before = browser.cookies.get('authority_session')
     const { action } = formOf((await browser.get(page('/cart'))).body)
-    for (const fields of [{ credential: '{}' }, { decision: 'email' }] as Array<Record<string, string>>) t.equal((await browser.submit(action, fields)).statusCode, 400, JSON.stringify(fields))
+    for (const fields of [{ credential: '{}' }, { decision: 'email' }] as Array<Record<string, string>>)
+      t.equal((await browser.submit(action, fields)).statusCode, 400, JSON.stringify(fields))
     t.equal(browser.cookies.get('authority_session'), before)
   }
 })

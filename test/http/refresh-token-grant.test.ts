@@ -4,25 +4,40 @@ import { delayed } from '../../lib/testing/index.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp, type Tokens } from '../support/app.ts'
 
-interface Answer { status: number, body: Record<string, string>, headers: Record<string, unknown> }
+interface Answer {
+  status: number
+  body: Record<string, string>
+  headers: Record<string, unknown>
+}
 
 const SECRET = 'c2VjcmV0IG9mIDMyIGJ5dGVzIG9yIG1vcmU'
 const GRANTS = ['password' as const, 'refresh_token' as const]
 
-async function started (t: Tap, options: Partial<AuthorityOptions> = {}): Promise<TestApp & { sub: string }> {
+async function started(t: Tap, options: Partial<AuthorityOptions> = {}): Promise<TestApp & { sub: string }> {
   const test = await testApp(options)
   t.teardown(test.close)
   return { ...test, sub: (await signUp(test.app)).sub }
 }
 
-async function refresh ({ app }: Pick<TestApp, 'app'>, token: string | undefined, params: Record<string, unknown> = {}, headers: Record<string, string> = {}): Promise<Answer> {
-  const reply = await app.inject({ method: 'POST', url: '/auth/token', headers, payload: { grant_type: 'refresh_token', refresh_token: token, ...params } })
+async function refresh(
+  { app }: Pick<TestApp, 'app'>,
+  token: string | undefined,
+  params: Record<string, unknown> = {},
+  headers: Record<string, string> = {}
+): Promise<Answer> {
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers,
+    payload: { grant_type: 'refresh_token', refresh_token: token, ...params }
+  })
   return { status: reply.statusCode, body: reply.json(), headers: reply.headers }
 }
 
 const refusal = ({ status, body }: Answer): unknown[] => [status, body.error]
 const scopeOf = (token: string | undefined): unknown => decodeJwt(token ?? '').claims.scope
-const named = ({ events }: TestApp, name: string): Array<Record<string, unknown>> => events.filter((event) => event.name === name).map(({ payload }) => payload)
+const named = ({ events }: TestApp, name: string): Array<Record<string, unknown>> =>
+  events.filter((event) => event.name === name).map(({ payload }) => payload)
 
 // covers R6749-6 R6749-5.1
 t.test('five fields, no-store, a successor, the same session', async (t) => {
@@ -41,15 +56,28 @@ t.test('five fields, no-store, a successor, the same session', async (t) => {
   for (const claim of ['sub', 'sid', 'scope', 'auth_time', 'aud', 'iss']) t.equal(after[claim], before[claim], claim)
   t.not(after.jti, before.jti)
   t.equal(Number(after.iat) - Number(before.iat), 5)
-  t.equal((await test.app.inject({ url: '/auth/sessions', headers: bearer(body.access_token ?? '') })).json().sessions.length, 1, 'no second session')
+  t.equal(
+    (await test.app.inject({ url: '/auth/sessions', headers: bearer(body.access_token ?? '') })).json().sessions.length,
+    1,
+    'no second session'
+  )
   t.match(named(test, 'token_refreshed'), [{ userId: test.sub, sid: before.sid, clientId: null, rotated: true }])
   t.equal(named(test, 'token_issued').length, 1, 'no session began')
-  const form = await test.app.inject({ method: 'POST', url: '/auth/token', headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: body.refresh_token ?? '' }).toString() })
+  const form = await test.app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: body.refresh_token ?? '' }).toString()
+  })
   t.equal(form.statusCode, 200)
 })
 
 t.test('what each setting of rotate does at the token endpoint', async (t) => {
-  for (const [rotate, rotates] of [['oauth', true], ['always', true], ['never', false]] as const) {
+  for (const [rotate, rotates] of [
+    ['oauth', true],
+    ['always', true],
+    ['never', false]
+  ] as const) {
     const test = await started(t, { refreshToken: { rotate, reuseGraceSeconds: 0 } })
     const { refresh_token: token } = await signIn(test.app)
     const { status, body } = await refresh(test, token)
@@ -63,9 +91,18 @@ t.test('what each setting of rotate does at the token endpoint', async (t) => {
 
 // covers ASVS-10.4.8
 t.test('rotate never: a use counts against the idle lifetime', async (t) => {
-  const test = await started(t, { accessToken: { expiresIn: 10 }, refreshToken: { rotate: 'never', expiresIn: 100, idleTimeout: 40 } })
+  const test = await started(t, {
+    accessToken: { expiresIn: 10 },
+    refreshToken: { rotate: 'never', expiresIn: 100, idleTimeout: 40 }
+  })
   const { refresh_token: token } = await signIn(test.app)
-  for (const [step, status] of [[39_999, 200], [39_999, 200], [20_001, 200], [0, 200], [1, 400]] as const) {
+  for (const [step, status] of [
+    [39_999, 200],
+    [39_999, 200],
+    [20_001, 200],
+    [0, 200],
+    [1, 400]
+  ] as const) {
     test.clock.step(step)
     t.equal((await refresh(test, token)).status, status, `${step}`)
   }
@@ -79,7 +116,8 @@ t.test('scope narrows the access token only, and never widens', async (t) => {
   const narrow = await refresh(test, token, { scope: 'email' })
   t.equal(narrow.body.scope, 'email')
   t.equal(scopeOf(narrow.body.access_token), 'email')
-  for (const scope of ['admin', 'email admin', 'unknown', 'email  openid', '"']) t.same(refusal(await refresh(test, narrow.body.refresh_token, { scope })), [400, 'invalid_scope'], scope)
+  for (const scope of ['admin', 'email admin', 'unknown', 'email  openid', '"'])
+    t.same(refusal(await refresh(test, narrow.body.refresh_token, { scope })), [400, 'invalid_scope'], scope)
   const whole = await refresh(test, narrow.body.refresh_token)
   t.equal(whole.status, 200, 'a refused scope used nothing up')
   t.equal(whole.body.scope, 'openid email', 'the family keeps its scope')
@@ -88,7 +126,11 @@ t.test('scope narrows the access token only, and never widens', async (t) => {
   const later = await testApp({ ...stores, scopes: ['openid', 'admin'], clock: test.clock })
   t.teardown(later.close)
   const shrunk = await refresh(later, whole.body.refresh_token, { scope: 'openid email' })
-  t.equal(shrunk.body.scope, 'openid', 'ADV-CVE-2025-12110 what may no longer be granted is gone, and the answer says so')
+  t.equal(
+    shrunk.body.scope,
+    'openid',
+    'ADV-CVE-2025-12110 what may no longer be granted is gone, and the answer says so'
+  )
   t.equal(scopeOf(shrunk.body.access_token), 'openid')
 })
 
@@ -103,12 +145,20 @@ t.test('what is no refresh token of ours', async (t) => {
     'C4 long': ['x'.repeat(513), 'invalid_grant'],
     'C4 ASVS-9.2.2 an access token': [access, 'invalid_grant'],
     garbage: ['x', 'invalid_grant'],
-    'a stranger\'s family': [`${'A'.repeat(25)}.${secret}`, 'invalid_grant'],
-    'another spelling of the same bytes': [`${family}.${secret.slice(0, -1)}${String.fromCharCode(secret.charCodeAt(42) + 1)}`, 'invalid_grant'],
+    "a stranger's family": [`${'A'.repeat(25)}.${secret}`, 'invalid_grant'],
+    'another spelling of the same bytes': [
+      `${family}.${secret.slice(0, -1)}${String.fromCharCode(secret.charCodeAt(42) + 1)}`,
+      'invalid_grant'
+    ],
     'the public sid as the family': [`${String(decodeJwt(access).claims.sid)}.${secret}`, 'invalid_grant']
   }
-  for (const [name, [value, error]] of Object.entries(cases)) t.same(refusal(await refresh(test, value as string)), [400, error], name)
-  t.equal((await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })).statusCode, 200, 'none of these revoked the family')
+  for (const [name, [value, error]] of Object.entries(cases))
+    t.same(refusal(await refresh(test, value as string)), [400, error], name)
+  t.equal(
+    (await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })).statusCode,
+    200,
+    'none of these revoked the family'
+  )
   const ended = await signIn(test.app)
   await test.app.authority.revokeSession(test.sub, String(decodeJwt(ended.access_token).claims.sid))
   t.same(refusal(await refresh(test, ended.refresh_token)), [400, 'invalid_grant'], 'revoked')
@@ -128,9 +178,15 @@ t.test('grace gives the same successor; a replay after it ends that session alon
   t.equal(repeated.body.scope, 'openid')
   test.clock.step(1)
   t.same(refusal(await refresh(test, one.refresh_token)), [400, 'invalid_grant'])
-  t.match(named(test, 'refresh_token_reused'), [{ userId: test.sub, sid: decodeJwt(one.access_token).claims.sid, clientId: null, ip: '127.0.0.1' }])
+  t.match(named(test, 'refresh_token_reused'), [
+    { userId: test.sub, sid: decodeJwt(one.access_token).claims.sid, clientId: null, ip: '127.0.0.1' }
+  ])
   t.same(refusal(await refresh(test, second)), [400, 'invalid_grant'], 'the newest token of the family is dead too')
-  t.equal((await test.app.inject({ url: '/me', headers: bearer(repeated.body.access_token ?? '') })).statusCode, 401, 'and its access tokens')
+  t.equal(
+    (await test.app.inject({ url: '/me', headers: bearer(repeated.body.access_token ?? '') })).statusCode,
+    401,
+    'and its access tokens'
+  )
   t.equal((await refresh(test, bystander.refresh_token)).status, 200, 'the other device stays signed in')
   t.equal(named(test, 'refresh_token_reused').length, 1)
 })
@@ -138,8 +194,11 @@ t.test('grace gives the same successor; a replay after it ends that session alon
 t.test('a token rotated here is a replay at POST /auth/refresh', async (t) => {
   const test = await started(t, { refreshToken: { reuseGraceSeconds: 10 } })
   const { refresh_token: first } = await signIn(test.app)
-  const { body: { refresh_token: second } } = await refresh(test, first)
-  const bare = async (token: string | undefined): Promise<number> => (await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token ?? '') })).statusCode
+  const {
+    body: { refresh_token: second }
+  } = await refresh(test, first)
+  const bare = async (token: string | undefined): Promise<number> =>
+    (await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token ?? '') })).statusCode
   t.equal(await bare(first), 200, 'within the grace time')
   test.clock.step(10_001)
   t.equal(await bare(second), 200)
@@ -160,10 +219,18 @@ t.test('a refresh token is bound to its client, and no other client can end its 
     ]
   })
   const { app, sub } = test
-  const basic = (id: string, secret = SECRET): Record<string, string> => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` })
-  const owners: Record<string, { tokens: Partial<Tokens>, params?: object, headers?: Record<string, string> }> = {
-    web: { tokens: await signIn(app, 'ann', PASSWORD, { client_id: 'web', client_secret: SECRET }), headers: basic('web') },
-    partner: { tokens: await app.authority.issueTokens(sub, { clientId: 'partner' }), params: { client_id: 'partner', client_secret: SECRET } },
+  const basic = (id: string, secret = SECRET): Record<string, string> => ({
+    authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+  })
+  const owners: Record<string, { tokens: Partial<Tokens>; params?: object; headers?: Record<string, string> }> = {
+    web: {
+      tokens: await signIn(app, 'ann', PASSWORD, { client_id: 'web', client_secret: SECRET }),
+      headers: basic('web')
+    },
+    partner: {
+      tokens: await app.authority.issueTokens(sub, { clientId: 'partner' }),
+      params: { client_id: 'partner', client_secret: SECRET }
+    },
     spa: { tokens: await signIn(app, 'ann', PASSWORD, { client_id: 'spa' }), params: { client_id: 'spa' } },
     nobody: { tokens: await signIn(app) }
   }
@@ -180,13 +247,25 @@ t.test('a refresh token is bound to its client, and no other client can end its 
   for (const [owner, { tokens, params = {}, headers = {} }] of Object.entries(owners)) {
     const own = await refresh(test, tokens.refresh_token, { ...params }, headers)
     t.equal(own.status, 200, owner)
-    t.equal(decodeJwt(own.body.access_token ?? '').claims.client_id, owner === 'nobody' ? undefined : owner, `${owner}: client_id`)
+    t.equal(
+      decodeJwt(own.body.access_token ?? '').claims.client_id,
+      owner === 'nobody' ? undefined : owner,
+      `${owner}: client_id`
+    )
     test.clock.step(1)
     for (const [stranger, [theirs, how, error]] of Object.entries(strangers)) {
       if (stranger === owner) continue
       const status = error === 'invalid_client' ? 401 : 400
-      t.same(refusal(await refresh(test, own.body.refresh_token, { ...theirs }, how)), [status, error], `${owner}'s token from ${stranger}`)
-      t.same(refusal(await refresh(test, tokens.refresh_token, { ...theirs }, how)), [status, error], `${owner}'s old token from ${stranger}`)
+      t.same(
+        refusal(await refresh(test, own.body.refresh_token, { ...theirs }, how)),
+        [status, error],
+        `${owner}'s token from ${stranger}`
+      )
+      t.same(
+        refusal(await refresh(test, tokens.refresh_token, { ...theirs }, how)),
+        [status, error],
+        `${owner}'s old token from ${stranger}`
+      )
     }
     t.equal(named(test, 'refresh_token_reused').length, 0, 'no stranger set off the alarm')
     const next = await refresh(test, own.body.refresh_token, { ...params }, headers)
@@ -196,16 +275,33 @@ t.test('a refresh token is bound to its client, and no other client can end its 
 
 // covers ASVS-10.4.4
 t.test('who may use the grant', async (t) => {
-  const clients = [{ clientId: 'login', grantTypes: ['password' as const] }, { clientId: 'both', grantTypes: GRANTS }, { clientId: 'default' }]
-  for (const [passwordGrant, bare] of [['first-party', 200], ['clients', 400], [false, 400]] as const) {
+  const clients = [
+    { clientId: 'login', grantTypes: ['password' as const] },
+    { clientId: 'both', grantTypes: GRANTS },
+    { clientId: 'default' }
+  ]
+  for (const [passwordGrant, bare] of [
+    ['first-party', 200],
+    ['clients', 400],
+    [false, 400]
+  ] as const) {
     const test = await started(t, { passwordGrant, clients })
-    const issue = async (clientId?: string): Promise<string | undefined> => (await test.app.authority.issueTokens(test.sub, clientId === undefined ? {} : { clientId })).refresh_token
+    const issue = async (clientId?: string): Promise<string | undefined> =>
+      (await test.app.authority.issueTokens(test.sub, clientId === undefined ? {} : { clientId })).refresh_token
     const without = await refresh(test, await issue())
     t.equal(without.status, bare, `${passwordGrant}: no client`)
     if (bare === 400) t.equal(without.body.error, 'unauthorized_client')
     t.equal((await refresh(test, await issue('both'), { client_id: 'both' })).status, 200, 'both')
-    t.equal((await refresh(test, await issue('default'), { client_id: 'default' })).status, 200, 'the default list has it')
-    t.same(refusal(await refresh(test, await issue('login'), { client_id: 'login' })), [400, 'unauthorized_client'], 'not in its list')
+    t.equal(
+      (await refresh(test, await issue('default'), { client_id: 'default' })).status,
+      200,
+      'the default list has it'
+    )
+    t.same(
+      refusal(await refresh(test, await issue('login'), { client_id: 'login' })),
+      [400, 'unauthorized_client'],
+      'not in its list'
+    )
   }
 })
 
@@ -228,8 +324,17 @@ t.test('what fails before the commit uses no token up', async (t) => {
   let down = ''
   const test = await started(t, {
     refreshToken: { reuseGraceSeconds: 0 },
-    users: { ...users, findById: async (id) => { if (down === 'users') throw new Error('users are down'); return await users.findById(id) } },
-    claims: () => { if (down === 'claims') throw new Error('claims are down'); return {} }
+    users: {
+      ...users,
+      findById: async (id) => {
+        if (down === 'users') throw new Error('users are down')
+        return await users.findById(id)
+      }
+    },
+    claims: () => {
+      if (down === 'claims') throw new Error('claims are down')
+      return {}
+    }
   })
   const { refresh_token: first } = await signIn(test.app)
   for (down of ['users', 'claims']) {
@@ -268,10 +373,18 @@ t.test('a disabled or deleted user: invalid_grant, and all sessions end', async 
 t.test('a session that ends between the check and the commit gives nothing', async (t) => {
   const state = memoryState()
   let meanwhile = async (): Promise<void> => {}
-  const tokens: typeof state.tokens = { ...state.tokens, rotateToken: async (use, next) => { await meanwhile(); return await state.tokens.rotateToken(use, next) } }
+  const tokens: typeof state.tokens = {
+    ...state.tokens,
+    rotateToken: async (use, next) => {
+      await meanwhile()
+      return await state.tokens.rotateToken(use, next)
+    }
+  }
   const test = await started(t, { state: { ...state, tokens } })
   const { refresh_token: first } = await signIn(test.app)
-  meanwhile = async () => { await test.app.authority.revokeUser(test.sub) }
+  meanwhile = async () => {
+    await test.app.authority.revokeUser(test.sub)
+  }
   t.same(refusal(await refresh(test, first)), [400, 'invalid_grant'])
 })
 

@@ -4,7 +4,10 @@ import { delayed } from '../../lib/testing/index.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { bearer, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 
-const refresh = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<{ status: number, body: Record<string, string>, challenge: unknown }> => {
+const refresh = async (
+  { app }: Pick<TestApp, 'app'>,
+  token: string
+): Promise<{ status: number; body: Record<string, string>; challenge: unknown }> => {
   const reply = await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
   return { status: reply.statusCode, body: reply.json(), challenge: reply.headers['www-authenticate'] }
 }
@@ -32,7 +35,7 @@ t.test('what is no refresh token is 401 invalid_token', async (t) => {
   const cases: Record<string, string> = {
     'an access token': access,
     garbage: 'x',
-    'a stranger\'s family': `${'A'.repeat(25)}.${secret}`,
+    "a stranger's family": `${'A'.repeat(25)}.${secret}`,
     'another spelling of the same bytes': `${family}.${secret.slice(0, -1)}${String.fromCharCode(secret.charCodeAt(42) + 1)}`,
     'the public sid as the family': `${String(decodeJwt(access).claims.sid)}.${secret}`,
     truncated: token.slice(0, -1),
@@ -48,7 +51,12 @@ t.test('what is no refresh token is 401 invalid_token', async (t) => {
   const none = await test.app.inject({ method: 'POST', url: '/auth/refresh' })
   t.equal(none.statusCode, 401)
   t.equal(none.headers['www-authenticate'], 'Bearer')
-  const body = await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: { ...bearer(token), 'content-type': 'application/json' }, payload: '' })
+  const body = await test.app.inject({
+    method: 'POST',
+    url: '/auth/refresh',
+    headers: { ...bearer(token), 'content-type': 'application/json' },
+    payload: ''
+  })
   t.equal(body.statusCode, 200, 'an empty body of whatever type is no body')
 })
 
@@ -75,7 +83,15 @@ t.test('absolute and idle lifetimes', async (t) => {
 t.test('a disabled or deleted user is refused at the next refresh, and all sessions end', async (t) => {
   const users = memoryUserStore()
   let disabled = false
-  const test = await testApp({ users: { ...users, findById: async (id) => { const user = await users.findById(id); return user === null ? null : { ...user, disabled } } } })
+  const test = await testApp({
+    users: {
+      ...users,
+      findById: async (id) => {
+        const user = await users.findById(id)
+        return user === null ? null : { ...user, disabled }
+      }
+    }
+  })
   t.teardown(test.close)
   const { sub } = await signUp(test.app)
   const one = await signIn(test.app)
@@ -91,7 +107,15 @@ t.test('a disabled or deleted user is refused at the next refresh, and all sessi
 t.test('a store that has 1 for true disables a user for sign-in, refresh, sessions and the host alike', async (t) => {
   const users = memoryUserStore()
   let disabled: unknown = false
-  const test = await testApp({ users: { ...users, findById: async (id) => { const user = await users.findById(id); return user === null ? null : { ...user, disabled: disabled as boolean } } } })
+  const test = await testApp({
+    users: {
+      ...users,
+      findById: async (id) => {
+        const user = await users.findById(id)
+        return user === null ? null : { ...user, disabled: disabled as boolean }
+      }
+    }
+  })
   t.teardown(test.close)
   const { sub } = await signUp(test.app)
   const tokens = await signIn(test.app)
@@ -102,26 +126,29 @@ t.test('a store that has 1 for true disables a user for sign-in, refresh, sessio
   t.same(await test.app.authority.sessions(sub), [])
 })
 
-t.test('rotate always: a successor, a grace time with the same successor, then a replay revokes that family alone', async (t) => {
-  const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 10 } })
-  t.teardown(test.close)
-  await signUp(test.app)
-  const { refresh_token: first } = await signIn(test.app)
-  const { refresh_token: bystander } = await signIn(test.app)
-  const second = (await refresh(test, first)).body.refresh_token ?? ''
-  t.not(second, first)
-  t.equal(second.split('.')[0], first.split('.')[0])
-  test.clock.step(10_000)
-  t.equal((await refresh(test, first)).body.refresh_token, second, 'a lost answer is given again')
-  const third = (await refresh(test, second)).body.refresh_token ?? ''
-  test.clock.step(10_001)
-  const replay = await refresh(test, second)
-  t.equal(replay.status, 401)
-  t.equal(replay.body.error, 'invalid_token')
-  t.equal((await refresh(test, third)).status, 401, 'the newest token of the family is dead too')
-  t.equal((await refresh(test, bystander)).status, 200, 'the other device stays signed in')
-  t.equal(test.events.filter(({ name }) => name === 'refresh_token_reused').length, 1)
-})
+t.test(
+  'rotate always: a successor, a grace time with the same successor, then a replay revokes that family alone',
+  async (t) => {
+    const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 10 } })
+    t.teardown(test.close)
+    await signUp(test.app)
+    const { refresh_token: first } = await signIn(test.app)
+    const { refresh_token: bystander } = await signIn(test.app)
+    const second = (await refresh(test, first)).body.refresh_token ?? ''
+    t.not(second, first)
+    t.equal(second.split('.')[0], first.split('.')[0])
+    test.clock.step(10_000)
+    t.equal((await refresh(test, first)).body.refresh_token, second, 'a lost answer is given again')
+    const third = (await refresh(test, second)).body.refresh_token ?? ''
+    test.clock.step(10_001)
+    const replay = await refresh(test, second)
+    t.equal(replay.status, 401)
+    t.equal(replay.body.error, 'invalid_token')
+    t.equal((await refresh(test, third)).status, 401, 'the newest token of the family is dead too')
+    t.equal((await refresh(test, bystander)).status, 200, 'the other device stays signed in')
+    t.equal(test.events.filter(({ name }) => name === 'refresh_token_reused').length, 1)
+  }
+)
 
 t.test('a token two generations old is a replay even within the grace time', async (t) => {
   const test = await testApp({ refreshToken: { rotate: 'always' } })
@@ -149,7 +176,16 @@ t.test('50 parallel refreshes of one token give one successor, on a store that w
 t.test('a failure before the commit uses no token up', async (t) => {
   const users = memoryUserStore()
   let down = false
-  const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 0 }, users: { ...users, findById: async (id) => { if (down) throw new Error('users are down'); return await users.findById(id) } } })
+  const test = await testApp({
+    refreshToken: { rotate: 'always', reuseGraceSeconds: 0 },
+    users: {
+      ...users,
+      findById: async (id) => {
+        if (down) throw new Error('users are down')
+        return await users.findById(id)
+      }
+    }
+  })
   t.teardown(test.close)
   await signUp(test.app)
   const { refresh_token: first } = await signIn(test.app)

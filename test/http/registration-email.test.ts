@@ -8,14 +8,25 @@ import { ISSUER, PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 
 /** The plugin as README's first lines register it, but for what makes a test fast. */
-async function plain (t: { teardown(task: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}) {
+async function plain(t: { teardown(task: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}) {
   const app = Fastify()
   const users = memoryUserStore()
   const messages = capturedMessages()
-  await app.register(authPlugin, { issuer: ISSUER, users, clock: steppedClock(), rateLimit: false, sendMessage: messages.send, password: { hasher: fastHasher() }, ...options })
+  await app.register(authPlugin, {
+    issuer: ISSUER,
+    users,
+    clock: steppedClock(),
+    rateLimit: false,
+    sendMessage: messages.send,
+    password: { hasher: fastHasher() },
+    ...options
+  })
   await app.ready()
-  t.teardown(async () => { await app.close() })
-  const register = async (payload: Record<string, unknown>) => await app.inject({ method: 'POST', url: '/auth/register', payload: { password: PASSWORD, ...payload } })
+  t.teardown(async () => {
+    await app.close()
+  })
+  const register = async (payload: Record<string, unknown>) =>
+    await app.inject({ method: 'POST', url: '/auth/register', payload: { password: PASSWORD, ...payload } })
   return { app, users, messages, register, browser: testBrowser(app as never) }
 }
 
@@ -23,18 +34,37 @@ async function plain (t: { teardown(task: () => Promise<void>): void }, options:
 t.test('by default the username is the e-mail address, and is stored as both', async (t) => {
   const { users, register, messages } = await plain(t)
   t.equal((await register({ username: 'Ann@Example.com' })).statusCode, 201)
-  t.match(await users.findByUsername('ann@example.com'), { username: 'ann@example.com', email: 'ann@example.com', emailVerified: false })
+  t.match(await users.findByUsername('ann@example.com'), {
+    username: 'ann@example.com',
+    email: 'ann@example.com',
+    emailVerified: false
+  })
   t.equal((await messages.next('verify_email')).user.email, 'ann@example.com')
   const refused: Array<[string, unknown]> = [
-    ['a free name', 'ann'], ['no domain', 'ann@'], ['no dot', 'ann@localhost'], ['two', 'a@example.com b@example.com'], ['an address with a name', 'Ann <ann@example.com>'],
-    ['an IP address', 'ann@[192.0.2.1]'], ['white space', ' ann@example.com'], ['a quoted one', '"a b"@example.com'], ['empty', ''], ['a number', 5], ['null', null], ['an array', ['ann@example.com']], ['huge', `${'a'.repeat(5000)}@example.com`]
+    ['a free name', 'ann'],
+    ['no domain', 'ann@'],
+    ['no dot', 'ann@localhost'],
+    ['two', 'a@example.com b@example.com'],
+    ['an address with a name', 'Ann <ann@example.com>'],
+    ['an IP address', 'ann@[192.0.2.1]'],
+    ['white space', ' ann@example.com'],
+    ['a quoted one', '"a b"@example.com'],
+    ['empty', ''],
+    ['a number', 5],
+    ['null', null],
+    ['an array', ['ann@example.com']],
+    ['huge', `${'a'.repeat(5000)}@example.com`]
   ]
   for (const [what, username] of refused) {
     const reply = await register({ username })
     t.equal(reply.statusCode, 400, what)
     t.match(reply.json(), { error: 'invalid_request', error_description: /^username: / }, what)
   }
-  t.match((await register({ username: 'bob@example.com', email: 'other@example.com' })).json(), { error: 'invalid_request', error_description: /^email: / }, 'there is no second field')
+  t.match(
+    (await register({ username: 'bob@example.com', email: 'other@example.com' })).json(),
+    { error: 'invalid_request', error_description: /^email: / },
+    'there is no second field'
+  )
   t.equal(await users.findByUsername('bob@example.com'), null)
   const twice = await Promise.all([1, 2].map(async () => await register({ username: 'eve@example.com' })))
   t.same(twice.map(({ statusCode }) => statusCode).sort(), [201, 409], 'twice at once')
@@ -46,7 +76,16 @@ t.test('verifyEmail needs no second field, by JSON and by the page', async (t) =
   t.equal((await register({ username: 'ann@example.com' })).statusCode, 202)
   const { token } = await messages.next('verify_email')
   t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token } })).statusCode, 204)
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD } })).statusCode, 200)
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD }
+      })
+    ).statusCode,
+    200
+  )
   const page = await browser.get('/auth/signup')
   t.equal(page.body.match(/<input /g)?.length, 2, 'the address and the password')
   t.match(page.body, /<input id="username" name="username" type="text"[^>]* autocomplete="username" inputmode="email"/)
@@ -58,38 +97,74 @@ t.test('verifyEmail needs no second field, by JSON and by the page', async (t) =
 })
 
 // covers H2
-t.test('the pages say e-mail address in every language, and speak of usernames where these may be anything', async (t) => {
-  const word = /[Uu]sername|Benutzername|utilisateur|usuario|ユーザー名|usuário|[Nn]ome utente|[Gg]ebruikersnaam|użytkownika|[Kk]ullanıcı|користувача|用户名|使用者名稱|사용자 이름|المستخدم/
-  const byDefault = await plain(t)
-  const any = await plain(t, { registration: { username: 'any' } })
-  const none = await plain(t, { registration: false })
-  for (const locale of LOCALES) {
-    for (const page of ['login', 'signup', 'forgot-password']) {
-      const text = async ({ browser }: typeof any): Promise<string> => (await browser.get(`/auth/${page}`, { 'accept-language': locale })).body.replace(/<input[^>]*>|for="username"|id="[^"]*"|aria-[a-z]+="[^"]*"/g, '')
-      t.match(await text(byDefault), `>${messagesOf(locale, 'email').emailTitle.replace('\u2011', '-')}</label>`, `${locale} ${page}`)
-      t.notMatch(await text(byDefault), word, `${locale} ${page}`)
-      t.match(await text(any), word, `${locale} ${page}: any`)
-      if (page !== 'signup') t.match(await text(none), word, `${locale} ${page}: where nobody signs up here, nobody knows`)
+t.test(
+  'the pages say e-mail address in every language, and speak of usernames where these may be anything',
+  async (t) => {
+    const word =
+      /[Uu]sername|Benutzername|utilisateur|usuario|ユーザー名|usuário|[Nn]ome utente|[Gg]ebruikersnaam|użytkownika|[Kk]ullanıcı|користувача|用户名|使用者名稱|사용자 이름|المستخدم/
+    const byDefault = await plain(t)
+    const any = await plain(t, { registration: { username: 'any' } })
+    const none = await plain(t, { registration: false })
+    for (const locale of LOCALES) {
+      for (const page of ['login', 'signup', 'forgot-password']) {
+        const text = async ({ browser }: typeof any): Promise<string> =>
+          (await browser.get(`/auth/${page}`, { 'accept-language': locale })).body.replace(
+            /<input[^>]*>|for="username"|id="[^"]*"|aria-[a-z]+="[^"]*"/g,
+            ''
+          )
+        t.match(
+          await text(byDefault),
+          `>${messagesOf(locale, 'email').emailTitle.replace('\u2011', '-')}</label>`,
+          `${locale} ${page}`
+        )
+        t.notMatch(await text(byDefault), word, `${locale} ${page}`)
+        t.match(await text(any), word, `${locale} ${page}: any`)
+        if (page !== 'signup')
+          t.match(await text(none), word, `${locale} ${page}: where nobody signs up here, nobody knows`)
+      }
+      const wrong = await byDefault.browser.submit(
+        '/auth/login',
+        { username: 'nobody@example.com', password: PASSWORD },
+        { 'accept-language': locale }
+      )
+      t.notMatch(wrong.body.replace(/<input[^>]*>|for="username"/g, ''), word, `${locale}: the error`)
     }
-    const wrong = await byDefault.browser.submit('/auth/login', { username: 'nobody@example.com', password: PASSWORD }, { 'accept-language': locale })
-    t.notMatch(wrong.body.replace(/<input[^>]*>|for="username"/g, ''), word, `${locale}: the error`)
   }
-})
+)
 
 // covers H2
 t.test('who had a free name before signs in with it', async (t) => {
   const { app, users } = await plain(t)
   await users.create({ username: 'ann', passwordHash: await app.authority.hashPassword(PASSWORD) })
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).statusCode, 200)
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+      })
+    ).statusCode,
+    200
+  )
 })
 
 // covers H2
 t.test('any: a free name, an address, and an address in a field of its own', async (t) => {
-  const { users, register } = await plain(t, { registration: { username: 'any', verifyEmail: true, fields: Type.Object({ email: Type.Optional(Type.String({ format: 'email' })) }) } })
+  const { users, register } = await plain(t, {
+    registration: {
+      username: 'any',
+      verifyEmail: true,
+      fields: Type.Object({ email: Type.Optional(Type.String({ format: 'email' })) })
+    }
+  })
   t.equal((await register({ username: 'ann', email: 'ann@example.com' })).statusCode, 202)
   t.match(await users.findByUsername('ann'), { email: 'ann@example.com' })
   t.equal((await register({ username: 'bob@example.com' })).statusCode, 202)
   t.match((await register({ username: 'carl' })).json(), { error_description: 'email: it is required.' })
   const noField = await plain(t, { registration: { username: 'any', verifyEmail: true } })
-  t.match((await noField.register({ username: 'carl' })).json(), { error: 'invalid_request', error_description: 'username: It must be an e-mail address here.' }, 'nothing is asked for that can not be given')
+  t.match(
+    (await noField.register({ username: 'carl' })).json(),
+    { error: 'invalid_request', error_description: 'username: It must be an e-mail address here.' },
+    'nothing is asked for that can not be given'
+  )
 })

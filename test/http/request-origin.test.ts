@@ -1,4 +1,7 @@
-/** What events say of a request: bounded, whatever a stranger sends. And who signs up on the page is told of like who signs in. */
+/**
+ * What events say of a request: bounded, whatever a stranger sends. And who signs up on the page is told of like who
+ * signs in.
+ */
 import t from 'tap'
 import { PASSWORD, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
@@ -7,28 +10,48 @@ import { authorizePath, openidApp } from '../support/openid.ts'
 const HOST = { requestIdHeader: 'x-request-id', trustProxy: true }
 const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e'
 
-t.test('an id that callers choose is told as it is where it is one, and never longer than 128 characters or with others than visible ASCII', async (t) => {
-  const { app, events, close } = await testApp({ rateLimit: { login: { max: 8 } } }, HOST)
-  t.teardown(close)
-  const told = async (id: string): Promise<unknown> => {
-    await app.inject({ method: 'POST', url: '/auth/token', headers: { 'x-request-id': id }, payload: { grant_type: 'password', username: 'nobody', password: 'wrong' } })
-    return events.at(-1)?.payload['requestId']
+t.test(
+  'an id that callers choose is told as it is where it is one, and never longer than 128 ' +
+    'characters or with others than visible ASCII',
+  async (t) => {
+    const { app, events, close } = await testApp({ rateLimit: { login: { max: 8 } } }, HOST)
+    t.teardown(close)
+    const told = async (id: string): Promise<unknown> => {
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        headers: { 'x-request-id': id },
+        payload: { grant_type: 'password', username: 'nobody', password: 'wrong' }
+      })
+      return events.at(-1)?.payload['requestId']
+    }
+    const asTheyAre = [
+      UUID,
+      '1-67891233-abcdef012345678912345678',
+      '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      'a/b+c=.:~!',
+      'x'.repeat(128)
+    ]
+    for (const id of asTheyAre) t.equal(await told(id), id)
+    t.equal(await told('x'.repeat(15_000)), 'x'.repeat(128))
+    t.equal(await told('a b\t<\u00e9\u200b>'), 'a_b_<__>')
+    t.equal(await told(`${UUID} {"level":60}`), `${UUID}_{"level":60}`)
+    t.equal(events.at(-1)?.name, 'login_failed')
+    t.equal(await told('y'.repeat(200)), 'y'.repeat(128))
+    t.equal(events.at(-1)?.name, 'rate_limited')
   }
-  const asTheyAre = [UUID, '1-67891233-abcdef012345678912345678', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'a/b+c=.:~!', 'x'.repeat(128)]
-  for (const id of asTheyAre) t.equal(await told(id), id)
-  t.equal(await told('x'.repeat(15_000)), 'x'.repeat(128))
-  t.equal(await told('a b\t<\u00e9\u200b>'), 'a_b_<__>')
-  t.equal(await told(`${UUID} {"level":60}`), `${UUID}_{"level":60}`)
-  t.equal(events.at(-1)?.name, 'login_failed')
-  t.equal(await told('y'.repeat(200)), 'y'.repeat(128))
-  t.equal(events.at(-1)?.name, 'rate_limited')
-})
+)
 
 t.test('so are address and user agent', async (t) => {
   const { app, events, close } = await testApp({}, HOST)
   t.teardown(close)
-  await app.inject({ method: 'POST', url: '/auth/token', headers: { 'x-forwarded-for': 'z'.repeat(5000), 'user-agent': 'u'.repeat(5000) }, payload: { grant_type: 'password', username: 'nobody', password: 'wrong' } })
-  const { ip, userAgent } = (events.at(-1)?.payload ?? {}) as { ip: string, userAgent: string }
+  await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: { 'x-forwarded-for': 'z'.repeat(5000), 'user-agent': 'u'.repeat(5000) },
+    payload: { grant_type: 'password', username: 'nobody', password: 'wrong' }
+  })
+  const { ip, userAgent } = (events.at(-1)?.payload ?? {}) as { ip: string; userAgent: string }
   t.ok(ip.length <= 64)
   t.equal(userAgent, 'u'.repeat(256))
 })
@@ -36,14 +59,20 @@ t.test('so are address and user agent', async (t) => {
 t.test('an error page names the id that the events do', async (t) => {
   const { app, close } = await testApp({}, HOST)
   t.teardown(close)
-  const { body } = await app.inject({ url: '/auth/reset-password?token=', headers: { 'x-request-id': 'q'.repeat(9000), accept: 'text/html' } })
+  const { body } = await app.inject({
+    url: '/auth/reset-password?token=',
+    headers: { 'x-request-id': 'q'.repeat(9000), accept: 'text/html' }
+  })
   t.notOk(body.includes('q'.repeat(129)))
 })
 
 t.test('who signs up on the page is signed in, and told of like who signs in', async (t) => {
   const { app, events, close } = await openidApp()
   t.teardown(close)
-  for (const [path, clientId, username] of [['/auth/signup', null, 'eve'], [authorizePath({ prompt: 'create' }), 'spa', 'carl']] as const) {
+  for (const [path, clientId, username] of [
+    ['/auth/signup', null, 'eve'],
+    [authorizePath({ prompt: 'create' }), 'spa', 'carl']
+  ] as const) {
     const browser = testBrowser(app)
     const first = await browser.get(path)
     const page = first.statusCode === 303 ? String(first.headers.location) : path
@@ -52,7 +81,13 @@ t.test('who signs up on the page is signed in, and told of like who signs in', a
     t.equal(reply.statusCode, 303)
     t.same(events.map(({ name }) => name).slice(0, 2), ['registered', 'authenticated'])
     const [registered, authenticated] = events
-    t.match(authenticated?.payload, { userId: registered?.payload['userId'], sid: /^[\w-]{16,}$/, clientId, method: 'password', requestId: registered?.payload['requestId'] })
+    t.match(authenticated?.payload, {
+      userId: registered?.payload['userId'],
+      sid: /^[\w-]{16,}$/,
+      clientId,
+      method: 'password',
+      requestId: registered?.payload['requestId']
+    })
   }
 })
 
@@ -60,7 +95,11 @@ t.test('a sign-up that signs nobody in tells of none', async (t) => {
   const { app, events, close } = await testApp({ registration: { username: 'email', verifyEmail: true } })
   t.teardown(close)
   await testBrowser(app).submit('/auth/signup', { username: 'eve@mail.example', password: PASSWORD })
-  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'fay@mail.example', password: PASSWORD } })
+  await app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: 'fay@mail.example', password: PASSWORD }
+  })
   t.ok(events.some(({ name }) => name === 'registered'))
   t.notOk(events.some(({ name }) => name === 'authenticated'))
 })

@@ -5,27 +5,49 @@ import { bearer, signIn, signUp, testApp, type TestApp } from '../support/app.ts
 
 const SECRET = 'a'.repeat(16) + 'b'.repeat(16)
 const clients = [{ clientId: 'spa' }, { clientId: 'own', clientSecret: SECRET }]
-const basic = (id: string, secret: string): { authorization: string } => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` })
+const basic = (id: string, secret: string): { authorization: string } => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
+})
 
-interface Answer { status: number, body: Record<string, string>, raw: string, headers: Record<string, unknown> }
+interface Answer {
+  status: number
+  body: Record<string, string>
+  raw: string
+  headers: Record<string, unknown>
+}
 
-async function revoke ({ app }: Pick<TestApp, 'app'>, payload: object, headers: Record<string, string> = {}): Promise<Answer> {
+async function revoke(
+  { app }: Pick<TestApp, 'app'>,
+  payload: object,
+  headers: Record<string, string> = {}
+): Promise<Answer> {
   const reply = await app.inject({ method: 'POST', url: '/auth/revoke', headers, payload })
   return { status: reply.statusCode, body: reply.json(), raw: reply.body, headers: reply.headers }
 }
 
-const refreshStatus = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<number> => (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })).statusCode
-const meStatus = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<number> => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
+const refreshStatus = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<number> =>
+  (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })).statusCode
+const meStatus = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<number> =>
+  (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
 
 // covers R7009-2.1
 t.test('a refresh or an access token ends its whole session, and no other, whatever the hint', async (t) => {
-  for (const [which, hint] of [['refresh_token', undefined], ['refresh_token', 'access_token'], ['refresh_token', 'nonsense'], ['access_token', undefined], ['access_token', 'refresh_token']] as const) {
+  for (const [which, hint] of [
+    ['refresh_token', undefined],
+    ['refresh_token', 'access_token'],
+    ['refresh_token', 'nonsense'],
+    ['access_token', undefined],
+    ['access_token', 'refresh_token']
+  ] as const) {
     const test = await testApp()
     t.teardown(test.close)
     const { sub } = await signUp(test.app)
     const tokens = await signIn(test.app)
     const other = await signIn(test.app)
-    const { status, raw, headers } = await revoke(test, { token: tokens[which], ...(hint === undefined ? {} : { token_type_hint: hint }) })
+    const { status, raw, headers } = await revoke(test, {
+      token: tokens[which],
+      ...(hint === undefined ? {} : { token_type_hint: hint })
+    })
     t.equal(status, 200, `${which} ${hint}`)
     t.equal(raw, '{}')
     t.equal(headers['cache-control'], 'no-store')
@@ -33,7 +55,10 @@ t.test('a refresh or an access token ends its whole session, and no other, whate
     t.equal(await meStatus(test, tokens.access_token), 401, 'R7009-2.1 its access tokens end with it')
     t.equal(await refreshStatus(test, other.refresh_token), 200)
     t.equal(await meStatus(test, other.access_token), 200)
-    t.match(test.events.filter(({ name }) => name === 'logged_out'), [{ payload: { userId: sub, sids: [decodeJwt(tokens.access_token).claims.sid], by: 'user' } }])
+    t.match(
+      test.events.filter(({ name }) => name === 'logged_out'),
+      [{ payload: { userId: sub, sids: [decodeJwt(tokens.access_token).claims.sid], by: 'user' } }]
+    )
   }
 })
 
@@ -42,7 +67,15 @@ t.test('a form is taken like JSON; a repeated parameter is refused', async (t) =
   t.teardown(test.close)
   await signUp(test.app)
   const tokens = await signIn(test.app)
-  const form = async (payload: string): Promise<number> => (await test.app.inject({ method: 'POST', url: '/auth/revoke', headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload })).statusCode
+  const form = async (payload: string): Promise<number> =>
+    (
+      await test.app.inject({
+        method: 'POST',
+        url: '/auth/revoke',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload
+      })
+    ).statusCode
   t.equal(await form(`token=${tokens.refresh_token}&token=${tokens.refresh_token}`), 400)
   t.equal(await refreshStatus(test, tokens.refresh_token), 200)
   t.equal(await form(`token=${tokens.refresh_token}&token_type_hint=refresh_token`), 200)
@@ -55,11 +88,15 @@ t.test('a refresh token that was replaced, within or past the grace time, ends t
     t.teardown(test.close)
     await signUp(test.app)
     const { refresh_token: first } = await signIn(test.app)
-    const next = (await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(first) })).json().refresh_token as string
+    const next = (await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(first) })).json()
+      .refresh_token as string
     test.clock.step(later)
     t.equal((await revoke(test, { token: first })).status, 200)
     t.equal(await refreshStatus(test, next), 401, `after ${later} ms`)
-    t.notOk(test.events.some(({ name }) => name === 'refresh_token_reused'), 'a sign-out is no theft')
+    t.notOk(
+      test.events.some(({ name }) => name === 'refresh_token_reused'),
+      'a sign-out is no theft'
+    )
   }
 })
 
@@ -76,7 +113,7 @@ t.test('what is unknown, garbage, expired or revoked gets the same 200 and ends 
     garbage: 'x',
     'no ASCII': 'ü'.repeat(30),
     long: 'x'.repeat(9000),
-    'a stranger\'s family': `${'A'.repeat(25)}.${secret}`,
+    "a stranger's family": `${'A'.repeat(25)}.${secret}`,
     'the public sid as the family': `${String(decodeJwt(tokens.access_token).claims.sid)}.${secret}`,
     'another signature': `${tokens.access_token.slice(0, -8)}AAAAAAAA`,
     'revoked refresh token': gone.refresh_token,
@@ -98,8 +135,9 @@ t.test('a client revokes its own tokens only; another caller is refused and the 
   const test = await testApp({ clients })
   t.teardown(test.close)
   const { sub } = await signUp(test.app)
-  const issue = async (clientId?: string): Promise<{ access_token: string, refresh_token?: string }> => await test.app.authority.issueTokens(sub, clientId === undefined ? {} : { clientId })
-  const callers: Record<string, { payload?: object, headers?: Record<string, string> }> = {
+  const issue = async (clientId?: string): Promise<{ access_token: string; refresh_token?: string }> =>
+    await test.app.authority.issueTokens(sub, clientId === undefined ? {} : { clientId })
+  const callers: Record<string, { payload?: object; headers?: Record<string, string> }> = {
     nobody: {},
     spa: { payload: { client_id: 'spa' } },
     own: { headers: basic('own', SECRET) }
@@ -139,13 +177,24 @@ t.test('a client that does not prove itself is refused before its token is looke
   }
   t.match((await revoke(test, { token: 'x' }, basic('own', 'x'))).headers['www-authenticate'], /^Basic/)
   t.equal(await meStatus(test, tokens.access_token), 200)
-  t.equal((await revoke(test, { token: tokens.access_token, client_id: 'own', client_secret: SECRET })).status, 200, 'client_secret_post')
+  t.equal(
+    (await revoke(test, { token: tokens.access_token, client_id: 'own', client_secret: SECRET })).status,
+    200,
+    'client_secret_post'
+  )
 })
 
 t.test('what is no revocation request is 400', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
-  for (const payload of [{}, { token: '' }, { token: 5 }, { token: ['x'] }, { token: 'x', client_id: 'x'.repeat(513) }, []]) {
+  for (const payload of [
+    {},
+    { token: '' },
+    { token: 5 },
+    { token: ['x'] },
+    { token: 'x', client_id: 'x'.repeat(513) },
+    []
+  ]) {
     const { status, body } = await revoke(test, payload)
     t.equal(status, 400, JSON.stringify(payload).slice(0, 40))
     t.equal(body.error, 'invalid_request')
@@ -158,7 +207,13 @@ t.test('a store that is down is 503, never a false 200', async (t) => {
     const state = memoryState()
     let down = false
     const answer = (state.tokens[method] as (...args: unknown[]) => Promise<unknown>).bind(state.tokens)
-    const tokens = { ...state.tokens, [method]: async (...args: unknown[]) => { if (down) throw new Error('tokens are down'); return await answer(...args) } }
+    const tokens = {
+      ...state.tokens,
+      [method]: async (...args: unknown[]) => {
+        if (down) throw new Error('tokens are down')
+        return await answer(...args)
+      }
+    }
     const test = await testApp({ state: { ...state, tokens } })
     t.teardown(test.close)
     await signUp(test.app)
@@ -180,7 +235,8 @@ t.test('unknown tokens count under the rule refresh, good ones do not', async (t
   const test = await testApp({ rateLimit: { refresh: { max: 2 }, login: false } })
   t.teardown(test.close)
   await signUp(test.app)
-  for (let turn = 0; turn < 4; turn++) t.equal((await revoke(test, { token: (await signIn(test.app)).refresh_token })).status, 200)
+  for (let turn = 0; turn < 4; turn++)
+    t.equal((await revoke(test, { token: (await signIn(test.app)).refresh_token })).status, 200)
   t.equal((await revoke(test, { token: 'x' })).status, 200)
   t.equal((await revoke(test, { token: 'x' })).status, 200)
   const limited = await revoke(test, { token: 'x' })

@@ -10,11 +10,22 @@ const NEW = 'another secret, of 32 bytes and some more bytes'
 
 const users = memoryUserStore([{ id: 'ann', username: 'ann@example.com', passwordHash: null }])
 
-interface Instance { app: FastifyInstance, said: string[], opens(headers: Record<string, string>): Promise<number> }
+interface Instance {
+  app: FastifyInstance
+  said: string[]
+  opens(headers: Record<string, string>): Promise<number>
+}
 
-async function instance (secret: string, shared: { state: ReturnType<typeof memoryState>, clock: ReturnType<typeof steppedClock> }): Promise<Instance> {
+async function instance(
+  secret: string,
+  shared: { state: ReturnType<typeof memoryState>; clock: ReturnType<typeof steppedClock> }
+): Promise<Instance> {
   const said: string[] = []
-  const stream = { write (line: string) { said.push((JSON.parse(line) as { code?: string }).code ?? '') } }
+  const stream = {
+    write(line: string) {
+      said.push((JSON.parse(line) as { code?: string }).code ?? '')
+    }
+  }
   const app = Fastify({ logger: { level: 'warn', stream } }) as unknown as FastifyInstance
   await app.register(authPlugin, { issuer: ISSUER, users, secret, password: { hasher: fastHasher() }, ...shared })
   app.get('/me', { onRequest: [app.authenticate] }, async () => 'me')
@@ -33,23 +44,42 @@ t.test('a new secret without the old one: its keys are set aside and told of, an
   const after = await instance(NEW, shared)
   t.equal(await after.opens(access), 401)
   t.ok(after.said.includes('FST_AUTHORITY_KEYS_FAILED'))
-  const refreshed = await after.app.inject({ method: 'POST', url: '/auth/refresh', headers: { authorization: `Bearer ${refresh}` } })
+  const refreshed = await after.app.inject({
+    method: 'POST',
+    url: '/auth/refresh',
+    headers: { authorization: `Bearer ${refresh}` }
+  })
   t.equal(refreshed.statusCode, 200)
-  t.equal(await after.opens({ authorization: `Bearer ${refreshed.json<{ access_token: string }>().access_token}` }), 200)
+  t.equal(
+    await after.opens({ authorization: `Bearer ${refreshed.json<{ access_token: string }>().access_token}` }),
+    200
+  )
   await after.app.close()
 })
 
-t.test('where the secret is out: without its keys in the state a new one starts, and people stay signed in', async (t) => {
-  const shared = { state: memoryState(), clock: steppedClock() }
-  const before = await instance(OLD, shared)
-  const access = await authAs(before.app, { id: 'ann' })
-  const { refresh_token: refresh } = await before.app.authority.issueTokens('ann', { scope: 'openid' })
-  await before.app.close()
-  for (const { kid } of await shared.state.keys.list()) await shared.state.keys.remove(kid)
+t.test(
+  'where the secret is out: without its keys in the state a new one starts, and people stay signed in',
+  async (t) => {
+    const shared = { state: memoryState(), clock: steppedClock() }
+    const before = await instance(OLD, shared)
+    const access = await authAs(before.app, { id: 'ann' })
+    const { refresh_token: refresh } = await before.app.authority.issueTokens('ann', { scope: 'openid' })
+    await before.app.close()
+    for (const { kid } of await shared.state.keys.list()) await shared.state.keys.remove(kid)
 
-  const after = await instance(NEW, shared)
-  t.equal(await after.opens(access), 401)
-  t.equal((await after.app.inject({ method: 'POST', url: '/auth/refresh', headers: { authorization: `Bearer ${refresh}` } })).statusCode, 200)
-  t.same(after.said, [])
-  await after.app.close()
-})
+    const after = await instance(NEW, shared)
+    t.equal(await after.opens(access), 401)
+    t.equal(
+      (
+        await after.app.inject({
+          method: 'POST',
+          url: '/auth/refresh',
+          headers: { authorization: `Bearer ${refresh}` }
+        })
+      ).statusCode,
+      200
+    )
+    t.same(after.said, [])
+    await after.app.close()
+  }
+)

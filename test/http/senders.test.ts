@@ -1,4 +1,7 @@
-/** Who may make a browser send what: law "what others can make a browser send costs its user nothing", in every configuration of clients. */
+/**
+ * Who may make a browser send what: law "what others can make a browser send costs its user nothing", in every
+ * configuration of clients.
+ */
 import t, { type Test } from 'tap'
 import { type AuthorityOptions, type Client, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
@@ -6,8 +9,20 @@ import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../supp
 const SPA = 'https://app.example'
 const EVIL = 'https://evil.example'
 const OWN = 'http://localhost:3000'
-const clients: Client[] = [{ clientId: 'spa', redirectUris: [`${SPA}/callback`], grantTypes: ['authorization_code', 'refresh_token', 'password'] }]
-const LIMITS = { login: { max: 2 }, register: { max: 2 }, passwordReset: { max: 2 }, refresh: { max: 2 }, account: false } as const
+const clients: Client[] = [
+  {
+    clientId: 'spa',
+    redirectUris: [`${SPA}/callback`],
+    grantTypes: ['authorization_code', 'refresh_token', 'password']
+  }
+]
+const LIMITS = {
+  login: { max: 2 },
+  register: { max: 2 },
+  passwordReset: { max: 2 },
+  refresh: { max: 2 },
+  account: false
+} as const
 
 /** What a page of another site makes its visitor's browser say. */
 const FOREIGN: Array<[string, Record<string, string>]> = [
@@ -26,15 +41,33 @@ const UNSUSPICIOUS: Array<[string, Record<string, string>]> = [
   ['an extension', { 'sec-fetch-site': 'none', origin: 'chrome-extension://abc' }]
 ]
 
-async function started (t: Test, options: Partial<AuthorityOptions> = {}): Promise<TestApp & { post(url: string, payload: object, headers: Record<string, string>): Promise<{ statusCode: number, error: unknown, allowOrigin: unknown }> }> {
+async function started(
+  t: Test,
+  options: Partial<AuthorityOptions> = {}
+): Promise<
+  TestApp & {
+    post(
+      url: string,
+      payload: object,
+      headers: Record<string, string>
+    ): Promise<{ statusCode: number; error: unknown; allowOrigin: unknown }>
+  }
+> {
   const test = await testApp({ clients, rateLimit: LIMITS, sendMessage: async () => {}, ...options })
   t.teardown(test.close)
   return {
     ...test,
-    async post (url, payload, headers) {
+    async post(url, payload, headers) {
       const reply = await test.app.inject({ method: 'POST', url, payload, headers })
-      const body = reply.headers['content-type']?.toString().startsWith('application/json') === true ? reply.json<{ error?: unknown }>() : {}
-      return { statusCode: reply.statusCode, error: body.error, allowOrigin: reply.headers['access-control-allow-origin'] }
+      const body =
+        reply.headers['content-type']?.toString().startsWith('application/json') === true
+          ? reply.json<{ error?: unknown }>()
+          : {}
+      return {
+        statusCode: reply.statusCode,
+        error: body.error,
+        allowOrigin: reply.headers['access-control-allow-origin']
+      }
     }
   }
 }
@@ -56,9 +89,15 @@ t.test('what a page of another site sends is refused before it is counted', asyn
   for (const [url, payload, statuses] of COUNTED) {
     const { post } = await started(t)
     for (const [who, headers] of FOREIGN) {
-      for (let time = 0; time < 3; time++) t.same(await post(url, payload, headers), { statusCode: 403, error: 'access_denied', allowOrigin: undefined }, `${url} ${who}`)
+      for (let time = 0; time < 3; time++)
+        t.same(
+          await post(url, payload, headers),
+          { statusCode: 403, error: 'access_denied', allowOrigin: undefined },
+          `${url} ${who}`
+        )
     }
-    for (let time = 0; time < 2; time++) t.ok(statuses.includes((await post(url, payload, {})).statusCode), `${url}: nothing was counted`)
+    for (let time = 0; time < 2; time++)
+      t.ok(statuses.includes((await post(url, payload, {})).statusCode), `${url}: nothing was counted`)
     t.equal((await post(url, payload, {})).statusCode, 429, url)
   }
 })
@@ -66,7 +105,11 @@ t.test('what a page of another site sends is refused before it is counted', asyn
 // covers RL-29 A3
 t.test('nothing is done either: no account, no message, no session', async (t) => {
   const messages: unknown[] = []
-  const { app, post, events } = await started(t, { sendMessage: async (message) => { messages.push(message) } })
+  const { app, post, events } = await started(t, {
+    sendMessage: async (message) => {
+      messages.push(message)
+    }
+  })
   await signUp(app)
   const tokens = await signIn(app)
   const before = events.length
@@ -74,21 +117,53 @@ t.test('nothing is done either: no account, no message, no session', async (t) =
     t.equal((await post('/auth/register', { username: 'eve', password: PASSWORD }, headers)).statusCode, 403, who)
     t.equal((await post('/auth/password-reset', { username: 'ann' }, headers)).statusCode, 403, who)
     t.equal((await post('/auth/revoke', { token: tokens.refresh_token }, headers)).statusCode, 403, who)
-    t.equal((await post('/auth/token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, headers)).statusCode, 403, who)
-    t.equal((await app.inject({ method: 'DELETE', url: '/auth/sessions/any', headers: { ...headers, ...bearer(tokens.access_token) } })).statusCode, 403, who)
+    t.equal(
+      (await post('/auth/token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, headers))
+        .statusCode,
+      403,
+      who
+    )
+    t.equal(
+      (
+        await app.inject({
+          method: 'DELETE',
+          url: '/auth/sessions/any',
+          headers: { ...headers, ...bearer(tokens.access_token) }
+        })
+      ).statusCode,
+      403,
+      who
+    )
   }
   t.equal(events.length, before)
   t.same(messages, [])
-  t.equal((await post('/auth/token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, {})).statusCode, 200)
+  t.equal(
+    (await post('/auth/token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, {})).statusCode,
+    200
+  )
 })
 
 // covers RL-29 A3
 t.test('programs, our own pages and registered origins go on', async (t) => {
   const { app, post } = await started(t, { rateLimit: false })
   await signUp(app)
-  const registered = [['a registered origin', { 'sec-fetch-site': 'cross-site', origin: SPA }], ['a registered origin in an older browser', { origin: SPA }], ['one of the same site', { 'sec-fetch-site': 'same-site', origin: SPA }]] as const
+  const registered = [
+    ['a registered origin', { 'sec-fetch-site': 'cross-site', origin: SPA }],
+    ['a registered origin in an older browser', { origin: SPA }],
+    ['one of the same site', { 'sec-fetch-site': 'same-site', origin: SPA }]
+  ] as const
   for (const [who, headers] of [...UNSUSPICIOUS, ...registered]) {
-    t.equal((await post('/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD, client_id: 'spa' }, headers)).statusCode, 200, who)
+    t.equal(
+      (
+        await post(
+          '/auth/token',
+          { grant_type: 'password', username: 'ann', password: PASSWORD, client_id: 'spa' },
+          headers
+        )
+      ).statusCode,
+      200,
+      who
+    )
     t.equal((await post('/auth/password-reset', { username: 'ann' }, headers)).statusCode, 202, who)
   }
 })
@@ -98,48 +173,113 @@ t.test('with a client store the origin must be of the client that the request na
   let down = false
   const { app, post } = await started(t, {
     rateLimit: LIMITS,
-    clients: { async findById (clientId) { if (down) throw new Error('down'); return clients.find((client) => client.clientId === clientId) ?? null } }
+    clients: {
+      async findById(clientId) {
+        if (down) throw new Error('down')
+        return clients.find((client) => client.clientId === clientId) ?? null
+      }
+    }
   })
   await signUp(app)
   const grant = { grant_type: 'password', username: 'ann', password: 'wrong wrong' }
   const fromSpa = { 'sec-fetch-site': 'cross-site', origin: SPA }
   for (let time = 0; time < 3; time++) {
-    t.equal((await post('/auth/token', { ...grant, client_id: 'spa' }, { ...fromSpa, origin: EVIL })).statusCode, 403, 'another origin than that client has')
+    t.equal(
+      (await post('/auth/token', { ...grant, client_id: 'spa' }, { ...fromSpa, origin: EVIL })).statusCode,
+      403,
+      'another origin than that client has'
+    )
     t.equal((await post('/auth/token', grant, fromSpa)).statusCode, 403, 'no client')
     t.equal((await post('/auth/token', { ...grant, client_id: 'nobody' }, fromSpa)).statusCode, 403, 'an unknown one')
-    t.equal((await post('/auth/token', grant, { ...fromSpa, origin: EVIL, ...bearer('x') })).statusCode, 403, 'our own preflights let any origin go on, so they prove nothing')
-    t.equal((await post('/auth/register', { username: 'eve', password: PASSWORD }, { 'sec-fetch-site': 'cross-site', origin: EVIL })).statusCode, 403)
+    t.equal(
+      (await post('/auth/token', grant, { ...fromSpa, origin: EVIL, ...bearer('x') })).statusCode,
+      403,
+      'our own preflights let any origin go on, so they prove nothing'
+    )
+    t.equal(
+      (
+        await post(
+          '/auth/register',
+          { username: 'eve', password: PASSWORD },
+          { 'sec-fetch-site': 'cross-site', origin: EVIL }
+        )
+      ).statusCode,
+      403
+    )
   }
   down = true
-  t.equal((await post('/auth/token', { ...grant, client_id: 'spa' }, fromSpa)).statusCode, 503, 'a store that is down judges nobody')
+  t.equal(
+    (await post('/auth/token', { ...grant, client_id: 'spa' }, fromSpa)).statusCode,
+    503,
+    'a store that is down judges nobody'
+  )
   down = false
-  for (let time = 0; time < 2; time++) t.equal((await post('/auth/token', { ...grant, client_id: 'spa' }, fromSpa)).statusCode, 400)
+  for (let time = 0; time < 2; time++)
+    t.equal((await post('/auth/token', { ...grant, client_id: 'spa' }, fromSpa)).statusCode, 400)
   t.equal((await post('/auth/token', { ...grant, client_id: 'spa' }, fromSpa)).statusCode, 429)
-  const { refresh_token: token } = (await app.inject({ method: 'POST', url: '/auth/token', payload: { ...grant, password: PASSWORD }, remoteAddress: '192.0.2.7' })).json<{ refresh_token: string }>()
-  t.equal((await post('/auth/refresh', {}, { ...fromSpa, ...bearer(token) })).statusCode, 200, 'the host\'s CORS has let this header through')
+  const { refresh_token: token } = (
+    await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { ...grant, password: PASSWORD },
+      remoteAddress: '192.0.2.7'
+    })
+  ).json<{ refresh_token: string }>()
+  t.equal(
+    (await post('/auth/refresh', {}, { ...fromSpa, ...bearer(token) })).statusCode,
+    200,
+    "the host's CORS has let this header through"
+  )
   t.equal((await post('/auth/refresh', {}, fromSpa)).statusCode, 403)
 })
 
 // covers RL-29 A3
-t.test('of every route that does more than look, in every configuration, all but those that say so refuse other sites', async (t) => {
-  const store = { findById: async () => null }
-  const configurations: Array<Partial<AuthorityOptions>> = [{}, { clients: [] }, { clients: store }, { prefix: '/x', paths: { token: '/oauth/token' } }, { pages: false }]
-  for (const configuration of configurations) {
-    const routes: Array<{ method: string, url: string }> = []
-    const test = await testApp({
-      clients,
-      sendMessage: async () => {},
-      users: memoryUserStore(),
-      ...configuration
-    }, {}, (app) => { app.addHook('onRoute', (route) => { for (const method of [route.method].flat()) routes.push({ method, url: route.url }) }) })
-    t.teardown(test.close)
-    const open: string[] = []
-    for (const { method, url } of routes) {
-      if (['GET', 'HEAD', 'OPTIONS'].includes(method) || url === '/me') continue
-      const reply = await test.app.inject({ method: method as 'POST', url: url.replace(':id', 'x'), headers: { 'sec-fetch-site': 'cross-site', origin: EVIL } })
-      if (reply.statusCode !== 403) open.push(`${method} ${url.replace(/^\/x/, '/auth')}`)
+t.test(
+  'of every route that does more than look, in every configuration, all but those that say so refuse other sites',
+  async (t) => {
+    const store = { findById: async () => null }
+    const configurations: Array<Partial<AuthorityOptions>> = [
+      {},
+      { clients: [] },
+      { clients: store },
+      { prefix: '/x', paths: { token: '/oauth/token' } },
+      { pages: false }
+    ]
+    for (const configuration of configurations) {
+      const routes: Array<{ method: string; url: string }> = []
+      const test = await testApp(
+        {
+          clients,
+          sendMessage: async () => {},
+          users: memoryUserStore(),
+          ...configuration
+        },
+        {},
+        (app) => {
+          app.addHook('onRoute', (route) => {
+            for (const method of [route.method].flat()) routes.push({ method, url: route.url })
+          })
+        }
+      )
+      t.teardown(test.close)
+      const open: string[] = []
+      for (const { method, url } of routes) {
+        if (['GET', 'HEAD', 'OPTIONS'].includes(method) || url === '/me') continue
+        const reply = await test.app.inject({
+          method: method as 'POST',
+          url: url.replace(':id', 'x'),
+          headers: { 'sec-fetch-site': 'cross-site', origin: EVIL }
+        })
+        if (reply.statusCode !== 403) open.push(`${method} ${url.replace(/^\/x/, '/auth')}`)
+      }
+      t.ok(routes.length > 10)
+      t.same(
+        open.sort(),
+        ['POST /auth/authorize', 'POST /auth/logout', 'POST /auth/userinfo'].filter((route) =>
+          routes.some(({ method, url }) => `${method} ${url.replace(/^\/x/, '/auth')}` === route)
+        ),
+        JSON.stringify(Object.keys(configuration))
+      )
     }
-    t.ok(routes.length > 10)
-    t.same(open.sort(), ['POST /auth/authorize', 'POST /auth/logout', 'POST /auth/userinfo'].filter((route) => routes.some(({ method, url }) => `${method} ${url.replace(/^\/x/, '/auth')}` === route)), JSON.stringify(Object.keys(configuration)))
   }
-})
+)

@@ -8,22 +8,45 @@ const CREATE = { prompt: 'create' }
 const HINT = { screen_hint: 'signup' }
 const pageOf = (url: string): string => new URL(url, 'http://localhost:3000').pathname
 
-t.test('prompt=create and screen_hint=signup lead to the sign-up page, and from there to the client with a code of the new account', async (t) => {
-  const { app, close } = await openidApp()
-  t.teardown(close)
-  for (const [index, asked] of [CREATE, HINT, { ...CREATE, ...HINT }, { prompt: 'create consent' }, { prompt: 'login create' }, { ...CREATE, max_age: '0' }, { prompt: 'login', ...HINT }].entries()) {
-    const browser = testBrowser(app)
-    const { url, reply } = await browser.follow(await browser.get(authorizePath(asked)))
-    t.equal(pageOf(url), '/auth/signup', JSON.stringify(asked))
-    t.equal(reply.statusCode, 200)
-    const signedUp = await browser.follow(await browser.submit(url, { username: `user-${index}`, password: PASSWORD }))
-    const { url: end } = pageOf(signedUp.url) !== '/auth/consent' ? signedUp : await browser.follow(await browser.submit(/action="([^"]*)"/.exec(signedUp.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? '', { decision: 'allow' }))
-    const { code = '', state } = answerOf(end)
-    t.equal(state, 'state-1')
-    const tokens = (await redeem(app, code)).json<{ access_token: string }>()
-    t.match((await app.inject({ url: '/me', headers: { authorization: `Bearer ${tokens.access_token}` } })).json(), { client_id: 'spa' })
+t.test(
+  'prompt=create and screen_hint=signup lead to the sign-up page, and from there to the ' +
+    'client with a code of the new account',
+  async (t) => {
+    const { app, close } = await openidApp()
+    t.teardown(close)
+    for (const [index, asked] of [
+      CREATE,
+      HINT,
+      { ...CREATE, ...HINT },
+      { prompt: 'create consent' },
+      { prompt: 'login create' },
+      { ...CREATE, max_age: '0' },
+      { prompt: 'login', ...HINT }
+    ].entries()) {
+      const browser = testBrowser(app)
+      const { url, reply } = await browser.follow(await browser.get(authorizePath(asked)))
+      t.equal(pageOf(url), '/auth/signup', JSON.stringify(asked))
+      t.equal(reply.statusCode, 200)
+      const signedUp = await browser.follow(
+        await browser.submit(url, { username: `user-${index}`, password: PASSWORD })
+      )
+      const { url: end } =
+        pageOf(signedUp.url) !== '/auth/consent'
+          ? signedUp
+          : await browser.follow(
+              await browser.submit(/action="([^"]*)"/.exec(signedUp.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? '', {
+                decision: 'allow'
+              })
+            )
+      const { code = '', state } = answerOf(end)
+      t.equal(state, 'state-1')
+      const tokens = (await redeem(app, code)).json<{ access_token: string }>()
+      t.match((await app.inject({ url: '/me', headers: { authorization: `Bearer ${tokens.access_token}` } })).json(), {
+        client_id: 'spa'
+      })
+    }
   }
-})
+)
 
 t.test('whoever has an account signs in from there, and is not sent to sign up again', async (t) => {
   const { app, close } = await openidApp()
@@ -34,36 +57,60 @@ t.test('whoever has an account signs in from there, and is not sent to sign up a
     const [, link = ''] = /href="([^"]*\/auth\/login\?[^"]*)"/.exec(reply.body) ?? []
     const login = link.replaceAll('&amp;', '&')
     t.equal((await browser.get(login)).statusCode, 200, 'the sign-in page, and no way back')
-    t.match(answerOf((await browser.follow(await browser.submit(login, { username: 'ann', password: PASSWORD }))).url), { code: /./, state: 'state-1' }, url)
+    t.match(
+      answerOf((await browser.follow(await browser.submit(login, { username: 'ann', password: PASSWORD }))).url),
+      { code: /./, state: 'state-1' },
+      url
+    )
   }
 })
 
-t.test('who is signed in: prompt=create shows the page nevertheless, screen_hint only where a page is shown', async (t) => {
-  const { browser, close } = await openidApp()
-  t.teardown(close)
-  await authorizeAs(browser, authorizePath())
-  t.equal(pageOf((await browser.follow(await browser.get(authorizePath(CREATE)))).url), '/auth/signup')
-  t.match(answerOf((await browser.follow(await browser.get(authorizePath(HINT)))).url), { code: /./ })
-  t.equal(pageOf((await browser.follow(await browser.get(authorizePath({ ...HINT, prompt: 'login' })))).url), '/auth/signup')
-})
+t.test(
+  'who is signed in: prompt=create shows the page nevertheless, screen_hint only where a page is shown',
+  async (t) => {
+    const { browser, close } = await openidApp()
+    t.teardown(close)
+    await authorizeAs(browser, authorizePath())
+    t.equal(pageOf((await browser.follow(await browser.get(authorizePath(CREATE)))).url), '/auth/signup')
+    t.match(answerOf((await browser.follow(await browser.get(authorizePath(HINT)))).url), { code: /./ })
+    t.equal(
+      pageOf((await browser.follow(await browser.get(authorizePath({ ...HINT, prompt: 'login' })))).url),
+      '/auth/signup'
+    )
+  }
+)
 
 t.test('prompt=create with none is refused, and another hint means nothing', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
-  t.match(answerOf((await testBrowser(app).get(authorizePath({ prompt: 'none create' }))).headers.location as string), { error: 'invalid_request' })
-  t.match(answerOf((await testBrowser(app).get(authorizePath({ prompt: 'none', ...HINT }))).headers.location as string), { error: 'login_required' })
+  t.match(answerOf((await testBrowser(app).get(authorizePath({ prompt: 'none create' }))).headers.location as string), {
+    error: 'invalid_request'
+  })
+  t.match(
+    answerOf((await testBrowser(app).get(authorizePath({ prompt: 'none', ...HINT }))).headers.location as string),
+    { error: 'login_required' }
+  )
   for (const hint of ['login', 'SIGNUP', 'signup ', '']) {
     const browser = testBrowser(app)
-    t.equal(pageOf((await browser.follow(await browser.get(authorizePath({ screen_hint: hint })))).url), '/auth/login', hint)
+    t.equal(
+      pageOf((await browser.follow(await browser.get(authorizePath({ screen_hint: hint })))).url),
+      '/auth/login',
+      hint
+    )
   }
 })
 
 t.test('a third party is answered as before: the new person is asked for consent', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
-  const { url } = await browser.follow(await browser.get(authorizePath({ ...CREATE, client_id: 'third', redirect_uri: 'https://third.example/cb' })))
+  const { url } = await browser.follow(
+    await browser.get(authorizePath({ ...CREATE, client_id: 'third', redirect_uri: 'https://third.example/cb' }))
+  )
   t.equal(pageOf(url), '/auth/signup')
-  t.equal(pageOf((await browser.follow(await browser.submit(url, { username: 'bob', password: PASSWORD }))).url), '/auth/consent')
+  t.equal(
+    pageOf((await browser.follow(await browser.submit(url, { username: 'bob', password: PASSWORD }))).url),
+    '/auth/consent'
+  )
 })
 
 t.test('where nobody can sign up: not advertised, prompt=create is refused, the hint is ignored', async (t) => {
@@ -71,28 +118,45 @@ t.test('where nobody can sign up: not advertised, prompt=create is refused, the 
   for (const options of [{ registration: false }, { users: readOnly }] as const) {
     const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS, ...options })
     t.teardown(close)
-    t.strictSame((await app.inject('/.well-known/openid-configuration')).json().prompt_values_supported, ['none', 'login', 'consent', 'select_account'])
-    t.match(answerOf((await testBrowser(app).get(authorizePath(CREATE))).headers.location as string), { error: 'invalid_request', state: 'state-1' })
+    t.strictSame((await app.inject('/.well-known/openid-configuration')).json().prompt_values_supported, [
+      'none',
+      'login',
+      'consent',
+      'select_account'
+    ])
+    t.match(answerOf((await testBrowser(app).get(authorizePath(CREATE))).headers.location as string), {
+      error: 'invalid_request',
+      state: 'state-1'
+    })
     const browser = testBrowser(app)
     t.equal(pageOf((await browser.follow(await browser.get(authorizePath(HINT)))).url), '/auth/login')
   }
 })
 
-t.test('a page of the host leads to sign-up by the address of the sign-in, as the client in cookie mode does', async (t) => {
-  const { app, browser, close } = await openidApp()
-  t.teardown(close)
-  for (const asked of ['prompt=create', 'screen_hint=signup']) {
-    const visitor = testBrowser(app)
-    const { url } = await visitor.follow(await visitor.get(`/auth/login?return_to=%2Fcart%3Fa%3D1&${asked}`))
-    t.equal(url, 'http://localhost:3000/auth/signup?return_to=%2Fcart%3Fa%3D1')
-    t.equal((await visitor.submit(url, { username: asked.replace('=', '-'), password: PASSWORD })).headers.location, '/cart?a=1')
+t.test(
+  'a page of the host leads to sign-up by the address of the sign-in, as the client in cookie mode does',
+  async (t) => {
+    const { app, browser, close } = await openidApp()
+    t.teardown(close)
+    for (const asked of ['prompt=create', 'screen_hint=signup']) {
+      const visitor = testBrowser(app)
+      const { url } = await visitor.follow(await visitor.get(`/auth/login?return_to=%2Fcart%3Fa%3D1&${asked}`))
+      t.equal(url, 'http://localhost:3000/auth/signup?return_to=%2Fcart%3Fa%3D1')
+      t.equal(
+        (await visitor.submit(url, { username: asked.replace('=', '-'), password: PASSWORD })).headers.location,
+        '/cart?a=1'
+      )
+    }
+    await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+    t.equal((await browser.get('/auth/login?return_to=%2Fcart&screen_hint=signup')).headers.location, '/cart')
+    t.equal(
+      pageOf((await browser.get('/auth/login?return_to=%2Fcart&prompt=create')).headers.location as string),
+      '/auth/signup'
+    )
   }
-  await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-  t.equal((await browser.get('/auth/login?return_to=%2Fcart&screen_hint=signup')).headers.location, '/cart')
-  t.equal(pageOf((await browser.get('/auth/login?return_to=%2Fcart&prompt=create')).headers.location as string), '/auth/signup')
-})
+)
 
-t.test('the host\'s own sign-in page is told', async (t) => {
+t.test("the host's own sign-in page is told", async (t) => {
   const { app, close } = await openidApp({ pages: { loginUrl: '/welcome' } })
   t.teardown(close)
   for (const asked of [CREATE, HINT]) {
@@ -100,7 +164,11 @@ t.test('the host\'s own sign-in page is told', async (t) => {
     const { searchParams, pathname } = new URL(reply.url)
     t.strictSame([pathname, searchParams.get('screen_hint')], ['/welcome', 'signup'])
     const back = new URL(searchParams.get('return_to') ?? '', 'http://localhost:3000')
-    t.strictSame([back.searchParams.get('prompt'), back.searchParams.get('screen_hint')], [null, null], 'and does not come here again')
+    t.strictSame(
+      [back.searchParams.get('prompt'), back.searchParams.get('screen_hint')],
+      [null, null],
+      'and does not come here again'
+    )
   }
   t.notMatch((await testBrowser(app).follow(await testBrowser(app).get(authorizePath()))).url, 'screen_hint')
 })

@@ -4,8 +4,11 @@ import { bearer, signIn, signUp, type TestApp, testApp } from '../support/app.ts
 import { basic, SECRET } from '../support/openid.ts'
 
 const ROBOT: Client = { clientId: 'robot', clientSecret: SECRET, grantTypes: ['client_credentials'], scopes: ['read'] }
-const STALE = 'Bearer error="insufficient_user_authentication", error_description="A more recent sign-in is needed.", max_age="300"'
-const WEAK = 'Bearer error="insufficient_user_authentication", error_description="Another sign-in is needed.", acr_values="password"'
+const STALE =
+  'Bearer error="insufficient_user_authentication", error_description="A more recent sign-in is needed.", max_age="300"'
+const WEAK =
+  'Bearer error="insufficient_user_authentication", error_description="Another sign-in is ' +
+  'needed.", acr_values="password"'
 
 interface Subject extends TestApp {
   sub: string
@@ -13,26 +16,67 @@ interface Subject extends TestApp {
   ask(url: string, token?: string): Promise<[status: number, challenge: unknown, error: unknown]>
 }
 
-async function subjectOf (t: Test, options: Partial<AuthorityOptions> = {}): Promise<Subject> {
-  const subject = await testApp({ clients: [ROBOT], scopes: ['openid', 'profile', 'email', 'offline_access', 'read'], ...options }, {}, (host) => {
-    // A route that is added before the plugin asks for its hooks once it is called.
-    const route = (url: string, required: AuthRequirements[]): void => {
-      host.get(url, { onRequest: [(...args) => { host.authenticate(...args) }, ...required.map((each): typeof host.authenticate => (...args) => { host.requireAuth(each)(...args) })] }, async () => 'open')
+async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}): Promise<Subject> {
+  const subject = await testApp(
+    { clients: [ROBOT], scopes: ['openid', 'profile', 'email', 'offline_access', 'read'], ...options },
+    {},
+    (host) => {
+      // A route that is added before the plugin asks for its hooks once it is called.
+      const route = (url: string, required: AuthRequirements[]): void => {
+        host.get(
+          url,
+          {
+            onRequest: [
+              (...args) => {
+                host.authenticate(...args)
+              },
+              ...required.map((each): typeof host.authenticate => (...args) => {
+                host.requireAuth(each)(...args)
+              })
+            ]
+          },
+          async () => 'open'
+        )
+      }
+      route('/recent', [{ maxAge: 300 }])
+      route('/password', [{ acr: 'password' }])
+      route('/both', [{ maxAge: 300, acr: 'password' }])
+      route('/several', [{ maxAge: 900 }, { maxAge: 300 }, { acr: 'password' }])
+      route('/year', [{ maxAge: 31_536_000 }])
+      host.get(
+        '/scoped',
+        {
+          onRequest: [
+            (...args) => {
+              host.authenticate(...args)
+            },
+            (...args) => {
+              host.requireScope('read')(...args)
+            },
+            (...args) => {
+              host.requireAuth({ maxAge: 300 })(...args)
+            }
+          ]
+        },
+        async () => 'open'
+      )
+      host.get(
+        '/unguarded',
+        {
+          onRequest: (...args) => {
+            host.requireAuth({ maxAge: 300 })(...args)
+          }
+        },
+        async () => 'open'
+      )
     }
-    route('/recent', [{ maxAge: 300 }])
-    route('/password', [{ acr: 'password' }])
-    route('/both', [{ maxAge: 300, acr: 'password' }])
-    route('/several', [{ maxAge: 900 }, { maxAge: 300 }, { acr: 'password' }])
-    route('/year', [{ maxAge: 31_536_000 }])
-    host.get('/scoped', { onRequest: [(...args) => { host.authenticate(...args) }, (...args) => { host.requireScope('read')(...args) }, (...args) => { host.requireAuth({ maxAge: 300 })(...args) }] }, async () => 'open')
-    host.get('/unguarded', { onRequest: (...args) => { host.requireAuth({ maxAge: 300 })(...args) } }, async () => 'open')
-  })
+  )
   t.teardown(subject.close)
   const { sub } = await signUp(subject.app)
   return {
     ...subject,
     sub,
-    async ask (url, token) {
+    async ask(url, token) {
       const reply = await subject.app.inject({ url, headers: token === undefined ? {} : bearer(token) })
       return [reply.statusCode, reply.headers['www-authenticate'], reply.statusCode === 200 ? null : reply.json().error]
     }
@@ -46,18 +90,29 @@ const refused = (challenge: string) => [401, challenge, 'insufficient_user_authe
 t.test('requireAuth lets a sign-in through for so many seconds, and not for one more', async (t) => {
   const { app, ask, clock } = await subjectOf(t, { accessToken: { expiresIn: 86_400 } })
   const { access_token: token } = await signIn(app)
-  const all = async (): Promise<unknown[]> => await Promise.all(['/recent', '/password', '/both', '/several', '/year'].map(async (url) => await ask(url, token)))
-  const both = 'Bearer error="insufficient_user_authentication", error_description="Another sign-in is needed.", acr_values="password", max_age="300"'
+  const all = async (): Promise<unknown[]> =>
+    await Promise.all(['/recent', '/password', '/both', '/several', '/year'].map(async (url) => await ask(url, token)))
+  const both =
+    'Bearer error="insufficient_user_authentication", error_description="Another sign-in is ' +
+    'needed.", acr_values="password", max_age="300"'
   t.strictSame(await all(), [OPEN, OPEN, OPEN, OPEN, OPEN])
   // The claim has whole seconds, so the last millisecond of the time is that of the second in which it began.
-  clock.step(300_000 - clock.now() % 1000)
+  clock.step(300_000 - (clock.now() % 1000))
   t.strictSame(await all(), [OPEN, OPEN, OPEN, OPEN, OPEN], 'the last moment')
   clock.step(1)
-  t.strictSame(await all(), [refused(STALE), OPEN, refused(both), refused(STALE), OPEN], 'a moment later, and the challenge of both names both')
+  t.strictSame(
+    await all(),
+    [refused(STALE), OPEN, refused(both), refused(STALE), OPEN],
+    'a moment later, and the challenge of both names both'
+  )
   clock.step(999)
   t.strictSame(await all(), [refused(STALE), OPEN, refused(both), refused(STALE), OPEN], 'stale by one second')
   clock.step(600_000)
-  t.strictSame(await ask('/several', token), refused(STALE.replace('300', '900')), 'the first of several hooks that is not met says what it asks for')
+  t.strictSame(
+    await ask('/several', token),
+    refused(STALE.replace('300', '900')),
+    'the first of several hooks that is not met says what it asks for'
+  )
   t.strictSame(await ask('/recent', (await signIn(app)).access_token), OPEN, 'a new sign-in')
 })
 
@@ -67,7 +122,13 @@ t.test('a refresh makes no sign-in younger', async (t) => {
   const { refresh_token: refresh } = await signIn(app)
   clock.step(301_000)
   const own = (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).json().access_token
-  const granted = (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'refresh_token', refresh_token: refresh } })).json().access_token
+  const granted = (
+    await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'refresh_token', refresh_token: refresh }
+    })
+  ).json().access_token
   for (const token of [own, granted]) {
     t.strictSame(await ask('/recent', token), refused(STALE))
     t.strictSame(await ask('/password', token), OPEN, 'and no weaker')
@@ -82,8 +143,16 @@ t.test('what a token does not say is not met, and what has no user is refused fo
   t.strictSame(await ask('/password', await byHost(['face', 'otp'])), refused(WEAK), 'not a value of ours')
   t.strictSame(await ask('/recent', await byHost()), OPEN, 'but when')
   t.strictSame(await ask('/password', await byHost(['pwd'])), OPEN)
-  const { access_token: robot } = (await app.inject({ method: 'POST', url: '/auth/token', headers: basic('robot', SECRET), payload: { grant_type: 'client_credentials', scope: 'read' } })).json()
-  for (const url of ['/recent', '/password', '/both', '/year', '/scoped']) t.strictSame(await ask(url, robot), [403, undefined, 'access_denied'], url)
+  const { access_token: robot } = (
+    await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      headers: basic('robot', SECRET),
+      payload: { grant_type: 'client_credentials', scope: 'read' }
+    })
+  ).json()
+  for (const url of ['/recent', '/password', '/both', '/year', '/scoped'])
+    t.strictSame(await ask(url, robot), [403, undefined, 'access_denied'], url)
 })
 
 t.test('who asks without a token, with a bad one, or without authenticate before it, is told of that', async (t) => {
@@ -92,7 +161,11 @@ t.test('who asks without a token, with a bad one, or without authenticate before
   t.strictSame(await ask('/recent'), [401, 'Bearer', 'invalid_token'])
   t.match(await ask('/recent', `${token}x`), [401, /^Bearer error="invalid_token"/, 'invalid_token'])
   t.strictSame(await ask('/unguarded', token), [401, 'Bearer', 'invalid_token'])
-  t.strictSame(await ask('/scoped', (await signIn(app, 'ann', undefined, { scope: 'openid' })).access_token), [403, 'Bearer error="insufficient_scope", scope="read"', 'insufficient_scope'], 'the first hook answers')
+  t.strictSame(
+    await ask('/scoped', (await signIn(app, 'ann', undefined, { scope: 'openid' })).access_token),
+    [403, 'Bearer error="insufficient_scope", scope="read"', 'insufficient_scope'],
+    'the first hook answers'
+  )
 })
 
 t.test('what can never be met stops the start, and names what is wrong', async (t) => {
@@ -106,11 +179,23 @@ t.test('what can never be met stops the start, and names what is wrong', async (
     [{ maxAge: undefined, acr: undefined }, /"requireAuth": got neither/],
     [{ max_age: 300 }, /"requireAuth\.max_age": there is no such option/],
     [{ maxAge: 300, acrs: ['mfa'] }, /"requireAuth\.acrs"/],
-    ...[null, '300', 0, -1, 0.5, Number.NaN, Infinity, 31_536_001, 2 ** 60, 300n].map((maxAge): [unknown, RegExp] => [{ maxAge }, /"requireAuth\.maxAge": got .*; it takes a whole number of seconds from 1 to 31536000/]),
-    ...[null, '', 1, 'mfa', 'phr', 'PASSWORD', 'password mfa', ['password'], 'x'.repeat(10_000)].map((acr): [unknown, RegExp] => [{ acr }, /"requireAuth\.acr": got .*; it takes what a sign-in of this configuration can be worth \(password\)/])
+    ...[null, '300', 0, -1, 0.5, Number.NaN, Infinity, 31_536_001, 2 ** 60, 300n].map((maxAge): [unknown, RegExp] => [
+      { maxAge },
+      /"requireAuth\.maxAge": got .*; it takes a whole number of seconds from 1 to 31536000/
+    ]),
+    ...[null, '', 1, 'mfa', 'phr', 'PASSWORD', 'password mfa', ['password'], 'x'.repeat(10_000)].map(
+      (acr): [unknown, RegExp] => [
+        { acr },
+        /"requireAuth\.acr": got .*; it takes what a sign-in of this configuration can be worth \(password\)/
+      ]
+    )
   ]
   for (const [required, message] of rows) {
-    t.throws(() => app.requireAuth(required as AuthRequirements), { code: 'FST_AUTHORITY_INVALID_OPTIONS', message, constructor: StartError } as never, String(message))
+    t.throws(
+      () => app.requireAuth(required as AuthRequirements),
+      { code: 'FST_AUTHORITY_INVALID_OPTIONS', message, constructor: StartError } as never,
+      String(message)
+    )
   }
   t.doesNotThrow(() => app.requireAuth({ maxAge: 1, acr: undefined }))
 })

@@ -36,7 +36,12 @@ t.test('a form body is the same request', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
-  const reply = await app.inject({ method: 'POST', url: '/auth/token', headers: { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' }, payload: new URLSearchParams({ ...grant, unknown: 'ignored' }).toString() })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' },
+    payload: new URLSearchParams({ ...grant, unknown: 'ignored' }).toString()
+  })
   t.equal(reply.statusCode, 200)
 })
 
@@ -58,9 +63,27 @@ t.test('every mistake has its error code', async (t) => {
     ['scope not allowed', { ...grant, scope: 'openid admin' }, json, 400, 'invalid_scope'],
     ['scope malformed', { ...grant, scope: 'openid  email' }, json, 400, 'invalid_scope'],
     ['POL-scope 1025 characters', { ...grant, scope: 'a'.repeat(1025) }, json, 400, 'invalid_scope'],
-    ['R6749-3.2 repeated in a form', 'grant_type=password&grant_type=password&username=ann&password=x', form, 400, 'invalid_request'],
-    ['repeated in JSON', '{"grant_type":"password","username":"ann","username":"bob","password":"x"}', json, 400, 'invalid_request'],
-    ['repeated in JSON by another spelling', '{"grant_type":"password","username":"ann","\\u0075sername":"bob","password":"x"}', json, 400, 'invalid_request'],
+    [
+      'R6749-3.2 repeated in a form',
+      'grant_type=password&grant_type=password&username=ann&password=x',
+      form,
+      400,
+      'invalid_request'
+    ],
+    [
+      'repeated in JSON',
+      '{"grant_type":"password","username":"ann","username":"bob","password":"x"}',
+      json,
+      400,
+      'invalid_request'
+    ],
+    [
+      'repeated in JSON by another spelling',
+      '{"grant_type":"password","username":"ann","\\u0075sername":"bob","password":"x"}',
+      json,
+      400,
+      'invalid_request'
+    ],
     ['ASVS-15.3.5 array', { ...grant, username: ['ann'] }, json, 400, 'invalid_request'],
     ['object', { ...grant, username: { $ne: '' } }, json, 400, 'invalid_request'],
     ['number', { ...grant, password: 1 }, json, 400, 'invalid_request'],
@@ -79,7 +102,12 @@ t.test('every mistake has its error code', async (t) => {
     ['413', { ...grant, password: 'x'.repeat(20_000) }, json, 413, 'invalid_request']
   ]
   for (const [name, payload, headers, status, error] of cases) {
-    const reply = await app.inject({ method: 'POST', url: '/auth/token', headers, payload: typeof payload === 'string' ? payload : JSON.stringify(payload) })
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      headers,
+      payload: typeof payload === 'string' ? payload : JSON.stringify(payload)
+    })
     t.equal(reply.statusCode, status, `${name}: status`)
     const body = reply.json()
     t.equal(body.error, error, `${name}: error`)
@@ -95,8 +123,13 @@ t.test('the token endpoint takes POST only; a password in the query is never rea
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
-  for (const method of ['GET', 'PUT', 'DELETE', 'HEAD'] as const) t.equal((await app.inject({ method, url: '/auth/token' })).statusCode, 404, method)
-  const reply = await app.inject({ method: 'POST', url: `/auth/token?grant_type=password&username=ann&password=${encodeURIComponent(PASSWORD)}`, payload: {} })
+  for (const method of ['GET', 'PUT', 'DELETE', 'HEAD'] as const)
+    t.equal((await app.inject({ method, url: '/auth/token' })).statusCode, 404, method)
+  const reply = await app.inject({
+    method: 'POST',
+    url: `/auth/token?grant_type=password&username=ann&password=${encodeURIComponent(PASSWORD)}`,
+    payload: {}
+  })
   t.equal(reply.statusCode, 400, 'ASVS-14.2.1')
 })
 
@@ -124,13 +157,25 @@ t.test('unknown, wrong, disabled, passwordless: one answer, one hash run', async
     { id: '1', username: 'ann', passwordHash: made },
     { id: '2', username: 'off', passwordHash: made, disabled: true },
     { id: '3', username: 'sso', passwordHash: null },
-    { id: '4', username: 'odd', passwordHash: '$argon2id$v=19$m=99999999,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' }
+    {
+      id: '4',
+      username: 'odd',
+      passwordHash:
+        '$argon2id$v=19$m=99999999,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+    }
   ])
   const { app, hasher, close } = await testApp({ users })
   t.teardown(close)
-  const attempt = async (username: string, password: string): Promise<{ status: number, headers: object, body: string, runs: number }> => {
+  const attempt = async (
+    username: string,
+    password: string
+  ): Promise<{ status: number; headers: object; body: string; runs: number }> => {
     const before = hasher.calls.verify
-    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password } })
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username, password }
+    })
     const { date: _date, ...headers } = reply.headers
     return { status: reply.statusCode, headers, body: reply.body, runs: hasher.calls.verify - before }
   }
@@ -138,7 +183,15 @@ t.test('unknown, wrong, disabled, passwordless: one answer, one hash run', async
   const expected = await attempt('ann', 'wrong password')
   t.equal(expected.status, 400)
   t.equal(expected.runs, 1)
-  for (const [username, password] of [['nobody', PASSWORD], ['off', PASSWORD], ['off', 'wrong'], ['sso', PASSWORD], ['odd', PASSWORD], ['\u0000', PASSWORD], ['ann', 'x'.repeat(1025)]] as const) {
+  for (const [username, password] of [
+    ['nobody', PASSWORD],
+    ['off', PASSWORD],
+    ['off', 'wrong'],
+    ['sso', PASSWORD],
+    ['odd', PASSWORD],
+    ['\u0000', PASSWORD],
+    ['ann', 'x'.repeat(1025)]
+  ] as const) {
     t.same(await attempt(username, password), expected, JSON.stringify(username))
   }
 })
@@ -152,15 +205,29 @@ t.test('clients: basic, post and public; never two at once', async (t) => {
     { clientId: 'code', clientSecret: secret },
     { clientId: 'other', grantTypes: ['password'], firstParty: false }
   ]
-  const { app, close } = await testApp({ passwordGrant: 'clients', clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } })
+  const { app, close } = await testApp({
+    passwordGrant: 'clients',
+    clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null }
+  })
   t.teardown(close)
   await signUp(app)
   const encode = (text: string): string => encodeURIComponent(text).replaceAll('%20', '+')
-  const basic = (id: string, value: string): Record<string, string> => ({ authorization: `Basic ${Buffer.from(`${encode(id)}:${encode(value)}`).toString('base64')}` })
-  const ask = async (headers: Record<string, string>, extra: object): Promise<{ status: number, error?: string, scope?: string, challenge?: string, token?: string }> => {
+  const basic = (id: string, value: string): Record<string, string> => ({
+    authorization: `Basic ${Buffer.from(`${encode(id)}:${encode(value)}`).toString('base64')}`
+  })
+  const ask = async (
+    headers: Record<string, string>,
+    extra: object
+  ): Promise<{ status: number; error?: string; scope?: string; challenge?: string; token?: string }> => {
     const reply = await app.inject({ method: 'POST', url: '/auth/token', headers, payload: { ...grant, ...extra } })
     const body = reply.json()
-    return { status: reply.statusCode, error: body.error, scope: body.scope, token: body.access_token, challenge: reply.headers['www-authenticate'] as string }
+    return {
+      status: reply.statusCode,
+      error: body.error,
+      scope: body.scope,
+      token: body.access_token,
+      challenge: reply.headers['www-authenticate'] as string
+    }
   }
   t.equal((await ask(basic('web', secret), {})).status, 200)
   t.equal((await ask({}, { client_id: 'web', client_secret: secret })).status, 200)
@@ -171,12 +238,22 @@ t.test('clients: basic, post and public; never two at once', async (t) => {
   t.same([wrong.status, wrong.error], [401, 'invalid_client'])
   t.match(wrong.challenge, /^Basic /)
   t.same((await ask({}, { client_id: 'web' })).error, 'invalid_client', 'a confidential client must prove its secret')
-  t.same((await ask({}, { client_id: 'spa', client_secret: 'x'.repeat(32) })).error, 'invalid_client', 'a public client has none to prove')
+  t.same(
+    (await ask({}, { client_id: 'spa', client_secret: 'x'.repeat(32) })).error,
+    'invalid_client',
+    'a public client has none to prove'
+  )
   t.same((await ask(basic('web', secret), { client_secret: secret })).error, 'invalid_request')
   t.same((await ask({}, {})).error, 'unauthorized_client')
   t.same((await ask(basic('code', secret), {})).error, 'unauthorized_client', 'ASVS-10.4.4')
   t.same((await ask({}, { client_id: 'other' })).error, 'unauthorized_client')
-  for (const malformed of ['Basic', 'Basic !!!', 'Basic ' + Buffer.from('nocolon').toString('base64'), 'Basic ' + Buffer.from('%zz:x').toString('base64'), `Basic ${'A'.repeat(5000)}`]) {
+  for (const malformed of [
+    'Basic',
+    'Basic !!!',
+    'Basic ' + Buffer.from('nocolon').toString('base64'),
+    'Basic ' + Buffer.from('%zz:x').toString('base64'),
+    `Basic ${'A'.repeat(5000)}`
+  ]) {
     t.not((await ask({ authorization: malformed }, {})).status, 200, malformed.slice(0, 20))
   }
 })
@@ -186,5 +263,8 @@ t.test('passwordGrant: false takes the grant away', async (t) => {
   const { app, close } = await testApp({ passwordGrant: false })
   t.teardown(close)
   await signUp(app)
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: grant })).json().error, 'unsupported_grant_type')
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/token', payload: grant })).json().error,
+    'unsupported_grant_type'
+  )
 })

@@ -11,15 +11,33 @@ const ANN = 'ann@example.com'
 const LIMITS = { login: false, register: false, refresh: false, account: false } as const
 
 /** An app in which somebody signed up as Ann and has not confirmed the address. */
-async function unconfirmed (t: { teardown(task: () => Promise<void>): void }) {
+async function unconfirmed(t: { teardown(task: () => Promise<void>): void }) {
   const users = memoryUserStore()
   const state = memoryState()
-  const test = await testApp({ users, state, registration: { username: 'email', verifyEmail: true }, rateLimit: LIMITS })
+  const test = await testApp({
+    users,
+    state,
+    registration: { username: 'email', verifyEmail: true },
+    rateLimit: LIMITS
+  })
   t.teardown(test.close)
-  const token = async (password: string, username = ANN) => await test.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password } })
+  const token = async (password: string, username = ANN) =>
+    await test.app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username, password }
+    })
   await test.app.inject({ method: 'POST', url: '/auth/register', payload: { username: ANN, password: PASSWORD } })
   const mail = await test.messages.next('verify_email')
-  return { ...test, users, state, browser: testBrowser(test.app), token, mail, mails: (): Message[] => test.messages.messages.filter(({ kind }) => kind === 'verify_email') }
+  return {
+    ...test,
+    users,
+    state,
+    browser: testBrowser(test.app),
+    token,
+    mail,
+    mails: (): Message[] => test.messages.messages.filter(({ kind }) => kind === 'verify_email')
+  }
 }
 
 const field = (html: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? ''
@@ -34,11 +52,23 @@ t.test('the token endpoint says what is wrong after the right password, and only
   }
   const right = await token(PASSWORD)
   t.equal(right.statusCode, 400)
-  t.same(right.json(), { error: 'invalid_grant', error_description: 'The e-mail address is not confirmed yet.', error_reason: 'email_not_verified' })
+  t.same(right.json(), {
+    error: 'invalid_grant',
+    error_description: 'The e-mail address is not confirmed yet.',
+    error_reason: 'email_not_verified'
+  })
   const wrong = { error: 'invalid_grant', error_description: 'The username or password is wrong.' }
-  for (const [what, attempt] of Object.entries({ 'a wrong password': [`${PASSWORD}x`, ANN], 'an unknown name': [PASSWORD, 'nobody@example.com'], 'a huge password': ['x'.repeat(2000), ANN] } satisfies Record<string, [string, string]>)) {
+  for (const [what, attempt] of Object.entries({
+    'a wrong password': [`${PASSWORD}x`, ANN],
+    'an unknown name': [PASSWORD, 'nobody@example.com'],
+    'a huge password': ['x'.repeat(2000), ANN]
+  } satisfies Record<string, [string, string]>)) {
     t.same((await token(...attempt)).json(), wrong, what)
-    t.equal(await hashes(async () => await token(...attempt)), await hashes(async () => await token(PASSWORD)), `${what}: one hash, as with the right password`)
+    t.equal(
+      await hashes(async () => await token(...attempt)),
+      await hashes(async () => await token(PASSWORD)),
+      `${what}: one hash, as with the right password`
+    )
   }
 })
 
@@ -64,7 +94,10 @@ t.test('the sign-in page says so and sends the message again, once in five minut
   clock.step(5 * 60_000)
   await Promise.all(Array.from({ length: 20 }, resend))
   t.equal(mails().length, 2)
-  t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mails()[1]?.token } })).statusCode, 204)
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mails()[1]?.token } })).statusCode,
+    204
+  )
   clock.step(5 * 60_000)
   await resend()
   t.equal(mails().length, 2, 'confirmed by now')
@@ -80,14 +113,25 @@ t.test('nobody has a message sent by what is no ticket', async (t) => {
     t.equal((await browser.submit('/auth/login', { decision: 'resend', token })).statusCode, 400, token.slice(0, 20))
   }
   t.equal((await browser.submit('/auth/login', { decision: 'resend' })).statusCode, 400, 'missing')
-  t.equal((await browser.submit('/auth/login', { decision: 'resend', token: mail.token ?? '' }, { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
+  t.equal(
+    (
+      await browser.submit(
+        '/auth/login',
+        { decision: 'resend', token: mail.token ?? '' },
+        { 'sec-fetch-site': 'cross-site' }
+      )
+    ).statusCode,
+    403
+  )
   t.equal(mails().length, 1)
 })
 
 // covers H3
 t.test('where the state is down the sign-in is 503, and nothing is said of the password', async (t) => {
   const { browser, state } = await unconfirmed(t)
-  state.oneTimeTokens.put = async () => { throw new Error('down') }
+  state.oneTimeTokens.put = async () => {
+    throw new Error('down')
+  }
   const reply = await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
   t.equal(reply.statusCode, 503)
   t.notMatch(reply.body, 'Send the message again')
@@ -109,18 +153,32 @@ t.test('the page says who signed up and when, in every language', async (t) => {
 
 t.test('A16 "this was not me" ends the password, the sessions and the link, and confirms nothing', async (t) => {
   const { app, browser, mail, users, token, events } = await unconfirmed(t)
-  const { id } = await users.findByUsername(ANN) ?? { id: '' }
+  const { id } = (await users.findByUsername(ANN)) ?? { id: '' }
   const tokens = await app.authority.issueTokens(id)
   const page = await browser.get(mail.url ?? '')
   const reply = await browser.submit('/auth/verify-email', { token: field(page.body, 'token'), decision: 'not_me' })
   t.equal(reply.statusCode, 200)
   t.match(reply.body, 'The password no longer works')
-  t.same((await token(PASSWORD)).json(), { error: 'invalid_grant', error_description: 'The username or password is wrong.' }, 'the stranger is out')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token ?? '') })).statusCode, 401)
+  t.same(
+    (await token(PASSWORD)).json(),
+    { error: 'invalid_grant', error_description: 'The username or password is wrong.' },
+    'the stranger is out'
+  )
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token ?? '') }))
+      .statusCode,
+    401
+  )
   t.match(await users.findById(id), { emailVerified: false })
-  t.match(events.filter(({ name }) => name === 'password_changed'), [{ payload: { userId: id, by: 'disowned' } }])
+  t.match(
+    events.filter(({ name }) => name === 'password_changed'),
+    [{ payload: { userId: id, by: 'disowned' } }]
+  )
   t.equal((await browser.get(mail.url ?? '')).statusCode, 400, 'the link is used up')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mail.token } })).statusCode, 400)
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mail.token } })).statusCode,
+    400
+  )
 })
 
 // covers A16
@@ -129,7 +187,16 @@ t.test('the owner of the mailbox can have the account after that', async (t) => 
   await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN } })
   const { token: reset } = await messages.next('password_reset')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token: reset, password: 'of the owner alone' } })).statusCode, 204)
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/password-reset/confirm',
+        payload: { token: reset, password: 'of the owner alone' }
+      })
+    ).statusCode,
+    204
+  )
   t.equal((await token('of the owner alone')).statusCode, 200)
   t.equal((await token(PASSWORD)).statusCode, 400)
 })
@@ -137,19 +204,51 @@ t.test('the owner of the mailbox can have the account after that', async (t) => 
 // covers A16
 t.test('twice at once, with the other button, after it, by another site, by what is no token', async (t) => {
   const both = await unconfirmed(t)
-  const replies = await Promise.all(['not_me', 'not_me', ''].map(async (decision) => (await both.browser.submit('/auth/verify-email', { token: both.mail.token ?? '', ...(decision === '' ? {} : { decision }) })).statusCode))
+  const replies = await Promise.all(
+    ['not_me', 'not_me', ''].map(
+      async (decision) =>
+        (
+          await both.browser.submit('/auth/verify-email', {
+            token: both.mail.token ?? '',
+            ...(decision === '' ? {} : { decision })
+          })
+        ).statusCode
+    )
+  )
   t.equal(replies.filter((status) => status === 200).length, 1, `one has the link: ${replies.join(' ')}`)
-  t.equal((await both.browser.submit('/auth/verify-email', { token: both.mail.token ?? '', decision: 'not_me' })).statusCode, 400)
+  t.equal(
+    (await both.browser.submit('/auth/verify-email', { token: both.mail.token ?? '', decision: 'not_me' })).statusCode,
+    400
+  )
 
   const { app, browser, mail, users, token } = await unconfirmed(t)
-  t.equal((await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' }, { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
-  for (const bad of ['', 'x', 'A'.repeat(62), 'A'.repeat(15_000)]) t.equal((await browser.submit('/auth/verify-email', { token: bad, decision: 'not_me' })).statusCode, 400)
+  t.equal(
+    (
+      await browser.submit(
+        '/auth/verify-email',
+        { token: mail.token ?? '', decision: 'not_me' },
+        { 'sec-fetch-site': 'cross-site' }
+      )
+    ).statusCode,
+    403
+  )
+  for (const bad of ['', 'x', 'A'.repeat(62), 'A'.repeat(15_000)])
+    t.equal((await browser.submit('/auth/verify-email', { token: bad, decision: 'not_me' })).statusCode, 400)
   t.match((await token(PASSWORD)).json(), { error_reason: 'email_not_verified' }, 'the password works still')
-  const { id } = await users.findByUsername(ANN) ?? { id: '' }
+  const { id } = (await users.findByUsername(ANN)) ?? { id: '' }
   await users.setEmailVerified(id)
   t.notMatch((await browser.get(mail.url ?? '')).body, 'This was not me', 'a confirmed address has no such button')
   t.equal((await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })).statusCode, 400)
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: ANN, password: PASSWORD } })).statusCode, 200)
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: ANN, password: PASSWORD }
+      })
+    ).statusCode,
+    200
+  )
 })
 
 // covers A16
@@ -157,32 +256,62 @@ t.test('where a store fails the page says so, and the button works again', async
   for (const method of ['put', 'consume', 'find'] as const) {
     const { browser, mail, state, token } = await unconfirmed(t)
     const { [method]: working } = state.oneTimeTokens
-    state.oneTimeTokens[method] = async () => { throw new Error('down') }
-    t.equal((await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })).statusCode, 503, method)
+    state.oneTimeTokens[method] = async () => {
+      throw new Error('down')
+    }
+    t.equal(
+      (await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })).statusCode,
+      503,
+      method
+    )
     Object.assign(state.oneTimeTokens, { [method]: working })
-    t.equal((await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })).statusCode, 200, method)
+    t.equal(
+      (await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })).statusCode,
+      200,
+      method
+    )
     t.notMatch((await token(PASSWORD)).json(), { error_reason: 'email_not_verified' }, method)
   }
 })
 
 // covers A16
-t.test('who signed up as somebody else gets no link to them that confirms the address, once its owner wants to sign up', async (t) => {
-  const { browser, clock, mails, mail, messages, app, token } = await unconfirmed(t)
-  clock.step(12 * 60 * 60_000)
-  // The owner of the mailbox, who knows nothing of the first sign-up.
-  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: ANN, password: `${PASSWORD} of her own` } })
-  await messages.next('already_registered')
-  const right = await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
-  const form = { decision: 'resend', token: field(right.body, 'token') }
-  for (const minutes of [0, 5, 5]) {
-    clock.step(minutes * 60_000)
-    t.equal((await browser.submit('/auth/login', form)).statusCode, 202)
-    await turns()
+t.test(
+  'who signed up as somebody else gets no link to them that confirms the address, once its owner wants to sign up',
+  async (t) => {
+    const { browser, clock, mails, mail, messages, app, token } = await unconfirmed(t)
+    clock.step(12 * 60 * 60_000)
+    // The owner of the mailbox, who knows nothing of the first sign-up.
+    await app.inject({
+      method: 'POST',
+      url: '/auth/register',
+      payload: { username: ANN, password: `${PASSWORD} of her own` }
+    })
+    await messages.next('already_registered')
+    const right = await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
+    const form = { decision: 'resend', token: field(right.body, 'token') }
+    for (const minutes of [0, 5, 5]) {
+      clock.step(minutes * 60_000)
+      t.equal((await browser.submit('/auth/login', form)).statusCode, 202)
+      await turns()
+    }
+    t.equal(mails().length, 1, 'the one of the sign-up')
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mail.token } })).statusCode,
+      400,
+      'which is worth nothing'
+    )
+    const resets = messages.messages.filter(({ kind }) => kind === 'password_reset')
+    t.equal(resets.length, 2, 'what takes the account from whoever was first')
+    t.equal(
+      (
+        await app.inject({
+          method: 'POST',
+          url: '/auth/password-reset/confirm',
+          payload: { token: resets[1]?.token, password: `${PASSWORD} of her own` }
+        })
+      ).statusCode,
+      204
+    )
+    t.same([(await token(PASSWORD)).statusCode, (await token(`${PASSWORD} of her own`)).statusCode], [400, 200])
   }
-  t.equal(mails().length, 1, 'the one of the sign-up')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mail.token } })).statusCode, 400, 'which is worth nothing')
-  const resets = messages.messages.filter(({ kind }) => kind === 'password_reset')
-  t.equal(resets.length, 2, 'what takes the account from whoever was first')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token: resets[1]?.token, password: `${PASSWORD} of her own` } })).statusCode, 204)
-  t.same([(await token(PASSWORD)).statusCode, (await token(`${PASSWORD} of her own`)).statusCode], [400, 200])
-})
+)

@@ -1,14 +1,33 @@
-/** The usual `env.X && Number(env.X)`: an option that is there and `undefined` never turns off what its default does. */
+/**
+ * The usual `env.X && Number(env.X)`: an option that is there and `undefined` never turns off what its default does.
+ */
 import Database from 'libsql'
 import t from 'tap'
-import { argon2Hasher, memoryState, postgresState, postgresUserStore, type SqliteDatabase, sqliteState, sqliteUserStore } from '../../lib/index.ts'
+import {
+  argon2Hasher,
+  memoryState,
+  postgresState,
+  postgresUserStore,
+  type SqliteDatabase,
+  sqliteState,
+  sqliteUserStore
+} from '../../lib/index.ts'
 import { PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
-const wrong = { method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: 'not this one' } } as const
+const wrong = {
+  method: 'POST',
+  url: '/auth/token',
+  payload: { grant_type: 'password', username: 'ann', password: 'not this one' }
+} as const
 
 // covers A6
 t.test('a rule whose max is undefined still limits', async (t) => {
-  for (const rateLimit of [{ login: { max: undefined } }, { login: { windowMs: undefined, max: undefined, count: undefined } }, { login: undefined }, undefined]) {
+  for (const rateLimit of [
+    { login: { max: undefined } },
+    { login: { windowMs: undefined, max: undefined, count: undefined } },
+    { login: undefined },
+    undefined
+  ]) {
     const { app, close } = await testApp({ rateLimit })
     await signUp(app)
     const statuses: number[] = []
@@ -23,22 +42,30 @@ t.test('account.max undefined still bounds the guesses on one name', async (t) =
   const { app, close } = await testApp({ rateLimit: { login: false, account: { max: undefined } } })
   await signUp(app)
   const statuses: number[] = []
-  for (let attempt = 0; attempt < 12; attempt++) statuses.push((await app.inject({ ...wrong, remoteAddress: `192.0.2.${attempt}` })).statusCode)
+  for (let attempt = 0; attempt < 12; attempt++)
+    statuses.push((await app.inject({ ...wrong, remoteAddress: `192.0.2.${attempt}` })).statusCode)
   t.strictSame(statuses, [...Array<number>(10).fill(400), 429, 429])
   await close()
 })
 
 // covers A6
 t.test('refreshToken.* undefined leaves refresh tokens that work', async (t) => {
-  const { app, clock, close } = await testApp({ refreshToken: { expiresIn: undefined, idleTimeout: undefined, rotate: undefined, reuseGraceSeconds: undefined } })
+  const { app, clock, close } = await testApp({
+    refreshToken: { expiresIn: undefined, idleTimeout: undefined, rotate: undefined, reuseGraceSeconds: undefined }
+  })
   await signUp(app)
   const { refresh_token } = await signIn(app)
-  const refresh = async () => await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'refresh_token', refresh_token } })
+  const refresh = async () =>
+    await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'refresh_token', refresh_token } })
   const first = await refresh()
   t.equal(first.statusCode, 200)
   clock.step(9000)
   const repeated = await refresh()
-  t.equal(repeated.json<{ refresh_token: string }>().refresh_token, first.json<{ refresh_token: string }>().refresh_token, 'the grace time is the default one')
+  t.equal(
+    repeated.json<{ refresh_token: string }>().refresh_token,
+    first.json<{ refresh_token: string }>().refresh_token,
+    'the grace time is the default one'
+  )
   clock.step(2000)
   t.match((await refresh()).json(), { error: 'invalid_grant' }, 'and ends when that does')
   await close()
@@ -46,7 +73,12 @@ t.test('refreshToken.* undefined leaves refresh tokens that work', async (t) => 
 
 // covers A6
 t.test('lifetimes that are undefined are the default ones', async (t) => {
-  const { app, close } = await testApp({ accessToken: { expiresIn: undefined, audience: undefined }, session: { expiresIn: undefined, idleTimeout: undefined }, idToken: { expiresIn: undefined }, authorizationCode: { expiresIn: undefined } })
+  const { app, close } = await testApp({
+    accessToken: { expiresIn: undefined, audience: undefined },
+    session: { expiresIn: undefined, idleTimeout: undefined },
+    idToken: { expiresIn: undefined },
+    authorizationCode: { expiresIn: undefined }
+  })
   await signUp(app)
   const { access_token, expires_in } = await signIn(app)
   t.equal(expires_in, 900)
@@ -65,9 +97,23 @@ t.test('decorators.authenticate undefined has its usual name', async (t) => {
 
 // covers A6
 t.test('password.memoryCost undefined hashes with the default cost', async (t) => {
-  const { app, close } = await testApp({ password: { memoryCost: undefined, timeCost: undefined, parallelism: undefined, maxQueue: undefined, concurrency: undefined, minLength: undefined, hasher: argon2Hasher() } })
+  const { app, close } = await testApp({
+    password: {
+      memoryCost: undefined,
+      timeCost: undefined,
+      parallelism: undefined,
+      maxQueue: undefined,
+      concurrency: undefined,
+      minLength: undefined,
+      hasher: argon2Hasher()
+    }
+  })
   t.match(await app.authority.hashPassword(PASSWORD), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-  t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: 'short' } })).statusCode, 400)
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: 'short' } }))
+      .statusCode,
+    400
+  )
   await close()
 })
 

@@ -17,21 +17,61 @@ const INSECURE = /THE ISSUER IS http:\/\/.*clear text.*set an https: issuer/
 const FACTORS = /second factors are kept in memory.*Set the option factors to a store/
 const ALL = { INSECURE, MEMORY, KEYS, FACTORS, TRUST_ALL, TRUST_COUNT, FORWARDED }
 
-interface Heard { app: FastifyInstance, warnings(): string[] }
+interface Heard {
+  app: FastifyInstance
+  warnings(): string[]
+}
 
 /** A host whose log is read: the warnings of the plugin, in order. */
-async function host (options: Partial<AuthorityOptions>, server: FastifyServerOptions = {}, mount: (app: FastifyInstance, register: (on: FastifyInstance) => Promise<void>) => Promise<void> = async (app, register) => { await register(app) }): Promise<Heard> {
+async function host(
+  options: Partial<AuthorityOptions>,
+  server: FastifyServerOptions = {},
+  mount: (app: FastifyInstance, register: (on: FastifyInstance) => Promise<void>) => Promise<void> = async (
+    app,
+    register
+  ) => {
+    await register(app)
+  }
+): Promise<Heard> {
   const lines: string[] = []
-  const app = Fastify({ ...server, logger: { level: 'warn', stream: { write: (line: string) => { lines.push(line) } } } }) as unknown as FastifyInstance
-  await mount(app, async (on) => { await on.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), password: { hasher: fastHasher() }, ...options }) })
+  const app = Fastify({
+    ...server,
+    logger: {
+      level: 'warn',
+      stream: {
+        write: (line: string) => {
+          lines.push(line)
+        }
+      }
+    }
+  }) as unknown as FastifyInstance
+  await mount(app, async (on) => {
+    await on.register(authPlugin, {
+      issuer: ISSUER,
+      users: memoryUserStore(),
+      password: { hasher: fastHasher() },
+      ...options
+    })
+  })
   await app.ready()
-  const parsed = (): Array<{ level: number, msg: string }> => lines.map((line) => JSON.parse(line) as { level: number, msg: string })
-  return { app, warnings: () => parsed().filter(({ level, msg }) => level === 40 && msg.startsWith('fastify-authority: ')).map(({ msg }) => msg) }
+  const parsed = (): Array<{ level: number; msg: string }> =>
+    lines.map((line) => JSON.parse(line) as { level: number; msg: string })
+  return {
+    app,
+    warnings: () =>
+      parsed()
+        .filter(({ level, msg }) => level === 40 && msg.startsWith('fastify-authority: '))
+        .map(({ msg }) => msg)
+  }
 }
 
 /** How often each warning was said. */
-function counts (warnings: string[]): Record<string, number> {
-  return Object.fromEntries(Object.entries(ALL).map(([name, text]) => [name, warnings.filter((warning) => text.test(warning)).length]).filter(([, count]) => count !== 0))
+function counts(warnings: string[]): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(ALL)
+      .map(([name, text]) => [name, warnings.filter((warning) => text.test(warning)).length])
+      .filter(([, count]) => count !== 0)
+  )
 }
 
 /** What Fastify's types no longer have and its docs once did. */
@@ -39,7 +79,7 @@ const HOPS = { trustProxy: 1 } as unknown as FastifyServerOptions
 
 const shared = (): NonNullable<AuthorityOptions['state']> => ({ ...memoryState(), kind: 'a server', shared: true })
 /** Runs with this process looking like a worker of node:cluster. */
-async function asWorker<T> (work: () => Promise<T>): Promise<T> {
+async function asWorker<T>(work: () => Promise<T>): Promise<T> {
   Object.defineProperty(cluster, 'isWorker', { value: true, configurable: true, writable: true })
   try {
     return await work()
@@ -55,10 +95,20 @@ t.test('each unsafe setting is said once at start, with the mend', async (t) => 
     ['own keys', { keys: { secret: SECRET } }, {}, {}],
     ['trusted addresses', { secret: SECRET }, { trustProxy: '10.0.0.0/8' }, {}],
     ['a trust function', { secret: SECRET }, { trustProxy: () => false }, {}],
-    ['second factors that a state outlives', { secret: SECRET, state: shared(), factors: memoryFactorStore() }, {}, { FACTORS: 1 }],
+    [
+      'second factors that a state outlives',
+      { secret: SECRET, state: shared(), factors: memoryFactorStore() },
+      {},
+      { FACTORS: 1 }
+    ],
     ['second factors as lasting as all else', { secret: SECRET, factors: memoryFactorStore() }, {}, {}],
     ['no secret', {}, {}, { KEYS: 1 }],
-    ['H12 an http issuer', { secret: SECRET, issuer: 'http://192.168.1.5:3000', allowInsecureIssuer: true }, {}, { INSECURE: 1 }],
+    [
+      'H12 an http issuer',
+      { secret: SECRET, issuer: 'http://192.168.1.5:3000', allowInsecureIssuer: true },
+      {},
+      { INSECURE: 1 }
+    ],
     ['H12 a loopback issuer', { secret: SECRET, allowInsecureIssuer: true }, {}, {}],
     ['H12 an https issuer', { secret: SECRET, issuer: 'https://auth.example.com', allowInsecureIssuer: true }, {}, {}],
     ['trustProxy true', { secret: SECRET }, { trustProxy: true }, { TRUST_ALL: 1 }],
@@ -70,8 +120,15 @@ t.test('each unsafe setting is said once at start, with the mend', async (t) => 
     ['everything at once', {}, { trustProxy: true }, { MEMORY: 1, KEYS: 1, TRUST_ALL: 1 }, true]
   ]
   for (const [what, options, server, expected, worker = false] of rows) {
-    const { app, warnings } = worker ? await asWorker(async () => await host(options, server)) : await host(options, server)
-    for (let round = 0; round < 3; round++) await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: 'wrong wrong' } })
+    const { app, warnings } = worker
+      ? await asWorker(async () => await host(options, server))
+      : await host(options, server)
+    for (let round = 0; round < 3; round++)
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: 'ann', password: 'wrong wrong' }
+      })
     t.same(counts(warnings()), expected, what)
     t.equal(warnings().length, Object.keys(expected).length, `${what}: nothing else is said`)
     await app.close()
@@ -87,7 +144,13 @@ t.test('trustProxy is seen from inside of another plugin too', async (t) => {
     ['none', {}, { FORWARDED: 1 }]
   ]
   for (const [what, server, expected] of rows) {
-    const { app, warnings } = await host({ secret: SECRET }, server, async (server, register) => { await server.register(async (child) => { await child.register(async (grandchild) => { await register(grandchild) }) }) })
+    const { app, warnings } = await host({ secret: SECRET }, server, async (server, register) => {
+      await server.register(async (child) => {
+        await child.register(async (grandchild) => {
+          await register(grandchild)
+        })
+      })
+    })
     await app.inject({ method: 'POST', url: '/auth/token', headers: { 'x-forwarded-for': '192.0.2.1' }, payload: {} })
     t.same(counts(warnings()), expected, what)
     await app.close()
@@ -98,16 +161,37 @@ t.test('what works for one process alone is said at start', async (t) => {
   const onServer = (): NonNullable<AuthorityOptions['state']> => ({ ...shared(), time: async () => Date.now() })
   const rows: Array<[string, Partial<AuthorityOptions>, RegExp | null]> = [
     ['memory', {}, /the state is in memory.*no second process would know them/],
-    ['a state on a server, counters here', { state: onServer() }, /attempts are counted by this process alone.*Set the option redis/],
+    [
+      'a state on a server, counters here',
+      { state: onServer() },
+      /attempts are counted by this process alone.*Set the option redis/
+    ],
     ['the same without limits', { state: onServer(), rateLimit: false }, null],
     ['a file', { state: shared() }, null]
   ]
   for (const [what, options, expected] of rows) {
     const lines: string[] = []
-    const app = Fastify({ logger: { level: 'info', stream: { write: (line: string) => { lines.push(line) } } } }) as unknown as FastifyInstance
-    await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), secret: SECRET, password: { hasher: fastHasher() }, ...options })
+    const app = Fastify({
+      logger: {
+        level: 'info',
+        stream: {
+          write: (line: string) => {
+            lines.push(line)
+          }
+        }
+      }
+    }) as unknown as FastifyInstance
+    await app.register(authPlugin, {
+      issuer: ISSUER,
+      users: memoryUserStore(),
+      secret: SECRET,
+      password: { hasher: fastHasher() },
+      ...options
+    })
     await app.ready()
-    const said = lines.map((line) => (JSON.parse(line) as { msg: string }).msg).filter((msg) => msg.startsWith('fastify-authority: '))
+    const said = lines
+      .map((line) => (JSON.parse(line) as { msg: string }).msg)
+      .filter((msg) => msg.startsWith('fastify-authority: '))
     t.equal(said.length, expected === null ? 0 : 1, what)
     if (expected !== null) t.match(said[0], expected, what)
     await app.close()
@@ -116,13 +200,15 @@ t.test('what works for one process alone is said at start', async (t) => {
 
 // covers RL-1
 t.test('forwarding headers that nobody was told to trust are said once', async (t) => {
-  const ask = async (app: FastifyInstance, headers: Record<string, string>, url = '/auth/token'): Promise<void> => { await app.inject({ method: 'POST', url, headers, payload: {} }) }
+  const ask = async (app: FastifyInstance, headers: Record<string, string>, url = '/auth/token'): Promise<void> => {
+    await app.inject({ method: 'POST', url, headers, payload: {} })
+  }
   for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'X-Forwarded-For']) {
     const { app, warnings } = await host({ secret: SECRET })
     await ask(app, {})
     t.same(warnings(), [], 'not at start, and not without the header')
     await ask(app, { [header]: '192.0.2.1' }, '/nowhere')
-    t.same(warnings(), [], 'a route of the host\'s is the host\'s business')
+    t.same(warnings(), [], "a route of the host's is the host's business")
     for (let round = 0; round < 3; round++) await ask(app, { [header]: '192.0.2.1' })
     await ask(app, { [header]: '192.0.2.1' }, '/auth/register')
     t.same(counts(warnings()), { FORWARDED: 1 }, header)
@@ -140,8 +226,19 @@ t.test('forwarding headers that nobody was told to trust are said once', async (
 
 t.test('a host that hides its options is taken for one without trustProxy', async (t) => {
   const said: string[] = []
-  const bare = { log: { info () {}, warn: (text: string) => { said.push(text) } } } as unknown as FastifyInstance
-  const watch = warnOfUnsafeSettings(bare, { issuer: ISSUER, keys: null, secrets: [SECRET], factors: null }, { misplaced: null, memoryState: true, ownCounters: true, severalProcesses: false })
+  const bare = {
+    log: {
+      info() {},
+      warn: (text: string) => {
+        said.push(text)
+      }
+    }
+  } as unknown as FastifyInstance
+  const watch = warnOfUnsafeSettings(
+    bare,
+    { issuer: ISSUER, keys: null, secrets: [SECRET], factors: null },
+    { misplaced: null, memoryState: true, ownCounters: true, severalProcesses: false }
+  )
   t.type(watch, 'function')
   t.same(said, [])
 })
@@ -149,20 +246,61 @@ t.test('a host that hides its options is taken for one without trustProxy', asyn
 // covers H5
 t.test('a provider whose document is not where clients look is told so, and the mend mends it', async (t) => {
   const clients = [{ clientId: 'spa', redirectUris: [CALLBACK] }]
-  const found = async (mountedAt: string, options: Partial<AuthorityOptions>): Promise<{ status: number, said: string[] }> => {
+  const found = async (
+    mountedAt: string,
+    options: Partial<AuthorityOptions>
+  ): Promise<{ status: number; said: string[] }> => {
     const lines: string[] = []
-    const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => { lines.push(line) } } } }) as unknown as FastifyInstance
-    t.teardown(async () => { await app.close() })
+    const app = Fastify({
+      logger: {
+        level: 'warn',
+        stream: {
+          write: (line: string) => {
+            lines.push(line)
+          }
+        }
+      }
+    }) as unknown as FastifyInstance
+    t.teardown(async () => {
+      await app.close()
+    })
     const issuer = options.issuer ?? ISSUER
-    await app.register(async (child) => { await child.register(authPlugin, { issuer, users: memoryUserStore(), password: { hasher: fastHasher() }, clients, keys: SIGNING_KEYS, ...options }) }, { prefix: mountedAt })
-    const said = lines.map((line) => (JSON.parse(line) as { msg: string }).msg).filter((text) => text.includes('look for its document'))
-    return { status: (await app.inject(`${new URL(issuer).pathname.replace(/\/$/, '')}/.well-known/openid-configuration`)).statusCode, said }
+    await app.register(
+      async (child) => {
+        await child.register(authPlugin, {
+          issuer,
+          users: memoryUserStore(),
+          password: { hasher: fastHasher() },
+          clients,
+          keys: SIGNING_KEYS,
+          ...options
+        })
+      },
+      { prefix: mountedAt }
+    )
+    const said = lines
+      .map((line) => (JSON.parse(line) as { msg: string }).msg)
+      .filter((text) => text.includes('look for its document'))
+    return {
+      status: (await app.inject(`${new URL(issuer).pathname.replace(/\/$/, '')}/.well-known/openid-configuration`))
+        .statusCode,
+      said
+    }
   }
   const lost = await found('/api', {})
   t.equal(lost.status, 404)
-  t.strictSame(lost.said, [`fastify-authority: clients of the issuer ${ISSUER} look for its document at /.well-known/openid-configuration, and it is at /api/.well-known/openid-configuration. The plugin is registered under the prefix /api: set issuer to '${ISSUER}/api', or register the plugin outside of the prefix and set its own option prefix to '/api/auth'.`])
+  t.strictSame(lost.said, [
+    `fastify-authority: clients of the issuer ${ISSUER} look for its document at ` +
+      '/.well-known/openid-configuration, and it is at /api/.well-known/openid-configuration. ' +
+      `The plugin is registered under the prefix /api: set issuer to '${ISSUER}/api', or ` +
+      `register the plugin outside of the prefix and set its own option prefix to '/api/auth'.`
+  ])
   t.strictSame(await found('/api', { issuer: `${ISSUER}/api` }), { status: 200, said: [] })
-  t.strictSame(await found('/api', { issuer: `${ISSUER}/api/` }), { status: 200, said: [] }, 'C8 with a slash at its end')
+  t.strictSame(
+    await found('/api', { issuer: `${ISSUER}/api/` }),
+    { status: 200, said: [] },
+    'C8 with a slash at its end'
+  )
   t.strictSame(await found('', { prefix: '/api/auth' }), { status: 200, said: [] })
   t.strictSame((await found('/api', { clients: [] })).said, [], 'without redirect sign-in nobody looks')
   t.strictSame((await found('/api', { paths: { openidConfiguration: '/moved' } })).said, [], 'who moves it knows')
@@ -174,13 +312,29 @@ t.test('the first imported hash that is about to be replaced warns of other appl
   const people = ['ann', 'bob'].map((username) => ({ id: username, username, passwordHash: bcrypt }))
   const signIns = async (users: ReturnType<typeof memoryUserStore>): Promise<string[]> => {
     const { app, warnings } = await host({ secret: SECRET, users, password: { hasher: fastHasher() } })
-    const signIn = async (username: string, password: string): Promise<number> => (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password } })).statusCode
-    t.strictSame([await signIn('ann', 'wrong'), await signIn('ann', 'U*U'), await signIn('bob', 'U*U')], [400, 200, 200])
+    const signIn = async (username: string, password: string): Promise<number> =>
+      (
+        await app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: { grant_type: 'password', username, password }
+        })
+      ).statusCode
+    t.strictSame(
+      [await signIn('ann', 'wrong'), await signIn('ann', 'U*U'), await signIn('bob', 'U*U')],
+      [400, 200, 200]
+    )
     const said = warnings().filter((text) => text.includes('imported password hashes'))
     await app.close()
     return said
   }
-  t.match(await signIns(memoryUserStore(people)), [/^fastify-authority: .*it must know argon2id, or they can't sign in there any more/])
+  t.match(await signIns(memoryUserStore(people)), [
+    /^fastify-authority: .*it must know argon2id, or they can't sign in there any more/
+  ])
   const { setPasswordHash: _left, ...kept } = memoryUserStore(people)
-  t.strictSame(await signIns(kept as ReturnType<typeof memoryUserStore>), [], 'nothing is replaced where the store can not')
+  t.strictSame(
+    await signIns(kept as ReturnType<typeof memoryUserStore>),
+    [],
+    'nothing is replaced where the store can not'
+  )
 })

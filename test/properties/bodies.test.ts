@@ -9,82 +9,258 @@ import { readForm } from './support/form-reader.ts'
 import { readJson } from './support/json-reader.ts'
 import { almost, property, thrownBy, wordsOf } from './support/property.ts'
 
-const FORM_WORDS = ['&', '&', '=', '=', '+', '%', '%3D', '%26', '%61', '%C3%A9', '%FF', ';', '#', 'a', 'b', 'c', 'grant_type', 'code', '__proto__', 'constructor', 'toString', 'é']
-const form = fc.array(fc.tuple(fc.oneof({ arbitrary: fc.constantFrom('grant_type', 'code', 'scope', 'state', '__proto__', 'constructor', 'c%6fde', ''), weight: 3 }, wordsOf(FORM_WORDS, 3)), wordsOf(FORM_WORDS, 3)), { maxLength: 4 })
+const FORM_WORDS = [
+  '&',
+  '&',
+  '=',
+  '=',
+  '+',
+  '%',
+  '%3D',
+  '%26',
+  '%61',
+  '%C3%A9',
+  '%FF',
+  ';',
+  '#',
+  'a',
+  'b',
+  'c',
+  'grant_type',
+  'code',
+  '__proto__',
+  'constructor',
+  'toString',
+  'é'
+]
+const form = fc
+  .array(
+    fc.tuple(
+      fc.oneof(
+        {
+          arbitrary: fc.constantFrom('grant_type', 'code', 'scope', 'state', '__proto__', 'constructor', 'c%6fde', ''),
+          weight: 3
+        },
+        wordsOf(FORM_WORDS, 3)
+      ),
+      wordsOf(FORM_WORDS, 3)
+    ),
+    { maxLength: 4 }
+  )
   .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
 
-property('P4 a form has each parameter once, and nothing of the platform among them', [fc.oneof({ arbitrary: form, weight: 3 }, wordsOf(FORM_WORDS, 20), fc.integer({ min: 60, max: 70 }).map((count) => Array.from({ length: count }, (_, index) => `p${index}=`).join('&')))], {
-  examples: [['a=1&a=2'], ['a=1&%61=2'], ['__proto__=1&__proto__=2'], ['__proto__=x'], ['a=1&&b=2'], ['=&='], ['toString=1'], ['?a=1']],
-  cases: ['read', 'refused']
-}, (text) => {
-  // As browsers send it: beside a character that is not ASCII, Node.js reads what is no UTF-8 in another way than the standard.
-  const body = text.replaceAll(/[\u0080-\u{10ffff}]/gu, encodeURIComponent)
-  const pairs = readForm(body)
-  const names = pairs.map(([name]) => name)
-  if (pairs.length > 64 || new Set(names).size < names.length) {
-    const refusal = thrownBy(() => parseForm(body))
-    ok(refusal instanceof OAuthError)
-    equal(refusal.error, 'invalid_request')
-    return 'refused'
+property(
+  'P4 a form has each parameter once, and nothing of the platform among them',
+  [
+    fc.oneof(
+      { arbitrary: form, weight: 3 },
+      wordsOf(FORM_WORDS, 20),
+      fc
+        .integer({ min: 60, max: 70 })
+        .map((count) => Array.from({ length: count }, (_, index) => `p${index}=`).join('&'))
+    )
+  ],
+  {
+    examples: [
+      ['a=1&a=2'],
+      ['a=1&%61=2'],
+      ['__proto__=1&__proto__=2'],
+      ['__proto__=x'],
+      ['a=1&&b=2'],
+      ['=&='],
+      ['toString=1'],
+      ['?a=1']
+    ],
+    cases: ['read', 'refused']
+  },
+  (text) => {
+    // As browsers send it: beside a character that is not ASCII, Node.js reads what is no UTF-8 in another way than the
+    // standard.
+    const body = text.replaceAll(/[\u0080-\u{10ffff}]/gu, encodeURIComponent)
+    const pairs = readForm(body)
+    const names = pairs.map(([name]) => name)
+    if (pairs.length > 64 || new Set(names).size < names.length) {
+      const refusal = thrownBy(() => parseForm(body))
+      ok(refusal instanceof OAuthError)
+      equal(refusal.error, 'invalid_request')
+      return 'refused'
+    }
+    const params = parseForm(body)
+    equal(Object.getPrototypeOf(params), null)
+    deepEqual(
+      Object.entries(params),
+      pairs.toSorted(([one], [other]) => indexOrder(one) - indexOrder(other))
+    )
+    return 'read'
   }
-  const params = parseForm(body)
-  equal(Object.getPrototypeOf(params), null)
-  deepEqual(Object.entries(params), pairs.toSorted(([one], [other]) => indexOrder(one) - indexOrder(other)))
-  return 'read'
-})
+)
 
 /** Keys that are whole numbers come first in an object, in their order. */
-function indexOrder (key: string): number {
+function indexOrder(key: string): number {
   return /^(?:0|[1-9]\d{0,8})$/.test(key) ? Number(key) - 1e9 : 0
 }
 
-const KNOWN = ['grant_type', 'username', 'password', 'scope', 'client_id', 'client_secret', 'code', 'redirect_uri', 'code_verifier', 'refresh_token']
-const fields = fc.dictionary(fc.oneof({ arbitrary: fc.constantFrom(...KNOWN, 'grant_type'), weight: 4 }, fc.string()), fc.oneof({ arbitrary: fc.string(), weight: 4 }, { arbitrary: fc.anything(), weight: 1 }, fc.integer({ min: 200, max: 20_000 }).map((length) => 'x'.repeat(length))))
+const KNOWN = [
+  'grant_type',
+  'username',
+  'password',
+  'scope',
+  'client_id',
+  'client_secret',
+  'code',
+  'redirect_uri',
+  'code_verifier',
+  'refresh_token'
+]
+const fields = fc.dictionary(
+  fc.oneof({ arbitrary: fc.constantFrom(...KNOWN, 'grant_type'), weight: 4 }, fc.string()),
+  fc.oneof(
+    { arbitrary: fc.string(), weight: 4 },
+    { arbitrary: fc.anything(), weight: 1 },
+    fc.integer({ min: 200, max: 20_000 }).map((length) => 'x'.repeat(length))
+  )
+)
 
-property('P4 a token request holds known parameters alone, each a text that is not empty, as it was sent', [fc.oneof({ arbitrary: fields, weight: 6 }, fc.anything())], {
-  examples: [[{ grant_type: 'password', unknown: 1 }], [Object.create({ grant_type: 'password' })], [[]], [null], ['grant_type=x'], [{ grant_type: ['a', 'b'] }]],
-  cases: ['read', 'refused']
-}, (body) => {
-  let params: Record<string, string>
-  try {
-    params = parseTokenRequest(body)
-  } catch (error) {
-    ok(error instanceof OAuthError)
-    equal(error.error, 'invalid_request')
-    return 'refused'
+property(
+  'P4 a token request holds known parameters alone, each a text that is not empty, as it was sent',
+  [fc.oneof({ arbitrary: fields, weight: 6 }, fc.anything())],
+  {
+    examples: [
+      [{ grant_type: 'password', unknown: 1 }],
+      [Object.create({ grant_type: 'password' })],
+      [[]],
+      [null],
+      ['grant_type=x'],
+      [{ grant_type: ['a', 'b'] }]
+    ],
+    cases: ['read', 'refused']
+  },
+  (body) => {
+    let params: Record<string, string>
+    try {
+      params = parseTokenRequest(body)
+    } catch (error) {
+      ok(error instanceof OAuthError)
+      equal(error.error, 'invalid_request')
+      return 'refused'
+    }
+    const given = Object.entries(body as object).filter(
+      ([name, value]) => KNOWN.includes(name) && value !== '' && value !== undefined
+    )
+    deepEqual(Object.entries(params).toSorted(byName), given.toSorted(byName))
+    for (const [name, value] of given) ok(typeof value === 'string' && value.length <= 16_384, name)
+    ok('grant_type' in params)
+    return 'read'
   }
-  const given = Object.entries(body as object).filter(([name, value]) => KNOWN.includes(name) && value !== '' && value !== undefined)
-  deepEqual(Object.entries(params).toSorted(byName), given.toSorted(byName))
-  for (const [name, value] of given) ok(typeof value === 'string' && value.length <= 16_384, name)
-  ok('grant_type' in params)
-  return 'read'
-})
+)
 
-const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => one < other ? -1 : 1
+const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1)
 
 const app = Fastify()
 await app.register(async (child) => {
   registerBodyParsers(child, { forms: false })
   child.post('/', async (request) => ({ body: request.body }))
 })
-t.teardown(async () => { await app.close() })
-
-const JSON_WORDS = ['{', '}', '[', ']', ':', ',', '"', '\\', '\\u0061', '\\"', ' ', '\n', '\t', '"a"', '"b"', '"\\u0061"', '"__proto__"', '"constructor"', '{"prototype":1}', '1', '-0', '1e5', 'true', 'null', '""', '{}', '\ufeff']
-const spelled = fc.constantFrom('"a"', '"\\u0061"', '"b"', '"c"', '"d"', '"e\\""', '"\\\\"', '"\\ud83d\\ude00"', '"\u{1f600}"', '"__proto__"', '"constructor"')
-const space = fc.constantFrom('', '', ' ', '\n\t\r')
-const value = fc.oneof(fc.json({ maxDepth: 2 }), fc.constantFrom('{"a":1,"a":2}', '"{\\"a\\":1}"', '[1,2]', '"a:"'), fc.integer({ min: 28, max: 36 }).map((depth) => '['.repeat(depth) + ']'.repeat(depth)))
-const object = fc.array(fc.tuple(space, spelled, space, value, space), { maxLength: 4 }).map((pairs) => `{${pairs.map(([before, key, between, value, after]) => `${before}${key}${between}:${value}${after}`).join(',')}}`)
-const json = fc.oneof({ arbitrary: object, weight: 4 }, { arbitrary: almost(object, JSON_WORDS), weight: 3 }, wordsOf(JSON_WORDS), fc.json())
-
-property('P5 a JSON body is taken if a reader of our own takes it, finds no key of the outermost object twice, and none that makes a prototype', [json], {
-  examples: [['{"a":1,"a":2}'], ['{"a":1,"\\u0061":2}'], ['{"x":{"a":1,"a":2}}'], ['{"a":"\\",\\"a\\":1"}'], ['{"__proto__":1}'], ['{"x":{"constructor":{"prototype":1}}}'], ['{"a" \n: 1, "b":2}'], [`${'['.repeat(33)}${']'.repeat(33)}`], ['\ufeff{}'], ['']],
-  cases: ['taken', 'refused']
-}, async (text) => {
-  const read = readJson(text.startsWith('\ufeff') ? text.slice(1) : text)
-  const reply = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': 'application/json' }, payload: text })
-  const good = read !== null && read.depth <= 32 && !read.pollutes && new Set(read.outermostKeys).size === read.outermostKeys.length
-  equal(reply.statusCode, good ? 200 : 400, reply.body)
-  if (!good) return 'refused'
-  deepEqual(reply.json(), { body: JSON.parse(JSON.stringify(read.value)) as unknown })
-  return 'taken'
+t.teardown(async () => {
+  await app.close()
 })
+
+const JSON_WORDS = [
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  ',',
+  '"',
+  '\\',
+  '\\u0061',
+  '\\"',
+  ' ',
+  '\n',
+  '\t',
+  '"a"',
+  '"b"',
+  '"\\u0061"',
+  '"__proto__"',
+  '"constructor"',
+  '{"prototype":1}',
+  '1',
+  '-0',
+  '1e5',
+  'true',
+  'null',
+  '""',
+  '{}',
+  '\ufeff'
+]
+const spelled = fc.constantFrom(
+  '"a"',
+  '"\\u0061"',
+  '"b"',
+  '"c"',
+  '"d"',
+  '"e\\""',
+  '"\\\\"',
+  '"\\ud83d\\ude00"',
+  '"\u{1f600}"',
+  '"__proto__"',
+  '"constructor"'
+)
+const space = fc.constantFrom('', '', ' ', '\n\t\r')
+const value = fc.oneof(
+  fc.json({ maxDepth: 2 }),
+  fc.constantFrom('{"a":1,"a":2}', '"{\\"a\\":1}"', '[1,2]', '"a:"'),
+  fc.integer({ min: 28, max: 36 }).map((depth) => '['.repeat(depth) + ']'.repeat(depth))
+)
+const object = fc
+  .array(fc.tuple(space, spelled, space, value, space), { maxLength: 4 })
+  .map(
+    (pairs) =>
+      `{${pairs.map(([before, key, between, value, after]) => `${before}${key}${between}:${value}${after}`).join(',')}}`
+  )
+const json = fc.oneof(
+  { arbitrary: object, weight: 4 },
+  { arbitrary: almost(object, JSON_WORDS), weight: 3 },
+  wordsOf(JSON_WORDS),
+  fc.json()
+)
+
+property(
+  'P5 a JSON body is taken if a reader of our own takes it, finds no key of the outermost ' +
+    'object twice, and none that makes a prototype',
+  [json],
+  {
+    examples: [
+      ['{"a":1,"a":2}'],
+      ['{"a":1,"\\u0061":2}'],
+      ['{"x":{"a":1,"a":2}}'],
+      ['{"a":"\\",\\"a\\":1"}'],
+      ['{"__proto__":1}'],
+      ['{"x":{"constructor":{"prototype":1}}}'],
+      ['{"a" \n: 1, "b":2}'],
+      [`${'['.repeat(33)}${']'.repeat(33)}`],
+      ['\ufeff{}'],
+      ['']
+    ],
+    cases: ['taken', 'refused']
+  },
+  async (text) => {
+    const read = readJson(text.startsWith('\ufeff') ? text.slice(1) : text)
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/',
+      headers: { 'content-type': 'application/json' },
+      payload: text
+    })
+    const good =
+      read !== null &&
+      read.depth <= 32 &&
+      !read.pollutes &&
+      new Set(read.outermostKeys).size === read.outermostKeys.length
+    equal(reply.statusCode, good ? 200 : 400, reply.body)
+    if (!good) return 'refused'
+    deepEqual(reply.json(), { body: JSON.parse(JSON.stringify(read.value)) as unknown })
+    return 'taken'
+  }
+)

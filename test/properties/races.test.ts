@@ -1,6 +1,6 @@
 /**
- * Refreshes and sign-outs at once in one process. fast-check's scheduler lets the calls of stores go on in an order of its own, and prints
- * that order where something fails.
+ * Refreshes and sign-outs at once in one process. fast-check's scheduler lets the calls of stores go on in an order of
+ * its own, and prints that order where something fails.
  */
 import { equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
@@ -16,9 +16,9 @@ let scheduler: fc.Scheduler | null = null
 let failures: boolean[] = []
 
 /** The same store, whose every call waits for its turn before it is done, and again before it answers. */
-function scheduled<Store extends object> (store: Store): Store {
+function scheduled<Store extends object>(store: Store): Store {
   return new Proxy(store, {
-    get (target, name) {
+    get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member === 'object' && member !== null) return scheduled(member)
       if (typeof member !== 'function') return member
@@ -37,11 +37,17 @@ const { app, close } = await testApp({ state: scheduled(memoryState()), users: s
 t.teardown(close)
 const { sub } = await signUp(app)
 
-type Answer = { did: 'refreshed', tokens: Pick<Tokens, 'access_token' | 'refresh_token'> } | { did: 'ended' | 'refused' | 'failed' }
+type Answer =
+  | { did: 'refreshed'; tokens: Pick<Tokens, 'access_token' | 'refresh_token'> }
+  | { did: 'ended' | 'refused' | 'failed' }
 type Act = (first: Tokens, sid: string) => Promise<Answer>
 
 const refreshed = async (token: string): Promise<Answer> => {
-  const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'refresh_token', refresh_token: token } })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'refresh_token', refresh_token: token }
+  })
   if (reply.statusCode === 200) return { did: 'refreshed', tokens: reply.json() }
   ok(reply.statusCode === 400 || reply.statusCode === 503, reply.body)
   return { did: reply.statusCode === 400 ? 'refused' : 'failed' }
@@ -72,33 +78,44 @@ const refreshes = fc.array(fc.constantFrom('refresh', 'refresh', 'refresh and ag
 const signOuts = fc.array(fc.constantFrom('revoke', 'end the session', 'revoke the user'), { maxLength: 2 })
 const fails = fc.oneof(fc.constant([]), fc.array(fc.boolean(), { maxLength: 3 }))
 
-property('whatever is refreshed while somebody signs out is signed out, and nothing else is', [fc.scheduler(), refreshes, signOuts, fails], {
-  share: 0.1,
-  cases: ['signed in', 'signed out', 'ended', 'refreshed', 'refused', 'failed']
-}, async (order, refreshes, signOuts, fails) => {
-  const first = await signIn(app)
-  const { sid } = decodeJwt(first.access_token).claims as { sid: string }
-  ;[scheduler, failures] = [order, [...fails]]
-  let answers: Answer[]
-  try {
-    answers = await order.waitFor(Promise.all([...refreshes, ...signOuts].map(async (name) => await (ACTS[name] as Act)(first, sid))))
-  } finally {
-    ;[scheduler, failures] = [null, []]
-  }
+property(
+  'whatever is refreshed while somebody signs out is signed out, and nothing else is',
+  [fc.scheduler(), refreshes, signOuts, fails],
+  {
+    share: 0.1,
+    cases: ['signed in', 'signed out', 'ended', 'refreshed', 'refused', 'failed']
+  },
+  async (order, refreshes, signOuts, fails) => {
+    const first = await signIn(app)
+    const { sid } = decodeJwt(first.access_token).claims as { sid: string }
+    ;[scheduler, failures] = [order, [...fails]]
+    let answers: Answer[]
+    try {
+      answers = await order.waitFor(
+        Promise.all([...refreshes, ...signOuts].map(async (name) => await (ACTS[name] as Act)(first, sid)))
+      )
+    } finally {
+      ;[scheduler, failures] = [null, []]
+    }
 
-  const given = [first, ...answers.flatMap((answer) => answer.did === 'refreshed' ? [answer.tokens] : [])]
-  const met = answers.map(({ did }) => did)
-  // A token that was replaced twice meanwhile is a replay, and ends the session too.
-  const isReplay = !met.includes('ended') && met.includes('refused')
-  ok(!isReplay || (refreshes.includes('refresh and again') && refreshes.length > 1), met.join(', '))
-  const isOver = met.includes('ended') || isReplay
-  for (const { access_token: token } of given) equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, isOver ? 401 : 200)
-  if (isOver) {
-    for (const { refresh_token: token } of given) equal((await refreshed(token)).did, 'refused')
-    return ['signed out', ...met]
+    const given = [first, ...answers.flatMap((answer) => (answer.did === 'refreshed' ? [answer.tokens] : []))]
+    const met = answers.map(({ did }) => did)
+    // A token that was replaced twice meanwhile is a replay, and ends the session too.
+    const isReplay = !met.includes('ended') && met.includes('refused')
+    ok(!isReplay || (refreshes.includes('refresh and again') && refreshes.length > 1), met.join(', '))
+    const isOver = met.includes('ended') || isReplay
+    for (const { access_token: token } of given)
+      equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, isOver ? 401 : 200)
+    if (isOver) {
+      for (const { refresh_token: token } of given) equal((await refreshed(token)).did, 'refused')
+      return ['signed out', ...met]
+    }
+    // Nobody signed out, so nobody is: a refresh that failed has used nothing up, and whoever got the newest token can
+    // go on with it.
+    const rotations = await Promise.all(
+      given.toReversed().map(async ({ refresh_token: token }) => await refreshed(token))
+    )
+    ok(rotations.some(({ did }) => did === 'refreshed'))
+    return ['signed in', ...met]
   }
-  // Nobody signed out, so nobody is: a refresh that failed has used nothing up, and whoever got the newest token can go on with it.
-  const rotations = await Promise.all(given.toReversed().map(async ({ refresh_token: token }) => await refreshed(token)))
-  ok(rotations.some(({ did }) => did === 'refreshed'))
-  return ['signed in', ...met]
-})
+)

@@ -6,8 +6,13 @@ import t, { type Test } from 'tap'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/run-tests.mjs', import.meta.url))
 const RUNNER = new URL('../../scripts/run-files.mjs', import.meta.url).href
-const { failuresIn } = await import(new URL('../../scripts/tap-failures.mjs', import.meta.url).href) as { failuresIn: (tap: string) => string[] }
-const { allTests, processesOf } = await import(new URL('../../scripts/test-lanes.mjs', import.meta.url).href) as { allTests: (root: string) => string[], processesOf: (files: string[]) => string[][] }
+const { failuresIn } = (await import(new URL('../../scripts/tap-failures.mjs', import.meta.url).href)) as {
+  failuresIn: (tap: string) => string[]
+}
+const { allTests, processesOf } = (await import(new URL('../../scripts/test-lanes.mjs', import.meta.url).href)) as {
+  allTests: (root: string) => string[]
+  processesOf: (files: string[]) => string[][]
+}
 const FAILING = `import t from 'tap'
 t.test('outer', async (t) => {
   t.ok(true)
@@ -19,9 +24,13 @@ t.test('outer', async (t) => {
 /** Without what tap's runner tells its children, which the script's own are not. */
 const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/TAP|^NODE_OPTIONS$/.test(name)))
 
-async function run (...args: string[]): Promise<{ code: number, lines: string[], errors: string }> {
+async function run(...args: string[]): Promise<{ code: number; lines: string[]; errors: string }> {
   const child = spawn(process.execPath, [SCRIPT, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: ENV })
-  const exited = new Promise<number>((resolve) => { child.once('close', (code) => { resolve(code ?? -1) }) })
+  const exited = new Promise<number>((resolve) => {
+    child.once('close', (code) => {
+      resolve(code ?? -1)
+    })
+  })
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
   return { code: await exited, lines: output.trimEnd().split('\n'), errors }
 }
@@ -39,7 +48,9 @@ t.test('a failure is told at the end: the way to it, its place, the difference, 
 })
 
 t.test('of many failures a hundred lines, and how many more there are', async (t) => {
-  const directory = t.testdir({ 'failing.test.ts': "import t from 'tap'\nfor (let i = 0; i < 40; i++) t.equal(i, -1)\n" })
+  const directory = t.testdir({
+    'failing.test.ts': "import t from 'tap'\nfor (let i = 0; i < 40; i++) t.equal(i, -1)\n"
+  })
   const { lines } = await run(`${directory}/failing.test.ts`)
   const told = lines.slice(lines.indexOf('what failed:'))
   t.ok(told.length > 50 && told.length < 110, `${told.length} lines`)
@@ -53,17 +64,24 @@ t.test('a file that ends before it has tested anything is a failure', async (t) 
   t.equal(lines.at(-1), '0 passed, 1 failed')
 })
 
-t.test('a word is a file of that name, or all that have it in their path; what no file is called is told', async (t) => {
-  const { lines } = await run('protocol/bearer')
-  t.match(lines, [/^ok 1 - test\/unit\/protocol\/bearer\.test\.ts /, /^\d+ passed, 0 failed$/])
-  t.match(await run('no-file-is-called-so'), { code: 1, errors: 'no test file is called so' })
-})
+t.test(
+  'a word is a file of that name, or all that have it in their path; what no file is called is told',
+  async (t) => {
+    const { lines } = await run('protocol/bearer')
+    t.match(lines, [/^ok 1 - test\/unit\/protocol\/bearer\.test\.ts /, /^\d+ passed, 0 failed$/])
+    t.match(await run('no-file-is-called-so'), { code: 1, errors: 'no test file is called so' })
+  }
+)
 
 /** Files that share a process: what each does to it, and whether it is good. */
 const TOGETHER: Record<string, readonly [text: string, isGood: boolean]> = {
   'a-fine': ["t.test('fine', async (t) => { t.ok(true) })", true],
   'b-fails': ["t.test('outer', async (t) => { t.equal(1, 2, 'one is two') })", false],
-  'c-late': ["t.test('late', async () => { setTimeout(() => { void Promise.reject(new Error('too late')) }, 1); await new Promise((resolve) => { setTimeout(resolve, 50) }) })", false],
+  'c-late': [
+    "t.test('late', async () => { setTimeout(() => { void Promise.reject(new Error('too " +
+      "late')) }, 1); await new Promise((resolve) => { setTimeout(resolve, 50) }) })",
+    false
+  ],
   'd-broken': ["import './nowhere.ts'", false],
   'e-teardown': ["t.teardown(() => { throw new Error('torn') })\nt.ok(true)", false],
   'f-ends-the-process': ["t.test('ends', async () => { process.reallyExit(0) })", false],
@@ -71,39 +89,71 @@ const TOGETHER: Record<string, readonly [text: string, isGood: boolean]> = {
   'h-fine': ["t.test('fine', async (t) => { t.ok(true) })", true]
 }
 
-async function runTogether (t: Test, texts: Record<string, string>): Promise<{ status: number, text: string, lines: string[] }> {
+async function runTogether(
+  t: Test,
+  texts: Record<string, string>
+): Promise<{ status: number; text: string; lines: string[] }> {
   const entries = Object.entries(texts).map(([name, text]) => [`${name}.test.ts`, `import t from 'tap'\n${text}\n`])
   const directory = t.testdir({ test: { unit: Object.fromEntries(entries) } })
   const program = `import { runFiles } from ${JSON.stringify(RUNNER)}
     const run = await runFiles(${JSON.stringify(directory)}, ${JSON.stringify(entries.map(([name]) => `test/unit/${name}`))})
     console.log(JSON.stringify(run))`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'], env: ENV })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: ENV
+  })
   const lines = (await text(child.stdout)).trimEnd().split('\n')
-  return { ...JSON.parse(lines.pop() ?? '') as { status: number, text: string }, lines }
+  return { ...(JSON.parse(lines.pop() ?? '') as { status: number; text: string }), lines }
 }
 
-t.test('of files that share a process each has its own result, and one that ends the process fails alone', async (t) => {
-  const run = await runTogether(t, Object.fromEntries(Object.entries(TOGETHER).map(([name, [text]]) => [name, text])))
-  t.equal(run.status, 1)
-  t.strictSame(run.lines.map((line) => line.replace(/ \(.*/, '')), Object.entries(TOGETHER).map(([name, [, isGood]], index) => `${isGood ? 'ok' : 'not ok'} ${index + 1} - test/unit/${name}.test.ts`))
-  const told = failuresIn(run.text).join('\n')
-  t.match(told, /^test\/unit\/b-fails\.test\.ts > outer > one is two\n {4}at test\/unit\/b-fails\.test\.ts:2\n/)
-  t.match(told, /\ntest\/unit\/c-late\.test\.ts > late > too late\n[^]*\ntest\/unit\/d-broken\.test\.ts > Cannot find module[^]*\ntorn\n[^]*\ntest\/unit\/f-ends-the-process\.test\.ts/)
-  t.notMatch(told, /-fine/)
-})
+t.test(
+  'of files that share a process each has its own result, and one that ends the process fails alone',
+  async (t) => {
+    const run = await runTogether(t, Object.fromEntries(Object.entries(TOGETHER).map(([name, [text]]) => [name, text])))
+    t.equal(run.status, 1)
+    t.strictSame(
+      run.lines.map((line) => line.replace(/ \(.*/, '')),
+      Object.entries(TOGETHER).map(
+        ([name, [, isGood]], index) => `${isGood ? 'ok' : 'not ok'} ${index + 1} - test/unit/${name}.test.ts`
+      )
+    )
+    const told = failuresIn(run.text).join('\n')
+    t.match(told, /^test\/unit\/b-fails\.test\.ts > outer > one is two\n {4}at test\/unit\/b-fails\.test\.ts:2\n/)
+    t.match(
+      told,
+      /\ntest\/unit\/c-late\.test\.ts > late > too late\n[^]*\ntest\/unit\/d-broken\.test\.ts > Cannot find module[^]*\ntorn\n[^]*\ntest\/unit\/f-ends-the-process\.test\.ts/
+    )
+    t.notMatch(told, /-fine/)
+  }
+)
 
 t.test('a file that leaves the process changed, or tests nothing, is told', async (t) => {
-  const { status, text: tap } = await runTogether(t, { environment: "process.env['LEFT'] = 'behind'\nt.ok(true)", listener: "process.on('unhandledRejection', () => {})\nt.ok(true)", nothing: '', fine: 't.ok(true)' })
+  const { status, text: tap } = await runTogether(t, {
+    environment: "process.env['LEFT'] = 'behind'\nt.ok(true)",
+    listener: "process.on('unhandledRejection', () => {})\nt.ok(true)",
+    nothing: '',
+    fine: 't.ok(true)'
+  })
   t.equal(status, 1)
-  t.match(failuresIn(tap).join('\n'), /environment\.test\.ts has changed the process for the files after it: env\n[^]*listener\.test\.ts has changed .*: rejections\n[^]*nothing\.test\.ts has tested nothing/)
+  t.match(
+    failuresIn(tap).join('\n'),
+    /environment\.test\.ts has changed the process for the files after it: env\n[^]*listener\.test\.ts has changed .*: rejections\n[^]*nothing\.test\.ts has tested nothing/
+  )
   t.notMatch(failuresIn(tap).join('\n'), /fine\.test\.ts has/)
 })
 
-t.test('the same files share a process each time, none with those of another kind, and some have one of their own', async (t) => {
-  const files = allTests(fileURLToPath(new URL('../../', import.meta.url)))
-  const processes = processesOf(files)
-  t.strictSame(processes, processesOf(files))
-  t.strictSame(processes.flat().toSorted(), files, 'each runs once')
-  for (const together of processes) t.ok(together.length <= 60 && new Set(together.map((file) => file.split('/')[1])).size === 1, `${together.length} with ${together[0] ?? ''}`)
-  t.ok(processes.some(([file, ...others]) => file === 'test/http/warnings.test.ts' && others.length === 0))
-})
+t.test(
+  'the same files share a process each time, none with those of another kind, and some have one of their own',
+  async (t) => {
+    const files = allTests(fileURLToPath(new URL('../../', import.meta.url)))
+    const processes = processesOf(files)
+    t.strictSame(processes, processesOf(files))
+    t.strictSame(processes.flat().toSorted(), files, 'each runs once')
+    for (const together of processes)
+      t.ok(
+        together.length <= 60 && new Set(together.map((file) => file.split('/')[1])).size === 1,
+        `${together.length} with ${together[0] ?? ''}`
+      )
+    t.ok(processes.some(([file, ...others]) => file === 'test/http/warnings.test.ts' && others.length === 0))
+  }
+)

@@ -3,7 +3,16 @@ import t from 'tap'
 import { PASSWORD, signUp } from '../support/app.ts'
 import { formAction, testBrowser } from '../support/browser.ts'
 import { decodeJwt } from '../support/jwt.ts'
-import { answerOf, authorizeAs, authorizePath, KEYS, openidApp, redeem, suitePath, tokensOf } from '../support/openid.ts'
+import {
+  answerOf,
+  authorizeAs,
+  authorizePath,
+  KEYS,
+  openidApp,
+  redeem,
+  suitePath,
+  tokensOf
+} from '../support/openid.ts'
 import { forgedJwt } from './support/forged-jwt.ts'
 import { recordedState } from './support/recorded-state.ts'
 
@@ -24,7 +33,11 @@ t.test('prompt=none shows nothing and changes nothing', async (t) => {
     return answerOf(String(reply.headers.location))
   }
   t.match(await silent(), { error: 'login_required', state: 's'.repeat(128) })
-  t.match(await silent({}, { cookie: `authority_session=${'A'.repeat(25)}.${'A'.repeat(43)}` }), { error: 'login_required' }, 'ASVS-7.2.4 a planted cookie is nobody\'s')
+  t.match(
+    await silent({}, { cookie: `authority_session=${'A'.repeat(25)}.${'A'.repeat(43)}` }),
+    { error: 'login_required' },
+    "ASVS-7.2.4 a planted cookie is nobody's"
+  )
   t.same(writes, [])
   await authorizeAs(browser, authorizePath())
   t.match(await silent(), { code: /./, state: 's'.repeat(128) })
@@ -44,10 +57,19 @@ t.test('max_age asks for a new sign-in, to the second, and auth_time tells', asy
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser, clock } = subject
-  const authTime = async (code: string | undefined): Promise<unknown> => decodeJwt((await redeem(app, code ?? '')).json().id_token).claims['auth_time']
+  const authTime = async (code: string | undefined): Promise<unknown> =>
+    decodeJwt((await redeem(app, code ?? '')).json().id_token).claims['auth_time']
   const first = await authTime((await authorizeAs(browser, authorizePath({ max_age: '10000' })))['code'])
   t.equal(first, clock.now() / 1000)
-  const rows: Array<[step: number, maxAge: string, asks: boolean]> = [[10_000, '10', false], [1, '10', true], [0, '0', false], [1, '0', true], [1000, '1', false], [6_998_999, '7000', false], [1001, '7000', true]]
+  const rows: Array<[step: number, maxAge: string, asks: boolean]> = [
+    [10_000, '10', false],
+    [1, '10', true],
+    [0, '0', false],
+    [1, '0', true],
+    [1000, '1', false],
+    [6_998_999, '7000', false],
+    [1001, '7000', true]
+  ]
   for (const [step, maxAge, asks] of rows) {
     clock.step(step)
     const before = clock.now()
@@ -65,7 +87,8 @@ t.test('prompt=login asks who is signed in already; going away changes nobody', 
   const { app, ann, browser, clock, close } = await openidApp()
   t.teardown(close)
   const bob = await signUp(app, 'bob')
-  const subOf = async (answer: Record<string, string>): Promise<unknown> => decodeJwt((await redeem(app, answer['code'] ?? '')).json().id_token).claims['sub']
+  const subOf = async (answer: Record<string, string>): Promise<unknown> =>
+    decodeJwt((await redeem(app, answer['code'] ?? '')).json().id_token).claims['sub']
   await authorizeAs(browser, authorizePath())
   const [[name, value] = ['', '']] = [...browser.cookies]
   clock.step(60_000)
@@ -84,8 +107,16 @@ t.test('prompt=login asks who is signed in already; going away changes nobody', 
   t.not(browser.cookies.get(name), value, 'a new cookie')
   const old = testBrowser(app)
   old.cookies.set(name, value)
-  t.match(await authorizeAs(old, authorizePath({ prompt: 'none' })), { error: 'login_required' }, 'and the old one is dead')
-  t.equal(await subOf(await authorizeAs(browser, authorizePath({ prompt: 'login' }), { username: 'bob' })), bob.sub, 'who signs in is who it is')
+  t.match(
+    await authorizeAs(old, authorizePath({ prompt: 'none' })),
+    { error: 'login_required' },
+    'and the old one is dead'
+  )
+  t.equal(
+    await subOf(await authorizeAs(browser, authorizePath({ prompt: 'login' }), { username: 'bob' })),
+    bob.sub,
+    'who signs in is who it is'
+  )
   t.equal(await subOf(await authorizeAs(browser, authorizePath({ prompt: 'none' }))), bob.sub)
 })
 
@@ -103,9 +134,9 @@ t.test('a hint is ours and of who is signed in, or there is no code', async (t) 
   t.equal(decodeJwt(hintOfBob).claims['sub'], bob.sub)
   clock.step(901_000)
   const rows: Array<[what: string, hint: string, error: string | undefined]> = [
-    ['ann\'s, expired', ofAnn, undefined],
-    ['bob\'s', hintOfBob, 'login_required'],
-    ['another client\'s', forgedJwt(KEYS[1] ?? null, RS, { ...claims, aud: 'web' }), undefined],
+    ["ann's, expired", ofAnn, undefined],
+    ["bob's", hintOfBob, 'login_required'],
+    ["another client's", forgedJwt(KEYS[1] ?? null, RS, { ...claims, aud: 'web' }), undefined],
     ['a foreign key', forgedJwt(FOREIGN, RS, claims), 'invalid_request'],
     ['an unknown kid', forgedJwt(KEYS[1] ?? null, { ...RS, kid: 'x' }, claims), 'invalid_request'],
     ['no kid', forgedJwt(KEYS[1] ?? null, { alg: 'RS256', typ: 'JWT' }, claims), 'invalid_request'],
@@ -114,10 +145,22 @@ t.test('a hint is ours and of who is signed in, or there is no code', async (t) 
     ['another issuer', forgedJwt(KEYS[1] ?? null, RS, { ...claims, iss: 'https://evil.example' }), 'invalid_request'],
     ['a list of issuers', forgedJwt(KEYS[1] ?? null, RS, { ...claims, iss: [claims['iss']] }), 'invalid_request'],
     ['no subject', forgedJwt(KEYS[1] ?? null, RS, { ...claims, sub: undefined }), 'invalid_request'],
-    ['edited', ofAnn.replace(/\.[^.]+\./, `.${Buffer.from(JSON.stringify({ ...claims, sub: bob.sub })).toString('base64url')}.`), 'invalid_request'],
+    [
+      'edited',
+      ofAnn.replace(/\.[^.]+\./, `.${Buffer.from(JSON.stringify({ ...claims, sub: bob.sub })).toString('base64url')}.`),
+      'invalid_request'
+    ],
     ['ASVS-9.2.2 an access token', access, 'invalid_request'],
-    ['ASVS-9.2.2 a logout token', forgedJwt(KEYS[1] ?? null, { ...RS, typ: 'logout+jwt' }, { ...claims, events: {} }), 'invalid_request'],
-    ['ASVS-9.2.2 an access token signed like an ID token', forgedJwt(KEYS[1] ?? null, { ...RS, typ: 'at+jwt' }, claims), 'invalid_request'],
+    [
+      'ASVS-9.2.2 a logout token',
+      forgedJwt(KEYS[1] ?? null, { ...RS, typ: 'logout+jwt' }, { ...claims, events: {} }),
+      'invalid_request'
+    ],
+    [
+      'ASVS-9.2.2 an access token signed like an ID token',
+      forgedJwt(KEYS[1] ?? null, { ...RS, typ: 'at+jwt' }, claims),
+      'invalid_request'
+    ],
     ['nonsense', '..', 'invalid_request'],
     ['five parts', `${ofAnn}.a.b`, 'invalid_request'],
     ['8 kB', 'a'.repeat(7000), 'invalid_request']
@@ -130,10 +173,21 @@ t.test('a hint is ours and of who is signed in, or there is no code', async (t) 
       t.equal('code' in answer, error === undefined, what)
     }
   }
-  t.match(await authorizeAs(testBrowser(app), authorizePath({ id_token_hint: ofAnn }), { username: 'bob' }), { error: 'login_required', code: undefined }, 'another one than the hinted signs in')
+  t.match(
+    await authorizeAs(testBrowser(app), authorizePath({ id_token_hint: ofAnn }), { username: 'bob' }),
+    { error: 'login_required', code: undefined },
+    'another one than the hinted signs in'
+  )
   t.match(await authorizeAs(testBrowser(app), authorizePath({ id_token_hint: ofAnn })), { code: /./ })
-  for (const [sub, error] of [[ann.sub, undefined], [bob.sub, 'login_required'], ['', 'login_required'], [ann.sub.toUpperCase() === ann.sub ? ann.sub.toLowerCase() : ann.sub.toUpperCase(), 'login_required']] as const) {
-    const { headers } = await browser.get(authorizePath({ claims: JSON.stringify({ id_token: { sub: { value: sub } } }) }))
+  for (const [sub, error] of [
+    [ann.sub, undefined],
+    [bob.sub, 'login_required'],
+    ['', 'login_required'],
+    [ann.sub.toUpperCase() === ann.sub ? ann.sub.toLowerCase() : ann.sub.toUpperCase(), 'login_required']
+  ] as const) {
+    const { headers } = await browser.get(
+      authorizePath({ claims: JSON.stringify({ id_token: { sub: { value: sub } } }) })
+    )
     t.equal(answerOf(String(headers.location))['error'], error, `OIDC-5.5.1 sub ${sub}`)
   }
 })
@@ -143,7 +197,8 @@ t.test('a login hint says nothing of who exists', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await signUp(app, 'known.name')
-  const page = async (hint: string): Promise<string> => (await browser.follow(await browser.get(authorizePath({ login_hint: hint })))).reply.body.replaceAll(hint, '*')
+  const page = async (hint: string): Promise<string> =>
+    (await browser.follow(await browser.get(authorizePath({ login_hint: hint })))).reply.body.replaceAll(hint, '*')
   t.equal(await page('known.name'), await page('other.name'))
 })
 
@@ -156,10 +211,20 @@ t.test('what another site posts signs nobody in and allows nothing', async (t) =
   const login = (await browser.get(path)).headers.location as string
   const consent = await browser.follow(await browser.submit(login, { username: 'ann', password: PASSWORD }))
   t.match(consent.url, '/auth/consent?')
-  const forms: Array<[string, Record<string, string>]> = [[login, { username: 'ann', password: PASSWORD }], [formAction(consent.reply.body), { decision: 'allow' }], [formAction(consent.reply.body), { decision: 'deny' }]]
+  const forms: Array<[string, Record<string, string>]> = [
+    [login, { username: 'ann', password: PASSWORD }],
+    [formAction(consent.reply.body), { decision: 'allow' }],
+    [formAction(consent.reply.body), { decision: 'deny' }]
+  ]
   const origins: Array<Record<string, string>> = [
-    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, { 'sec-fetch-site': 'same-site', origin: 'http://evil.localhost:3000' }, { 'sec-fetch-site': 'cross-site', origin: 'null' }, { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:3000' },
-    { 'sec-fetch-site': '', origin: 'null' }, { 'sec-fetch-site': '', origin: 'http://localhost:3000.evil.example' }, { 'sec-fetch-site': '', origin: 'https://localhost:3000' }, { 'sec-fetch-site': '', origin: 'http://localhost' }
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'same-site', origin: 'http://evil.localhost:3000' },
+    { 'sec-fetch-site': 'cross-site', origin: 'null' },
+    { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:3000' },
+    { 'sec-fetch-site': '', origin: 'null' },
+    { 'sec-fetch-site': '', origin: 'http://localhost:3000.evil.example' },
+    { 'sec-fetch-site': '', origin: 'https://localhost:3000' },
+    { 'sec-fetch-site': '', origin: 'http://localhost' }
   ]
   writes.length = events.length = 0
   for (const [url, form] of forms) {
@@ -168,7 +233,12 @@ t.test('what another site posts signs nobody in and allows nothing', async (t) =
       t.equal(reply.statusCode, 403, JSON.stringify(headers))
       t.equal(reply.headers.location ?? reply.headers['set-cookie'], undefined)
     }
-    const bare = await app.inject({ method: 'POST', url, headers: { 'content-type': 'application/x-www-form-urlencoded', host: 'localhost:3000' }, payload: new URLSearchParams(form).toString() })
+    const bare = await app.inject({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', host: 'localhost:3000' },
+      payload: new URLSearchParams(form).toString()
+    })
     t.equal(bare.statusCode, 403, 'neither header')
   }
   for (const [url, form] of forms) {
@@ -189,25 +259,54 @@ t.test('the steps can not be left out', async (t) => {
   const early = await browser.submit(`/auth/consent?${query}`, { decision: 'allow' })
   t.match(early.headers.location, '/auth/login?', 'no consent before a sign-in')
   t.same(writes, [])
-  const consent = await browser.follow(await browser.submit(early.headers.location as string, { username: 'ann', password: PASSWORD }))
+  const consent = await browser.follow(
+    await browser.submit(early.headers.location as string, { username: 'ann', password: PASSWORD })
+  )
   const action = formAction(consent.reply.body)
   writes.length = 0
-  for (const form of [{}, { decision: '' }, { decision: 'yes' }, { decision: 'allowed' }] as Array<Record<string, string>>) t.equal((await browser.submit(action, form)).statusCode, 200, 'asked again')
+  for (const form of [{}, { decision: '' }, { decision: 'yes' }, { decision: 'allowed' }] as Array<
+    Record<string, string>
+  >)
+    t.equal((await browser.submit(action, form)).statusCode, 200, 'asked again')
   const widened = action.replace('scope=openid', 'scope=openid+email')
-  t.equal((await browser.submit(action.replace(/session=[^&]+/, 'session=other'), { decision: 'allow' })).statusCode, 200, 'of another session: asked again')
+  t.equal(
+    (await browser.submit(action.replace(/session=[^&]+/, 'session=other'), { decision: 'allow' })).statusCode,
+    200,
+    'of another session: asked again'
+  )
   t.same(writes, [])
   t.equal((await browser.submit(action, { decision: 'allow' })).statusCode, 303)
-  t.match((await browser.follow(await browser.get(widened.replace('/consent?', '/authorize?')))).url, '/auth/consent?', 'more scope is asked for again')
+  t.match(
+    (await browser.follow(await browser.get(widened.replace('/consent?', '/authorize?')))).url,
+    '/auth/consent?',
+    'more scope is asked for again'
+  )
   t.match(await authorizeAs(browser, authorizePath(THIRD)), { code: /./ })
-  t.match((await browser.get(`/auth/consent?${query}`)).headers.location, /^https:\/\/third\.example\/cb\?code=/, 'an old consent page leads on')
+  t.match(
+    (await browser.get(`/auth/consent?${query}`)).headers.location,
+    /^https:\/\/third\.example\/cb\?code=/,
+    'an old consent page leads on'
+  )
 })
 
-// covers OIDC-15.1 OIDF-oidcc-display-page OIDF-oidcc-display-popup OIDF-oidcc-ui-locales OIDF-oidcc-claims-locales OIDF-oidcc-ensure-request-with-acr-values-succeeds
+// covers OIDC-15.1 OIDF-oidcc-display-page OIDF-oidcc-display-popup OIDF-oidcc-ui-locales OIDF-oidcc-claims-locales
+// OIDF-oidcc-ensure-request-with-acr-values-succeeds
 t.test('what must be accepted is', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, suitePath())
-  for (const params of [{ display: 'page' }, { display: 'popup' }, { display: 'touch' }, { display: 'nonsense' }, { ui_locales: 'se' }, { ui_locales: '<x> ../..' }, { claims_locales: 'se' }, { acr_values: '1 2' }, { login_hint: 'nobody' }, { claims: '{"id_token":{"acr":{"value":"1"}}}' }] as Array<Record<string, string>>) {
+  for (const params of [
+    { display: 'page' },
+    { display: 'popup' },
+    { display: 'touch' },
+    { display: 'nonsense' },
+    { ui_locales: 'se' },
+    { ui_locales: '<x> ../..' },
+    { claims_locales: 'se' },
+    { acr_values: '1 2' },
+    { login_hint: 'nobody' },
+    { claims: '{"id_token":{"acr":{"value":"1"}}}' }
+  ] as Array<Record<string, string>>) {
     const { code = '' } = await authorizeAs(browser, authorizePath({ ...params, prompt: 'none' }))
     const { id_token: idToken } = (await redeem(app, code)).json()
     t.match(decodeJwt(idToken).claims, { acr: 'password', amr: ['pwd'] }, JSON.stringify(params))

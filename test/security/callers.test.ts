@@ -1,6 +1,6 @@
 /**
- * A2, H8: who may call which route. Every route of the plugin, in several configurations, is called by everybody there is; the table says
- * who is let in, and a route that is not in the table fails. Let in is who gets neither 401 nor 403.
+ * A2, H8: who may call which route. Every route of the plugin, in several configurations, is called by everybody there
+ * is; the table says who is let in, and a route that is not in the table fails. Let in is who gets neither 401 nor 403.
  */
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
@@ -11,9 +11,21 @@ import { bearer, ISSUER, PASSWORD, signIn, signUp, type TestApp, testApp } from 
 import { testBrowser } from '../support/browser.ts'
 import { authorizePath, basic, CALLBACK, CLIENTS, KEYS, SECRET, tokensOf } from '../support/openid.ts'
 
-const CALLERS = ['nobody', 'own page', 'own token', 'first-party token', 'third-party token', 'client\'s own token', 'ID token', 'refresh token', 'client', 'browser', 'browser from elsewhere'] as const
-type Caller = typeof CALLERS[number]
-type Sent = { headers: Record<string, string>, payload?: object | string }
+const CALLERS = [
+  'nobody',
+  'own page',
+  'own token',
+  'first-party token',
+  'third-party token',
+  "client's own token",
+  'ID token',
+  'refresh token',
+  'client',
+  'browser',
+  'browser from elsewhere'
+] as const
+type Caller = (typeof CALLERS)[number]
+type Sent = { headers: Record<string, string>; payload?: object | string }
 
 const ALL: readonly Caller[] = CALLERS
 /** From a page of another site, nothing that could cost its visitor something. */
@@ -87,11 +99,15 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/signup': [{}, ALL],
   'POST /auth/signup': [{ headers: FORM, payload: 'username=&password=' }, OWN_PAGE],
   'GET /auth/account': [{}, ALL],
-  ...Object.fromEntries(['profile', 'email', 'password', 'sessions', 'access', 'remove'].flatMap((page): Array<[string, [Partial<Sent>, readonly Caller[]]]> => [
-    // Who is not signed in is led to the sign-in.
-    [`GET /auth/account/${page}`, [{}, ALL]],
-    [`POST /auth/account/${page}`, [{ headers: FORM, payload: '' }, OWN_PAGE]]
-  ])),
+  ...Object.fromEntries(
+    ['profile', 'email', 'password', 'sessions', 'access', 'remove'].flatMap(
+      (page): Array<[string, [Partial<Sent>, readonly Caller[]]]> => [
+        // Who is not signed in is led to the sign-in.
+        [`GET /auth/account/${page}`, [{}, ALL]],
+        [`POST /auth/account/${page}`, [{ headers: FORM, payload: '' }, OWN_PAGE]]
+      ]
+    )
+  ),
   'GET /auth/forgot-password': [{}, ALL],
   'POST /auth/forgot-password': [{ headers: FORM, payload: 'username=' }, OWN_PAGE],
   'GET /auth/reset-password': [{}, ALL],
@@ -107,49 +123,113 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
 }
 
 const clients = [
-  ...CLIENTS.map((client) => client.clientId === 'third' ? { ...client, scopes: ['openid', 'profile', 'offline_access'] } : client),
+  ...CLIENTS.map((client) =>
+    client.clientId === 'third' ? { ...client, scopes: ['openid', 'profile', 'offline_access'] } : client
+  ),
   { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials' as const] }
 ]
 const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, without: RegExp | null]> = [
   ['all that there is', {}, null],
-  ['clients of a store', { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } }, null],
+  [
+    'clients of a store',
+    { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } },
+    null
+  ],
   ['no clients', { clients: [] }, /authorize|consent|openid-configuration|account.access/],
-  ['no pages', { pages: false, emailSignIn: false }, /authorize|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
-  ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|account.access|jwks|userinfo/],
+  [
+    'no pages',
+    { pages: false, emailSignIn: false },
+    /authorize|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
+  ],
+  [
+    'a shared secret',
+    { keys: { secret: SECRET } },
+    /authorize|consent|openid-configuration|account.access|jwks|userinfo/
+  ],
   ['no second factors', { factors: undefined }, /factor|auth.security|passkey/],
-  ['no registration, no messages', { registration: false, sendMessage: undefined, emailSignIn: false }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/],
-  ['paths and decorators of its own', { paths: { sessions: '/my/sign-ins', password: '/my/password' }, decorators: { auth: 'who', authenticate: 'guard' } }, null]
+  [
+    'no registration, no messages',
+    { registration: false, sendMessage: undefined, emailSignIn: false },
+    /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/
+  ],
+  [
+    'paths and decorators of its own',
+    {
+      paths: { sessions: '/my/sign-ins', password: '/my/password' },
+      decorators: { auth: 'who', authenticate: 'guard' }
+    },
+    null
+  ]
 ]
 
-interface Route { method: string, url: string }
+interface Route {
+  method: string
+  url: string
+}
 
-async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { routes: Route[], send(caller: Caller, route: Route, sent: Partial<Sent>): Promise<{ statusCode: number, body: string, headers: Record<string, unknown> } | null> }> {
+async function walked(options: Partial<AuthorityOptions>): Promise<
+  TestApp & {
+    routes: Route[]
+    send(
+      caller: Caller,
+      route: Route,
+      sent: Partial<Sent>
+    ): Promise<{ statusCode: number; body: string; headers: Record<string, unknown> } | null>
+  }
+> {
   const routes: Route[] = []
   const users = memoryUserStore()
-  const subject = await testApp({ keys: KEYS, clients, users, factors: memoryFactorStore(), emailSignIn: {}, scopes: ['openid', 'profile', 'offline_access', 'api'], ...options, ...options.registration === undefined ? { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } } : {} }, {}, (app) => {
-    app.addHook('onRoute', ({ method, url, config }) => {
-      if (config !== undefined && 'fastifyAuthority' in config) for (const one of [method].flat()) routes.push({ method: one, url })
-    })
-    // Under its own name the hook is there for the routes of `testApp`.
-    if (options.decorators !== undefined) app.decorate('authenticate', () => {})
-    app.post('/host/sign-in', async (request, reply) => {
-      await app.authority.signIn(request, reply, (await users.findByUsername('ann'))?.id ?? '')
-      return {}
-    })
-  })
+  const subject = await testApp(
+    {
+      keys: KEYS,
+      clients,
+      users,
+      factors: memoryFactorStore(),
+      emailSignIn: {},
+      scopes: ['openid', 'profile', 'offline_access', 'api'],
+      ...options,
+      ...(options.registration === undefined
+        ? { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }
+        : {})
+    },
+    {},
+    (app) => {
+      app.addHook('onRoute', ({ method, url, config }) => {
+        if (config !== undefined && 'fastifyAuthority' in config)
+          for (const one of [method].flat()) routes.push({ method: one, url })
+      })
+      // Under its own name the hook is there for the routes of `testApp`.
+      if (options.decorators !== undefined) app.decorate('authenticate', () => {})
+      app.post('/host/sign-in', async (request, reply) => {
+        await app.authority.signIn(request, reply, (await users.findByUsername('ann'))?.id ?? '')
+        return {}
+      })
+    }
+  )
   const { app } = subject
-  if (options.registration === false) await users.create({ username: 'ann', passwordHash: await app.authority.hashPassword(PASSWORD) })
+  if (options.registration === false)
+    await users.create({ username: 'ann', passwordHash: await app.authority.hashPassword(PASSWORD) })
   else await signUp(app)
-  const { id } = await users.findByUsername('ann') ?? { id: '' }
+  const { id } = (await users.findByUsername('ann')) ?? { id: '' }
   const own = await signIn(app)
   const known = options.clients === undefined || !Array.isArray(options.clients)
-  const of = async (clientId: string): Promise<string> => known ? (await app.authority.issueTokens(id, { clientId })).access_token : own.access_token
-  const machine = known ? (await app.inject({ method: 'POST', url: '/auth/token', headers: basic('machine', SECRET), payload: { grant_type: 'client_credentials' } })).json().access_token as string : null
+  const of = async (clientId: string): Promise<string> =>
+    known ? (await app.authority.issueTokens(id, { clientId })).access_token : own.access_token
+  const machine = known
+    ? ((
+        await app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          headers: basic('machine', SECRET),
+          payload: { grant_type: 'client_credentials' }
+        })
+      ).json().access_token as string)
+    : null
   const hasCodes = known && options.pages !== false && options.keys === undefined
-  const idToken = hasCodes ? (await tokensOf({ app, browser: testBrowser(app) })).id_token ?? null : null
+  const idToken = hasCodes ? ((await tokensOf({ app, browser: testBrowser(app) })).id_token ?? null) : null
   const [first, third] = [await of('spa'), await of('third')]
 
-  async function signedIn (): Promise<Record<string, string>> {
+  async function signedIn(): Promise<Record<string, string>> {
     const browser = testBrowser(app)
     if (options.pages === false) {
       const reply = await app.inject({ method: 'POST', url: '/host/sign-in' })
@@ -159,32 +239,54 @@ async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { 
   }
   // What changes something may end the sign-in.
   let lasting: Promise<Record<string, string>> | undefined
-  const cookies = async (method: string): Promise<Record<string, string>> => await (['GET', 'HEAD', 'OPTIONS'].includes(method) ? lasting ??= signedIn() : signedIn())
+  const cookies = async (method: string): Promise<Record<string, string>> =>
+    await (['GET', 'HEAD', 'OPTIONS'].includes(method) ? (lasting ??= signedIn()) : signedIn())
 
-  async function headersOf (caller: Caller, method: string): Promise<Record<string, string> | null> {
+  async function headersOf(caller: Caller, method: string): Promise<Record<string, string> | null> {
     switch (caller) {
-      case 'nobody': return {}
-      case 'own page': return { 'sec-fetch-site': 'same-origin', origin: ISSUER }
-      case 'own token': return bearer(own.access_token)
-      case 'first-party token': return known ? bearer(first) : null
-      case 'third-party token': return known ? bearer(third) : null
-      case 'client\'s own token': return machine === null ? null : bearer(machine)
-      case 'ID token': return idToken === null ? null : bearer(idToken)
-      case 'refresh token': return bearer(own.refresh_token)
-      case 'client': return known ? basic('web', SECRET) : null
-      case 'browser': return { ...await cookies(method), 'sec-fetch-site': 'same-origin', origin: ISSUER }
-      case 'browser from elsewhere': return { ...await cookies(method), 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+      case 'nobody':
+        return {}
+      case 'own page':
+        return { 'sec-fetch-site': 'same-origin', origin: ISSUER }
+      case 'own token':
+        return bearer(own.access_token)
+      case 'first-party token':
+        return known ? bearer(first) : null
+      case 'third-party token':
+        return known ? bearer(third) : null
+      case "client's own token":
+        return machine === null ? null : bearer(machine)
+      case 'ID token':
+        return idToken === null ? null : bearer(idToken)
+      case 'refresh token':
+        return bearer(own.refresh_token)
+      case 'client':
+        return known ? basic('web', SECRET) : null
+      case 'browser':
+        return { ...(await cookies(method)), 'sec-fetch-site': 'same-origin', origin: ISSUER }
+      case 'browser from elsewhere':
+        return { ...(await cookies(method)), 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
     }
   }
   return {
     ...subject,
     routes,
-    async send (caller, { method, url }, { headers = {}, payload }) {
+    async send(caller, { method, url }, { headers = {}, payload }) {
       const who = await headersOf(caller, method)
       if (who === null) return null
       const json = typeof payload === 'object' ? { 'content-type': 'application/json' } : {}
-      const body = payload === undefined ? {} : { payload: typeof payload === 'object' ? JSON.stringify(payload) : payload }
-      const { statusCode, body: text, headers: answered } = await app.inject({ method: method as 'GET', url: url.replace(':id', 'nobodys').replace('/auth/authorize', authorizePath()), headers: { ...json, ...headers, ...who }, ...method === 'HEAD' || method === 'GET' ? {} : body })
+      const body =
+        payload === undefined ? {} : { payload: typeof payload === 'object' ? JSON.stringify(payload) : payload }
+      const {
+        statusCode,
+        body: text,
+        headers: answered
+      } = await app.inject({
+        method: method as 'GET',
+        url: url.replace(':id', 'nobodys').replace('/auth/authorize', authorizePath()),
+        headers: { ...json, ...headers, ...who },
+        ...(method === 'HEAD' || method === 'GET' ? {} : body)
+      })
       return { statusCode, body: text, headers: answered }
     }
   }
@@ -204,7 +306,12 @@ for (const [what, options, without] of CONFIGURATIONS) {
     for (const route of subject.routes) {
       const name = nameOf(route)
       if (route.method === 'OPTIONS') {
-        for (const caller of ALL) t.match(await subject.send(caller, route, {}) ?? { statusCode: 204, body: '' }, { statusCode: 204, body: '' }, `${name}, ${caller}`)
+        for (const caller of ALL)
+          t.match(
+            (await subject.send(caller, route, {})) ?? { statusCode: 204, body: '' },
+            { statusCode: 204, body: '' },
+            `${name}, ${caller}`
+          )
         continue
       }
       const row = TABLE[name]
@@ -221,28 +328,57 @@ for (const [what, options, without] of CONFIGURATIONS) {
         if (reply === null) continue
         there.push(caller)
         if (reply.statusCode !== 401 && reply.statusCode !== 403) entered.push(caller)
-        t.ok(reply.statusCode < 500, `${route.method} ${route.url}, ${caller}: ${reply.statusCode} ${reply.body.slice(0, 100)}`)
-        if (letIn === ACCOUNT && caller === 'third-party token') t.match(reply, { statusCode: 403, headers: { 'www-authenticate': /^Bearer error="insufficient_scope"/ }, ...(route.method === 'HEAD' ? {} : { body: /"insufficient_scope"/ }) }, name)
+        t.ok(
+          reply.statusCode < 500,
+          `${route.method} ${route.url}, ${caller}: ${reply.statusCode} ${reply.body.slice(0, 100)}`
+        )
+        if (letIn === ACCOUNT && caller === 'third-party token')
+          t.match(
+            reply,
+            {
+              statusCode: 403,
+              headers: { 'www-authenticate': /^Bearer error="insufficient_scope"/ },
+              ...(route.method === 'HEAD' ? {} : { body: /"insufficient_scope"/ })
+            },
+            name
+          )
       }
-      t.strictSame(entered, letIn.filter((caller) => there.includes(caller)), `${route.method} ${route.url}`)
+      t.strictSame(
+        entered,
+        letIn.filter((caller) => there.includes(caller)),
+        `${route.method} ${route.url}`
+      )
     }
-    t.strictSame([...seen].toSorted(), Object.keys(TABLE).filter((name) => without?.test(name) !== true).toSorted(), 'no route is missing')
+    t.strictSame(
+      [...seen].toSorted(),
+      Object.keys(TABLE)
+        .filter((name) => without?.test(name) !== true)
+        .toSorted(),
+      'no route is missing'
+    )
   })
 }
 
 // covers A2
 t.test('a route that does not say who may call it stops the start', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   void app.register(async (child) => {
     useCallers(child, () => ({}))
     child.get('/forgotten', async () => 'open to all')
   })
-  await t.rejects(async () => { await app.ready() }, { message: /GET \/forgotten does not say who may call it/ })
+  await t.rejects(
+    async () => {
+      await app.ready()
+    },
+    { message: /GET \/forgotten does not say who may call it/ }
+  )
 })
 
 // covers A2
-t.test('a client that is gone, or that became somebody else\'s, is no first-party client any more', async (t) => {
+t.test("a client that is gone, or that became somebody else's, is no first-party client any more", async (t) => {
   const list = new Map(clients.map((client) => [client.clientId, client]))
   const subject = await testApp({ keys: KEYS, clients: { findById: async (id) => list.get(id) ?? null } })
   t.teardown(subject.close)

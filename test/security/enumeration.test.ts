@@ -5,34 +5,67 @@ import { PASSWORD, testApp, type TestApp } from '../support/app.ts'
 
 /** Who may stand behind a name. The answers of every flow must not tell which. */
 const KINDS = ['known', 'unknown', 'disabled', 'unverified', 'passwordless'] as const
-type Kind = typeof KINDS[number]
+type Kind = (typeof KINDS)[number]
 const nameOf = (kind: Kind): string => `${kind}@example.com`
 
-async function people (options: Parameters<typeof testApp>[0] = {}): Promise<TestApp> {
+async function people(options: Parameters<typeof testApp>[0] = {}): Promise<TestApp> {
   const hash = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
-  const row = (kind: Kind, fields: object = {}) => ({ id: kind, username: nameOf(kind), email: nameOf(kind), emailVerified: true, passwordHash: hash, ...fields })
-  const users = memoryUserStore([row('known'), row('disabled', { disabled: true }), row('unverified', { emailVerified: false }), row('passwordless', { passwordHash: null })])
+  const row = (kind: Kind, fields: object = {}) => ({
+    id: kind,
+    username: nameOf(kind),
+    email: nameOf(kind),
+    emailVerified: true,
+    passwordHash: hash,
+    ...fields
+  })
+  const users = memoryUserStore([
+    row('known'),
+    row('disabled', { disabled: true }),
+    row('unverified', { emailVerified: false }),
+    row('passwordless', { passwordHash: null })
+  ])
   const world = await testApp({ users, registration: { verifyEmail: true }, ...options })
   // The decoy is made in the background: it is there from here on.
-  await send(world, '/auth/token', { grant_type: 'password', username: 'warm', password: 'up and running' }, '203.0.113.200')
+  await send(
+    world,
+    '/auth/token',
+    { grant_type: 'password', username: 'warm', password: 'up and running' },
+    '203.0.113.200'
+  )
   return world
 }
 
-interface Seen { status: number, headers: object, body: string, hashes: number }
+interface Seen {
+  status: number
+  headers: object
+  body: string
+  hashes: number
+}
 
 /** All that a stranger sees, and the one thing that takes time. */
-async function send ({ app, hasher }: TestApp, url: string, payload: object, remoteAddress = '192.0.2.1'): Promise<Seen> {
+async function send(
+  { app, hasher }: TestApp,
+  url: string,
+  payload: object,
+  remoteAddress = '192.0.2.1'
+): Promise<Seen> {
   const before = hasher.calls.hash + hasher.calls.verify
   const reply = await app.inject({ method: 'POST', url, payload, remoteAddress })
   const { date: _date, ...headers } = reply.headers
-  return { status: reply.statusCode, headers, body: reply.body, hashes: hasher.calls.hash + hasher.calls.verify - before }
+  return {
+    status: reply.statusCode,
+    headers,
+    body: reply.body,
+    hashes: hasher.calls.hash + hasher.calls.verify - before
+  }
 }
 
 // covers ENUM-login ASVS-6.3.8
 t.test('whoever is named, a failed sign-in is one answer and one hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
-  const login = async (kind: Kind, password: string): Promise<Seen> => await send(world, '/auth/token', { grant_type: 'password', username: nameOf(kind), password })
+  const login = async (kind: Kind, password: string): Promise<Seen> =>
+    await send(world, '/auth/token', { grant_type: 'password', username: nameOf(kind), password })
   const expected = await login('known', 'not the password')
   t.equal(expected.status, 400)
   t.equal(expected.hashes, 1)
@@ -41,7 +74,12 @@ t.test('whoever is named, a failed sign-in is one answer and one hash', async (t
     if (kind === 'known') continue
     const right = await login(kind, PASSWORD)
     // Who knows the password hears why it does not do: nobody else is told anything.
-    if (kind === 'unverified') t.match(right, { status: expected.status, hashes: expected.hashes, body: '"error_reason":"email_not_verified"' }, 'H3')
+    if (kind === 'unverified')
+      t.match(
+        right,
+        { status: expected.status, hashes: expected.hashes, body: '"error_reason":"email_not_verified"' },
+        'H3'
+      )
     else t.same(right, expected, `${kind}, right password`)
   }
   t.equal((await login('known', PASSWORD)).status, 200, 'the control')
@@ -51,7 +89,8 @@ t.test('whoever is named, a failed sign-in is one answer and one hash', async (t
 t.test('whoever has the name, registration is one answer and one hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
-  const register = async (kind: Kind): Promise<Seen> => await send(world, '/auth/register', { username: nameOf(kind), password: 'a password of a stranger' })
+  const register = async (kind: Kind): Promise<Seen> =>
+    await send(world, '/auth/register', { username: nameOf(kind), password: 'a password of a stranger' })
   const expected = await register('unknown')
   t.equal(expected.status, 202)
   t.equal(expected.hashes, 1)
@@ -65,7 +104,8 @@ t.test('whoever is named, a reset request is one answer without a hash', async (
   const expected = await send(world, '/auth/password-reset', { username: nameOf('known') })
   t.equal(expected.status, 202)
   t.equal(expected.hashes, 0)
-  for (const kind of KINDS) t.same(await send(world, '/auth/password-reset', { username: nameOf(kind) }), expected, kind)
+  for (const kind of KINDS)
+    t.same(await send(world, '/auth/password-reset', { username: nameOf(kind) }), expected, kind)
   t.same(await send(world, '/auth/password-reset', { username: 'not a name' }), expected, 'a name that nobody can have')
 })
 
@@ -78,7 +118,8 @@ t.test('a link that is no good is one answer, whatever is wrong with it', async 
     await send(world, '/auth/password-reset', { username: nameOf(kind) })
     return (await messages.next()).token as string
   }
-  const confirm = async (token: string): Promise<Seen> => await send(world, '/auth/password-reset/confirm', { token, password: 'a wholly new password' })
+  const confirm = async (token: string): Promise<Seen> =>
+    await send(world, '/auth/password-reset/confirm', { token, password: 'a wholly new password' })
   const used = await ask('known')
   t.equal((await confirm(used)).status, 204)
   await messages.next()
@@ -88,11 +129,19 @@ t.test('a link that is no good is one answer, whatever is wrong with it', async 
   clock.step(30 * 60_000)
   const expected = await confirm('A'.repeat(43))
   t.equal(expected.status, 400)
-  for (const [what, token] of Object.entries({ used, replaced, expired, short: 'x', long: 'A'.repeat(500), 'other alphabet': '€'.repeat(43) })) {
+  for (const [what, token] of Object.entries({
+    used,
+    replaced,
+    expired,
+    short: 'x',
+    long: 'A'.repeat(500),
+    'other alphabet': '€'.repeat(43)
+  })) {
     t.same(await confirm(token), expected, what)
   }
   const verify = await send(world, '/auth/email/verify', { token: 'A'.repeat(43) })
-  for (const [what, token] of Object.entries({ 'a reset token': used, short: 'x', expired })) t.same(await send(world, '/auth/email/verify', { token }), verify, `verify: ${what}`)
+  for (const [what, token] of Object.entries({ 'a reset token': used, short: 'x', expired }))
+    t.same(await send(world, '/auth/email/verify', { token }), verify, `verify: ${what}`)
   t.equal((await app.inject({ url: '/auth/sessions' })).statusCode, 401)
 })
 
@@ -104,14 +153,23 @@ t.test('known and unknown names meet the same limits with the same headers', asy
     const seen: unknown[] = []
     // Four from each address, so that it is the account rule that ends it.
     for (let i = 0; i < 12; i++) {
-      const { hashes: _hashes, ...answer } = await send(world, '/auth/token', { grant_type: 'password', username: nameOf(kind), password: 'not the password' }, `10.${at}.${Math.floor(i / 4)}.1`)
+      const { hashes: _hashes, ...answer } = await send(
+        world,
+        '/auth/token',
+        { grant_type: 'password', username: nameOf(kind), password: 'not the password' },
+        `10.${at}.${Math.floor(i / 4)}.1`
+      )
       seen.push(answer)
     }
     return seen
   }
   const expected = await course('known', 1)
-  t.same(expected.map((answer) => (answer as Seen).status), [...Array<number>(10).fill(400), 429, 429])
-  for (const [index, kind] of KINDS.entries()) if (kind !== 'known') t.same(await course(kind, index + 2), expected, kind)
+  t.same(
+    expected.map((answer) => (answer as Seen).status),
+    [...Array<number>(10).fill(400), 429, 429]
+  )
+  for (const [index, kind] of KINDS.entries())
+    if (kind !== 'known') t.same(await course(kind, index + 2), expected, kind)
 })
 
 // covers RL-27
@@ -119,7 +177,15 @@ t.test('no header counts down an account', async (t) => {
   const world = await people({ rateLimit: { login: false } })
   t.teardown(world.close)
   for (let i = 0; i < 11; i++) {
-    const { headers } = await send(world, '/auth/token', { grant_type: 'password', username: nameOf('known'), password: 'not the password' })
-    t.same(Object.keys(headers).filter((name) => name.includes('ratelimit')), [], `attempt ${i + 1}`)
+    const { headers } = await send(world, '/auth/token', {
+      grant_type: 'password',
+      username: nameOf('known'),
+      password: 'not the password'
+    })
+    t.same(
+      Object.keys(headers).filter((name) => name.includes('ratelimit')),
+      [],
+      `attempt ${i + 1}`
+    )
   }
 })

@@ -1,8 +1,9 @@
 /**
- * Every regular expression of the library and the examples takes linear time, by an analysis of each: recheck turns an expression into
- * an automaton, or looks for a slow text by trial where the automaton would be too large. Which ones it has found safe is in
- * safe-expressions.json, so that a run asks for new expressions only: the analysis of all takes minutes of a processor. `UPDATE=1` writes
- * that file, and `ALL=1` asks for all anew, as another version of recheck does.
+ * Every regular expression of the library and the examples takes linear time, by an analysis of each: recheck turns an
+ * expression into an automaton, or looks for a slow text by trial where the automaton would be too large. Which ones it
+ * has found safe is in safe-expressions.json, so that a run asks for new expressions only: the analysis of all takes
+ * minutes of a processor. `UPDATE=1` writes that file, and `ALL=1` asks for all anew, as another version of recheck
+ * does.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,13 +15,16 @@ const SAFE = new URL('safe-expressions.json', import.meta.url)
 /** Of one expression, on a machine that does much beside it. */
 const WITHIN_MS = 60_000
 const { version } = createRequire(import.meta.url)('recheck/package.json') as { version: string }
-const recorded = JSON.parse(readFileSync(SAFE, 'utf8')) as { recheck: string, expressions: string[] }
+const recorded = JSON.parse(readFileSync(SAFE, 'utf8')) as { recheck: string; expressions: string[] }
 const safe = new Set(recorded.recheck === version && process.env['ALL'] !== '1' ? recorded.expressions : [])
 
 const nameOf = ({ source, flags }: Expression): string => `/${source}/${flags}`
 
-/** `null` for an expression that takes linear time, else what was found: a complexity, or that the analysis came to no end. */
-async function slowness (expression: Expression): Promise<string | null> {
+/**
+ * `null` for an expression that takes linear time, else what was found: a complexity, or that the analysis came to no
+ * end.
+ */
+async function slowness(expression: Expression): Promise<string | null> {
   if (safe.has(nameOf(expression))) return null
   const found = await check(expression.source, expression.flags, { timeout: WITHIN_MS })
   if (found.status === 'safe') safe.add(nameOf(expression))
@@ -29,27 +33,40 @@ async function slowness (expression: Expression): Promise<string | null> {
 }
 
 // covers ASVS-1.3.12
-t.test('DOS-ReDoS every expression takes linear time', { timeout: process.env['ALL'] === '1' ? 1_200_000 : 120_000 }, async (t) => {
-  const expressions = ['lib', 'examples'].flatMap((directory) => expressionsBelow(new URL(`../../${directory}/`, import.meta.url)))
-  t.ok(expressions.length > 100, `${expressions.length} expressions`)
-  const slow: string[] = []
-  for (const expression of expressions) {
-    const reason = await slowness(expression)
-    if (reason !== null) slow.push(`${expression.at}: ${nameOf(expression)} ${reason}`)
+t.test(
+  'DOS-ReDoS every expression takes linear time',
+  { timeout: process.env['ALL'] === '1' ? 1_200_000 : 120_000 },
+  async (t) => {
+    const expressions = ['lib', 'examples'].flatMap((directory) =>
+      expressionsBelow(new URL(`../../${directory}/`, import.meta.url))
+    )
+    t.ok(expressions.length > 100, `${expressions.length} expressions`)
+    const slow: string[] = []
+    for (const expression of expressions) {
+      const reason = await slowness(expression)
+      if (reason !== null) slow.push(`${expression.at}: ${nameOf(expression)} ${reason}`)
+    }
+    t.same(slow, [])
+    const used = [...new Set(expressions.map(nameOf))].filter((name) => safe.has(name)).toSorted()
+    if (process.env['UPDATE'] === '1')
+      writeFileSync(SAFE, `${JSON.stringify({ recheck: version, expressions: used }, null, 2)}\n`)
   }
-  t.same(slow, [])
-  const used = [...new Set(expressions.map(nameOf))].filter((name) => safe.has(name)).toSorted()
-  if (process.env['UPDATE'] === '1') writeFileSync(SAFE, `${JSON.stringify({ recheck: version, expressions: used }, null, 2)}\n`)
-})
+)
 
 t.test('a slow expression is told', async (t) => {
-  for (const [source, degree] of [['^(a+)+$', /exponential/], ['=+$', /2nd degree/], ['^(?:a|a)*b', /exponential/], ['\\s+x', /2nd degree/]] as const) {
+  for (const [source, degree] of [
+    ['^(a+)+$', /exponential/],
+    ['=+$', /2nd degree/],
+    ['^(?:a|a)*b', /exponential/],
+    ['\\s+x', /2nd degree/]
+  ] as const) {
     t.match(await slowness({ source, flags: '', at: '' }), degree, source)
   }
 })
 
 t.test('an expression is found in whatever form it has', async (t) => {
-  const found = (text: string): Array<[string, string]> => expressionsOf('file.ts', text).map(({ source, flags }) => [source, flags])
+  const found = (text: string): Array<[string, string]> =>
+    expressionsOf('file.ts', text).map(({ source, flags }) => [source, flags])
   t.same(found('const A = /[/]x/gi.test(text) // no /comment/'), [['[/]x', 'gi']])
   t.same(found("const N = '(\\\\d+)'; const B = new RegExp(`^${N},${N}$`, 'u')"), [['^(\\d+),(\\d+)$', 'u']])
   t.same(found("RegExp('a+')"), [['a+', '']])

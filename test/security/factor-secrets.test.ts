@@ -1,4 +1,7 @@
-/** What a second factor is made of, or proved by, is in no line of the log, no event and no address, on the ways that succeed and on those that fail. */
+/**
+ * What a second factor is made of, or proved by, is in no line of the log, no event and no address, on the ways that
+ * succeed and on those that fail.
+ */
 import t from 'tap'
 import { type FactorStore, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
@@ -12,7 +15,7 @@ const MFA_GRANT = 'urn:fastify-authority:grant-type:mfa'
 const PASSKEY_GRANT = 'urn:fastify-authority:grant-type:passkey'
 
 /** Every string in a value, however deep. */
-function stringsIn (value: unknown): string[] {
+function stringsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : []
 }
@@ -24,26 +27,50 @@ t.test('no line, event or address has a key, a code, a ticket, a challenge or a 
   const secrets = new Map<string, string>()
   const broken = new Set<keyof FactorStore>()
   const factors = new Proxy(memoryFactorStore(), {
-    get (target, name: keyof FactorStore) {
-      if (broken.has(name)) return async (...given: unknown[]) => { throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED', length: given.length }) }
+    get(target, name: keyof FactorStore) {
+      if (broken.has(name))
+        return async (...given: unknown[]) => {
+          throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED', length: given.length })
+        }
       return Reflect.get(target, name) as unknown
     }
   })
   const users = memoryUserStore()
-  const subject = await testApp({ users, factors, emailSignIn: {}, mfa: { rememberDevice: {} }, registration: { username: 'email' } }, {
-    // Numbers of milliseconds can look like a code.
-    logger: { level: 'trace', timestamp: false, base: undefined, serializers: { req: everything as never, res: ({ statusCode }: { statusCode: number }) => ({ statusCode }) }, stream: { write (line: string) { lines.push(line.replace(/"responseTime":[\d.]+/, '')) } } }
-  } as never, (host) => { host.addHook('onSend', async (request, reply, payload) => {
-    addresses.push(request.url, String(reply.getHeader('location') ?? ''))
-    return payload
-  }) })
+  const subject = await testApp(
+    { users, factors, emailSignIn: {}, mfa: { rememberDevice: {} }, registration: { username: 'email' } },
+    {
+      // Numbers of milliseconds can look like a code.
+      logger: {
+        level: 'trace',
+        timestamp: false,
+        base: undefined,
+        serializers: { req: everything as never, res: ({ statusCode }: { statusCode: number }) => ({ statusCode }) },
+        stream: {
+          write(line: string) {
+            lines.push(line.replace(/"responseTime":[\d.]+/, ''))
+          }
+        }
+      }
+    } as never,
+    (host) => {
+      host.addHook('onSend', async (request, reply, payload) => {
+        addresses.push(request.url, String(reply.getHeader('location') ?? ''))
+        return payload
+      })
+    }
+  )
   t.teardown(subject.close)
   const { app, clock, messages } = subject
-  const keep = (name: string, value: unknown): void => { for (const [index, one] of stringsIn(value).entries()) if (one.length >= 6) secrets.set(`${name} ${index}`, one) }
+  const keep = (name: string, value: unknown): void => {
+    for (const [index, one] of stringsIn(value).entries()) if (one.length >= 6) secrets.set(`${name} ${index}`, one)
+  }
   const browser = testBrowser(app)
-  const cookies = (): void => { for (const [name, value] of browser.cookies) keep(`cookie ${name}`, value) }
+  const cookies = (): void => {
+    for (const [name, value] of browser.cookies) keep(`cookie ${name}`, value)
+  }
   const typed = async (url: string, fields: Record<string, string>, status: number): Promise<string> => {
-    for (const [name, value] of Object.entries(fields)) if (!['username', 'remember', 'decision', 'name'].includes(name)) keep(`field ${name} of ${url}`, value)
+    for (const [name, value] of Object.entries(fields))
+      if (!['username', 'remember', 'decision', 'name'].includes(name)) keep(`field ${name} of ${url}`, value)
     const reply = await browser.submit(url, fields)
     t.equal(reply.statusCode, status, `${url} ${Object.keys(fields).join()}`)
     cookies()
@@ -71,7 +98,14 @@ t.test('no line, event or address has a key, a code, a ticket, a challenge or a 
   keep('creation', [form?.options.challenge, form?.options.user.id, credential?.id, created])
   await typed(form?.action ?? '', { credential: JSON.stringify({ ...credential, id: 'another-id' }) }, 400)
   await typed(form?.action ?? '', { credential: JSON.stringify(credential) }, 303)
-  keep('codes made anew', [...(await typed(formOf((await browser.get('/auth/security')).body).action, { decision: 'codes' }, 200)).matchAll(/<li><code>([^<]+)/g)].map(([, one]) => one))
+  keep(
+    'codes made anew',
+    [
+      ...(await typed(formOf((await browser.get('/auth/security')).body).action, { decision: 'codes' }, 200)).matchAll(
+        /<li><code>([^<]+)/g
+      )
+    ].map(([, one]) => one)
+  )
 
   for (const how of ['wrong', 'replayed', 'recovery', 'outage', 'right'] as const) {
     browser.cookies.clear()
@@ -101,7 +135,8 @@ t.test('no line, event or address has a key, a code, a ticket, a challenge or a 
     const reply = await testBrowser(app).submit('/auth/login', { credential: JSON.stringify(assertion) })
     t.equal(reply.statusCode, status)
   }
-  const token = async (payload: Record<string, string>): Promise<Record<string, string>> => (await app.inject({ method: 'POST', url: '/auth/token', payload })).json()
+  const token = async (payload: Record<string, string>): Promise<Record<string, string>> =>
+    (await app.inject({ method: 'POST', url: '/auth/token', payload })).json()
   clock.step(30_000)
   const needed = await token({ grant_type: 'password', username: 'ann@example.com', password: PASSWORD })
   keep('mfa_token', needed.mfa_token)
@@ -112,7 +147,9 @@ t.test('no line, event or address has a key, a code, a ticket, a challenge or a 
   keep('tokens', [tokens.access_token, tokens.refresh_token])
   t.ok(tokens.access_token)
   await token({ grant_type: PASSKEY_GRANT, credential: JSON.stringify(assertion) })
-  const more = (await app.inject({ method: 'POST', url: '/auth/factors/totp', headers: bearer(tokens.access_token ?? '') })).json<{ secret: string, enrolment: string }>()
+  const more = (
+    await app.inject({ method: 'POST', url: '/auth/factors/totp', headers: bearer(tokens.access_token ?? '') })
+  ).json<{ secret: string; enrolment: string }>()
   keep('JSON enrolment', [more.secret, more.enrolment])
   t.ok(more.secret)
 
@@ -127,12 +164,20 @@ t.test('no line, event or address has a key, a code, a ticket, a challenge or a 
   await browser.get(sent.url ?? '')
   await typed('/auth/email-code', { code: sent.code }, 303)
 
-  t.ok(secrets.size > 50 && lines.length > 60 && subject.events.length > 15, `${secrets.size} secrets, ${lines.length} lines, ${subject.events.length} events`)
+  t.ok(
+    secrets.size > 50 && lines.length > 60 && subject.events.length > 15,
+    `${secrets.size} secrets, ${lines.length} lines, ${subject.events.length} events`
+  )
   // The address of the link is the one that has a token, which the log leaves out.
-  const seen = { log: lines.join(''), events: JSON.stringify(subject.events), addresses: addresses.filter((address) => !address.startsWith('/auth/email-link?token=')).join('\n') }
+  const seen = {
+    log: lines.join(''),
+    events: JSON.stringify(subject.events),
+    addresses: addresses.filter((address) => !address.startsWith('/auth/email-link?token=')).join('\n')
+  }
   for (const [name, value] of secrets) {
     const exactly = new RegExp(`(?<![\\w-])${value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w-])`)
-    for (const [where, text] of Object.entries(seen)) if (value.length < 10 ? exactly.test(text) : text.includes(value)) t.fail(`${name} is in the ${where}: ${value}`)
+    for (const [where, text] of Object.entries(seen))
+      if (value.length < 10 ? exactly.test(text) : text.includes(value)) t.fail(`${name} is in the ${where}: ${value}`)
   }
   t.match(seen.log, /token=\*\*\*/)
 })

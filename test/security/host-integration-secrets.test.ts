@@ -12,15 +12,35 @@ const NEXT = 'CANARY the next password'
 // covers ASVS-16.2.5
 t.test('of a whole journey no secret is in a log line, an event, a diagnostics channel or an error page', async (t) => {
   const lines: string[] = []
-  const stream = new Writable({ write (chunk, _encoding, done) { lines.push(String(chunk)); done() } })
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    }
+  })
   const told: string[] = []
-  const hear = (message: unknown, name: string | symbol): void => { told.push(`${String(name)} ${JSON.stringify(message)}`) }
+  const hear = (message: unknown, name: string | symbol): void => {
+    told.push(`${String(name)} ${JSON.stringify(message)}`)
+  }
   for (const name of EVENT_NAMES) diagnostics.subscribe(`fastify-authority.${name}`, hear)
-  t.teardown(() => { for (const name of EVENT_NAMES) diagnostics.unsubscribe(`fastify-authority.${name}`, hear) })
-  const subject = await openidApp({ rateLimit: { login: { max: 6, windowMs: 1000 } } }, { logger: { level: 'trace', stream } })
+  t.teardown(() => {
+    for (const name of EVENT_NAMES) diagnostics.unsubscribe(`fastify-authority.${name}`, hear)
+  })
+  const subject = await openidApp(
+    { rateLimit: { login: { max: 6, windowMs: 1000 } } },
+    { logger: { level: 'trace', stream } }
+  )
   t.teardown(subject.close)
   const { app, browser } = subject
-  const secrets = new Map<string, string>([['password', PASSWORD], ['next password', NEXT], ['verifier', VERIFIER], ['client secret', SECRET], ['state', 'CANARY-state'], ['nonce', 'CANARY-nonce'], ['login hint', 'CANARY-hint@mail.example']])
+  const secrets = new Map<string, string>([
+    ['password', PASSWORD],
+    ['next password', NEXT],
+    ['verifier', VERIFIER],
+    ['client secret', SECRET],
+    ['state', 'CANARY-state'],
+    ['nonce', 'CANARY-nonce'],
+    ['login hint', 'CANARY-hint@mail.example']
+  ])
   const errorPages: string[] = []
   const keep = (name: string, value: string | undefined): string => {
     if (value === undefined || value === '') throw new Error(`no ${name}`)
@@ -30,7 +50,15 @@ t.test('of a whole journey no secret is in a log line, an event, a diagnostics c
 
   t.equal((await browser.submit('/auth/signup', { username: 'carl@mail.example', password: PASSWORD })).statusCode, 303)
   keep('first cookie', browser.cookies.get('authority_session'))
-  const request = authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb', scope: 'openid email offline_access', state: 'CANARY-state', nonce: 'CANARY-nonce', login_hint: 'CANARY-hint@mail.example', prompt: 'login consent' })
+  const request = authorizePath({
+    client_id: 'third',
+    redirect_uri: 'https://third.example/cb',
+    scope: 'openid email offline_access',
+    state: 'CANARY-state',
+    nonce: 'CANARY-nonce',
+    login_hint: 'CANARY-hint@mail.example',
+    prompt: 'login consent'
+  })
   let at = await browser.follow(await browser.get(request))
   errorPages.push((await browser.submit(at.url, { username: 'carl@mail.example', password: `${PASSWORD} wrong` })).body)
   at = await browser.follow(await browser.submit(at.url, { username: 'carl@mail.example', password: PASSWORD }))
@@ -38,32 +66,71 @@ t.test('of a whole journey no secret is in a log line, an event, a diagnostics c
   at = await browser.follow(await browser.submit(formAction(at.reply.body), { decision: 'allow' }))
   const code = keep('code', answerOf(at.url).code)
   const third = basic('third', SECRET)
-  const redeemed = (await redeem(app, code, { client_id: undefined, redirect_uri: 'https://third.example/cb' }, third)).json<Record<string, string>>()
+  const redeemed = (
+    await redeem(app, code, { client_id: undefined, redirect_uri: 'https://third.example/cb' }, third)
+  ).json<Record<string, string>>()
   for (const name of ['access_token', 'refresh_token', 'id_token']) keep(name, redeemed[name])
-  const refreshed = (await app.inject({ method: 'POST', url: '/auth/token', headers: third, payload: { grant_type: 'refresh_token', refresh_token: redeemed.refresh_token } })).json<Record<string, string>>()
+  const refreshed = (
+    await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      headers: third,
+      payload: { grant_type: 'refresh_token', refresh_token: redeemed.refresh_token }
+    })
+  ).json<Record<string, string>>()
   for (const name of ['access_token', 'refresh_token', 'id_token']) keep(`second ${name}`, refreshed[name])
   t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(refreshed.access_token ?? '') })).statusCode, 200)
 
   // Whatever can be refused, with every secret where it does not belong.
   for (const secret of secrets.values()) {
-    for (const url of [`/auth/authorize?client_id=spa&state=${encodeURIComponent(secret)}`, `/auth/login?client_id=spa&redirect_uri=${encodeURIComponent(secret)}`, `/auth/reset-password?token=${encodeURIComponent(secret)}`, `/auth/logout?id_token_hint=${encodeURIComponent(secret)}`, `/auth/consent?client_id=spa&${encodeURIComponent(secret)}=1`]) {
+    for (const url of [
+      `/auth/authorize?client_id=spa&state=${encodeURIComponent(secret)}`,
+      `/auth/login?client_id=spa&redirect_uri=${encodeURIComponent(secret)}`,
+      `/auth/reset-password?token=${encodeURIComponent(secret)}`,
+      `/auth/logout?id_token_hint=${encodeURIComponent(secret)}`,
+      `/auth/consent?client_id=spa&${encodeURIComponent(secret)}=1`
+    ]) {
       const reply = await app.inject({ url })
       if (reply.statusCode >= 400) errorPages.push(reply.body)
     }
-    await app.inject({ url: '/auth/userinfo', headers: { authorization: `Bearer ${secret.replaceAll(/[^\w.-]/g, '')}x`, cookie: `authority_session=${secret.replaceAll(/[^\w.-]/g, '')}` } })
+    await app.inject({
+      url: '/auth/userinfo',
+      headers: {
+        authorization: `Bearer ${secret.replaceAll(/[^\w.-]/g, '')}x`,
+        cookie: `authority_session=${secret.replaceAll(/[^\w.-]/g, '')}`
+      }
+    })
     await redeem(app, code, { client_id: 'web', code_verifier: secret, redirect_uri: secret, client_secret: secret })
-    await app.inject({ method: 'POST', url: '/auth/revoke', headers: basic('third', secret), payload: { token: secret } })
+    await app.inject({
+      method: 'POST',
+      url: '/auth/revoke',
+      headers: basic('third', secret),
+      payload: { token: secret }
+    })
     await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: secret, refresh_token: secret } })
     errorPages.push((await browser.submit('/auth/reset-password', { token: secret, password: PASSWORD })).body)
-    errorPages.push((await browser.submit('/auth/login', { username: secret, password: secret }, { 'sec-fetch-site': 'cross-site' })).body)
-    errorPages.push((await browser.submit(`/auth/login?return_to=${encodeURIComponent(`/${secret}`)}`, { username: 'carl@mail.example', password: '' })).body)
+    errorPages.push(
+      (await browser.submit('/auth/login', { username: secret, password: secret }, { 'sec-fetch-site': 'cross-site' }))
+        .body
+    )
+    errorPages.push(
+      (
+        await browser.submit(`/auth/login?return_to=${encodeURIComponent(`/${secret}`)}`, {
+          username: 'carl@mail.example',
+          password: ''
+        })
+      ).body
+    )
   }
   await redeem(app, code, { client_id: undefined, redirect_uri: 'https://third.example/cb' }, third)
   await browser.submit('/auth/forgot-password', { username: 'carl@mail.example' })
   const { token } = await subject.messages.next('password_reset')
   keep('reset token', token)
   t.equal((await browser.get(`/auth/reset-password?token=${token}`)).statusCode, 200)
-  t.equal((await browser.submit(`/auth/reset-password?token=${token}`, { token: token ?? '', password: NEXT })).statusCode, 200)
+  t.equal(
+    (await browser.submit(`/auth/reset-password?token=${token}`, { token: token ?? '', password: NEXT })).statusCode,
+    200
+  )
   const again = testBrowser(app)
   t.equal((await again.submit('/auth/login', { username: 'carl@mail.example', password: NEXT })).statusCode, 303)
   keep('last cookie', again.cookies.get('authority_session'))
@@ -76,9 +143,14 @@ t.test('of a whole journey no secret is in a log line, an event, a diagnostics c
   const events = subject.events.map((event) => JSON.stringify(event))
   // Halves of what has two, and the signature of what is signed, open as much as the whole.
   for (const [name, secret] of secrets) {
-    const parts = /^[\w-]{22}\.[\w-]{43}$/.test(secret) ? secret.split('.') : secret.startsWith('eyJ') ? [secret.split('.')[2] ?? ''] : [secret, encodeURIComponent(secret), new URLSearchParams({ x: secret }).toString().slice(2)]
+    const parts = /^[\w-]{22}\.[\w-]{43}$/.test(secret)
+      ? secret.split('.')
+      : secret.startsWith('eyJ')
+        ? [secret.split('.')[2] ?? '']
+        : [secret, encodeURIComponent(secret), new URLSearchParams({ x: secret }).toString().slice(2)]
     for (const part of parts) {
-      for (const [where, texts] of Object.entries({ lines, told, events, shown })) t.strictSame(texts.filter((text) => text.includes(part)).slice(0, 1), [], `${name} in ${where}`)
+      for (const [where, texts] of Object.entries({ lines, told, events, shown }))
+        t.strictSame(texts.filter((text) => text.includes(part)).slice(0, 1), [], `${name} in ${where}`)
     }
   }
 })

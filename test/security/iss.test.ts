@@ -8,12 +8,27 @@ const THIRD = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
 
 // covers R9207-2 R9207-2.3 R9700-4.4 OIDC-2
 t.test('every answer names the issuer, byte for byte as the metadata and the ID token do', async (t) => {
-  for (const issuer of [ISSUER, 'https://auth.example', 'https://auth.example/tenant', 'https://auth.example:8443/a/b']) {
+  for (const issuer of [
+    ISSUER,
+    'https://auth.example',
+    'https://auth.example/tenant',
+    'https://auth.example:8443/a/b'
+  ]) {
     const { app, close } = await openidApp({ issuer, keys: KEYS, clients: CLIENTS })
     t.teardown(close)
     const browser = testBrowser(app, issuer)
     const { pathname } = new URL(issuer)
-    const found = (await Promise.all([`${pathname.replace(/\/$/, '')}/.well-known/openid-configuration`, '/.well-known/openid-configuration'].map(async (url) => await app.inject({ url, headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' } })))).find(({ statusCode }) => statusCode === 200)
+    const found = (
+      await Promise.all(
+        [`${pathname.replace(/\/$/, '')}/.well-known/openid-configuration`, '/.well-known/openid-configuration'].map(
+          async (url) =>
+            await app.inject({
+              url,
+              headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' }
+            })
+        )
+      )
+    ).find(({ statusCode }) => statusCode === 200)
     const metadata = found?.json() as Record<string, unknown>
     t.equal(metadata['issuer'], issuer)
     t.equal(metadata['authorization_response_iss_parameter_supported'], true)
@@ -23,9 +38,19 @@ t.test('every answer names the issuer, byte for byte as the metadata and the ID 
     const { id_token: idToken } = (await redeem(app, success['code'] ?? '')).json()
     t.equal(decodeJwt(idToken).claims['iss'], issuer, 'ID token')
     for (const [what, params] of [
-      ['query', {}], ['fragment', { response_mode: 'fragment' }], ['error', { response_type: 'foo' }], ['error in a fragment', { response_type: 'token' }], ['silent error', { ...THIRD, prompt: 'none' }], ['without state', { state: undefined }], ['bad scope', { scope: '"' }], ['request object', { request: 'x' }]
+      ['query', {}],
+      ['fragment', { response_mode: 'fragment' }],
+      ['error', { response_type: 'foo' }],
+      ['error in a fragment', { response_type: 'token' }],
+      ['silent error', { ...THIRD, prompt: 'none' }],
+      ['without state', { state: undefined }],
+      ['bad scope', { scope: '"' }],
+      ['request object', { request: 'x' }]
     ] as Array<[string, Record<string, string | undefined>]>) {
-      const location = String((await browser.get(authorizePath(params), { host: 'evil.example', 'x-forwarded-host': 'evil.example' })).headers.location)
+      const location = String(
+        (await browser.get(authorizePath(params), { host: 'evil.example', 'x-forwarded-host': 'evil.example' })).headers
+          .location
+      )
       t.equal(answerOf(location)['iss'], issuer, what)
       t.equal(location.split('iss=').length, 2, `${what}: once`)
     }
@@ -49,11 +74,14 @@ t.test('a denial too', async (t) => {
 })
 
 // covers R9207-2
-t.test('an iss that was sent is nobody\'s', async (t) => {
+t.test("an iss that was sent is nobody's", async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
-  const location = String((await browser.get(`${authorizePath({ state: '&iss=https://evil.example' })}&iss=https%3A%2F%2Fevil.example`)).headers.location)
+  const location = String(
+    (await browser.get(`${authorizePath({ state: '&iss=https://evil.example' })}&iss=https%3A%2F%2Fevil.example`))
+      .headers.location
+  )
   t.same(new URL(location).searchParams.getAll('iss'), [ISSUER])
 })
 
@@ -61,12 +89,27 @@ t.test('an iss that was sent is nobody\'s', async (t) => {
 t.test('the metadata offers what there is', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
-  const documents = await Promise.all(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'].map(async (url) => await app.inject({ url })))
+  const documents = await Promise.all(
+    ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'].map(
+      async (url) => await app.inject({ url })
+    )
+  )
   const [openid, oauth] = documents.map((reply) => reply.json() as Record<string, unknown>)
-  for (const reply of documents) t.match(reply.headers, { 'content-type': /^application\/json/, 'access-control-allow-origin': '*' })
+  for (const reply of documents)
+    t.match(reply.headers, { 'content-type': /^application\/json/, 'access-control-allow-origin': '*' })
   t.match(openid, {
-    issuer: ISSUER, response_types_supported: ['code'], response_modes_supported: ['query', 'fragment', 'form_post'], code_challenge_methods_supported: ['S256'], subject_types_supported: ['public'], request_parameter_supported: false, request_uri_parameter_supported: false,
-    authorization_endpoint: `${ISSUER}/auth/authorize`, token_endpoint: `${ISSUER}/auth/token`, userinfo_endpoint: `${ISSUER}/auth/userinfo`, jwks_uri: `${ISSUER}/.well-known/jwks.json`, end_session_endpoint: `${ISSUER}/auth/logout`
+    issuer: ISSUER,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query', 'fragment', 'form_post'],
+    code_challenge_methods_supported: ['S256'],
+    subject_types_supported: ['public'],
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    authorization_endpoint: `${ISSUER}/auth/authorize`,
+    token_endpoint: `${ISSUER}/auth/token`,
+    userinfo_endpoint: `${ISSUER}/auth/userinfo`,
+    jwks_uri: `${ISSUER}/.well-known/jwks.json`,
+    end_session_endpoint: `${ISSUER}/auth/logout`
   })
   for (const [name, value] of Object.entries(openid ?? {})) {
     t.notSame(value, [], `${name} is no empty list`)

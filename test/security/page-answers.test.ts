@@ -6,23 +6,48 @@ import type { LightMyRequestResponse } from '../support/app.ts'
 const third = authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb' })
 const query = (path: string): string => path.slice(path.indexOf('?'))
 
-interface Row { status: number, what: string, reply: LightMyRequestResponse, address: string }
+interface Row {
+  status: number
+  what: string
+  reply: LightMyRequestResponse
+  address: string
+}
 
 /** Every hosted page, and each with what goes wrong on it. */
-async function everyPage ({ app, browser, messages }: OpenidApp): Promise<Row[]> {
+async function everyPage({ app, browser, messages }: OpenidApp): Promise<Row[]> {
   const rows: Row[] = []
-  const add = async (status: number, address: string, form?: Record<string, string>, headers: Record<string, string> = {}): Promise<void> => {
-    const reply = form === undefined ? await browser.get(address, headers) : await browser.submit(address, form, headers)
-    rows.push({ status, what: `${form === undefined ? 'GET' : 'POST'} ${address.split('?')[0]} ${status}`, reply, address })
+  const add = async (
+    status: number,
+    address: string,
+    form?: Record<string, string>,
+    headers: Record<string, string> = {}
+  ): Promise<void> => {
+    const reply =
+      form === undefined ? await browser.get(address, headers) : await browser.submit(address, form, headers)
+    rows.push({
+      status,
+      what: `${form === undefined ? 'GET' : 'POST'} ${address.split('?')[0]} ${status}`,
+      reply,
+      address
+    })
   }
-  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob@mail.example', password: PASSWORD } })
+  await app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: 'bob@mail.example', password: PASSWORD }
+  })
   const verify = await messages.next('verify_email')
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'bob@mail.example' } })
   const reset = await messages.next('password_reset')
 
   await add(200, `/auth/login${query(authorizePath())}`)
   await add(400, `/auth/login${query(authorizePath())}`, { username: 'ann', password: 'not the right one' })
-  await add(403, '/auth/login', { username: 'ann', password: PASSWORD }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })
+  await add(
+    403,
+    '/auth/login',
+    { username: 'ann', password: PASSWORD },
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+  )
   await add(415, '/auth/login', { username: 'ann' }, { 'content-type': 'text/plain' })
   await add(413, '/auth/login', { username: 'x'.repeat(20_000) })
   await add(400, authorizePath({ redirect_uri: 'https://evil.example/' }))
@@ -50,52 +75,96 @@ t.test('the headers of every page, whatever happened on it', async (t) => {
   t.teardown(subject.close)
   for (const { status, what, reply, address } of await everyPage(subject)) {
     t.equal(reply.statusCode, status, what)
-    t.match(reply.headers, {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-resource-policy': 'same-origin'
-    }, what)
-    const directives = new Map(String(reply.headers['content-security-policy']).split('; ').map((one) => [one.split(' ')[0], one.split(' ').slice(1).join(' ')]))
+    t.match(
+      reply.headers,
+      {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin'
+      },
+      what
+    )
+    const directives = new Map(
+      String(reply.headers['content-security-policy'])
+        .split('; ')
+        .map((one) => [one.split(' ')[0], one.split(' ').slice(1).join(' ')])
+    )
     const { 'form-action': forms, ...loads } = Object.fromEntries(directives) as Record<string, string>
-    t.same(loads, { 'default-src': "'none'", 'style-src': `${ISSUER}/auth/pages.css`, 'script-src': `${ISSUER}/auth/pages.js`, 'img-src': "'self' data:", 'frame-ancestors': "'none'", 'base-uri': "'none'" }, what)
-    t.ok(["'self'", `'self' ${new URL(CALLBACK).origin}`, "'self' https://third.example"].includes(forms ?? ''), `${what}: ${forms}`)
+    t.same(
+      loads,
+      {
+        'default-src': "'none'",
+        'style-src': `${ISSUER}/auth/pages.css`,
+        'script-src': `${ISSUER}/auth/pages.js`,
+        'img-src': "'self' data:",
+        'frame-ancestors': "'none'",
+        'base-uri': "'none'"
+      },
+      what
+    )
+    t.ok(
+      ["'self'", `'self' ${new URL(CALLBACK).origin}`, "'self' https://third.example"].includes(forms ?? ''),
+      `${what}: ${forms}`
+    )
     // An address with a token is nobody's to know, and neither is one that nothing is known of.
     if (/token=/.test(address)) t.equal(reply.headers['referrer-policy'], 'no-referrer', what)
     t.ok(['same-origin', 'no-referrer'].includes(String(reply.headers['referrer-policy'])), what)
-    t.notOk(Object.keys(reply.headers).some((name) => name.startsWith('access-control-')), what)
+    t.notOk(
+      Object.keys(reply.headers).some((name) => name.startsWith('access-control-')),
+      what
+    )
   }
 })
 
 // covers ASVS-3.6.1 ASVS-3.7.1 ASVS-1.2.3 ASVS-3.2.3
-t.test('pages load a stylesheet and a script of ours, and nothing else; no script is in a page, and none is made from input', async (t) => {
-  const subject = await openidApp()
-  t.teardown(subject.close)
-  const scripts = new Set<string>()
-  for (const { what, reply: { body } } of await everyPage(subject)) {
-    const loaded = [...body.matchAll(/<(?:link|script|img|iframe|object|embed|audio|video|source|applet)\b[^>]*/g)].map(([tag]) => tag)
-    t.equal(loaded.length, 2, `${what}: ${loaded.join()}`)
-    for (const tag of loaded) t.match(tag, /^<(?:link rel="stylesheet" href="\/auth\/pages\.css|script src="\/auth\/pages\.js)\?v=[\w-]{12}"/, what)
-    t.match(body, /<script[^>]*><\/script>/, what)
-    t.notMatch(body, /<[^>]*\s(?:on\w+|style|srcdoc)\s*=|javascript:|@import|url\(/i, what)
-    const [, address = ''] = /<script src="([^"]+)"/.exec(body) ?? []
-    scripts.add(address)
+t.test(
+  'pages load a stylesheet and a script of ours, and nothing else; no script is in a page, and none is made from input',
+  async (t) => {
+    const subject = await openidApp()
+    t.teardown(subject.close)
+    const scripts = new Set<string>()
+    for (const {
+      what,
+      reply: { body }
+    } of await everyPage(subject)) {
+      const loaded = [
+        ...body.matchAll(/<(?:link|script|img|iframe|object|embed|audio|video|source|applet)\b[^>]*/g)
+      ].map(([tag]) => tag)
+      t.equal(loaded.length, 2, `${what}: ${loaded.join()}`)
+      for (const tag of loaded)
+        t.match(
+          tag,
+          /^<(?:link rel="stylesheet" href="\/auth\/pages\.css|script src="\/auth\/pages\.js)\?v=[\w-]{12}"/,
+          what
+        )
+      t.match(body, /<script[^>]*><\/script>/, what)
+      t.notMatch(body, /<[^>]*\s(?:on\w+|style|srcdoc)\s*=|javascript:|@import|url\(/i, what)
+      const [, address = ''] = /<script src="([^"]+)"/.exec(body) ?? []
+      scripts.add(address)
+    }
+    t.equal(scripts.size, 1, 'one for all')
+    const script = await subject.app.inject({ url: [...scripts][0] ?? '' })
+    t.equal(script.statusCode, 200)
+    t.notMatch(
+      script.body,
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|Function\(|window\.\w+\s*=|location|cookie|localStorage|fetch|XMLHttp/
+    )
+    t.match(script.body, /addEventListener/)
   }
-  t.equal(scripts.size, 1, 'one for all')
-  const script = await subject.app.inject({ url: [...scripts][0] ?? '' })
-  t.equal(script.statusCode, 200)
-  t.notMatch(script.body, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|Function\(|window\.\w+\s*=|location|cookie|localStorage|fetch|XMLHttp/)
-  t.match(script.body, /addEventListener/)
-})
+)
 
 // covers ASVS-6.2.6
 t.test('a password is never shown as it is typed, but where its owner asks for it', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   let fields = 0
-  for (const { what, reply: { body } } of await everyPage(subject)) {
+  for (const {
+    what,
+    reply: { body }
+  } of await everyPage(subject)) {
     for (const [tag] of body.matchAll(/<input[^>]*name="password"[^>]*>/g)) {
       fields++
       t.match(tag, /type="password"/, what)

@@ -1,4 +1,7 @@
-/** The shape of HTTP requests to the browser's endpoints, as they come over the wire: `inject` tidies up URLs and headers. */
+/**
+ * The shape of HTTP requests to the browser's endpoints, as they come over the wire: `inject` tidies up URLs and
+ * headers.
+ */
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { bearer } from '../support/app.ts'
@@ -6,25 +9,54 @@ import { type RawAnswer, sendRaw } from '../support/raw-socket.ts'
 import { authorizeAs, authorizePath, openidApp, type OpenidApp, tokensOf } from '../support/openid.ts'
 import { recordedState } from './support/recorded-state.ts'
 
-interface Listening extends OpenidApp { port: number, writes: string[], faults: string[], cookie: string }
+interface Listening extends OpenidApp {
+  port: number
+  writes: string[]
+  faults: string[]
+  cookie: string
+}
 
-async function listening (t: Test): Promise<Listening> {
+async function listening(t: Test): Promise<Listening> {
   const faults: string[] = []
   const { state, writes } = recordedState()
-  const subject = await openidApp({ state }, { logger: { level: 'error', stream: { write: (line: string) => { faults.push(line) } } } })
+  const subject = await openidApp(
+    { state },
+    {
+      logger: {
+        level: 'error',
+        stream: {
+          write: (line: string) => {
+            faults.push(line)
+          }
+        }
+      }
+    }
+  )
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
   await subject.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = subject.app.server.address() as AddressInfo
-  const cookie = [...subject.browser.cookies].filter(([name]) => name.includes('session')).map(([name, value]) => `${name}=${value}`).join('; ')
+  const cookie = [...subject.browser.cookies]
+    .filter(([name]) => name.includes('session'))
+    .map(([name, value]) => `${name}=${value}`)
+    .join('; ')
   writes.length = 0
   return { ...subject, port, writes, faults, cookie }
 }
 
 /** One request on a connection of its own. */
-async function one ({ port }: Pick<Listening, 'port'>, line: string, headers: string[] = ['Host: localhost:3000'], body?: string): Promise<RawAnswer> {
+async function one(
+  { port }: Pick<Listening, 'port'>,
+  line: string,
+  headers: string[] = ['Host: localhost:3000'],
+  body?: string
+): Promise<RawAnswer> {
   const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
-  const [answer = { status: 0, head: '', body: '' }] = await sendRaw(port, `${line} HTTP/1.1\r\n${[...headers, ...length, 'Connection: close'].map((header) => `${header}\r\n`).join('')}\r\n${body ?? ''}`)
+  const [answer = { status: 0, head: '', body: '' }] = await sendRaw(
+    port,
+    `${line} ` +
+      `HTTP/1.1\r\n${[...headers, ...length, 'Connection: close'].map((header) => `${header}\r\n`).join('')}\r\n${body ?? ''}`
+  )
   return answer
 }
 
@@ -35,15 +67,48 @@ const QUERY = authorizePath().split('?')[1] ?? ''
 t.test('each shape of a path is the endpoint or is nothing', async (t) => {
   const subject = await listening(t)
   const rows: Array<[target: string, status: number]> = [
-    ['/auth/authorize?Q', 303], ['/auth/%61uthorize?Q', 303], ['/auth/authoriz%65?Q', 303], ['http://localhost/auth/authorize?Q', 303], ['http://evil.example/auth/authorize?Q', 303], ['http://user:pw@evil.example/auth/authorize?Q', 303],
-    ['/auth/authorize', 400], ['/auth/authorize?', 400], ['/auth/authorize#?Q', 400], ['/auth/authorize?x=%zz', 400], ['/auth/authorize?%', 400],
-    ['/auth/authorize/?Q', 404], ['//auth/authorize?Q', 404], ['/auth//authorize?Q', 404], ['/auth/./authorize?Q', 404], ['/x/../auth/authorize?Q', 404], ['/auth%2fauthorize?Q', 404], ['/auth%2Fauthorize?Q', 404], ['/auth/%2561uthorize?Q', 404], ['/auth/authorize%00?Q', 404], ['/auth/authorize%3fQ', 404],
-    ['/auth/authorize%20?Q', 404], ['/AUTH/authorize?Q', 404], ['/auth/Authorize?Q', 404], ['/auth\\authorize?Q', 404], ['*', 404], ['/auth/authorize%?Q', 400], ['/auth/authorize%zz?Q', 400], ['auth/authorize?Q', 400], ['/auth/authorize?Q x', 400]
+    ['/auth/authorize?Q', 303],
+    ['/auth/%61uthorize?Q', 303],
+    ['/auth/authoriz%65?Q', 303],
+    ['http://localhost/auth/authorize?Q', 303],
+    ['http://evil.example/auth/authorize?Q', 303],
+    ['http://user:pw@evil.example/auth/authorize?Q', 303],
+    ['/auth/authorize', 400],
+    ['/auth/authorize?', 400],
+    ['/auth/authorize#?Q', 400],
+    ['/auth/authorize?x=%zz', 400],
+    ['/auth/authorize?%', 400],
+    ['/auth/authorize/?Q', 404],
+    ['//auth/authorize?Q', 404],
+    ['/auth//authorize?Q', 404],
+    ['/auth/./authorize?Q', 404],
+    ['/x/../auth/authorize?Q', 404],
+    ['/auth%2fauthorize?Q', 404],
+    ['/auth%2Fauthorize?Q', 404],
+    ['/auth/%2561uthorize?Q', 404],
+    ['/auth/authorize%00?Q', 404],
+    ['/auth/authorize%3fQ', 404],
+    ['/auth/authorize%20?Q', 404],
+    ['/AUTH/authorize?Q', 404],
+    ['/auth/Authorize?Q', 404],
+    ['/auth\\authorize?Q', 404],
+    ['*', 404],
+    ['/auth/authorize%?Q', 400],
+    ['/auth/authorize%zz?Q', 400],
+    ['auth/authorize?Q', 400],
+    ['/auth/authorize?Q x', 400]
   ]
   for (const [target, status] of rows) {
-    const answer = await one(subject, `GET ${target.replace('Q', QUERY)}`, ['Host: localhost:3000', `Cookie: ${subject.cookie}`])
+    const answer = await one(subject, `GET ${target.replace('Q', QUERY)}`, [
+      'Host: localhost:3000',
+      `Cookie: ${subject.cookie}`
+    ])
     t.equal(answer.status, status, target)
-    t.equal(locationOf(answer)?.startsWith('https://app.example/cb?code=') ?? false, status === 303, `${target}: a code only where it is the endpoint`)
+    t.equal(
+      locationOf(answer)?.startsWith('https://app.example/cb?code=') ?? false,
+      status === 303,
+      `${target}: a code only where it is the endpoint`
+    )
     t.notMatch(answer.head + answer.body, 'evil.example', target)
   }
   t.same(subject.faults, [])
@@ -53,12 +118,33 @@ t.test('each shape of a path is the endpoint or is nothing', async (t) => {
 t.test('methods: GET and POST, and nothing by accident', async (t) => {
   const subject = await listening(t)
   for (const path of ['/auth/authorize', '/auth/login', '/auth/consent', '/auth/logout']) {
-    for (const method of ['HEAD', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'SEARCH', 'QUERY', 'get', 'Get', 'GETT', 'constructor']) {
-      const { status, head } = await one(subject, `${method} ${path}?${QUERY}`, ['Host: localhost:3000', `Cookie: ${subject.cookie}`, 'Content-Length: 0'])
+    for (const method of [
+      'HEAD',
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'TRACE',
+      'PROPFIND',
+      'SEARCH',
+      'QUERY',
+      'get',
+      'Get',
+      'GETT',
+      'constructor'
+    ]) {
+      const { status, head } = await one(subject, `${method} ${path}?${QUERY}`, [
+        'Host: localhost:3000',
+        `Cookie: ${subject.cookie}`,
+        'Content-Length: 0'
+      ])
       t.ok([400, 404, 405, 501].includes(status), `${method} ${path}: ${status}`)
       t.notMatch(head, /^(?:location|set-cookie):/im, `${method} ${path}`)
     }
-    const options = await one(subject, `OPTIONS ${path}`, ['Host: localhost:3000', 'Origin: https://app.example', 'Access-Control-Request-Method: POST'])
+    const options = await one(subject, `OPTIONS ${path}`, [
+      'Host: localhost:3000',
+      'Origin: https://app.example',
+      'Access-Control-Request-Method: POST'
+    ])
     t.notMatch(options.head, /access-control-/i, `R9700-2.6 OPTIONS ${path}`)
   }
   t.same(subject.writes, [])
@@ -68,11 +154,30 @@ t.test('methods: GET and POST, and nothing by accident', async (t) => {
 // covers ADV-CVE-2026-3635 R8414-6
 t.test('no Host header, and no other, leads anywhere', async (t) => {
   const subject = await listening(t)
-  for (const headers of [['Host: evil.example'], ['Host: a', 'Host: evil.example'], ['Host:'], ['Host: localhost', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'Forwarded: host=evil.example;proto=https', 'X-Original-URL: /auth/logout', 'X-Rewrite-URL: /x', 'X-HTTP-Method-Override: DELETE']]) {
+  for (const headers of [
+    ['Host: evil.example'],
+    ['Host: a', 'Host: evil.example'],
+    ['Host:'],
+    [
+      'Host: localhost',
+      'X-Forwarded-Host: evil.example',
+      'X-Forwarded-Proto: https',
+      'Forwarded: host=evil.example;proto=https',
+      'X-Original-URL: /auth/logout',
+      'X-Rewrite-URL: /x',
+      'X-HTTP-Method-Override: DELETE'
+    ]
+  ]) {
     for (const cookie of [[], [`Cookie: ${subject.cookie}`]]) {
       const answer = await one(subject, `GET /auth/authorize?${QUERY}`, [...headers, ...cookie])
       t.equal(answer.status, 303, headers.join())
-      t.match(locationOf(answer), cookie.length === 0 ? /^\/auth\/login\?client_id=spa&/ : /^https:\/\/app\.example\/cb\?code=.*&iss=http%3A%2F%2Flocalhost%3A3000$/, headers.join())
+      t.match(
+        locationOf(answer),
+        cookie.length === 0
+          ? /^\/auth\/login\?client_id=spa&/
+          : /^https:\/\/app\.example\/cb\?code=.*&iss=http%3A%2F%2Flocalhost%3A3000$/,
+        headers.join()
+      )
       t.notMatch(answer.head, 'evil.example')
     }
   }
@@ -86,11 +191,24 @@ t.test('cookies: one, whole, and ours', async (t) => {
   const [name = '', value = ''] = subject.cookie.split('=')
   const silent = authorizePath({ prompt: 'none' })
   const rows: Array<[what: string, cookies: string[], signedIn: boolean]> = [
-    ['one', [subject.cookie], true], ['among others', [`a=b; ${subject.cookie}; c=d`], true], ['twice', [`${subject.cookie}; ${subject.cookie}`], false], ['planted beside it', [`${name}=x; ${subject.cookie}`], false], ['planted in another header', [subject.cookie, `${name}=x`], false],
-    ['upper case', [`${name.toUpperCase()}=${value}`], false], ['with the prefix of https', [`__Host-${name}=${value}`], false], ['a part', [subject.cookie.slice(0, -1)], false], ['longer', [`${subject.cookie}A`], false], ['its first half', [subject.cookie.split('.')[0] ?? ''], false], ['long', [`${name}=${'A'.repeat(8000)}`], false], ['none', [], false]
+    ['one', [subject.cookie], true],
+    ['among others', [`a=b; ${subject.cookie}; c=d`], true],
+    ['twice', [`${subject.cookie}; ${subject.cookie}`], false],
+    ['planted beside it', [`${name}=x; ${subject.cookie}`], false],
+    ['planted in another header', [subject.cookie, `${name}=x`], false],
+    ['upper case', [`${name.toUpperCase()}=${value}`], false],
+    ['with the prefix of https', [`__Host-${name}=${value}`], false],
+    ['a part', [subject.cookie.slice(0, -1)], false],
+    ['longer', [`${subject.cookie}A`], false],
+    ['its first half', [subject.cookie.split('.')[0] ?? ''], false],
+    ['long', [`${name}=${'A'.repeat(8000)}`], false],
+    ['none', [], false]
   ]
   for (const [what, cookies, signedIn] of rows) {
-    const answer = await one(subject, `GET ${silent}`, ['Host: localhost:3000', ...cookies.map((cookie) => `Cookie: ${cookie}`)])
+    const answer = await one(subject, `GET ${silent}`, [
+      'Host: localhost:3000',
+      ...cookies.map((cookie) => `Cookie: ${cookie}`)
+    ])
     t.equal(answer.status, 303, what)
     t.match(locationOf(answer), signedIn ? /[?&]code=/ : /[?&]error=login_required&/, what)
   }
@@ -102,13 +220,30 @@ t.test('content types of a form: as browsers send it, or 415', async (t) => {
   const subject = await listening(t)
   const form = 'application/x-www-form-urlencoded'
   const rows: Array<[header: string[], status: number[]]> = [
-    [[`Content-Type: ${form}`], [303]], [[`Content-Type: ${form}; charset=utf-8`], [303]], [[`Content-Type: ${form.toUpperCase()}`], [303]], [[`Content-Type: ${form} ;`], [303, 415]], [[`Content-Type:\t${form}`], [303]],
-    [['Content-Type: application/json'], [415]], [['Content-Type: text/plain'], [415]], [['Content-Type: multipart/form-data; boundary=x'], [415]], [[`Content-Type: ${form}x`], [415]], [[`Content-Type: x${form}`], [415]], [[`Content-Type: text/plain, ${form}`], [415]], [[], [415]], [['Content-Type:'], [415]], [[`Content-Type: ${form}\u0009junk`], [415]], [['Content-Type: ;;;'], [415]]
+    [[`Content-Type: ${form}`], [303]],
+    [[`Content-Type: ${form}; charset=utf-8`], [303]],
+    [[`Content-Type: ${form.toUpperCase()}`], [303]],
+    [[`Content-Type: ${form} ;`], [303, 415]],
+    [[`Content-Type:\t${form}`], [303]],
+    [['Content-Type: application/json'], [415]],
+    [['Content-Type: text/plain'], [415]],
+    [['Content-Type: multipart/form-data; boundary=x'], [415]],
+    [[`Content-Type: ${form}x`], [415]],
+    [[`Content-Type: x${form}`], [415]],
+    [[`Content-Type: text/plain, ${form}`], [415]],
+    [[], [415]],
+    [['Content-Type:'], [415]],
+    [[`Content-Type: ${form}\u0009junk`], [415]],
+    [['Content-Type: ;;;'], [415]]
   ]
   for (const [headers, statuses] of rows) {
     const answer = await one(subject, 'POST /auth/authorize', ['Host: localhost:3000', ...headers], QUERY)
     t.ok(statuses.includes(answer.status), `${headers.join()}: ${answer.status}`)
-    t.equal(locationOf(answer)?.startsWith('/auth/authorize?client_id=spa') ?? false, answer.status === 303, headers.join())
+    t.equal(
+      locationOf(answer)?.startsWith('/auth/authorize?client_id=spa') ?? false,
+      answer.status === 303,
+      headers.join()
+    )
   }
   t.same(subject.writes, [])
   t.same(subject.faults, [])
@@ -119,17 +254,58 @@ t.test('userinfo takes no token from its query, whatever the method or shape', a
   const subject = await listening(t)
   const { access_token: token } = await tokensOf(subject)
   const query = `access_token=${token}`
-  for (const line of [`GET /auth/userinfo?${query}`, `POST /auth/userinfo?${query}`, `GET http://localhost/auth/userinfo?${query}`, `GET /auth/userinfo#${query}`, `HEAD /auth/userinfo?${query}`]) t.equal((await one(subject, line, ['Host: x', 'Content-Length: 0'])).status, 401, line.slice(0, 40))
-  t.equal((await one(subject, 'GET /auth/userinfo?access_token=other', ['Host: x', `Authorization: ${bearer(token).authorization}`])).status, 200, 'nor looks at one there')
+  for (const line of [
+    `GET /auth/userinfo?${query}`,
+    `POST /auth/userinfo?${query}`,
+    `GET http://localhost/auth/userinfo?${query}`,
+    `GET /auth/userinfo#${query}`,
+    `HEAD /auth/userinfo?${query}`
+  ])
+    t.equal((await one(subject, line, ['Host: x', 'Content-Length: 0'])).status, 401, line.slice(0, 40))
+  t.equal(
+    (
+      await one(subject, 'GET /auth/userinfo?access_token=other', [
+        'Host: x',
+        `Authorization: ${bearer(token).authorization}`
+      ])
+    ).status,
+    200,
+    'nor looks at one there'
+  )
   const head = await one(subject, 'HEAD /auth/userinfo', ['Host: x', `Authorization: ${bearer(token).authorization}`])
   t.same([head.status, head.body], [200, ''])
   t.match(head.head, /^cache-control: no-store$/im)
-  for (const target of ['/auth/userinfo/', '//auth/userinfo', '/auth/./userinfo', '/auth%2fuserinfo', '/auth/userinfo%2fx.css', '/auth/userinfo/x.css', '/auth/userinfo;x.css']) t.equal((await one(subject, `GET ${target}`, ['Host: x', `Authorization: ${bearer(token).authorization}`])).status, 404, target)
-  for (const headers of [[`Authorization: ${bearer(token).authorization}`, 'Authorization: Bearer x'], ['Authorization: Bearer x', `Authorization: ${bearer(token).authorization}`]]) {
+  for (const target of [
+    '/auth/userinfo/',
+    '//auth/userinfo',
+    '/auth/./userinfo',
+    '/auth%2fuserinfo',
+    '/auth/userinfo%2fx.css',
+    '/auth/userinfo/x.css',
+    '/auth/userinfo;x.css'
+  ])
+    t.equal(
+      (await one(subject, `GET ${target}`, ['Host: x', `Authorization: ${bearer(token).authorization}`])).status,
+      404,
+      target
+    )
+  for (const headers of [
+    [`Authorization: ${bearer(token).authorization}`, 'Authorization: Bearer x'],
+    ['Authorization: Bearer x', `Authorization: ${bearer(token).authorization}`]
+  ]) {
     const { status, body } = await one(subject, 'GET /auth/userinfo', ['Host: x', ...headers])
-    t.equal(status === 200, headers[0]?.includes(token), `R6750-2 of two headers the first counts: ${body.slice(0, 40)}`)
+    t.equal(
+      status === 200,
+      headers[0]?.includes(token),
+      `R6750-2 of two headers the first counts: ${body.slice(0, 40)}`
+    )
   }
-  const withBody = await one(subject, 'GET /auth/userinfo', ['Host: x', 'Content-Type: application/x-www-form-urlencoded'], query)
+  const withBody = await one(
+    subject,
+    'GET /auth/userinfo',
+    ['Host: x', 'Content-Type: application/x-www-form-urlencoded'],
+    query
+  )
   t.equal(withBody.status, 401, 'R6750-2.2 the body of a GET is not read')
   t.same(subject.faults, [])
 })
@@ -137,8 +313,18 @@ t.test('userinfo takes no token from its query, whatever the method or shape', a
 // covers R6749-4.1.2
 t.test('no parameter becomes a header of the answer', async (t) => {
   const subject = await listening(t)
-  for (const state of ['a%0d%0aSet-Cookie:%20x=y', 'a%0aX-Evil:%201', '%0d%0a%0d%0a<script>', '%e5%98%8a%e5%98%8dX-Evil:1', '%00', '%c4%8d%c4%8aX-Evil:1']) {
-    const answer = await one(subject, `GET /auth/authorize?${QUERY.replace('state=state-1', `state=${state}`)}`, ['Host: localhost:3000', `Cookie: ${subject.cookie}`])
+  for (const state of [
+    'a%0d%0aSet-Cookie:%20x=y',
+    'a%0aX-Evil:%201',
+    '%0d%0a%0d%0a<script>',
+    '%e5%98%8a%e5%98%8dX-Evil:1',
+    '%00',
+    '%c4%8d%c4%8aX-Evil:1'
+  ]) {
+    const answer = await one(subject, `GET /auth/authorize?${QUERY.replace('state=state-1', `state=${state}`)}`, [
+      'Host: localhost:3000',
+      `Cookie: ${subject.cookie}`
+    ])
     t.equal(answer.status, 303, state)
     t.notMatch(answer.head, /^(?:x-evil|set-cookie):/im, state)
     t.equal(new URL(locationOf(answer) ?? '').searchParams.get('state'), decodeURIComponent(state), state)

@@ -3,16 +3,27 @@ import t from 'tap'
 import authPlugin, { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
 import { bearer, PASSWORD, signUp } from '../support/app.ts'
-import { answerOf, authorizeAs, authorizePath, CLIENTS, KEYS, openidApp, type OpenidApp, redeem, tokensOf } from '../support/openid.ts'
+import {
+  answerOf,
+  authorizeAs,
+  authorizePath,
+  CLIENTS,
+  KEYS,
+  openidApp,
+  type OpenidApp,
+  redeem,
+  tokensOf
+} from '../support/openid.ts'
 import { testBrowser } from '../support/browser.ts'
 
 const COOKIE = 'authority_session'
 
 /** Whether a `Cookie` header signs somebody in. */
-async function opens ({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<boolean> {
+async function opens({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<boolean> {
   const reply = await app.inject({ url: authorizePath({ prompt: 'none' }), headers: { cookie } })
   const { code, error } = answerOf(String(reply.headers.location))
-  if (code === undefined && error !== 'login_required') throw new Error(`${reply.statusCode} ${String(reply.headers.location)}`)
+  if (code === undefined && error !== 'login_required')
+    throw new Error(`${reply.statusCode} ${String(reply.headers.location)}`)
   return code !== undefined
 }
 
@@ -21,14 +32,34 @@ t.test('a planted cookie of whatever shape is not adopted', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const planted = [
-    'planted', '', '"planted"', '.', `${'A'.repeat(25)}.${'A'.repeat(43)}`, `${'A'.repeat(25)}.`, `.${'A'.repeat(43)}`, 'A'.repeat(4000), '__proto__', 'constructor.prototype',
-    '%00', '../../etc', "' OR 1=1 --", `${'A'.repeat(25)}.${'A'.repeat(43)}.${'A'.repeat(43)}`, 'null', 'undefined', '{}', 'é'
+    'planted',
+    '',
+    '"planted"',
+    '.',
+    `${'A'.repeat(25)}.${'A'.repeat(43)}`,
+    `${'A'.repeat(25)}.`,
+    `.${'A'.repeat(43)}`,
+    'A'.repeat(4000),
+    '__proto__',
+    'constructor.prototype',
+    '%00',
+    '../../etc',
+    "' OR 1=1 --",
+    `${'A'.repeat(25)}.${'A'.repeat(43)}.${'A'.repeat(43)}`,
+    'null',
+    'undefined',
+    '{}',
+    'é'
   ]
   for (const value of planted) {
     const reply = await subject.app.inject({
       method: 'POST',
       url: '/auth/login',
-      headers: { cookie: `${COOKIE}=${value}`, 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
+      headers: {
+        cookie: `${COOKIE}=${value}`,
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin'
+      },
       payload: new URLSearchParams({ username: 'ann', password: PASSWORD }).toString()
     })
     t.equal(reply.statusCode, 303, value.slice(0, 30))
@@ -42,7 +73,7 @@ t.test('a planted cookie of whatever shape is not adopted', async (t) => {
 })
 
 // covers ASVS-7.2.4
-t.test('an attacker\'s own session that was planted stays theirs, and its end is the victim\'s start', async (t) => {
+t.test("an attacker's own session that was planted stays theirs, and its end is the victim's start", async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const mallory = await signUp(subject.app, 'mallory')
@@ -77,7 +108,7 @@ t.test('every sign-in gives a new value and ends the former, a re-authentication
 })
 
 // covers ASVS-7.2.1 ASVS-7.2.3
-t.test('an edited cookie, another session\'s secret and two cookies of the name sign nobody in', async (t) => {
+t.test("an edited cookie, another session's secret and two cookies of the name sign nobody in", async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await signUp(subject.app, 'bob')
@@ -87,13 +118,38 @@ t.test('an edited cookie, another session\'s secret and two cookies of the name 
   const mine = subject.browser.cookies.get(COOKIE) ?? ''
   const [id = '', secret = ''] = mine.split('.')
   const [bobsId = '', bobsSecret = ''] = (bob.cookies.get(COOKIE) ?? '').split('.')
-  const flip = (text: string, at: number): string => text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
+  const flip = (text: string, at: number): string =>
+    text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
   const refused = [
-    `${id}.${bobsSecret}`, `${bobsId}.${secret}`, `${id}.${flip(secret, 0)}`, `${id}.${flip(secret, 20)}`, `${flip(id, 3)}.${secret}`, id, `${id}.`, `.${secret}`, `${id}${secret}`,
-    `${secret}.${id}`, `${mine}=`, `${mine}.`, `${mine}%20`, `"${mine}"`, mine.toUpperCase(), encodeURIComponent(`${mine} `), `${mine},${mine}`, `${mine}\t`.trim().slice(0, -1)
+    `${id}.${bobsSecret}`,
+    `${bobsId}.${secret}`,
+    `${id}.${flip(secret, 0)}`,
+    `${id}.${flip(secret, 20)}`,
+    `${flip(id, 3)}.${secret}`,
+    id,
+    `${id}.`,
+    `.${secret}`,
+    `${id}${secret}`,
+    `${secret}.${id}`,
+    `${mine}=`,
+    `${mine}.`,
+    `${mine}%20`,
+    `"${mine}"`,
+    mine.toUpperCase(),
+    encodeURIComponent(`${mine} `),
+    `${mine},${mine}`,
+    `${mine}\t`.trim().slice(0, -1)
   ]
   for (const value of refused) t.equal(await opens(subject, `${COOKIE}=${value}`), false, value)
-  for (const header of [`${COOKIE}=${mine}; ${COOKIE}=planted`, `${COOKIE}=planted; ${COOKIE}=${mine}`, `${COOKIE}=${mine}; ${COOKIE}=${bobsId}.${bobsSecret}`, `${COOKIE}=${mine}; ${COOKIE}=`, `${COOKIE.toUpperCase()}=${mine}`, `x${COOKIE}=${mine}`, `__Host-${COOKIE}=${mine}`]) {
+  for (const header of [
+    `${COOKIE}=${mine}; ${COOKIE}=planted`,
+    `${COOKIE}=planted; ${COOKIE}=${mine}`,
+    `${COOKIE}=${mine}; ${COOKIE}=${bobsId}.${bobsSecret}`,
+    `${COOKIE}=${mine}; ${COOKIE}=`,
+    `${COOKIE.toUpperCase()}=${mine}`,
+    `x${COOKIE}=${mine}`,
+    `__Host-${COOKIE}=${mine}`
+  ]) {
     t.equal(await opens(subject, header), false, header)
   }
   t.equal(await opens(subject, `a=b; ${COOKIE}=${mine}; c=d`), true, 'and with others beside it the good one does')
@@ -105,15 +161,30 @@ t.test('no other credential is a session, and a session cookie is no other crede
   t.teardown(subject.close)
   const tokens = await tokensOf(subject, { scope: 'openid offline_access' })
   const cookie = subject.browser.cookies.get(COOKIE) ?? ''
-  for (const value of [tokens.access_token, tokens.refresh_token, tokens.id_token]) t.equal(await opens(subject, `${COOKIE}=${value}`), false)
+  for (const value of [tokens.access_token, tokens.refresh_token, tokens.id_token])
+    t.equal(await opens(subject, `${COOKIE}=${value}`), false)
   for (const url of ['/me', '/auth/userinfo', '/auth/sessions']) {
     // The account's own endpoints take the browser session too, but not for a page of another site.
-    const headers = { cookie: `${COOKIE}=${cookie}`, ...(url === '/auth/sessions' ? { 'sec-fetch-site': 'cross-site' } : {}) }
+    const headers = {
+      cookie: `${COOKIE}=${cookie}`,
+      ...(url === '/auth/sessions' ? { 'sec-fetch-site': 'cross-site' } : {})
+    }
     t.ok([401, 403].includes((await subject.app.inject({ url, headers })).statusCode), `${url} by cookie`)
     t.equal((await subject.app.inject({ url, headers: bearer(cookie) })).statusCode, 401, `${url} by bearer`)
   }
-  for (const payload of [{ grant_type: 'refresh_token', refresh_token: cookie, client_id: 'spa' }, { grant_type: 'authorization_code', code: cookie, client_id: 'spa', redirect_uri: 'https://app.example/cb', code_verifier: 'v'.repeat(43) }]) {
-    t.match((await subject.app.inject({ method: 'POST', url: '/auth/token', payload })).json(), { error: 'invalid_grant' })
+  for (const payload of [
+    { grant_type: 'refresh_token', refresh_token: cookie, client_id: 'spa' },
+    {
+      grant_type: 'authorization_code',
+      code: cookie,
+      client_id: 'spa',
+      redirect_uri: 'https://app.example/cb',
+      code_verifier: 'v'.repeat(43)
+    }
+  ]) {
+    t.match((await subject.app.inject({ method: 'POST', url: '/auth/token', payload })).json(), {
+      error: 'invalid_grant'
+    })
   }
   t.equal(await opens(subject, `${COOKIE}=${cookie}`), true, 'and all that did not end it')
 })
@@ -123,16 +194,35 @@ t.test('two plugins in one app: no cookie, code, token or page crosses', async (
   const names = { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }
   for (const shared of [false, true]) {
     const app = Fastify() as unknown as OpenidApp['app']
-    t.teardown(async () => { await app.close() })
+    t.teardown(async () => {
+      await app.close()
+    })
     // The harder case: the people are the same. A state belongs to one issuer, and the start refuses a second.
     const users = memoryUserStore()
-    const common = { clients: CLIENTS, rateLimit: false, registration: { username: 'any' }, clock: steppedClock(), password: { hasher: fastHasher() } } as const
-    const own = (): Pick<Parameters<typeof authPlugin>[1], 'users' | 'state'> => ({ users: shared ? users : memoryUserStore(), state: memoryState() })
+    const common = {
+      clients: CLIENTS,
+      rateLimit: false,
+      registration: { username: 'any' },
+      clock: steppedClock(),
+      password: { hasher: fastHasher() }
+    } as const
+    const own = (): Pick<Parameters<typeof authPlugin>[1], 'users' | 'state'> => ({
+      users: shared ? users : memoryUserStore(),
+      state: memoryState()
+    })
     await app.register(authPlugin, { ...common, ...own(), keys: KEYS, issuer: 'http://localhost:3000' })
-    await app.register(authPlugin, { ...common, ...own(), keys: KEYS, issuer: 'http://localhost:3000/b', prefix: '/b', decorators: names })
+    await app.register(authPlugin, {
+      ...common,
+      ...own(),
+      keys: KEYS,
+      issuer: 'http://localhost:3000/b',
+      prefix: '/b',
+      decorators: names
+    })
     await app.ready()
     await signUp(app)
-    if (!shared) await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })
+    if (!shared)
+      await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })
     const a = testBrowser(app)
     const tokens = await tokensOf({ app, browser: a }, { scope: 'openid offline_access' })
     const { code = '' } = await authorizeAs(a, authorizePath())
@@ -141,18 +231,48 @@ t.test('two plugins in one app: no cookie, code, token or page crosses', async (
     const second = login.cookies.find(({ name }) => name !== COOKIE && name.startsWith(COOKIE))
     t.ok(second, 'a cookie of its own name')
     t.equal(a.cookies.get(COOKIE), value, 'the other is left alone')
-    const crossed = await app.inject({ url: authorizePath({ prompt: 'none' }).replace('/auth/', '/b/'), headers: { cookie: `${COOKIE}=${value}` } })
+    const crossed = await app.inject({
+      url: authorizePath({ prompt: 'none' }).replace('/auth/', '/b/'),
+      headers: { cookie: `${COOKIE}=${value}` }
+    })
     t.match(answerOf(String(crossed.headers.location)), { error: 'login_required', iss: 'http://localhost:3000/b' })
     if (!shared) {
-      const renamed = await app.inject({ url: authorizePath({ prompt: 'none' }).replace('/auth/', '/b/'), headers: { cookie: `${second?.name}=${value}` } })
+      const renamed = await app.inject({
+        url: authorizePath({ prompt: 'none' }).replace('/auth/', '/b/'),
+        headers: { cookie: `${second?.name}=${value}` }
+      })
       t.match(answerOf(String(renamed.headers.location)), { error: 'login_required' })
-      const elsewhere = { grant_type: 'authorization_code', client_id: 'spa', redirect_uri: 'https://app.example/cb', code_verifier: 'a-verifier-of-at-least-43-characters-for-all-the-tests', code }
-      t.match((await app.inject({ method: 'POST', url: '/b/token', payload: elsewhere })).json(), { error: 'invalid_grant' })
-      t.match((await app.inject({ method: 'POST', url: '/b/token', payload: { grant_type: 'refresh_token', client_id: 'spa', refresh_token: tokens.refresh_token } })).json(), { error: 'invalid_grant' })
+      const elsewhere = {
+        grant_type: 'authorization_code',
+        client_id: 'spa',
+        redirect_uri: 'https://app.example/cb',
+        code_verifier: 'a-verifier-of-at-least-43-characters-for-all-the-tests',
+        code
+      }
+      t.match((await app.inject({ method: 'POST', url: '/b/token', payload: elsewhere })).json(), {
+        error: 'invalid_grant'
+      })
+      t.match(
+        (
+          await app.inject({
+            method: 'POST',
+            url: '/b/token',
+            payload: { grant_type: 'refresh_token', client_id: 'spa', refresh_token: tokens.refresh_token }
+          })
+        ).json(),
+        { error: 'invalid_grant' }
+      )
       t.equal((await redeem(app, code)).statusCode, 200, 'nothing of which used it up')
     }
     t.equal((await app.inject({ url: '/b/userinfo', headers: bearer(tokens.access_token) })).statusCode, 401)
-    const hinted = await app.inject({ url: authorizePath({ prompt: 'none', id_token_hint: tokens.id_token }).replace('/auth/', '/b/'), headers: { cookie: `${second?.name}=${second?.value}` } })
-    t.match(answerOf(String(hinted.headers.location)), { error: 'invalid_request' }, 'an ID token of the other issuer is none of ours')
+    const hinted = await app.inject({
+      url: authorizePath({ prompt: 'none', id_token_hint: tokens.id_token }).replace('/auth/', '/b/'),
+      headers: { cookie: `${second?.name}=${second?.value}` }
+    })
+    t.match(
+      answerOf(String(hinted.headers.location)),
+      { error: 'invalid_request' },
+      'an ID token of the other issuer is none of ours'
+    )
   }
 })

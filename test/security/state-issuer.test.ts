@@ -8,15 +8,19 @@ import { ISSUER, PASSWORD, testApp } from '../support/app.ts'
 
 const OTHER = 'http://localhost:4000'
 
-async function startWith (t: Test, state: State, issuer: string): Promise<Awaited<ReturnType<typeof testApp>>> {
+async function startWith(t: Test, state: State, issuer: string): Promise<Awaited<ReturnType<typeof testApp>>> {
   const made = await testApp({ state, issuer })
   t.teardown(made.close)
   return made
 }
 
-const starts = async (t: Test, state: State, issuer: string): Promise<unknown> => await startWith(t, state, issuer).then(() => 'started', (error: unknown) => error)
+const starts = async (t: Test, state: State, issuer: string): Promise<unknown> =>
+  await startWith(t, state, issuer).then(
+    () => 'started',
+    (error: unknown) => error
+  )
 
-async function refusesAnother (t: Test, make: () => State, mend: RegExp): Promise<void> {
+async function refusesAnother(t: Test, make: () => State, mend: RegExp): Promise<void> {
   await startWith(t, make(), ISSUER)
   t.equal(await starts(t, make(), ISSUER), 'started', 'another instance of the same service')
   t.match(await starts(t, make(), OTHER), { name: 'StartError', code: 'FST_AUTHORITY_FOREIGN_STATE', message: mend })
@@ -25,13 +29,19 @@ async function refusesAnother (t: Test, make: () => State, mend: RegExp): Promis
 // covers B4
 t.test('memory that two plugins share', async (t) => {
   const state = memoryState()
-  await refusesAnother(t, () => state, /memory state is that of a service with another issuer than http:\/\/localhost:4000\. Give each its own memoryState\(\)/)
+  await refusesAnother(
+    t,
+    () => state,
+    /memory state is that of a service with another issuer than http:\/\/localhost:4000\. Give each its own memoryState\(\)/
+  )
 })
 
 // covers B4
 t.test('SQLite', async (t) => {
   const db = new Database(':memory:')
-  t.teardown(() => { db.close() })
+  t.teardown(() => {
+    db.close()
+  })
   await refusesAnother(t, () => sqliteState(db), /Give each a file of its own/)
 })
 
@@ -47,13 +57,20 @@ t.test('Redis, unless each has a prefix of its own', async (t) => {
 // covers B4
 t.test('PostgreSQL, unless each has a schema of its own; two that start at once', async (t) => {
   const server = await startPostgres()
-  t.teardown(async () => { await server.stop() })
+  t.teardown(async () => {
+    await server.stop()
+  })
   const database = await server.database()
-  t.teardown(async () => { await database.drop() })
+  t.teardown(async () => {
+    await database.drop()
+  })
   const pool = database.pool()
   await refusesAnother(t, () => postgresState(pool), /Give each a schema of its own/)
   t.equal(await starts(t, postgresState(pool, { schema: 'other' }), OTHER), 'started')
-  const both = await Promise.all([starts(t, postgresState(pool, { schema: 'third' }), ISSUER), starts(t, postgresState(pool, { schema: 'third' }), OTHER)])
+  const both = await Promise.all([
+    starts(t, postgresState(pool, { schema: 'third' }), ISSUER),
+    starts(t, postgresState(pool, { schema: 'third' }), OTHER)
+  ])
   t.equal(both.filter((outcome) => outcome === 'started').length, 1)
 })
 
@@ -62,15 +79,30 @@ t.test('a state that was out of reach at start is asked before it is used', asyn
   const inner = memoryState()
   await inner.claimFor?.('the digest of another')
   let down = true
-  const state: State = { ...inner, kind: 'theirs', claimFor: async (issuer) => { if (down) throw new Error('down'); return await inner.claimFor?.(issuer) ?? '' } }
+  const state: State = {
+    ...inner,
+    kind: 'theirs',
+    claimFor: async (issuer) => {
+      if (down) throw new Error('down')
+      return (await inner.claimFor?.(issuer)) ?? ''
+    }
+  }
   const { app } = await testAppOver(t, state)
   down = false
-  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann@example.com', password: PASSWORD } })
-  const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD } })
-  t.equal(reply.statusCode, 503, 'it is another\'s')
+  await app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: 'ann@example.com', password: PASSWORD }
+  })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD }
+  })
+  t.equal(reply.statusCode, 503, "it is another's")
 })
 
-async function testAppOver (t: Test, state: State): Promise<Awaited<ReturnType<typeof testApp>>> {
+async function testAppOver(t: Test, state: State): Promise<Awaited<ReturnType<typeof testApp>>> {
   const made = await testApp({ state, users: memoryUserStore() })
   t.teardown(made.close)
   return made

@@ -3,74 +3,162 @@ import t from 'tap'
 
 const LIB = new URL('../../lib/', import.meta.url)
 /** Comments, and the prose of an option, may name what the code must not use. */
-const code = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1').replace(/\bdescription: '(?:[^'\\\n]|\\.)*'/g, '')
-const sources = new Map(readdirSync(LIB, { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts'))
-  .map((name) => [name.replaceAll('\\', '/'), code(readFileSync(new URL(name.replaceAll('\\', '/'), LIB), 'utf8'))]))
+const code = (text: string): string =>
+  text
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/(^|\s)\/\/.*$/gm, '$1')
+    .replace(/\bdescription: '(?:[^'\\\n]|\\.)*'/g, '')
+const sources = new Map(
+  readdirSync(LIB, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => [name.replaceAll('\\', '/'), code(readFileSync(new URL(name.replaceAll('\\', '/'), LIB), 'utf8'))])
+)
 
-const found = (pattern: RegExp, except: RegExp = /^$/): string[] => [...sources].flatMap(([name, text]) => except.test(name) ? [] : [...text.matchAll(pattern)].map(([match]) => `${name}: ${match}`))
+const found = (pattern: RegExp, except: RegExp = /^$/): string[] =>
+  [...sources].flatMap(([name, text]) =>
+    except.test(name) ? [] : [...text.matchAll(pattern)].map(([match]) => `${name}: ${match}`)
+  )
 
 /** The third is where it may be. `client/` runs in the user's browser, and calls are what it is for. */
-// Of the browser client, a lock's mark is no secret, and two UUIDs of the browser's generator are 244 random bits. PostgreSQL's trial row
-// has a name that nobody else uses at the time.
-// Redis names its scripts by SHA-1 and runs them by a method of that name; the scripts are constants. MD5 is what imported phpass hashes are of, until their users sign in.
+// Of the browser client, a lock's mark is no secret, and two UUIDs of the browser's generator are 244 random bits.
+// PostgreSQL's trial row has a name that nobody else uses at the time. Redis names its scripts by SHA-1 and runs them
+// by a method of that name; the scripts are constants. MD5 is what imported phpass hashes are of, until their users
+// sign in.
 const NEVER: Array<[string, RegExp, RegExp?]> = [
-  ['ASVS-6.5.3 ASVS-11.5.1 ASVS-11.5.2 no weak randomness, and no UUID as a secret', /Math\.random|randomUUID|pseudoRandomBytes/g, /^client\/(?:locks|pkce)\.ts$|^adapters\/postgres\/state\.ts$/],
-  ['ASVS-11.5.1 random bytes come from one place', /randomBytes|randomFillSync|getRandomValues/g, /^adapters\/|^testing\/|^client\//],
-  ['ASVS-1.3.2 ASVS-1.3.7 no code and no template from text', /\beval\s*\(|new Function\b|node:vm/g, /^adapters\/redis\/connection/],
+  [
+    'ASVS-6.5.3 ASVS-11.5.1 ASVS-11.5.2 no weak randomness, and no UUID as a secret',
+    /Math\.random|randomUUID|pseudoRandomBytes/g,
+    /^client\/(?:locks|pkce)\.ts$|^adapters\/postgres\/state\.ts$/
+  ],
+  [
+    'ASVS-11.5.1 random bytes come from one place',
+    /randomBytes|randomFillSync|getRandomValues/g,
+    /^adapters\/|^testing\/|^client\//
+  ],
+  [
+    'ASVS-1.3.2 ASVS-1.3.7 no code and no template from text',
+    /\beval\s*\(|new Function\b|node:vm/g,
+    /^adapters\/redis\/connection/
+  ],
   ['ASVS-1.2.5 no commands', /child_process|execSync|spawn\(/g],
   ['ASVS-1.2.9 no expression made of input', /new RegExp\((?!`\^)/g],
   ['ASVS-1.5.2 no objects revived', /node:v8|deserialize\(|\.load\(.*yaml/g],
-  ['DOS-event-loop no hashing that blocks', /hashSync|verifySync|compareSync|scryptSync|pbkdf2Sync/g, /^adapters\/argon2\/hashing-thread\.ts$/],
-  ['ASVS-11.4.1 ASVS-11.3.1 no broken algorithm to make anything with', /(?:createH|\bh)ash\('(?:md5|sha1)'|'(?:aes-\d+-ecb|aes-\d+-cbc|des(?:3|x|-[^']*)?|rc4)'|RSA1_5|RSA_PKCS1_PADDING|createCipher\(/g, /^adapters\/(?:redis\/script|imported-hashes\/phpass)/],
+  [
+    'DOS-event-loop no hashing that blocks',
+    /hashSync|verifySync|compareSync|scryptSync|pbkdf2Sync/g,
+    /^adapters\/argon2\/hashing-thread\.ts$/
+  ],
+  [
+    'ASVS-11.4.1 ASVS-11.3.1 no broken algorithm to make anything with',
+    /(?:createH|\bh)ash\('(?:md5|sha1)'|'(?:aes-\d+-ecb|aes-\d+-cbc|des(?:3|x|-[^']*)?|rc4)'|RSA1_5|RSA_PKCS1_PADDING|createCipher\(/g,
+    /^adapters\/(?:redis\/script|imported-hashes\/phpass)/
+  ],
   ['ASVS-12.3.2 no certificate goes unchecked', /rejectUnauthorized|NODE_TLS_REJECT_UNAUTHORIZED/g],
-  ['ASVS-15.3.4 ASVS-4.1.3 RL-1 nobody reads forwarding headers for an address, a host or a scheme', /headers\[?\.?['"]?(?:x-forwarded|forwarded|x-real-ip|cf-connecting)/gi],
-  ['ADV-CVE-2026-3635 nothing is made from the Host header', /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g],
-  ['ASVS-16.2.3 nothing is written but by the host\'s logger', /console\.\w+|process\.std(?:out|err)/g, /^client\/index\.ts$/],
-  ['ASVS-13.2.3 ASVS-6.3.2 no credential is built in', /['"](?:changeme|admin123|password123|secret123|letmein)['"]/gi, /common-passwords/],
-  ['ASVS-14.2.3 ASVS-13.2.4 nobody is called, but clients that registered to hear of a sign-out, and providers that the host has connected', /\bfetch\(|node:https?'|node:net'.*connect|undici/g, /^adapters\/(?:node\/form-post|upstream\/outbound)\.ts$|^client\/|^pages\/passkey-script\.ts$/],
-  ['ADV-CVE-2022-31142 ASVS-11.2.4 no secret is compared by ===', /\b(?:clientSecret|client_secret|secret|presentedSecret|signature|mac|token)\s*[!=]==\s*(?!undefined\b|null\b|'|"|`)\w|[!=]==\s*(?:clientSecret|client_secret|secret|signature|mac)\b/g]
+  [
+    'ASVS-15.3.4 ASVS-4.1.3 RL-1 nobody reads forwarding headers for an address, a host or a scheme',
+    /headers\[?\.?['"]?(?:x-forwarded|forwarded|x-real-ip|cf-connecting)/gi
+  ],
+  [
+    'ADV-CVE-2026-3635 nothing is made from the Host header',
+    /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g
+  ],
+  [
+    "ASVS-16.2.3 nothing is written but by the host's logger",
+    /console\.\w+|process\.std(?:out|err)/g,
+    /^client\/index\.ts$/
+  ],
+  [
+    'ASVS-13.2.3 ASVS-6.3.2 no credential is built in',
+    /['"](?:changeme|admin123|password123|secret123|letmein)['"]/gi,
+    /common-passwords/
+  ],
+  [
+    'ASVS-14.2.3 ASVS-13.2.4 nobody is called, but clients that registered to hear of a ' +
+      'sign-out, and providers that the host has connected',
+    /\bfetch\(|node:https?'|node:net'.*connect|undici/g,
+    /^adapters\/(?:node\/form-post|upstream\/outbound)\.ts$|^client\/|^pages\/passkey-script\.ts$/
+  ],
+  [
+    'ADV-CVE-2022-31142 ASVS-11.2.4 no secret is compared by ===',
+    /\b(?:clientSecret|client_secret|secret|presentedSecret|signature|mac|token)\s*[!=]==\s*(?!undefined\b|null\b|'|"|`)\w|[!=]==\s*(?:clientSecret|client_secret|secret|signature|mac)\b/g
+  ]
 ]
 
 t.test('what the code never does', async (t) => {
   t.ok(sources.size > 50)
-  // Found by a digest already, or made for somebody who has just signed in: no comparison that a guess could learn from.
-  const harmless = /^(?:tokens\/verified-token-cache|adapters\/memory\/one-time-token-store|limits\/known-devices)\.ts: /
-  for (const [what, pattern, except] of NEVER) t.same(found(pattern, except).filter((one) => !(what.includes('===') && harmless.test(one))), [], what)
+  // Found by a digest already, or made for somebody who has just signed in: no comparison that a guess could learn
+  // from.
+  const harmless =
+    /^(?:tokens\/verified-token-cache|adapters\/memory\/one-time-token-store|limits\/known-devices)\.ts: /
+  for (const [what, pattern, except] of NEVER)
+    t.same(
+      found(pattern, except).filter((one) => !(what.includes('===') && harmless.test(one))),
+      [],
+      what
+    )
 })
 
 t.test('each pattern finds what it is about', async (t) => {
-  const planted = ['Math.random()', 'randomBytes(32)', 'eval(x)', 'child_process', 'new RegExp(input)', 'node:v8', 'scryptSync(', "createHash('md5')", 'rejectUnauthorized: false', "request.headers['x-forwarded-for']", 'request.hostname', 'console.log', "'changeme'", 'fetch(url)', 'if (clientSecret === given)']
+  const planted = [
+    'Math.random()',
+    'randomBytes(32)',
+    'eval(x)',
+    'child_process',
+    'new RegExp(input)',
+    'node:v8',
+    'scryptSync(',
+    "createHash('md5')",
+    'rejectUnauthorized: false',
+    "request.headers['x-forwarded-for']",
+    'request.hostname',
+    'console.log',
+    "'changeme'",
+    'fetch(url)',
+    'if (clientSecret === given)'
+  ]
   t.equal(planted.length, NEVER.length)
-  for (const [index, text] of planted.entries()) t.match(text, new RegExp(NEVER[index]?.[1].source ?? '', 'i'), NEVER[index]?.[0] ?? '')
+  for (const [index, text] of planted.entries())
+    t.match(text, new RegExp(NEVER[index]?.[1].source ?? '', 'i'), NEVER[index]?.[0] ?? '')
 })
 
 t.test('DOS-event-loop what blocks is loaded by nothing but a thread of its own', async (t) => {
-  const naming = (pattern: RegExp): string[] => [...sources].filter(([, source]) => pattern.test(source)).map(([name]) => name)
+  const naming = (pattern: RegExp): string[] =>
+    [...sources].filter(([, source]) => pattern.test(source)).map(([name]) => name)
   t.same(naming(/from '[^']*\/(?:hashing|phpass)-thread\.ts'|import\([^)]*(?:hashing|phpass)-thread\b/), [])
   t.same(naming(/\/hashing-thread\b/), ['adapters/argon2/node-rs-hasher.ts'])
   t.same(naming(/\/phpass-thread\b/), ['adapters/imported-hashes/phpass.ts'])
-  for (const file of ['adapters/argon2/node-rs-hasher.ts', 'adapters/imported-hashes/phpass.ts']) t.match(sources.get(file), /new Worker\(file\)/)
+  for (const file of ['adapters/argon2/node-rs-hasher.ts', 'adapters/imported-hashes/phpass.ts'])
+    t.match(sources.get(file), /new Worker\(file\)/)
 })
 
 // covers ASVS-13.2.4 ASVS-15.3.2 ASVS-1.3.6
-t.test('the one call to the outside: one line, for one purpose, to a registered address, following nothing', async (t) => {
-  const text = sources.get('adapters/node/form-post.ts') ?? ''
-  t.equal(text.match(/\bfetch\(/g)?.length, 1)
-  t.match(text, /redirect: 'manual'/)
-  t.match(text, /credentials: 'omit'/)
-  t.match(text, /signal: AbortSignal\.timeout/)
-  const importers = (path: string): string[] => [...sources].filter(([, source]) => source.includes(`${path}.ts'`)).map(([name]) => name)
-  t.same(importers('adapters/node/form-post'), ['composition/services.ts'])
-  t.same(importers('ports/form-post').sort(), ['adapters/node/form-post.ts', 'authorize/back-channel-logout.ts'])
-  t.match(sources.get('authorize/back-channel-logout.ts'), /await formPost\(client\.backchannelLogoutUri, /)
-})
+t.test(
+  'the one call to the outside: one line, for one purpose, to a registered address, following nothing',
+  async (t) => {
+    const text = sources.get('adapters/node/form-post.ts') ?? ''
+    t.equal(text.match(/\bfetch\(/g)?.length, 1)
+    t.match(text, /redirect: 'manual'/)
+    t.match(text, /credentials: 'omit'/)
+    t.match(text, /signal: AbortSignal\.timeout/)
+    const importers = (path: string): string[] =>
+      [...sources].filter(([, source]) => source.includes(`${path}.ts'`)).map(([name]) => name)
+    t.same(importers('adapters/node/form-post'), ['composition/services.ts'])
+    t.same(importers('ports/form-post').sort(), ['adapters/node/form-post.ts', 'authorize/back-channel-logout.ts'])
+    t.match(sources.get('authorize/back-channel-logout.ts'), /await formPost\(client\.backchannelLogoutUri, /)
+  }
+)
 
 // covers ASVS-11.2.4 ASVS-11.2.1
 t.test('secrets are compared as digests in constant time, in one place', async (t) => {
   const { equalSecrets } = await import('../../lib/protocol/digest.ts')
   t.equal(equalSecrets('a', 'a'), true)
-  for (const [left, right] of [['a', 'b'], ['a', 'ab'], ['', 'a'], ['a', '']] as const) t.equal(equalSecrets(left, right), false)
+  for (const [left, right] of [
+    ['a', 'b'],
+    ['a', 'ab'],
+    ['', 'a'],
+    ['a', '']
+  ] as const)
+    t.equal(equalSecrets(left, right), false)
   t.match(sources.get('protocol/digest.ts'), /timingSafeEqual/)
   t.match(sources.get('limits/known-devices.ts'), /timingSafeEqual|equalSecrets/)
   t.match(sources.get('oauth/authenticate-client.ts'), /equalSecrets/)

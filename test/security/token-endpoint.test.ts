@@ -27,7 +27,12 @@ t.test('a repeated JSON parameter is refused, however it is written', async (t) 
     t.equal(reply.json().error, 'invalid_request', what)
   }
   t.same(events, [], 'and nothing happened')
-  const nested = await app.inject({ method: 'POST', url: '/auth/token', headers: json, payload: `{${first},"username":"ann","x":{"a":1},"y":{"a":"b:","c":"\\""}}` })
+  const nested = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: json,
+    payload: `{${first},"username":"ann","x":{"a":1},"y":{"a":"b:","c":"\\""}}`
+  })
   t.equal(nested.statusCode, 200, 'equal keys at other places are no repetition')
 })
 
@@ -38,9 +43,32 @@ t.test('parameters of the query neither replace nor add to those of the body', a
   await signUp(app)
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const query = `grant_type=password&username=ann&password=${encodeURIComponent(PASSWORD)}`
-  t.equal((await app.inject({ method: 'POST', url: `/auth/token?${query}`, headers: form, payload: '' })).json().error, 'invalid_request')
-  t.equal((await app.inject({ method: 'POST', url: `/auth/token?${query}`, headers: form, payload: 'grant_type=password&username=ann' })).json().error, 'invalid_request')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token?scope=nonsense&username=bob', headers: form, payload: query })).statusCode, 200)
+  t.equal(
+    (await app.inject({ method: 'POST', url: `/auth/token?${query}`, headers: form, payload: '' })).json().error,
+    'invalid_request'
+  )
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: `/auth/token?${query}`,
+        headers: form,
+        payload: 'grant_type=password&username=ann'
+      })
+    ).json().error,
+    'invalid_request'
+  )
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token?scope=nonsense&username=bob',
+        headers: form,
+        payload: query
+      })
+    ).statusCode,
+    200
+  )
 })
 
 // covers R6749-3.1 R6749-3.2
@@ -48,13 +76,20 @@ t.test('an empty parameter counts as not sent, an unknown one is ignored', async
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
-  const body = await signIn(app, 'ann', PASSWORD, { scope: '', client_id: '', extra: 'foobar', authorization_details: '[]' })
+  const body = await signIn(app, 'ann', PASSWORD, {
+    scope: '',
+    client_id: '',
+    extra: 'foobar',
+    authorization_details: '[]'
+  })
   t.equal(body.scope, 'openid profile email offline_access')
 })
 
 // covers ADV-CVE-2026-9704 ADV-CVE-2026-4634 R6749-3.3
 t.test('a parameter past its bound is refused, never dropped', async (t) => {
-  const { app, close } = await testApp({ clients: [{ clientId: 'web', clientSecret: SECRET, grantTypes: ['password'] }] })
+  const { app, close } = await testApp({
+    clients: [{ clientId: 'web', clientSecret: SECRET, grantTypes: ['password'] }]
+  })
   t.teardown(close)
   await signUp(app)
   const good = { grant_type: 'password', username: 'ann', password: PASSWORD }
@@ -78,7 +113,10 @@ t.test('a parameter past its bound is refused, never dropped', async (t) => {
 
 // covers R6749-2.2 R6749-3.2.1 ASVS-10.4.10
 t.test('a client is who it proves to be', async (t) => {
-  const clients = [{ clientId: 'web', clientSecret: SECRET, grantTypes: ['password' as const] }, { clientId: 'spa', grantTypes: ['password' as const] }]
+  const clients = [
+    { clientId: 'web', clientSecret: SECRET, grantTypes: ['password' as const] },
+    { clientId: 'spa', grantTypes: ['password' as const] }
+  ]
   const { app, events, close } = await testApp({ clients })
   t.teardown(close)
   await signUp(app)
@@ -92,13 +130,26 @@ t.test('a client is who it proves to be', async (t) => {
     ['unknown with a secret', { client_id: '__proto__', client_secret: SECRET }]
   ]
   for (const [what, extra] of rows) {
-    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD, ...extra } })
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: 'ann', password: PASSWORD, ...extra }
+    })
     t.equal(reply.statusCode, 401, what)
     t.equal(reply.json().error, 'invalid_client', what)
   }
-  t.same(events.map(({ name, payload }) => [name, payload['reason'], payload['clientId']]), [
-    ['no_secret', 'web'], ['wrong_secret', 'web'], ['wrong_secret', 'web'], ['wrong_secret', 'spa'], ['unknown_client', null], ['unknown_client', null]
-  ].map((facts) => ['client_authentication_failed', ...facts]), 'no password was looked at')
+  t.same(
+    events.map(({ name, payload }) => [name, payload['reason'], payload['clientId']]),
+    [
+      ['no_secret', 'web'],
+      ['wrong_secret', 'web'],
+      ['wrong_secret', 'web'],
+      ['wrong_secret', 'spa'],
+      ['unknown_client', null],
+      ['unknown_client', null]
+    ].map((facts) => ['client_authentication_failed', ...facts]),
+    'no password was looked at'
+  )
 })
 
 // covers R6749-5.2 ASVS-10.4.4 R9700-2.4
@@ -109,16 +160,35 @@ t.test('the password grant is for whom it was given to', async (t) => {
     { clientId: 'third', clientSecret: SECRET, grantTypes: ['password' as const], firstParty: false }
   ]
   const rows: Array<['first-party' | 'clients' | false, string | undefined, string | undefined]> = [
-    ['first-party', undefined, undefined], ['first-party', 'web', undefined], ['first-party', 'codes', 'unauthorized_client'], ['first-party', 'third', 'unauthorized_client'],
-    ['clients', undefined, 'unauthorized_client'], ['clients', 'web', undefined], ['clients', 'codes', 'unauthorized_client'], ['clients', 'third', 'unauthorized_client'],
-    [false, undefined, 'unsupported_grant_type'], [false, 'web', 'unsupported_grant_type']
+    ['first-party', undefined, undefined],
+    ['first-party', 'web', undefined],
+    ['first-party', 'codes', 'unauthorized_client'],
+    ['first-party', 'third', 'unauthorized_client'],
+    ['clients', undefined, 'unauthorized_client'],
+    ['clients', 'web', undefined],
+    ['clients', 'codes', 'unauthorized_client'],
+    ['clients', 'third', 'unauthorized_client'],
+    [false, undefined, 'unsupported_grant_type'],
+    [false, 'web', 'unsupported_grant_type']
   ]
   for (const [passwordGrant, clientId, error] of rows) {
-    const { app, hasher, close } = await testApp({ passwordGrant, clients: { findById: async (id) => clients.find((client) => client.clientId === id) ?? null } })
+    const { app, hasher, close } = await testApp({
+      passwordGrant,
+      clients: { findById: async (id) => clients.find((client) => client.clientId === id) ?? null }
+    })
     t.teardown(close)
     await signUp(app)
     const before = hasher.calls.verify
-    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD, ...(clientId === undefined ? {} : { client_id: clientId, client_secret: SECRET }) } })
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: {
+        grant_type: 'password',
+        username: 'ann',
+        password: PASSWORD,
+        ...(clientId === undefined ? {} : { client_id: clientId, client_secret: SECRET })
+      }
+    })
     t.equal(reply.json().error, error, `${passwordGrant} ${clientId}`)
     t.equal(reply.statusCode, error === undefined ? 200 : 400)
     if (error !== undefined) t.equal(hasher.calls.verify, before, 'no password was looked at')
@@ -129,8 +199,21 @@ t.test('the password grant is for whom it was given to', async (t) => {
 t.test('grants that are not offered do not exist', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
-  for (const grant of ['implicit', 'token', 'Password', 'password ', '__proto__', 'constructor', 'urn:ietf:params:oauth:grant-type:device_code', 'urn:ietf:params:oauth:grant-type:jwt-bearer']) {
-    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: grant, username: 'ann', password: PASSWORD } })
+  for (const grant of [
+    'implicit',
+    'token',
+    'Password',
+    'password ',
+    '__proto__',
+    'constructor',
+    'urn:ietf:params:oauth:grant-type:device_code',
+    'urn:ietf:params:oauth:grant-type:jwt-bearer'
+  ]) {
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: grant, username: 'ann', password: PASSWORD }
+    })
     t.equal(reply.json().error, 'unsupported_grant_type', grant)
   }
 })
@@ -159,7 +242,8 @@ t.test('no answer of the token and refresh endpoints may be kept', async (t) => 
     t.equal(reply.headers['cache-control'], 'no-store')
     t.equal(reply.headers['pragma'], 'no-cache')
     t.equal(reply.headers['content-type'], 'application/json; charset=utf-8', 'ASVS-4.1.1')
-    if (status !== 200) t.match(reply.json(), { error: /^[a-z_]+$/, error_description: /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/ })
+    if (status !== 200)
+      t.match(reply.json(), { error: /^[a-z_]+$/, error_description: /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/ })
   }
 })
 
@@ -169,7 +253,11 @@ t.test('hostile input comes back in no error, and in no character that the RFC b
   t.teardown(close)
   const hostile = '"\\\r\n\t\u0000<evil>\u20ac\u202e'
   for (const name of ['grant_type', 'username', 'password', 'scope', 'client_id']) {
-    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD, [name]: hostile } })
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: 'ann', password: PASSWORD, [name]: hostile }
+    })
     t.ok(reply.statusCode === 400 || reply.statusCode === 401, name)
     t.match(reply.json().error_description, /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/, name)
     t.notMatch(reply.body + JSON.stringify(reply.headers), /evil/, name)
@@ -189,7 +277,8 @@ t.test('a refresh token is good for whom it was issued to', async (t) => {
   const { sub } = await signUp(app)
   const partner = await app.authority.issueTokens(sub, { clientId: 'partner' })
   const spa = await app.authority.issueTokens(sub, { clientId: 'spa', scope: 'openid' })
-  const refresh = async (token: string, headers = {}) => await app.inject({ method: 'POST', url: '/auth/refresh', headers: { ...bearer(token), ...headers } })
+  const refresh = async (token: string, headers = {}) =>
+    await app.inject({ method: 'POST', url: '/auth/refresh', headers: { ...bearer(token), ...headers } })
   events.length = 0
   t.equal((await refresh(partner.refresh_token as string)).statusCode, 401, 'no place for its client to authenticate')
   t.same(events, [])
@@ -197,11 +286,26 @@ t.test('a refresh token is good for whom it was issued to', async (t) => {
   t.equal(again.statusCode, 200)
   const { claims } = decodeJwt(again.json().access_token as string)
   t.match(claims, { sub, client_id: 'spa', scope: 'openid' }, 'the same user, client and scope')
-  const widened = await app.inject({ method: 'POST', url: '/auth/refresh?scope=email', headers: { ...bearer(spa.refresh_token as string), ...json }, payload: { scope: 'openid email' } })
+  const widened = await app.inject({
+    method: 'POST',
+    url: '/auth/refresh?scope=email',
+    headers: { ...bearer(spa.refresh_token as string), ...json },
+    payload: { scope: 'openid email' }
+  })
   t.equal(decodeJwt(widened.json().access_token as string).claims['scope'], 'openid', 'no scope is added')
   const withoutClient = await testApp({ state, users, clients: [] })
   t.teardown(withoutClient.close)
-  t.equal((await withoutClient.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(spa.refresh_token as string) })).statusCode, 401, 'a client that is gone refreshes nothing')
+  t.equal(
+    (
+      await withoutClient.app.inject({
+        method: 'POST',
+        url: '/auth/refresh',
+        headers: bearer(spa.refresh_token as string)
+      })
+    ).statusCode,
+    401,
+    'a client that is gone refreshes nothing'
+  )
 })
 
 // covers R6749-7 R6749-10.10 ASVS-7.2.3 ASVS-6.5.4 ASVS-11.5.1
@@ -209,7 +313,25 @@ t.test('tokens are random, of 256 bits, and none is kept as it is', async (t) =>
   const state = memoryState()
   const kept: string[] = []
   const createFamily = state.tokens.createFamily.bind(state.tokens)
-  const { app, messages, close } = await testApp({ state: { ...state, tokens: { ...state.tokens, async createFamily (family) { kept.push(JSON.stringify(family)); return await createFamily(family) } }, oneTimeTokens: { ...state.oneTimeTokens, async put (token) { kept.push(JSON.stringify(token)); return await state.oneTimeTokens.put(token) } } } })
+  const { app, messages, close } = await testApp({
+    state: {
+      ...state,
+      tokens: {
+        ...state.tokens,
+        async createFamily(family) {
+          kept.push(JSON.stringify(family))
+          return await createFamily(family)
+        }
+      },
+      oneTimeTokens: {
+        ...state.oneTimeTokens,
+        async put(token) {
+          kept.push(JSON.stringify(token))
+          return await state.oneTimeTokens.put(token)
+        }
+      }
+    }
+  })
   t.teardown(close)
   const { sub } = await signUp(app, 'ann@example.com')
   await messages.next()
@@ -222,15 +344,23 @@ t.test('tokens are random, of 256 bits, and none is kept as it is', async (t) =>
     ids.add(family).add(secret)
     const bytes = Buffer.from(secret, 'base64url')
     t.equal(bytes.length, 32)
-    for (let bit = 0; bit < 256; bit++) bits[bit] = (bits[bit] ?? 0) + ((bytes[bit >> 3] ?? 0) >> (bit & 7) & 1)
+    for (let bit = 0; bit < 256; bit++) bits[bit] = (bits[bit] ?? 0) + (((bytes[bit >> 3] ?? 0) >> (bit & 7)) & 1)
     secrets.push(family, secret)
   }
   t.equal(ids.size, 2000, 'no two are the same')
   // Of 1000 fair coins fewer than 400 or more than 600 heads come once in 10^9 runs, for all 256 together.
-  t.same(bits.filter((ones) => ones < 400 || ones > 600), [], 'every bit is a coin')
+  t.same(
+    bits.filter((ones) => ones < 400 || ones > 600),
+    [],
+    'every bit is a coin'
+  )
   const all = kept.join('\n')
   t.ok(kept.length > 1000)
-  t.same(secrets.filter((secret) => all.includes(secret)), [], 'ASVS-6.5.2 only digests are kept')
+  t.same(
+    secrets.filter((secret) => all.includes(secret)),
+    [],
+    'ASVS-6.5.2 only digests are kept'
+  )
 })
 
 // covers R9068-2.1 R9068-2.2 ASVS-14.1.1 R9068-6
@@ -238,12 +368,37 @@ t.test('an access token has the claims of the standard and nothing of the person
   const { app, clock, close } = await testApp({ clients: [{ clientId: 'spa', grantTypes: ['password'] }] })
   t.teardown(close)
   const { sub } = await signUp(app, 'ann@example.com')
-  const { access_token: token, expires_in: expiresIn } = await signIn(app, 'ann@example.com', PASSWORD, { client_id: 'spa', scope: 'openid email profile' })
+  const { access_token: token, expires_in: expiresIn } = await signIn(app, 'ann@example.com', PASSWORD, {
+    client_id: 'spa',
+    scope: 'openid email profile'
+  })
   const { header, claims } = decodeJwt(token)
   t.match(header, { alg: 'ES256', typ: 'at+jwt', kid: String })
   const now = Math.floor(clock.now() / 1000)
-  t.match(claims, { iss: ISSUER, aud: ISSUER, sub, client_id: 'spa', scope: 'openid email profile', iat: now, exp: now + expiresIn, auth_time: now })
-  t.same(Object.keys(claims).sort(), ['acr', 'amr', 'aud', 'auth_time', 'client_id', 'exp', 'iat', 'iss', 'jti', 'scope', 'sid', 'sub'])
+  t.match(claims, {
+    iss: ISSUER,
+    aud: ISSUER,
+    sub,
+    client_id: 'spa',
+    scope: 'openid email profile',
+    iat: now,
+    exp: now + expiresIn,
+    auth_time: now
+  })
+  t.same(Object.keys(claims).sort(), [
+    'acr',
+    'amr',
+    'aud',
+    'auth_time',
+    'client_id',
+    'exp',
+    'iat',
+    'iss',
+    'jti',
+    'scope',
+    'sid',
+    'sub'
+  ])
   t.notMatch(JSON.stringify(claims), /ann|example\.com/, 'ASVS-6.8.1 the subject is no address')
   const jtis = new Set<unknown>()
   for (let i = 0; i < 50; i++) jtis.add(decodeJwt((await app.authority.issueTokens(sub)).access_token).claims['jti'])
@@ -251,18 +406,38 @@ t.test('an access token has the claims of the standard and nothing of the person
 })
 
 // covers R6750-5.3 ASVS-8.3.2
-t.test('an access token lives for an hour at the most unless the host says so, and a refresh asks the store', async (t) => {
-  let disabled = false
-  const store = memoryUserStore()
-  const users = { ...store, findById: async (id: string) => { const user = await store.findById(id); return user === null ? null : { ...user, disabled } } }
-  const { app, clock, close } = await testApp({ users })
-  t.teardown(close)
-  await signUp(app)
-  const tokens = await signIn(app)
-  t.ok(tokens.expires_in <= 3600)
-  disabled = true
-  t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode, 401, 'at once where the stores are asked')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode, 401)
-  clock.step(tokens.expires_in * 1000)
-  t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401, 'and everywhere after its time')
-})
+t.test(
+  'an access token lives for an hour at the most unless the host says so, and a refresh asks the store',
+  async (t) => {
+    let disabled = false
+    const store = memoryUserStore()
+    const users = {
+      ...store,
+      findById: async (id: string) => {
+        const user = await store.findById(id)
+        return user === null ? null : { ...user, disabled }
+      }
+    }
+    const { app, clock, close } = await testApp({ users })
+    t.teardown(close)
+    await signUp(app)
+    const tokens = await signIn(app)
+    t.ok(tokens.expires_in <= 3600)
+    disabled = true
+    t.equal(
+      (await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode,
+      401,
+      'at once where the stores are asked'
+    )
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode,
+      401
+    )
+    clock.step(tokens.expires_in * 1000)
+    t.equal(
+      (await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode,
+      401,
+      'and everywhere after its time'
+    )
+  }
+)

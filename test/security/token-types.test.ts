@@ -1,93 +1,173 @@
 /**
- * An access token is for APIs and an ID token is for its client. Neither passes for the other at any place that takes a token, whichever
- * `typ` and whichever algorithm the host has chosen for its access tokens.
+ * An access token is for APIs and an ID token is for its client. Neither passes for the other at any place that takes a
+ * token, whichever `typ` and whichever algorithm the host has chosen for its access tokens.
  */
 import { createPublicKey, type JsonWebKeyInput, verify } from 'node:crypto'
 import t from 'tap'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, ISSUER, signIn, signUp, testApp } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'
-import { answerOf, authorizePath, basic, CALLBACK, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/openid.ts'
+import {
+  answerOf,
+  authorizePath,
+  basic,
+  CALLBACK,
+  CLIENTS,
+  KEYS,
+  openidApp,
+  SECRET,
+  tokensOf
+} from '../support/openid.ts'
 
 const API = 'https://api.example'
 const STATE_SECRET = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
 // Of a host that puts into its access tokens whatever marks an ID token.
-const claims = (): Record<string, unknown> => ({ at_hash: 'x'.repeat(22), nonce: 'n', azp: 'spa', typ: 'JWT', jti: 'hosts-own', aud: 'spa' })
+const claims = (): Record<string, unknown> => ({
+  at_hash: 'x'.repeat(22),
+  nonce: 'n',
+  azp: 'spa',
+  typ: 'JWT',
+  jti: 'hosts-own',
+  aud: 'spa'
+})
 
 for (const typ of ['at+jwt', 'JWT'] as const) {
-  for (const [keys, audience] of [[KEYS, ISSUER], [[KEYS[1] as typeof KEYS[0]], [ISSUER, API]]] as const) {
+  for (const [keys, audience] of [
+    [KEYS, ISSUER],
+    [[KEYS[1] as (typeof KEYS)[0]], [ISSUER, API]]
+  ] as const) {
     // covers L1 L8
-    t.test(`RFC 8725 §3.11 typ ${typ}, signed with ${keys[0]?.alg}: no ID token is an access token, nor the reverse`, async (t) => {
-      const subject = await openidApp({ keys: [...keys], claims, accessToken: { typ, audience: typeof audience === 'string' ? audience : [...audience] } })
-      t.teardown(subject.close)
-      const { app, browser, events } = subject
-      const { access_token: access, id_token: id = '' } = await tokensOf(subject, { scope: 'openid profile offline_access' })
-      t.match(decodeJwt(access), { header: { typ, alg: keys[0]?.alg }, claims: { aud: audience } })
-      t.equal(decodeJwt(id).header['typ'], 'JWT')
-      t.not(decodeJwt(access).claims['jti'], 'hosts-own')
+    t.test(
+      `RFC 8725 §3.11 typ ${typ}, signed with ${keys[0]?.alg}: no ID token is an access token, nor the reverse`,
+      async (t) => {
+        const subject = await openidApp({
+          keys: [...keys],
+          claims,
+          accessToken: { typ, audience: typeof audience === 'string' ? audience : [...audience] }
+        })
+        t.teardown(subject.close)
+        const { app, browser, events } = subject
+        const { access_token: access, id_token: id = '' } = await tokensOf(subject, {
+          scope: 'openid profile offline_access'
+        })
+        t.match(decodeJwt(access), { header: { typ, alg: keys[0]?.alg }, claims: { aud: audience } })
+        t.equal(decodeJwt(id).header['typ'], 'JWT')
+        t.not(decodeJwt(access).claims['jti'], 'hosts-own')
 
-      const asAccess = {
-        guard: async (token: string) => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode === 200,
-        userinfo: async (token: string) => (await app.inject({ url: '/auth/userinfo', headers: bearer(token) })).statusCode === 200,
-        sessions: async (token: string) => (await app.inject({ url: '/auth/sessions', headers: bearer(token) })).statusCode === 200,
-        'app.authority.verify': async (token: string) => await app.authority.verify(token).then(() => true, () => false),
-        introspect: async (token: string) => (await app.inject({ method: 'POST', url: '/auth/introspect', headers: basic('web', SECRET), payload: { token } })).json<{ active: boolean }>().active
+        const asAccess = {
+          guard: async (token: string) => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode === 200,
+          userinfo: async (token: string) =>
+            (await app.inject({ url: '/auth/userinfo', headers: bearer(token) })).statusCode === 200,
+          sessions: async (token: string) =>
+            (await app.inject({ url: '/auth/sessions', headers: bearer(token) })).statusCode === 200,
+          'app.authority.verify': async (token: string) =>
+            await app.authority.verify(token).then(
+              () => true,
+              () => false
+            ),
+          introspect: async (token: string) =>
+            (
+              await app.inject({
+                method: 'POST',
+                url: '/auth/introspect',
+                headers: basic('web', SECRET),
+                payload: { token }
+              })
+            ).json<{ active: boolean }>().active
+        }
+        for (const [place, accepts] of Object.entries(asAccess)) {
+          t.equal(await accepts(access), true, `${place} takes an access token`)
+          t.equal(await accepts(id), false, `${place} takes no ID token`)
+        }
+        // Of an ID token revocation must end nothing, whatever it answers.
+        await app.inject({ method: 'POST', url: '/auth/revoke', payload: { token: id, client_id: 'spa' } })
+        t.strictSame(
+          events.filter(({ name }) => name === 'logged_out'),
+          [],
+          'revoke takes no ID token'
+        )
+
+        const hinted = async (hint: string): Promise<Record<string, string>> =>
+          answerOf(String((await browser.get(authorizePath({ id_token_hint: hint, prompt: 'none' }))).headers.location))
+        t.match(await hinted(id), { code: /./ }, 'an ID token is a hint')
+        t.match(await hinted(access), { error: 'invalid_request', code: undefined }, 'an access token is none')
+        t.equal(
+          (await browser.get(`/auth/logout?id_token_hint=${access}`)).statusCode,
+          400,
+          'nor is it one at the end of a session'
+        )
+        t.equal(await asAccess.guard(access), true, 'which has not ended')
+
+        await app.inject({ method: 'POST', url: '/auth/revoke', payload: { token: access, client_id: 'spa' } })
+        t.equal(await asAccess.guard(access), false, 'revoke takes an access token')
       }
-      for (const [place, accepts] of Object.entries(asAccess)) {
-        t.equal(await accepts(access), true, `${place} takes an access token`)
-        t.equal(await accepts(id), false, `${place} takes no ID token`)
-      }
-      // Of an ID token revocation must end nothing, whatever it answers.
-      await app.inject({ method: 'POST', url: '/auth/revoke', payload: { token: id, client_id: 'spa' } })
-      t.strictSame(events.filter(({ name }) => name === 'logged_out'), [], 'revoke takes no ID token')
-
-      const hinted = async (hint: string): Promise<Record<string, string>> => answerOf(String((await browser.get(authorizePath({ id_token_hint: hint, prompt: 'none' }))).headers.location))
-      t.match(await hinted(id), { code: /./ }, 'an ID token is a hint')
-      t.match(await hinted(access), { error: 'invalid_request', code: undefined }, 'an access token is none')
-      t.equal((await browser.get(`/auth/logout?id_token_hint=${access}`)).statusCode, 400, 'nor is it one at the end of a session')
-      t.equal(await asAccess.guard(access), true, 'which has not ended')
-
-      await app.inject({ method: 'POST', url: '/auth/revoke', payload: { token: access, client_id: 'spa' } })
-      t.equal(await asAccess.guard(access), false, 'revoke takes an access token')
-    })
+    )
   }
 }
 
 // covers L1
-t.test('tokens of the type at+jwt that are alive when the option changes go on, by their cache and without it', async (t) => {
-  const [state, users] = [memoryState(), memoryUserStore()]
-  const before = await testApp({ state, users, keys: KEYS })
-  t.teardown(before.close)
-  await signUp(before.app)
-  const { access_token: old } = await signIn(before.app)
-  const after = await testApp({ state, users, keys: KEYS, accessToken: { typ: 'JWT' } })
-  t.teardown(after.close)
-  const { access_token: fresh } = await signIn(after.app)
-  t.equal(decodeJwt(old).header['typ'], 'at+jwt')
-  t.equal(decodeJwt(fresh).header['typ'], 'JWT')
-  for (const token of [old, fresh, old, fresh]) t.equal((await after.app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
-  t.equal((await before.app.inject({ url: '/me', headers: bearer(fresh) })).statusCode, 401, 'without the option, RFC 9068 is as strict as ever')
-})
+t.test(
+  'tokens of the type at+jwt that are alive when the option changes go on, by their cache and without it',
+  async (t) => {
+    const [state, users] = [memoryState(), memoryUserStore()]
+    const before = await testApp({ state, users, keys: KEYS })
+    t.teardown(before.close)
+    await signUp(before.app)
+    const { access_token: old } = await signIn(before.app)
+    const after = await testApp({ state, users, keys: KEYS, accessToken: { typ: 'JWT' } })
+    t.teardown(after.close)
+    const { access_token: fresh } = await signIn(after.app)
+    t.equal(decodeJwt(old).header['typ'], 'at+jwt')
+    t.equal(decodeJwt(fresh).header['typ'], 'JWT')
+    for (const token of [old, fresh, old, fresh])
+      t.equal((await after.app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
+    t.equal(
+      (await before.app.inject({ url: '/me', headers: bearer(fresh) })).statusCode,
+      401,
+      'without the option, RFC 9068 is as strict as ever'
+    )
+  }
+)
 
 // covers L8
-t.test('managed keys sign access tokens with RS256, and instances that differ take each other\'s', async (t) => {
+t.test("managed keys sign access tokens with RS256, and instances that differ take each other's", async (t) => {
   const [state, users] = [memoryState(), memoryUserStore()]
   const clients = CLIENTS
-  const [elliptic, rsa] = await Promise.all((['ES256', 'RS256'] as const).map(async (alg) => await testApp({ state, users, clients, secret: STATE_SECRET, accessToken: { alg } }))) as [Awaited<ReturnType<typeof testApp>>, Awaited<ReturnType<typeof testApp>>]
-  t.teardown(async () => { await elliptic.close(); await rsa.close() })
+  const [elliptic, rsa] = (await Promise.all(
+    (['ES256', 'RS256'] as const).map(
+      async (alg) => await testApp({ state, users, clients, secret: STATE_SECRET, accessToken: { alg } })
+    )
+  )) as [Awaited<ReturnType<typeof testApp>>, Awaited<ReturnType<typeof testApp>>]
+  t.teardown(async () => {
+    await elliptic.close()
+    await rsa.close()
+  })
   await signUp(elliptic.app)
   const tokens = { ES256: (await signIn(elliptic.app)).access_token, RS256: (await signIn(rsa.app)).access_token }
   // An instance looks for keys made elsewhere once in five seconds at the most.
   elliptic.clock.step(6000)
-  const { keys } = (await rsa.app.inject('/.well-known/jwks.json')).json<{ keys: Array<JsonWebKeyInput['key'] & { kid: string, alg: string }> }>()
+  const { keys } = (await rsa.app.inject('/.well-known/jwks.json')).json<{
+    keys: Array<JsonWebKeyInput['key'] & { kid: string; alg: string }>
+  }>()
   for (const [alg, token] of Object.entries(tokens)) {
     const { header } = decodeJwt(token)
     t.equal(header['alg'], alg)
-    for (const { app } of [elliptic, rsa]) t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200, alg)
+    for (const { app } of [elliptic, rsa])
+      t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200, alg)
     const key = keys.find(({ kid }) => kid === header['kid'])
     t.equal(key?.alg, alg, 'published')
     const [signed, signature] = [token.slice(0, token.lastIndexOf('.')), token.slice(token.lastIndexOf('.') + 1)]
-    t.ok(verify('sha256', Buffer.from(signed), { key: createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' }), ...(alg === 'ES256' ? { dsaEncoding: 'ieee-p1363' as const } : {}) }, Buffer.from(signature, 'base64url')))
+    t.ok(
+      verify(
+        'sha256',
+        Buffer.from(signed),
+        {
+          key: createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' }),
+          ...(alg === 'ES256' ? { dsaEncoding: 'ieee-p1363' as const } : {})
+        },
+        Buffer.from(signature, 'base64url')
+      )
+    )
   }
 })
 
@@ -105,8 +185,16 @@ t.test('without redirect sign-in there is an RS256 key too where it signs', asyn
 
 // covers L1
 t.test('an API that knows ID tokens by their audience alone never meets one of its own name', async (t) => {
-  const { app, close } = await testApp({ keys: KEYS, accessToken: { typ: 'JWT', audience: API }, clients: { findById: async (clientId) => ({ clientId, redirectUris: [CALLBACK] }) } })
+  const { app, close } = await testApp({
+    keys: KEYS,
+    accessToken: { typ: 'JWT', audience: API },
+    clients: { findById: async (clientId) => ({ clientId, redirectUris: [CALLBACK] }) }
+  })
   t.teardown(close)
-  t.equal((await app.inject(authorizePath({ client_id: API }))).statusCode, 400, 'a row of a client store with its name is an unknown client')
+  t.equal(
+    (await app.inject(authorizePath({ client_id: API }))).statusCode,
+    400,
+    'a row of a client store with its name is an unknown client'
+  )
   t.equal((await app.inject(authorizePath({ client_id: 'spa' }))).statusCode, 303)
 })

@@ -1,4 +1,7 @@
-/** A link proves the mailbox that it was sent to. Whoever has another address by the time that this is written down has not proved that one. */
+/**
+ * A link proves the mailbox that it was sent to. Whoever has another address by the time that this is written down has
+ * not proved that one.
+ */
 import t from 'tap'
 import { memoryUserStore, type UserStore } from '../../lib/index.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
@@ -7,11 +10,11 @@ const MALLORY = 'mallory@evil.example'
 const VICTIM = 'victim@bank.example'
 
 /** Changes the address, as a host's profile page would, in the middle of whatever calls `method`. */
-function changingBefore (method: 'setPasswordHash' | 'setEmailVerified'): UserStore {
+function changingBefore(method: 'setPasswordHash' | 'setEmailVerified'): UserStore {
   const store = memoryUserStore()
   return {
     ...store,
-    async [method] (id: string, ...rest: never[]) {
+    async [method](id: string, ...rest: never[]) {
       await store.update?.(id, { email: VICTIM, emailVerified: false })
       return await (store[method] as (...args: unknown[]) => Promise<never>)(id, ...rest)
     }
@@ -20,9 +23,27 @@ function changingBefore (method: 'setPasswordHash' | 'setEmailVerified'): UserSt
 
 t.test('an address that came while a link was used is not verified', async (t) => {
   const ways = {
-    'a new password': { method: 'setPasswordHash', ask: 'password-reset', kind: 'password_reset', url: '/auth/password-reset/confirm', body: { password: 'another good passphrase' } },
-    'a new password, at the last moment': { method: 'setEmailVerified', ask: 'password-reset', kind: 'password_reset', url: '/auth/password-reset/confirm', body: { password: 'another good passphrase' } },
-    'a confirmation': { method: 'setEmailVerified', ask: null, kind: 'verify_email', url: '/auth/email/verify', body: {} }
+    'a new password': {
+      method: 'setPasswordHash',
+      ask: 'password-reset',
+      kind: 'password_reset',
+      url: '/auth/password-reset/confirm',
+      body: { password: 'another good passphrase' }
+    },
+    'a new password, at the last moment': {
+      method: 'setEmailVerified',
+      ask: 'password-reset',
+      kind: 'password_reset',
+      url: '/auth/password-reset/confirm',
+      body: { password: 'another good passphrase' }
+    },
+    'a confirmation': {
+      method: 'setEmailVerified',
+      ask: null,
+      kind: 'verify_email',
+      url: '/auth/email/verify',
+      body: {}
+    }
   } as const
   for (const [name, { method, ask, kind, url, body }] of Object.entries(ways)) {
     const users = changingBefore(method)

@@ -1,7 +1,19 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
-import authPlugin, { type AuthorityEventName, type AuthorityOptions, memoryUserStore, type Message } from '../../lib/index.ts'
+import authPlugin, {
+  type AuthorityEventName,
+  type AuthorityOptions,
+  memoryUserStore,
+  type Message
+} from '../../lib/index.ts'
 import { EVENT_NAMES } from '../../lib/events.ts'
-import { capturedMessages, type CapturedMessages, fastHasher, type FastHasher, steppedClock, type SteppedClock } from '../../lib/testing/index.ts'
+import {
+  capturedMessages,
+  type CapturedMessages,
+  fastHasher,
+  type FastHasher,
+  steppedClock,
+  type SteppedClock
+} from '../../lib/testing/index.ts'
 
 export type LightMyRequestResponse = Awaited<ReturnType<FastifyInstance['inject']>>
 
@@ -14,12 +26,18 @@ export interface TestApp {
   hasher: FastHasher
   messages: CapturedMessages<Message>
   /** Every event so far. */
-  events: Array<{ name: AuthorityEventName, payload: Record<string, unknown> }>
+  events: Array<{ name: AuthorityEventName; payload: Record<string, unknown> }>
   close(): Promise<void>
 }
 
-/** An app with the plugin on a stepped clock, a fast hasher, captured messages; no limits unless the test asks for them. */
-export async function testApp (options: Partial<AuthorityOptions> = {}, server: FastifyServerOptions = {}, before?: (app: FastifyInstance) => unknown): Promise<TestApp> {
+/**
+ * An app with the plugin on a stepped clock, a fast hasher, captured messages; no limits unless the test asks for them.
+ */
+export async function testApp(
+  options: Partial<AuthorityOptions> = {},
+  server: FastifyServerOptions = {},
+  before?: (app: FastifyInstance) => unknown
+): Promise<TestApp> {
   const app = Fastify(server) as unknown as FastifyInstance
   const clock = steppedClock()
   const hasher = fastHasher()
@@ -33,28 +51,62 @@ export async function testApp (options: Partial<AuthorityOptions> = {}, server: 
     sendMessage: messages.send,
     ...options,
     // The names of most tests are short. What the default is has tests of its own.
-    ...(options.registration === false || (options.registration === undefined && options.users !== undefined && options.users.create === undefined) ? {} : { registration: { username: 'any', ...options.registration } }),
+    ...(options.registration === false ||
+    (options.registration === undefined && options.users !== undefined && options.users.create === undefined)
+      ? {}
+      : { registration: { username: 'any', ...options.registration } }),
     password: { hasher, ...options.password }
   })
   const events: TestApp['events'] = []
   // Those of keys come in the background, at any time: test/http/events-beside-sign-in has them.
-  for (const name of EVENT_NAMES.filter((each) => !each.startsWith('key_'))) app.authority.on(name, (payload) => { events.push({ name, payload: payload as unknown as Record<string, unknown> }) })
+  for (const name of EVENT_NAMES.filter((each) => !each.startsWith('key_')))
+    app.authority.on(name, (payload) => {
+      events.push({ name, payload: payload as unknown as Record<string, unknown> })
+    })
   app.get('/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
   app.get('/admin', { onRequest: [app.authenticate, app.requireScope('admin')] }, async () => 'admin')
   await app.ready()
-  return { app, clock, hasher, messages, events, close: async () => { await app.close() } }
+  return {
+    app,
+    clock,
+    hasher,
+    messages,
+    events,
+    close: async () => {
+      await app.close()
+    }
+  }
 }
 
-export interface Tokens { access_token: string, token_type: string, expires_in: number, refresh_token: string, scope: string }
+export interface Tokens {
+  access_token: string
+  token_type: string
+  expires_in: number
+  refresh_token: string
+  scope: string
+}
 
-export async function signUp (app: FastifyInstance, username = 'ann', password = PASSWORD): Promise<{ sub: string, username: string }> {
+export async function signUp(
+  app: FastifyInstance,
+  username = 'ann',
+  password = PASSWORD
+): Promise<{ sub: string; username: string }> {
   const reply = await app.inject({ method: 'POST', url: '/auth/register', payload: { username, password } })
   if (reply.statusCode !== 201) throw new Error(`register: ${reply.statusCode} ${reply.body}`)
   return reply.json()
 }
 
-export async function signIn (app: FastifyInstance, username = 'ann', password = PASSWORD, extra: Record<string, unknown> = {}): Promise<Tokens> {
-  const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password, ...extra } })
+export async function signIn(
+  app: FastifyInstance,
+  username = 'ann',
+  password = PASSWORD,
+  extra: Record<string, unknown> = {}
+): Promise<Tokens> {
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username, password, ...extra }
+  })
   if (reply.statusCode !== 200) throw new Error(`token: ${reply.statusCode} ${reply.body}`)
   return reply.json()
 }

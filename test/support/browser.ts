@@ -3,8 +3,8 @@ import type { LightMyRequestResponse } from './app.ts'
 import { ISSUER } from './app.ts'
 
 /**
- * A browser with one cookie jar, as far as `inject` needs one: it keeps cookies and says where a form came from. It follows no redirect
- * by itself.
+ * A browser with one cookie jar, as far as `inject` needs one: it keeps cookies and says where a form came from. It
+ * follows no redirect by itself.
  */
 export interface TestBrowser {
   cookies: Map<string, string>
@@ -12,16 +12,21 @@ export interface TestBrowser {
   /** Posts a form as one of our own pages would. */
   submit(url: string, form?: Record<string, string>, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   /** Follows redirects below the issuer until something else comes; resolves to that and the address it came from. */
-  follow(reply: LightMyRequestResponse): Promise<{ reply: LightMyRequestResponse, url: string }>
+  follow(reply: LightMyRequestResponse): Promise<{ reply: LightMyRequestResponse; url: string }>
 }
 
 const MAX_REDIRECTS = 10
 
-export function testBrowser (app: FastifyInstance, issuer = ISSUER): TestBrowser {
+export function testBrowser(app: FastifyInstance, issuer = ISSUER): TestBrowser {
   const cookies = new Map<string, string>()
   const { origin } = new URL(issuer)
 
-  async function send (method: 'GET' | 'POST', url: string, payload: string | undefined, headers: Record<string, string>): Promise<LightMyRequestResponse> {
+  async function send(
+    method: 'GET' | 'POST',
+    url: string,
+    payload: string | undefined,
+    headers: Record<string, string>
+  ): Promise<LightMyRequestResponse> {
     const reply = await app.inject({
       method,
       url: url.startsWith(origin) ? url.slice(origin.length) : url,
@@ -42,13 +47,14 @@ export function testBrowser (app: FastifyInstance, issuer = ISSUER): TestBrowser
   const browser: TestBrowser = {
     cookies,
     get: async (url, headers = {}) => await send('GET', url, undefined, { 'sec-fetch-site': 'none', ...headers }),
-    submit: async (url, form = {}, headers = {}) => await send('POST', url, new URLSearchParams(form).toString(), {
-      'content-type': 'application/x-www-form-urlencoded',
-      'sec-fetch-site': 'same-origin',
-      origin,
-      ...headers
-    }),
-    async follow (reply) {
+    submit: async (url, form = {}, headers = {}) =>
+      await send('POST', url, new URLSearchParams(form).toString(), {
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+        origin,
+        ...headers
+      }),
+    async follow(reply) {
       let current = reply
       let url = ''
       for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
@@ -66,7 +72,7 @@ export function testBrowser (app: FastifyInstance, issuer = ISSUER): TestBrowser
 }
 
 /** Where the form of a page posts to, with its entities decoded. */
-export function formAction (html: string): string {
+export function formAction(html: string): string {
   const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(html) ?? []
   return action.replaceAll('&amp;', '&')
 }

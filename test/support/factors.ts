@@ -20,12 +20,19 @@ export interface FactorApp extends TestApp {
 }
 
 /** Ann, who has an authenticator app, in a browser where she signed in with it; the clock stands a step after that. */
-export async function factorApp (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}, { enrolled = true, before }: { enrolled?: boolean, before?: Parameters<typeof testApp>[2] } = {}): Promise<FactorApp> {
+export async function factorApp(
+  t: { teardown(close: () => Promise<void>): void },
+  options: Partial<AuthorityOptions> = {},
+  { enrolled = true, before }: { enrolled?: boolean; before?: Parameters<typeof testApp>[2] } = {}
+): Promise<FactorApp> {
   const broken = new Set<keyof FactorStore>()
   const store = delayed(memoryFactorStore())
   const factors = new Proxy(store, {
-    get (target, name, receiver) {
-      if (broken.has(name as keyof FactorStore)) return async () => { throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' }) }
+    get(target, name, receiver) {
+      if (broken.has(name as keyof FactorStore))
+        return async () => {
+          throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+        }
       return Reflect.get(target, name, receiver) as unknown
     }
   })
@@ -33,7 +40,16 @@ export async function factorApp (t: { teardown(close: () => Promise<void>): void
   t.teardown(subject.close)
   const { sub } = await signUp(subject.app)
   const browser = testBrowser(subject.app)
-  const found: FactorApp = { ...subject, sub, store, broken, secret: '', codes: [], code: (offset = 0) => codeFor(found.secret, subject.clock.now(), offset), browser }
+  const found: FactorApp = {
+    ...subject,
+    sub,
+    store,
+    broken,
+    secret: '',
+    codes: [],
+    code: (offset = 0) => codeFor(found.secret, subject.clock.now(), offset),
+    browser
+  }
   if (enrolled) {
     await logIn(browser)
     Object.assign(found, await enrol(found, browser))
@@ -44,25 +60,39 @@ export async function factorApp (t: { teardown(close: () => Promise<void>): void
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 /** What an app makes of the base32 that it scanned. */
-export function codeFor (base32: string, now: number, offset = 0): string {
+export function codeFor(base32: string, now: number, offset = 0): string {
   const bits = [...base32].map((character) => ALPHABET.indexOf(character).toString(2).padStart(5, '0')).join('')
   return codeOf(Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2))), totpStep(now) + offset)
 }
 
-export const logIn = async (browser: TestBrowser, username = 'ann', password = PASSWORD, query = ''): Promise<LightMyRequestResponse> => await browser.submit(`/auth/login${query}`, { username, password })
+export const logIn = async (
+  browser: TestBrowser,
+  username = 'ann',
+  password = PASSWORD,
+  query = ''
+): Promise<LightMyRequestResponse> => await browser.submit(`/auth/login${query}`, { username, password })
 
 /** The form of a page, with what is hidden in it. */
-export function formOf (html: string, from = 0): { action: string, fields: Record<string, string> } {
+export function formOf(html: string, from = 0): { action: string; fields: Record<string, string> } {
   const start = html.indexOf('<form method="post"', from)
   const form = html.slice(start, html.indexOf('</form>', start))
   const unescape = (text = ''): string => text.replaceAll('&amp;', '&').replaceAll('&quot;', '"')
   return {
     action: unescape(/action="([^"]*)"/.exec(form)?.[1]),
-    fields: Object.fromEntries([...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name = '', value]) => [name, unescape(value)]))
+    fields: Object.fromEntries(
+      [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name = '', value]) => [
+        name,
+        unescape(value)
+      ])
+    )
   }
 }
 
-export async function enrol ({ clock }: Pick<TestApp, 'clock'>, browser: TestBrowser, name = ''): Promise<{ secret: string, codes: string[], reply: LightMyRequestResponse }> {
+export async function enrol(
+  { clock }: Pick<TestApp, 'clock'>,
+  browser: TestBrowser,
+  name = ''
+): Promise<{ secret: string; codes: string[]; reply: LightMyRequestResponse }> {
   const { body } = await browser.get('/auth/security/totp')
   const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
   const { action, fields } = formOf(body)
@@ -72,11 +102,22 @@ export async function enrol ({ clock }: Pick<TestApp, 'clock'>, browser: TestBro
 }
 
 /** Who is signed in in the browser, by every route that reads its session. */
-export async function signedInAnywhere (browser: TestBrowser): Promise<string[]> {
+export async function signedInAnywhere(browser: TestBrowser): Promise<string[]> {
   const found: string[] = []
-  for (const url of ['/auth/account', '/auth/security', '/auth/security/totp', '/auth/account/password', '/auth/account/sessions', '/auth/session', '/auth/sessions', '/auth/profile', '/auth/factors']) {
+  for (const url of [
+    '/auth/account',
+    '/auth/security',
+    '/auth/security/totp',
+    '/auth/account/password',
+    '/auth/account/sessions',
+    '/auth/session',
+    '/auth/sessions',
+    '/auth/profile',
+    '/auth/factors'
+  ]) {
     const { statusCode, headers } = await browser.get(url)
-    if (statusCode < 300 || (statusCode === 303 && !String(headers.location).startsWith('/auth/login'))) found.push(`${url}: ${statusCode}`)
+    if (statusCode < 300 || (statusCode === 303 && !String(headers.location).startsWith('/auth/login')))
+      found.push(`${url}: ${statusCode}`)
   }
   return found
 }

@@ -2,19 +2,19 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A port of loopback on which nothing listens, for a server that is to know it before it starts, or to have it again after a restart.
- * Below those that the system gives to whoever asks for any, and to outgoing connections: nobody gets it meanwhile but by chance in
- * some thousands.
+ * A port of loopback on which nothing listens, for a server that is to know it before it starts, or to have it again
+ * after a restart. Below those that the system gives to whoever asks for any, and to outgoing connections: nobody gets
+ * it meanwhile but by chance in some thousands.
  */
-export async function freePort (): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 12_000)
     // A node of a Redis Cluster also listens 10,000 higher.
-    if (await isFree(port) && await isFree(port + 10_000)) return port
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port
   }
 }
 
-async function isFree (port: number): Promise<boolean> {
+async function isFree(port: number): Promise<boolean> {
   // On all addresses: `localhost` may be ::1.
   const probe = createServer()
   try {

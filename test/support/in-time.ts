@@ -5,30 +5,42 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 const TURNS = 50
 
 /**
- * Whether it settles before a timer of this process would. Where the process stands still, both are late, and the earlier timer still
- * comes first; a difference of two readings of a clock would call that slow.
+ * Whether it settles before a timer of this process would. Where the process stands still, both are late, and the
+ * earlier timer still comes first; a difference of two readings of a clock would call that slow.
  */
-export async function settlesWithin (ms: number, promise: Promise<unknown>): Promise<boolean> {
+export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const late = new AbortController()
   try {
-    return await Promise.race([promise.then(() => true, () => true), setTimeout(ms, false, { signal: late.signal }).then(turns)])
+    return await Promise.race([
+      promise.then(
+        () => true,
+        () => true
+      ),
+      setTimeout(ms, false, { signal: late.signal }).then(turns)
+    ])
   } finally {
     late.abort()
   }
 }
 
-async function turns (): Promise<boolean> {
+async function turns(): Promise<boolean> {
   for (let turn = 0; turn < TURNS; turn++) await setImmediate()
   return false
 }
 
 /** Whether it settles without waiting for any timer: within some turns of the event loop. */
-export async function settlesAtOnce (promise: Promise<unknown>): Promise<boolean> {
-  return await Promise.race([promise.then(() => true, () => true), turns()])
+export async function settlesAtOnce(promise: Promise<unknown>): Promise<boolean> {
+  return await Promise.race([
+    promise.then(
+      () => true,
+      () => true
+    ),
+    turns()
+  ])
 }
 
 /** How many seconds of a processor this process spends on it, however long that takes. */
-export async function processorSeconds (work: () => unknown): Promise<number> {
+export async function processorSeconds(work: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   await work()
   const { user, system } = process.cpuUsage(before)

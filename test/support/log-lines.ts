@@ -1,5 +1,12 @@
 /** A stream for the option `logger`, and what was written to it. */
-export function logLines (): { lines: Array<Record<string, unknown>>, stream: { write(line: string): void } } {
+export function logLines(): { lines: Array<Record<string, unknown>>; stream: { write(line: string): void } } {
   const lines: Array<Record<string, unknown>> = []
-  return { lines, stream: { write (line) { lines.push(JSON.parse(line) as Record<string, unknown>) } } }
+  return {
+    lines,
+    stream: {
+      write(line) {
+        lines.push(JSON.parse(line) as Record<string, unknown>)
+      }
+    }
+  }
 }

@@ -2,7 +2,7 @@ import type { LinkMessage, Message } from '../../lib/index.ts'
 import { mailTextsOf } from '../../lib/mail/texts.ts'
 
 /** As the plugin posts it: a link that is good for 30 minutes. */
-export function linkMessage (fields: Partial<LinkMessage<'password_reset'>> = {}): LinkMessage<'password_reset'> {
+export function linkMessage(fields: Partial<LinkMessage<'password_reset'>> = {}): LinkMessage<'password_reset'> {
   return {
     kind: 'password_reset',
     user: { id: 'u1', username: 'ann@example.com', email: 'ann@example.com', emailVerified: true },
@@ -27,11 +27,34 @@ const PARTICULAR: Record<string, object> = {
 }
 
 /** One of everything that a mail can be about, to somebody whose username is not their address. */
-export function everyMessage (locale: string): Message[] {
+export function everyMessage(locale: string): Message[] {
   const { kind: _, url, token, expiresAt, ...rest } = linkMessage({ locale })
   const common = { ...rest, user: { ...rest.user, username: 'ann' } }
   return Object.entries(mailTextsOf('en')).flatMap(([kind, texts]) => {
     if (typeof texts === 'string') return []
-    return [{ ...common, kind, ...(kind === 'new_sign_in' ? { url: 'https://auth.example.com/auth/security', at: new Date(Date.UTC(2026, 0, 1, 12)), ip: '203.0.113.7', userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' } : 'button' in texts ? { url, token, expiresAt } : {}), ...(kind === 'sign_in_code' ? { code: '1234 5678', askedAt: new Date(Date.UTC(2026, 0, 1, 12)), userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' } : {}), ...PARTICULAR[kind] } as Message]
+    return [
+      {
+        ...common,
+        kind,
+        ...(kind === 'new_sign_in'
+          ? {
+              url: 'https://auth.example.com/auth/security',
+              at: new Date(Date.UTC(2026, 0, 1, 12)),
+              ip: '203.0.113.7',
+              userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+            }
+          : 'button' in texts
+            ? { url, token, expiresAt }
+            : {}),
+        ...(kind === 'sign_in_code'
+          ? {
+              code: '1234 5678',
+              askedAt: new Date(Date.UTC(2026, 0, 1, 12)),
+              userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+            }
+          : {}),
+        ...PARTICULAR[kind]
+      } as Message
+    ]
   })
 }

@@ -1,4 +1,7 @@
-/** The data directory with which a server of a test begins. initdb takes longer than most tests on it, so it runs once and is copied. */
+/**
+ * The data directory with which a server of a test begins. initdb takes longer than most tests on it, so it runs once
+ * and is copied.
+ */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
@@ -17,10 +20,15 @@ export interface DataPlace {
 }
 
 /** What another version, program or account has made is not taken. */
-export async function makeData ({ binaries, account, directory, superuser }: DataPlace): Promise<string> {
+export async function makeData({ binaries, account, directory, superuser }: DataPlace): Promise<string> {
   const data = join(directory, 'data')
   const args = ['-U', superuser, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
-  const made = join(CACHE, createHash('sha256').update(JSON.stringify([binaries, await versionOf(binaries), account, args])).digest('hex'))
+  const made = join(
+    CACHE,
+    createHash('sha256')
+      .update(JSON.stringify([binaries, await versionOf(binaries), account, args]))
+      .digest('hex')
+  )
   if (existsSync(made)) {
     await run('cp', ['-a', made, data], { cwd: directory })
     return data
@@ -30,6 +38,8 @@ export async function makeData ({ binaries, account, directory, superuser }: Dat
   const draft = `${made}.${process.pid}`
   await mkdir(CACHE, { recursive: true })
   await run('cp', ['-a', data, draft], { cwd: directory })
-  await rename(draft, made).catch(async () => { await rm(draft, { recursive: true }) })
+  await rename(draft, made).catch(async () => {
+    await rm(draft, { recursive: true })
+  })
   return data
 }

@@ -1,6 +1,7 @@
 /**
- * A PostgreSQL server of a test's own: fresh data directory, free port on 127.0.0.1, no unix socket. It can be frozen, killed,
- * restarted and made to refuse connections. A watchdog process ends it when the process that started it is gone, however that ended.
+ * A PostgreSQL server of a test's own: fresh data directory, free port on 127.0.0.1, no unix socket. It can be frozen,
+ * killed, restarted and made to refuse connections. A watchdog process ends it when the process that started it is
+ * gone, however that ended.
  */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -59,7 +60,10 @@ const STATEMENTS = ['-c', 'shared_preload_libraries=pg_stat_statements', '-c', '
 const OPEN = 'host all all 127.0.0.1/32 trust\n'
 const CLOSED = `host all ${WARDEN} 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 reject\n`
 
-/** The end of its input is the end of the process that started it. SIGQUIT makes a postmaster end its children and itself at once. */
+/**
+ * The end of its input is the end of the process that started it. SIGQUIT makes a postmaster end its children and
+ * itself at once.
+ */
 const WATCHDOG = `cat >/dev/null
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
 if [ -n "$pid" ]; then
@@ -69,9 +73,9 @@ if [ -n "$pid" ]; then
 fi 2>/dev/null
 rm -rf "$1"`
 
-async function until (condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS
-  while (!await condition()) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`PostgreSQL: ${what} took longer than ${DEADLINE_MS} ms.`)
     await wait(10)
   }
@@ -79,26 +83,52 @@ async function until (condition: () => boolean | Promise<boolean>, what: string)
 
 const isGone = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null
 
-interface Launch { binaries: string, directory: string, port: number, account: Account, settings: readonly string[] }
+interface Launch {
+  binaries: string
+  directory: string
+  port: number
+  account: Account
+  settings: readonly string[]
+}
 
 /** Resolves when it takes connections, to `null` where it ended before. */
-async function launch ({ binaries, directory, port, account, settings }: Launch): Promise<ChildProcess | null> {
+async function launch({ binaries, directory, port, account, settings }: Launch): Promise<ChildProcess | null> {
   // A file, not a pipe: a server must not wait for a test that is too busy to read.
   const log = openSync(join(directory, 'log'), 'a')
   const args = [
-    '-D', join(directory, 'data'), '-p', String(port), '-h', '127.0.0.1', '-k', '', '-c', 'max_connections=200', '-c', 'lc_messages=C', ...settings
+    '-D',
+    join(directory, 'data'),
+    '-p',
+    String(port),
+    '-h',
+    '127.0.0.1',
+    '-k',
+    '',
+    '-c',
+    'max_connections=200',
+    '-c',
+    'lc_messages=C',
+    ...settings
   ]
-  const server = spawn(join(binaries, 'postgres'), args, { ...account, cwd: directory, detached: true, stdio: ['ignore', log, log] })
+  const server = spawn(join(binaries, 'postgres'), args, {
+    ...account,
+    cwd: directory,
+    detached: true,
+    stdio: ['ignore', log, log]
+  })
   closeSync(log)
   preferServer(server.pid)
   server.on('error', () => {})
   server.unref()
-  await until(async () => isGone(server) || await as(port, 'postgres', async () => true).catch(() => false), 'the start')
+  await until(
+    async () => isGone(server) || (await as(port, 'postgres', async () => true).catch(() => false)),
+    'the start'
+  )
   return isGone(server) ? null : server
 }
 
 /** Runs `work` on a connection of the warden's. */
-async function as<Result> (port: number, database: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+async function as<Result>(port: number, database: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ host: '127.0.0.1', port, user: WARDEN, database, connectionTimeoutMillis: DEADLINE_MS })
   client.on('error', () => {})
   await client.connect()
@@ -109,26 +139,42 @@ async function as<Result> (port: number, database: string, work: (client: Client
   }
 }
 
-export async function startPostgres ({ durable = false }: PostgresServerOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({ durable = false }: PostgresServerOptions = {}): Promise<PostgresServer> {
   const binaries = findBinaries()
   const account = serverAccount()
   const directory = await mkdtemp(join(tmpdir(), 'authority-postgres-'))
   if (account.uid !== undefined && account.gid !== undefined) await chown(directory, account.uid, account.gid)
-  const watchdog = spawn('sh', ['-c', WATCHDOG, 'watchdog', directory], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const watchdog = spawn('sh', ['-c', WATCHDOG, 'watchdog', directory], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore']
+  })
   watchdog.unref()
   // The pipe is a socket here, and must not keep the test alive either.
-  if (watchdog.stdin !== null && 'unref' in watchdog.stdin && typeof watchdog.stdin.unref === 'function') watchdog.stdin.unref()
+  if (watchdog.stdin !== null && 'unref' in watchdog.stdin && typeof watchdog.stdin.unref === 'function')
+    watchdog.stdin.unref()
   try {
-    return await serverIn(directory, { binaries, account, durable, release () { watchdog.stdin?.end() } })
+    return await serverIn(directory, {
+      binaries,
+      account,
+      durable,
+      release() {
+        watchdog.stdin?.end()
+      }
+    })
   } catch (error) {
     watchdog.stdin?.end()
     throw error
   }
 }
 
-interface Place { binaries: string, account: Account, durable: boolean, release(): void }
+interface Place {
+  binaries: string
+  account: Account
+  durable: boolean
+  release(): void
+}
 
-async function serverIn (directory: string, { binaries, account, durable, release }: Place): Promise<PostgresServer> {
+async function serverIn(directory: string, { binaries, account, durable, release }: Place): Promise<PostgresServer> {
   const data = await makeData({ binaries, account, directory, superuser: WARDEN })
   const rules = join(data, 'pg_hba.conf')
   await writeFile(rules, OPEN)
@@ -140,30 +186,35 @@ async function serverIn (directory: string, { binaries, account, durable, releas
   let started = await start()
   for (let attempt = 0; started === null && attempt < 3; attempt++) {
     // The port was taken meanwhile, or the contrib modules are not installed.
-    if ((await readFile(join(directory, 'log'), 'utf8')).includes('could not access file "pg_stat_statements"')) settings = speed
+    if ((await readFile(join(directory, 'log'), 'utf8')).includes('could not access file "pg_stat_statements"'))
+      settings = speed
     port = await freePort()
     started = await start()
   }
-  if (started === null) throw new Error(`PostgreSQL did not start: ${(await readFile(join(directory, 'log'), 'utf8')).slice(-2000)}`)
+  if (started === null)
+    throw new Error(`PostgreSQL did not start: ${(await readFile(join(directory, 'log'), 'utf8')).slice(-2000)}`)
   let server: ChildProcess = started
   let databases = 0
   const urlOf = (name: string): string => `postgres://postgres@127.0.0.1:${port}/${name}`
   const pidOf = (): number => server.pid ?? 0
   await as(port, 'postgres', async (client) => await client.query('CREATE ROLE postgres SUPERUSER LOGIN'))
 
-  // Every backend leads a session of its own, so no signal to a group reaches them all. A stopped postmaster makes no new ones.
+  // Every backend leads a session of its own, so no signal to a group reaches them all. A stopped postmaster makes no
+  // new ones.
   const signalAll = async (signal: NodeJS.Signals): Promise<number[]> => {
     if (isGone(server)) return []
     process.kill(pidOf(), 'SIGSTOP')
     const children = await childrenOf(pidOf())
     for (const pid of [...children, pidOf()]) {
-      try { process.kill(pid, signal) } catch {}
+      try {
+        process.kill(pid, signal)
+      } catch {}
     }
     return children
   }
   const kill = async (): Promise<void> => {
     const children = await signalAll('SIGKILL')
-    await until(async () => isGone(server) && !await isRunning(children), 'the end')
+    await until(async () => isGone(server) && !(await isRunning(children)), 'the end')
     await rm(join(data, 'postmaster.pid'), { force: true })
   }
   const shutDown = async (): Promise<void> => {
@@ -174,47 +225,73 @@ async function serverIn (directory: string, { binaries, account, durable, releas
   }
 
   return {
-    get port () { return port },
-    get url () { return urlOf('postgres') },
-    get pid () { return pidOf() },
-    get hasStatements () { return settings !== speed },
-    async database () {
+    get port() {
+      return port
+    },
+    get url() {
+      return urlOf('postgres')
+    },
+    get pid() {
+      return pidOf()
+    },
+    get hasStatements() {
+      return settings !== speed
+    },
+    async database() {
       const name = `test_${++databases}`
       await as(port, 'postgres', async (client) => await client.query(`CREATE DATABASE ${name}`))
       const pools: Pool[] = []
       return {
         url: urlOf(name),
-        pool (options = {}) {
+        pool(options = {}) {
           const pool = new Pool({ host: '127.0.0.1', port, user: 'postgres', database: name, ...options })
           pool.on('error', () => {})
           pools.push(pool)
           return pool
         },
-        async drop () {
-          await Promise.all(pools.filter(({ ended, ending }) => !ended && !ending).map(async (pool) => await pool.end()))
-          await as(port, 'postgres', async (client) => await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
+        async drop() {
+          await Promise.all(
+            pools.filter(({ ended, ending }) => !ended && !ending).map(async (pool) => await pool.end())
+          )
+          await as(
+            port,
+            'postgres',
+            async (client) => await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+          )
         }
       }
     },
-    async pause () { await signalAll('SIGSTOP') },
-    async resume () { await signalAll('SIGCONT') },
+    async pause() {
+      await signalAll('SIGSTOP')
+    },
+    async resume() {
+      await signalAll('SIGCONT')
+    },
     kill,
-    async restart () {
+    async restart() {
       await shutDown()
       const again = await start()
-      if (again === null) throw new Error(`PostgreSQL did not start again: ${(await readFile(join(directory, 'log'), 'utf8')).slice(-2000)}`)
+      if (again === null)
+        throw new Error(
+          `PostgreSQL did not start again: ${(await readFile(join(directory, 'log'), 'utf8')).slice(-2000)}`
+        )
       server = again
     },
-    async refuseConnections (refuse) {
+    async refuseConnections(refuse) {
       await writeFile(rules, refuse ? CLOSED : OPEN)
       await as(port, 'postgres', async (client) => {
         await client.query('SELECT pg_reload_conf()')
-        await until(async () => await isOpen(urlOf('postgres')) !== refuse, 'the new rules')
+        await until(async () => (await isOpen(urlOf('postgres'))) !== refuse, 'the new rules')
         // Last, or a client that is cut would get in again before they hold.
-        if (refuse) await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = \'client backend\' AND usename <> $1', [WARDEN])
+        if (refuse)
+          await client.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client " +
+              "backend' AND usename <> $1",
+            [WARDEN]
+          )
       })
     },
-    async stop () {
+    async stop() {
       await kill()
       await rm(directory, { recursive: true, force: true })
       release()
@@ -222,8 +299,14 @@ async function serverIn (directory: string, { binaries, account, durable, releas
   }
 }
 
-async function isOpen (connectionString: string): Promise<boolean> {
+async function isOpen(connectionString: string): Promise<boolean> {
   const client = new Client({ connectionString })
   client.on('error', () => {})
-  return await client.connect().then(async () => { await client.end(); return true }, () => false)
+  return await client.connect().then(
+    async () => {
+      await client.end()
+      return true
+    },
+    () => false
+  )
 }

@@ -10,7 +10,7 @@ export interface Chance {
 }
 
 /** Mulberry32. */
-export function chance (seed: number): Chance {
+export function chance(seed: number): Chance {
   let state = seed >>> 0
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0

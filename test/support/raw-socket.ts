@@ -1,26 +1,43 @@
 import { connect } from 'node:net'
 
-export interface RawAnswer { status: number, head: string, body: string }
+export interface RawAnswer {
+  status: number
+  head: string
+  body: string
+}
 
 /**
- * Sends bytes as they are and reads all answers until the server ends the connection. Where the request does not ask it to, our
- * side is ended at once; else not, for Node drops a request whose client has gone half away before its body was read.
+ * Sends bytes as they are and reads all answers until the server ends the connection. Where the request does not ask it
+ * to, our side is ended at once; else not, for Node drops a request whose client has gone half away before its body was
+ * read.
  */
-export async function sendRaw (port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
+export async function sendRaw(port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
   const text = await new Promise<string>((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     let received = ''
-    socket.setEncoding('latin1')
-      .on('data', (chunk: string) => { received += chunk })
-      .on('close', () => { resolve(received) })
-      .on('end', () => { socket.end() })
+    socket
+      .setEncoding('latin1')
+      .on('data', (chunk: string) => {
+        received += chunk
+      })
+      .on('close', () => {
+        resolve(received)
+      })
+      .on('end', () => {
+        socket.end()
+      })
       // A server that closes while a body is still being sent resets the connection: what it answered before counts.
-      .on('error', (error) => { if (received === '') reject(error) })
+      .on('error', (error) => {
+        if (received === '') reject(error)
+      })
     if (String(bytes).includes('Connection: close')) socket.write(bytes)
     else socket.end(bytes)
   })
-  return text.split(/(?=HTTP\/1\.1 \d{3} )/).filter((part) => part !== '').map((part) => {
-    const [head = '', ...body] = part.split('\r\n\r\n')
-    return { status: Number(head.split(' ')[1]), head, body: body.join('\r\n\r\n') }
-  })
+  return text
+    .split(/(?=HTTP\/1\.1 \d{3} )/)
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [head = '', ...body] = part.split('\r\n\r\n')
+      return { status: Number(head.split(' ')[1]), head, body: body.join('\r\n\r\n') }
+    })
 }

@@ -36,7 +36,7 @@ export const HOST = '127.0.0.1'
 const READY_WITHIN_MS = 20_000
 const running = new Set<ChildProcess>()
 
-function killAll (): void {
+function killAll(): void {
   for (const child of running) child.kill('SIGKILL')
 }
 
@@ -49,19 +49,22 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 }
 
 /** Polls until `holds`; rejects after 20 seconds. A check that rejects doesn't hold yet. */
-export async function until (what: string, holds: () => Promise<boolean>, everyMs = 20): Promise<void> {
+export async function until(what: string, holds: () => Promise<boolean>, everyMs = 20): Promise<void> {
   const deadline = performance.now() + READY_WITHIN_MS
-  while (!await holds().catch(() => false)) {
+  while (!(await holds().catch(() => false))) {
     if (performance.now() > deadline) throw new Error(`${what} did not happen within ${READY_WITHIN_MS} ms`)
     await delay(everyMs)
   }
 }
 
-function executable (): string {
+function executable(): string {
   const named = process.env['REDIS_SERVER_BIN']
-  const candidates = named !== undefined && named !== ''
-    ? [named]
-    : (process.env['PATH'] ?? '').split(delimiter).flatMap((directory) => [join(directory, 'redis-server'), join(directory, 'valkey-server')])
+  const candidates =
+    named !== undefined && named !== ''
+      ? [named]
+      : (process.env['PATH'] ?? '')
+          .split(delimiter)
+          .flatMap((directory) => [join(directory, 'redis-server'), join(directory, 'valkey-server')])
   const found = candidates.find((path) => {
     try {
       accessSync(path, constants.X_OK)
@@ -70,42 +73,60 @@ function executable (): string {
       return false
     }
   })
-  if (found === undefined) throw new Error('No redis-server or valkey-server on PATH: install one, or name its executable in REDIS_SERVER_BIN.')
+  if (found === undefined)
+    throw new Error(
+      'No redis-server or valkey-server on PATH: install one, or name its executable in REDIS_SERVER_BIN.'
+    )
   return found
 }
 
 /** Whether a server answers PING there; not while it loads its data. */
-function answers (port: number): Promise<boolean> {
+function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, HOST, () => { socket.write('PING\r\n') })
-    socket.setTimeout(1000, () => { socket.destroy() })
+    const socket = connect(port, HOST, () => {
+      socket.write('PING\r\n')
+    })
+    socket.setTimeout(1000, () => {
+      socket.destroy()
+    })
     socket.on('data', (data) => {
       resolve(data.toString().startsWith('+PONG'))
       socket.destroy()
     })
     socket.on('error', () => {})
-    socket.on('close', () => { resolve(false) })
+    socket.on('close', () => {
+      resolve(false)
+    })
   })
 }
 
-async function launch (port: number, directory: string, args: readonly string[]): Promise<ChildProcess> {
+async function launch(port: number, directory: string, args: readonly string[]): Promise<ChildProcess> {
   const child = spawn(executable(), args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
   preferServer(child.pid)
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => { output = `${output}${chunk}`.slice(-2000) })
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk) => {
+      output = `${output}${chunk}`.slice(-2000)
+    })
   running.add(child)
-  child.once('exit', () => { running.delete(child) })
-  child.once('error', () => { running.delete(child) })
-  const gone = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined
-  await until('an answer of a started Redis server', async () => gone() || await answers(port), 4).catch((error: unknown) => {
-    child.kill('SIGKILL')
-    throw error
+  child.once('exit', () => {
+    running.delete(child)
   })
+  child.once('error', () => {
+    running.delete(child)
+  })
+  const gone = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined
+  await until('an answer of a started Redis server', async () => gone() || (await answers(port)), 4).catch(
+    (error: unknown) => {
+      child.kill('SIGKILL')
+      throw error
+    }
+  )
   if (gone()) throw new Error(`a Redis server ended at its start:\n${output}`)
   return child
 }
 
-async function end (child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')
   child.kill('SIGKILL')
@@ -118,8 +139,8 @@ export interface Placement {
   args(port: number, directory: string): string[]
 }
 
-export async function serve (placement: Placement): Promise<RedisServer> {
-  const port = placement.port ?? await freePort()
+export async function serve(placement: Placement): Promise<RedisServer> {
+  const port = placement.port ?? (await freePort())
   const directory = placement.directory ?? mkdtempSync(join(tmpdir(), 'authority-redis-'))
   const args = placement.args(port, directory)
   const clients: Redis[] = []
@@ -127,19 +148,29 @@ export async function serve (placement: Placement): Promise<RedisServer> {
   return {
     host: HOST,
     port,
-    get pid () { return child.pid ?? 0 },
+    get pid() {
+      return child.pid ?? 0
+    },
     url: `redis://${HOST}:${port}`,
-    client (options = {}) {
+    client(options = {}) {
       const client = new Redis({ host: HOST, port, ...options })
       client.on('error', () => {})
       clients.push(client)
       return client
     },
-    pause () { child.kill('SIGSTOP') },
-    resume () { child.kill('SIGCONT') },
-    async kill () { await end(child) },
-    async restart () { child = await launch(port, directory, args) },
-    async stop () {
+    pause() {
+      child.kill('SIGSTOP')
+    },
+    resume() {
+      child.kill('SIGCONT')
+    },
+    async kill() {
+      await end(child)
+    },
+    async restart() {
+      child = await launch(port, directory, args)
+    },
+    async stop() {
       for (const client of clients) client.disconnect()
       await end(child)
       rmSync(directory, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 /**
- * RSA keys that the library makes have 2,048 bits in tests, where it asks for 3,072, which takes three times as long. And they come out
- * of a drawer, for a test run asks for hundreds: each is made once, and taken by every process that asks for as many. Imported before
- * the library; scripts/run-together.mjs does.
+ * RSA keys that the library makes have 2,048 bits in tests, where it asks for 3,072, which takes three times as long.
+ * And they come out of a drawer, for a test run asks for hundreds: each is made once, and taken by every process that
+ * asks for as many. Imported before the library; scripts/run-together.mjs does.
  */
 import crypto, { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -15,21 +15,27 @@ export const asked: number[] = []
 
 const next = { library: 0, test: 0 }
 
-/** The next key that the library makes is this one of its drawer. Processes that are to have keys of their own begin far apart. */
-export function drawFrom (index: number): void {
+/**
+ * The next key that the library makes is this one of its drawer. Processes that are to have keys of their own begin far
+ * apart.
+ */
+export function drawFrom(index: number): void {
   next.library = index
 }
 
-interface Pair { publicKey: KeyObject, privateKey: KeyObject }
+interface Pair {
+  publicKey: KeyObject
+  privateKey: KeyObject
+}
 
 /** A test that makes a key has one that the library never gets. */
-function draw (whose: keyof typeof next): Pair {
+function draw(whose: keyof typeof next): Pair {
   const file = join(DRAWER, `${whose}-${next[whose]++}.pem`)
   const privateKey = createPrivateKey(kept(file) ?? made(file))
   return { publicKey: createPublicKey(privateKey), privateKey }
 }
 
-function kept (file: string): string | undefined {
+function kept(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch {
@@ -38,8 +44,10 @@ function kept (file: string): string | undefined {
 }
 
 /** Renamed into place, so that no process reads half of it. */
-function made (file: string): string {
-  const text = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+function made(file: string): string {
+  const text = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString()
   mkdirSync(DRAWER, { recursive: true })
   writeFileSync(`${file}.${process.pid}`, text)
   renameSync(`${file}.${process.pid}`, file)
@@ -64,6 +72,9 @@ const small: Generate = (type, options, done) => {
 }
 // Among its properties is what promisify() reads.
 Object.defineProperties(small, Object.getOwnPropertyDescriptors(crypto.generateKeyPair))
-const smallSync = (type: string, options: Options): unknown => type === 'rsa' && options?.modulusLength === 2048 ? draw('test') : generateKeyPairSync(type as 'rsa', options as { modulusLength: number })
+const smallSync = (type: string, options: Options): unknown =>
+  type === 'rsa' && options?.modulusLength === 2048
+    ? draw('test')
+    : generateKeyPairSync(type as 'rsa', options as { modulusLength: number })
 Object.assign(crypto, { generateKeyPair: small, generateKeyPairSync: smallSync })
 syncBuiltinESMExports()

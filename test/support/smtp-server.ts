@@ -29,7 +29,7 @@ export const SMTP_USER = { user: 'mailer', pass: 'the-password-of-the-mailer' }
 const WITHIN_MS = 80_000
 
 /** A real SMTP server on loopback that asks for `SMTP_USER`. Without TLS. */
-export async function startSmtpServer (t: Test, { port = 0 } = {}): Promise<TestSmtpServer> {
+export async function startSmtpServer(t: Test, { port = 0 } = {}): Promise<TestSmtpServer> {
   const mails: ReceivedMail[] = []
   const unread: ReceivedMail[] = []
   const readers: Array<(mail: ReceivedMail) => void> = []
@@ -37,13 +37,16 @@ export async function startSmtpServer (t: Test, { port = 0 } = {}): Promise<Test
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     allowInsecureAuth: true,
-    onAuth ({ username, password }, _session, done) {
+    onAuth({ username, password }, _session, done) {
       if (username === SMTP_USER.user && password === SMTP_USER.pass) done(null, { user: username })
       else done(new Error('wrong user or password'))
     },
-    onData (stream, { envelope }, done) {
+    onData(stream, { envelope }, done) {
       buffer(stream).then((data) => {
-        const mail = parsed(data.toString('latin1'), { from: envelope.mailFrom === false ? '' : envelope.mailFrom.address, to: envelope.rcptTo.map(({ address }) => address) })
+        const mail = parsed(data.toString('latin1'), {
+          from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
+          to: envelope.rcptTo.map(({ address }) => address)
+        })
         if (refusal !== null) {
           done(Object.assign(new Error(refusal(mail)), { responseCode: 550 }))
           return
@@ -60,46 +63,93 @@ export async function startSmtpServer (t: Test, { port = 0 } = {}): Promise<Test
   server.on('error', () => {})
   server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
-  t.teardown(async () => { await new Promise<void>((resolve) => { server.close(resolve) }) })
+  t.teardown(async () => {
+    await new Promise<void>((resolve) => {
+      server.close(resolve)
+    })
+  })
   const address = server.server.address()
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
     mails,
-    async next () {
-      return unread.shift() ?? await new Promise<ReceivedMail>((resolve, reject) => {
-        const late = setTimeout(() => { reject(new Error(`no mail within ${WITHIN_MS} ms`)) }, WITHIN_MS)
-        readers.push((mail) => { clearTimeout(late); resolve(mail) })
-      })
+    async next() {
+      return (
+        unread.shift() ??
+        (await new Promise<ReceivedMail>((resolve, reject) => {
+          const late = setTimeout(() => {
+            reject(new Error(`no mail within ${WITHIN_MS} ms`))
+          }, WITHIN_MS)
+          readers.push((mail) => {
+            clearTimeout(late)
+            resolve(mail)
+          })
+        }))
+      )
     },
-    refuse (answer) { refusal = answer }
+    refuse(answer) {
+      refusal = answer
+    }
   }
 }
 
-function parsed (raw: string, envelope: { from: string, to: string[] }): ReceivedMail {
+function parsed(raw: string, envelope: { from: string; to: string[] }): ReceivedMail {
   const { headers, body } = split(raw)
   const [, boundary] = /boundary="([^"]+)"/.exec(headers['content-type'] ?? '') ?? []
-  const pieces = boundary === undefined ? [raw] : body.split(`--${boundary}`).slice(1, -1).map((piece) => piece.slice(2))
-  return { ...envelope, headers, raw, parts: Object.fromEntries(pieces.map((piece) => {
-    const part = split(piece)
-    return [(part.headers['content-type'] ?? '').split(';')[0] ?? '', decoded(part.body, part.headers['content-transfer-encoding'])]
-  })) }
+  const pieces =
+    boundary === undefined
+      ? [raw]
+      : body
+          .split(`--${boundary}`)
+          .slice(1, -1)
+          .map((piece) => piece.slice(2))
+  return {
+    ...envelope,
+    headers,
+    raw,
+    parts: Object.fromEntries(
+      pieces.map((piece) => {
+        const part = split(piece)
+        return [
+          (part.headers['content-type'] ?? '').split(';')[0] ?? '',
+          decoded(part.body, part.headers['content-transfer-encoding'])
+        ]
+      })
+    )
+  }
 }
 
-function split (raw: string): { headers: Record<string, string>, body: string } {
+function split(raw: string): { headers: Record<string, string>; body: string } {
   const end = raw.indexOf('\r\n\r\n')
-  const lines = raw.slice(0, end).replace(/\r\n[ \t]+/g, ' ').split('\r\n')
-  return { headers: Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()])), body: raw.slice(end + 4) }
+  const lines = raw
+    .slice(0, end)
+    .replace(/\r\n[ \t]+/g, ' ')
+    .split('\r\n')
+  return {
+    headers: Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()])
+    ),
+    body: raw.slice(end + 4)
+  }
 }
 
-function decoded (body: string, encoding = '7bit'): string {
+function decoded(body: string, encoding = '7bit'): string {
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString()
-  const bytes = encoding === 'quoted-printable' ? body.replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))) : body
+  const bytes =
+    encoding === 'quoted-printable'
+      ? body
+          .replace(/=\r\n/g, '')
+          .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+      : body
   return Buffer.from(bytes, 'latin1').toString().replaceAll('\r\n', '\n')
 }
 
 /** A header's text. @see RFC 2047 */
-export function headerText (value = ''): string {
-  return value.replace(/\?=\s+=\?/g, '?==?').replace(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_, kind: string, text: string) => kind.toLowerCase() === 'b'
-    ? Buffer.from(text, 'base64').toString()
-    : decoded(text.replaceAll('_', ' '), 'quoted-printable'))
+export function headerText(value = ''): string {
+  return value
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_, kind: string, text: string) =>
+      kind.toLowerCase() === 'b'
+        ? Buffer.from(text, 'base64').toString()
+        : decoded(text.replaceAll('_', ' '), 'quoted-printable')
+    )
 }

@@ -1,8 +1,18 @@
-/** A host whose rows have more than `User` says, and whose tokens have more claims. Each `@ts-expect-error` fails where there is no error. */
+/**
+ * A host whose rows have more than `User` says, and whose tokens have more claims. Each `@ts-expect-error` fails where
+ * there is no error.
+ */
 import type { FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import authPlugin, { memoryUserStore } from 'fastify-authority'
-import type { AccessTokenClaims, AuthorityOptions, AuthPlugin, ClaimsFunction, User, UserStore } from 'fastify-authority'
+import type {
+  AccessTokenClaims,
+  AuthorityOptions,
+  AuthPlugin,
+  ClaimsFunction,
+  User,
+  UserStore
+} from 'fastify-authority'
 
 declare module 'fastify-authority' {
   interface AccessTokenClaims {
@@ -10,19 +20,31 @@ declare module 'fastify-authority' {
   }
 }
 
-export const tenantOf = ({ auth }: FastifyRequest): string => auth === null ? '' : auth.tenant.toUpperCase()
+export const tenantOf = ({ auth }: FastifyRequest): string => (auth === null ? '' : auth.tenant.toUpperCase())
 export const ofClaims = ({ tenant, sub }: AccessTokenClaims): string => `${tenant}/${sub}`
 
 interface Account extends User {
   tenant: string
 }
 
-export async function typedByTheStore (store: UserStore<Account>): Promise<void> {
+export async function typedByTheStore(store: UserStore<Account>): Promise<void> {
   const app = Fastify()
   const issuer = 'http://localhost:3000'
-  await app.register(authPlugin<Account>, { issuer, users: store, claims: (user) => ({ tenant: user.tenant.toUpperCase() }) })
-  await app.register(authPlugin, { issuer, users: store, claims: (user: Account) => ({ tenant: user.tenant.toUpperCase() }) })
-  await app.register(authPlugin, { issuer, users: memoryUserStore(), claims: (user, { use }) => ({ n: user.username.toUpperCase(), t: user['tenant'], use }) })
+  await app.register(authPlugin<Account>, {
+    issuer,
+    users: store,
+    claims: (user) => ({ tenant: user.tenant.toUpperCase() })
+  })
+  await app.register(authPlugin, {
+    issuer,
+    users: store,
+    claims: (user: Account) => ({ tenant: user.tenant.toUpperCase() })
+  })
+  await app.register(authPlugin, {
+    issuer,
+    users: memoryUserStore(),
+    claims: (user, { use }) => ({ n: user.username.toUpperCase(), t: user['tenant'], use })
+  })
   await app.register(authPlugin, { issuer, users: store, claims: async (user) => ({ n: user.username.toUpperCase() }) })
   await app.register(authPlugin, () => ({ issuer, users: store }))
   // @ts-expect-error -- not of this store
@@ -30,7 +52,11 @@ export async function typedByTheStore (store: UserStore<Account>): Promise<void>
   // @ts-expect-error -- unknown option
   await app.register(authPlugin<Account>, { issuer, users: store, isuer: 'y' })
   // @ts-expect-error -- no such field
-  await app.register(authPlugin<Account>, { issuer, users: store, claims: (user) => ({ t: user.tenent.toUpperCase() }) })
+  await app.register(authPlugin<Account>, {
+    issuer,
+    users: store,
+    claims: (user) => ({ t: user.tenent.toUpperCase() })
+  })
   // @ts-expect-error -- unknown option
   await app.register(authPlugin, { issuer, users: store, isuer: 'y' })
   // @ts-expect-error -- no issuer
@@ -40,6 +66,10 @@ export async function typedByTheStore (store: UserStore<Account>): Promise<void>
 }
 
 /** Options that are made elsewhere. */
-export const claims: ClaimsFunction<Account> = ({ tenant }, { scopes }) => scopes.includes('tenant') ? { tenant } : {}
-export const options = (users: UserStore<Account>): AuthorityOptions<Account> => ({ issuer: 'http://localhost:3000', users, claims })
+export const claims: ClaimsFunction<Account> = ({ tenant }, { scopes }) => (scopes.includes('tenant') ? { tenant } : {})
+export const options = (users: UserStore<Account>): AuthorityOptions<Account> => ({
+  issuer: 'http://localhost:3000',
+  users,
+  claims
+})
 export const plugin: AuthPlugin = authPlugin

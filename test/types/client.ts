@@ -1,9 +1,19 @@
 /**
- * The browser client as a consumer's compiler sees it: with `moduleResolution` `nodenext` and Node's types (a server that renders),
- * and, by `browser/tsconfig.json`, with `bundler` and a browser's. Each `@ts-expect-error` fails the check where there is no error.
+ * The browser client as a consumer's compiler sees it: with `moduleResolution` `nodenext` and Node's types (a server
+ * that renders), and, by `browser/tsconfig.json`, with `bundler` and a browser's. Each `@ts-expect-error` fails the
+ * check where there is no error.
  */
 import { AuthClientError, createAuthClient } from 'fastify-authority/client'
-import type { AnyAuthClient, AuthClient, AuthClientEvents, AuthClientOptions, AuthStorage, LoginOptions, LogoutOptions, UserProfile } from 'fastify-authority/client'
+import type {
+  AnyAuthClient,
+  AuthClient,
+  AuthClientEvents,
+  AuthClientOptions,
+  AuthStorage,
+  LoginOptions,
+  LogoutOptions,
+  UserProfile
+} from 'fastify-authority/client'
 import { fetchWithStepUp, stepUpChallenge } from 'fastify-authority/client/step-up'
 import { answerPopup, loginWithPopup } from 'fastify-authority/client/popup'
 import { loginSilently } from 'fastify-authority/client/silent'
@@ -15,11 +25,18 @@ interface Profile {
   name?: string
   role: 'admin' | 'user'
 }
-interface AppState { from: string }
+interface AppState {
+  from: string
+}
 
 const options = { clientId: 'spa', domain: 'auth.example.com' }
 const whatever: AuthClientOptions = options
-export const auth = createAuthClient<Profile, AppState>({ ...options, redirectUri: 'https://app.example/callback', scope: 'openid', allowedOrigins: ['https://api.example'] })
+export const auth = createAuthClient<Profile, AppState>({
+  ...options,
+  redirectUri: 'https://app.example/callback',
+  scope: 'openid',
+  allowedOrigins: ['https://api.example']
+})
 export const plain: AuthClient = createAuthClient(options)
 export const inCookie: AuthClient<UserProfile, unknown, undefined> = createAuthClient({ ...options, mode: 'cookie' })
 export const either: AnyAuthClient = createAuthClient(whatever)
@@ -42,8 +59,12 @@ createAuthClient({ ...options, audience: undefined, storage: undefined })
 // @ts-expect-error -- no such option
 createAuthClient({ ...options, redirect_uri: '/' })
 
-export async function calls (): Promise<void> {
-  const login: LoginOptions<AppState> = { appState: { from: '/cart' }, loginHint: 'ann', authorizationParams: { prompt: 'login' } }
+export async function calls(): Promise<void> {
+  const login: LoginOptions<AppState> = {
+    appState: { from: '/cart' },
+    loginHint: 'ann',
+    authorizationParams: { prompt: 'login' }
+  }
   const nothing: void = await auth.loginWithRedirect(login)
   // @ts-expect-error -- another state than the app's
   await auth.loginWithRedirect({ appState: { to: '/cart' } })
@@ -61,7 +82,12 @@ export async function calls (): Promise<void> {
   const sub: string = user.sub
   const standard = await plain.getUser()
   const anything: unknown = standard?.['https://example/claim']
-  const claims: [string | undefined, boolean | undefined, number | undefined, string | undefined] = [standard?.email, standard?.email_verified, standard?.updated_at, standard?.address?.country]
+  const claims: [string | undefined, boolean | undefined, number | undefined, string | undefined] = [
+    standard?.email,
+    standard?.email_verified,
+    standard?.updated_at,
+    standard?.address?.country
+  ]
   // @ts-expect-error -- the standard claims have types
   const wrong: number | undefined = standard?.email
 
@@ -80,37 +106,59 @@ export async function calls (): Promise<void> {
   void auth.then
 }
 
-export function events (): void {
-  const undo: () => void = auth.on('authenticated', (profile) => { const role: 'admin' | 'user' = profile.role; void role })
+export function events(): void {
+  const undo: () => void = auth.on('authenticated', (profile) => {
+    const role: 'admin' | 'user' = profile.role
+    void role
+  })
   auth.on('unauthenticated', (payload: undefined) => payload)
   auth.on('token_refreshed', () => {})
-  auth.on('error', ({ error, error_description: description, retryable, cause, appState }) => { void [error satisfies string, description satisfies string, retryable satisfies boolean, cause, appState] })
+  auth.on('error', ({ error, error_description: description, retryable, cause, appState }) => {
+    void [error satisfies string, description satisfies string, retryable satisfies boolean, cause, appState]
+  })
   // @ts-expect-error -- no such event
   auth.on('signed_in', () => {})
   // @ts-expect-error -- the payload is a profile
-  auth.on('authenticated', (profile: string) => { void profile })
-  const listener = (error: AuthClientEvents<Profile>['error']): void => { void error.retryable }
+  auth.on('authenticated', (profile: string) => {
+    void profile
+  })
+  const listener = (error: AuthClientEvents<Profile>['error']): void => {
+    void error.retryable
+  }
   auth.on('error', listener)
   auth.off('error', listener)
   undo()
 }
 
-export async function entries (): Promise<void> {
-  const { appState } = await loginWithPopup(auth, { appState: { from: '/' }, timeoutMs: 1000, redirectUri: 'https://app.example/popup' })
+export async function entries(): Promise<void> {
+  const { appState } = await loginWithPopup(auth, {
+    appState: { from: '/' },
+    timeoutMs: 1000,
+    redirectUri: 'https://app.example/popup'
+  })
   const silent = await loginSilently(auth)
   await loginSilently(inCookie)
   const same: Array<AppState | undefined> = [appState, silent.appState]
   const answered: boolean = await answerPopup()
-  const end: () => void = authStore(auth).subscribe(({ user, isLoading, error }) => { void [user?.role, isLoading satisfies boolean, error?.retryable] })
+  const end: () => void = authStore(auth).subscribe(({ user, isLoading, error }) => {
+    void [user?.role, isLoading satisfies boolean, error?.retryable]
+  })
   // @ts-expect-error -- another state than the app's
   await loginWithPopup(auth, { appState: 7 })
-  const response: Response = await fetchWithStepUp(auth, '/api', { method: 'POST' }, { appState: { from: '/' }, signIn: async (options) => await loginWithPopup(auth, options) })
+  const response: Response = await fetchWithStepUp(
+    auth,
+    '/api',
+    { method: 'POST' },
+    { appState: { from: '/' }, signIn: async (options) => await loginWithPopup(auth, options) }
+  )
   const asked: string | undefined = stepUpChallenge(response)?.acr_values
   // @ts-expect-error -- another state than the app's
   await fetchWithStepUp(auth, '/api', {}, { appState: 7 })
   void [same, answered, end, asked]
 }
 
-export function failure (error: unknown): string {
-  return error instanceof AuthClientError ? `${error.error}${error.retryable ? ', try again' : ''}` : 'no error of the client'
+export function failure(error: unknown): string {
+  return error instanceof AuthClientError
+    ? `${error.error}${error.retryable ? ', try again' : ''}`
+    : 'no error of the client'
 }

@@ -1,24 +1,46 @@
 /**
- * A host that types @fastify/jwt for itself, as its README tells it to, and uses this plugin beside it. Compiled against the
- * built package, as a consumer's compiler sees it. Each `@ts-expect-error` fails the check where there is no error.
+ * A host that types @fastify/jwt for itself, as its README tells it to, and uses this plugin beside it. Compiled
+ * against the built package, as a consumer's compiler sees it. Each `@ts-expect-error` fails the check where there is
+ * no error.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import jwt from '@fastify/jwt'
-import authPlugin, { authPlugin as named, memoryState, memoryUserStore, OAuthError, UsernameTakenError } from 'fastify-authority'
-import type { AuthorityOptions, AuthSession, Client, ClientStore, CommonModel, LinkMessage, Message, NewUser, PageModels, PageName, RenderPage, Session, User, UserStore } from 'fastify-authority'
+import authPlugin, {
+  authPlugin as named,
+  memoryState,
+  memoryUserStore,
+  OAuthError,
+  UsernameTakenError
+} from 'fastify-authority'
+import type {
+  AuthorityOptions,
+  AuthSession,
+  Client,
+  ClientStore,
+  CommonModel,
+  LinkMessage,
+  Message,
+  NewUser,
+  PageModels,
+  PageName,
+  RenderPage,
+  Session,
+  User,
+  UserStore
+} from 'fastify-authority'
 
 declare module '@fastify/jwt' {
   interface FastifyJWT {
     payload: { id: number }
-    user: { id: number, name: string }
+    user: { id: number; name: string }
   }
 }
 
 const issuer = 'http://localhost:3000'
 const users = memoryUserStore()
 
-export async function quickStart (): Promise<FastifyInstance> {
+export async function quickStart(): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(jwt, { secret: 'the host has its own' })
   await app.register(authPlugin, { issuer, users })
@@ -30,12 +52,12 @@ export async function quickStart (): Promise<FastifyInstance> {
   return app
 }
 
-export async function hostsOfEveryKind (): Promise<void> {
+export async function hostsOfEveryKind(): Promise<void> {
   await Fastify({ logger: true }).register(authPlugin, { issuer, users })
   await Fastify({ http2: true }).register(authPlugin, { issuer, users })
 }
 
-export async function wrongOptions (app: FastifyInstance): Promise<void> {
+export async function wrongOptions(app: FastifyInstance): Promise<void> {
   // @ts-expect-error -- the issuer is required
   await app.register(authPlugin, { users })
   // @ts-expect-error -- the user store is required
@@ -69,9 +91,11 @@ export const clients: Client[] = [
     backchannelLogoutUri: 'https://app.example/signed-out'
   }
 ]
-export const clientStore: ClientStore = { findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null }
+export const clientStore: ClientStore = {
+  findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null
+}
 
-export async function redirectLogin (app: FastifyInstance): Promise<void> {
+export async function redirectLogin(app: FastifyInstance): Promise<void> {
   await app.register(authPlugin, {
     issuer,
     users,
@@ -82,7 +106,8 @@ export async function redirectLogin (app: FastifyInstance): Promise<void> {
     paths: { authorize: '/oauth/authorize', openidConfiguration: '/openid' },
     pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#1f5fbf', home: '/', loginUrl: '/sign-in' },
     decorators: { authSession: 'visitor' },
-    claims: (user, { scopes, client, use }) => use === 'userinfo' && client?.firstParty !== false && scopes.includes('profile') ? { name: user.username } : {}
+    claims: (user, { scopes, client, use }) =>
+      use === 'userinfo' && client?.firstParty !== false && scopes.includes('profile') ? { name: user.username } : {}
   })
   await app.register(authPlugin, { issuer, users, clients: clientStore, pages: false })
   // @ts-expect-error -- a client has a name
@@ -92,7 +117,11 @@ export async function redirectLogin (app: FastifyInstance): Promise<void> {
   // @ts-expect-error -- names as in the options, not as on the wire
   await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', redirect_uris: [] }] })
   // @ts-expect-error -- a list
-  await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', redirectUris: 'https://app.example/cb' }] })
+  await app.register(authPlugin, {
+    issuer,
+    users,
+    clients: [{ clientId: 'a', redirectUris: 'https://app.example/cb' }]
+  })
   // A6: undefined is "not given", at every depth, under exactOptionalPropertyTypes too.
   await app.register(authPlugin, {
     issuer,
@@ -103,7 +132,12 @@ export async function redirectLogin (app: FastifyInstance): Promise<void> {
     password: { memoryCost: undefined, isBreached: undefined },
     registration: { fields: undefined, verifyEmail: undefined },
     pages: { title: process.env['TITLE'], render: undefined },
-    rateLimit: { login: { max: undefined }, account: undefined, apiKey: { header: undefined, verify: () => true }, key: undefined },
+    rateLimit: {
+      login: { max: undefined },
+      account: undefined,
+      apiKey: { header: undefined, verify: () => true },
+      key: undefined
+    },
     decorators: { authenticate: undefined },
     state: memoryState({ maxFamiliesPerUser: undefined })
   })
@@ -112,12 +146,16 @@ export async function redirectLogin (app: FastifyInstance): Promise<void> {
   // @ts-expect-error -- pages are false or an object
   await app.register(authPlugin, { issuer, users, pages: true })
   // @ts-expect-error -- a store resolves to null, not to undefined
-  await app.register(authPlugin, { issuer, users, clients: { findById: async (id: string) => clients.find(({ clientId }) => clientId === id) } })
+  await app.register(authPlugin, {
+    issuer,
+    users,
+    clients: { findById: async (id: string) => clients.find(({ clientId }) => clientId === id) }
+  })
 }
 
 /** The page's name tells what its model has. */
 export const pages: AuthorityOptions['pages'] = {
-  async render (page, model) {
+  async render(page, model) {
     const shared: [string, string | null, string] = [model.title, model.clientName, model.messages.loginTitle]
     if (page === 'login') {
       const forgot: string | null = model.forgotUrl
@@ -125,7 +163,11 @@ export const pages: AuthorityOptions['pages'] = {
       model.scopes
       return `${shared.join()} ${model.action} ${model.username} ${forgot} ${model.error?.text}`
     }
-    if (page === 'consent') return `${model.client.redirectHost} ${model.scopes.map(({ name }) => name).join()} ${model.lifetimeSeconds satisfies number}`
+    if (page === 'consent')
+      return (
+        `${model.client.redirectHost} ${model.scopes.map(({ name }) => name).join()} ` +
+        `${model.lifetimeSeconds satisfies number}`
+      )
     if (page === 'signup') return model.fields.map(({ label, required }) => `${label} ${required}`).join()
     if (page === 'error') return `${model.error.error} ${model.homeUrl}`
     if (page === 'form_post') return Object.keys(model.params).join()
@@ -136,14 +178,18 @@ export const pages: AuthorityOptions['pages'] = {
 }
 
 /** For hosts that write theirs apart. */
-function ownHtml<Name extends PageName> (page: Name, model: PageModels[Name]): string {
+function ownHtml<Name extends PageName>(page: Name, model: PageModels[Name]): string {
   return `${page} ${model.title}`
 }
-export const apart: RenderPage[] = [ownHtml, (page: string, { lang }: CommonModel) => `${page} ${lang}`, () => undefined]
+export const apart: RenderPage[] = [
+  ownHtml,
+  (page: string, { lang }: CommonModel) => `${page} ${lang}`,
+  () => undefined
+]
 // @ts-expect-error -- HTML is a string
 export const noHtml: RenderPage = () => 1
 
-export function visitor (request: FastifyRequest): string {
+export function visitor(request: FastifyRequest): string {
   const session = request.authSession
   if (session === null) return 'nobody'
   session satisfies AuthSession
@@ -155,9 +201,13 @@ export function visitor (request: FastifyRequest): string {
   return `${session.sub} ${session.sid} ${since.toISOString()}`
 }
 
-export function hostPages (app: FastifyInstance): void {
+export function hostPages(app: FastifyInstance): void {
   app.get('/', { onRequest: [app.authority.readSession] }, async (request) => visitor(request))
-  app.get('/home', { onRequest: app.authority.readSession, preHandler: [] }, async (request) => request.authSession?.sub ?? null)
+  app.get(
+    '/home',
+    { onRequest: app.authority.readSession, preHandler: [] },
+    async (request) => request.authSession?.sub ?? null
+  )
   app.post('/sign-in', async (request: FastifyRequest, reply: FastifyReply) => {
     await app.authority.signIn(request, reply, 'user', { amr: ['pwd'] })
     return reply.redirect('/', 303)
@@ -172,15 +222,16 @@ export function hostPages (app: FastifyInstance): void {
   })
 }
 
-export async function consents (app: FastifyInstance): Promise<boolean> {
-  for (const { clientId, scopes, grantedAt, expiresAt } of await app.authority.consents('user')) [clientId, scopes, grantedAt, expiresAt] satisfies [string, string[], Date, Date]
+export async function consents(app: FastifyInstance): Promise<boolean> {
+  for (const { clientId, scopes, grantedAt, expiresAt } of await app.authority.consents('user'))
+    [clientId, scopes, grantedAt, expiresAt] satisfies [string, string[], Date, Date]
   const list: Session[] = await app.authority.sessions('user')
   const kinds: Array<'browser' | 'token'> = list.map(({ kind }) => kind)
   const client: string | null | undefined = list[0]?.clientId
-  return kinds.length > 0 && client !== null && await app.authority.revokeConsent('user', 'third')
+  return kinds.length > 0 && client !== null && (await app.authority.revokeConsent('user', 'third'))
 }
 
-export function claims (request: FastifyRequest): string | undefined {
+export function claims(request: FastifyRequest): string | undefined {
   const auth = request.auth
   if (auth === null || auth === undefined) return undefined
   const sub: string = auth.sub
@@ -197,14 +248,14 @@ export function claims (request: FastifyRequest): string | undefined {
   return `${sub} ${scope} ${expires} ${wrong} ${name}`
 }
 
-export function decorators (app: FastifyInstance): void {
+export function decorators(app: FastifyInstance): void {
   // @ts-expect-error -- scopes are strings
   app.requireScope(1)
   // @ts-expect-error -- there is no such decorator
   app.authenticated
 }
 
-export async function authority (app: FastifyInstance): Promise<void> {
+export async function authority(app: FastifyInstance): Promise<void> {
   const verified = await app.authority.verify('token')
   const subject: string = verified.sub
   await app.authority.issueTokens(subject, { scope: 'profile' })
@@ -220,11 +271,19 @@ export async function authority (app: FastifyInstance): Promise<void> {
   await users.setPasswordHash?.(subject, hash)
 }
 
-export function events (app: FastifyInstance): void {
-  app.authority.on('authenticated', ({ userId, clientId }) => { [userId, clientId] satisfies [string, string | null] })
-  app.authority.on('login_failed', ({ reason }) => { reason satisfies string })
-  app.authority.on('rate_limited', async ({ rule, retryAfter }) => { [rule, retryAfter] satisfies [string, number] })
-  const handler = (payload: { userId: string }): void => { payload.userId satisfies string }
+export function events(app: FastifyInstance): void {
+  app.authority.on('authenticated', ({ userId, clientId }) => {
+    ;[userId, clientId] satisfies [string, string | null]
+  })
+  app.authority.on('login_failed', ({ reason }) => {
+    reason satisfies string
+  })
+  app.authority.on('rate_limited', async ({ rule, retryAfter }) => {
+    ;[rule, retryAfter] satisfies [string, number]
+  })
+  const handler = (payload: { userId: string }): void => {
+    payload.userId satisfies string
+  }
   app.authority.on('registered', handler)
   app.authority.off('registered', handler)
   // @ts-expect-error -- there is no such event
@@ -236,10 +295,13 @@ export function events (app: FastifyInstance): void {
 }
 
 /** A host's own store, with its own fields in the row. */
-interface Person extends User { department: string }
+interface Person extends User {
+  department: string
+}
 
 export const ownStore: UserStore = {
-  findById: async (id): Promise<Person | null> => id === '1' ? { id, username: 'ann', passwordHash: null, department: 'sales' } : null,
+  findById: async (id): Promise<Person | null> =>
+    id === '1' ? { id, username: 'ann', passwordHash: null, department: 'sales' } : null,
   findByUsername: async () => null,
   create: async (user: NewUser): Promise<Person> => {
     if (user.username === 'ann') throw new UsernameTakenError()
@@ -249,7 +311,7 @@ export const ownStore: UserStore = {
   setPasswordHash: async () => {}
 }
 
-export function errors (error: unknown): number {
+export function errors(error: unknown): number {
   if (!(error instanceof OAuthError)) return 500
   // @ts-expect-error -- the list of codes is closed
   if (error.error === 'no_such_code') return 0
@@ -265,8 +327,10 @@ export const sendMessage: AuthorityOptions['sendMessage'] = async ({ kind, user,
   // @ts-expect-error -- no message has the hash
   user.passwordHash satisfies string
 }
-function mail (to: string | undefined, language: string, url: string, token: string, expiresAt: Date): void { void [to, language, url, token, expiresAt] }
-export function linkOf (message: Message): string | undefined {
+function mail(to: string | undefined, language: string, url: string, token: string, expiresAt: Date): void {
+  void [to, language, url, token, expiresAt]
+}
+export function linkOf(message: Message): string | undefined {
   if (message.kind === 'password_reset') message satisfies LinkMessage<'password_reset'>
   // @ts-expect-error -- there is no such kind
   if (message.kind === 'birthday') return

@@ -1,10 +1,12 @@
-/** What a host hands in to `fastify-authority/metrics`: prom-client and a meter of OpenTelemetry, by their own types. */
+/**
+ * What a host hands in to `fastify-authority/metrics`: prom-client and a meter of OpenTelemetry, by their own types.
+ */
 import { metrics } from '@opentelemetry/api'
 import type { FastifyInstance } from 'fastify'
 import * as prometheus from 'prom-client'
 import { authorityMetrics, type MetricsOptions } from 'fastify-authority/metrics'
 
-export function count (app: FastifyInstance): () => void {
+export function count(app: FastifyInstance): () => void {
   authorityMetrics(app.authority, { prometheus, registry: new prometheus.Registry(), meter: undefined })
   // @ts-expect-error -- a registry is no client
   authorityMetrics(app.authority, { prometheus: prometheus.register })

@@ -12,7 +12,7 @@ t.test('what strangers can cause at will writes down no stack, and everything el
   const at = /errors\.test/
   t.notMatch(new OAuthError('invalid_token', 'no', { withoutStack: true }).stack, at)
   t.match(new OAuthError('invalid_grant', 'no').stack, at)
-  t.match(new Error('another').stack, at, 'nobody else\'s is spared')
+  t.match(new Error('another').stack, at, "nobody else's is spared")
   const cause = new Error('the store is down')
   const outage = new OAuthError('temporarily_unavailable', 'later', { cause })
   t.notMatch(outage.stack, at)
@@ -27,6 +27,12 @@ t.test('the stacks of others are as they were, whatever becomes of ours', async 
   t.equal(Error.stackTraceLimit, limit)
   const property = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit') as PropertyDescriptor
   Object.defineProperty(Error, 'stackTraceLimit', { ...property, writable: false })
-  t.teardown(() => { Object.defineProperty(Error, 'stackTraceLimit', property) })
-  t.equal(new OAuthError('invalid_token', 'no', { withoutStack: true }).message, 'no', 'also where a host has frozen them after us')
+  t.teardown(() => {
+    Object.defineProperty(Error, 'stackTraceLimit', property)
+  })
+  t.equal(
+    new OAuthError('invalid_token', 'no', { withoutStack: true }).message,
+    'no',
+    'also where a host has frozen them after us'
+  )
 })

@@ -6,9 +6,16 @@ const T0 = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
 const ORIGIN: Origin = { requestId: 'req-7', ip: '192.0.2.1', userAgent: 'test' }
 
 t.test('each event has the time of its emitter and what its origin says', async (t) => {
-  const events = createEvents(() => T0, (error) => { throw error })
+  const events = createEvents(
+    () => T0,
+    (error) => {
+      throw error
+    }
+  )
   const heard: unknown[] = []
-  events.on('email_verified', (payload) => { heard.push(payload) })
+  events.on('email_verified', (payload) => {
+    heard.push(payload)
+  })
   events.emit('email_verified', { userId: 'u1' }, ORIGIN)
   events.emit('email_verified', { userId: 'u2' }, NO_REQUEST)
   t.strictSame(heard, [
@@ -18,7 +25,12 @@ t.test('each event has the time of its emitter and what its origin says', async 
 })
 
 t.test('who emits can leave out neither: the compiler refuses it', async (t) => {
-  const events = createEvents(() => T0, (error) => { throw error })
+  const events = createEvents(
+    () => T0,
+    (error) => {
+      throw error
+    }
+  )
   // @ts-expect-error no origin
   events.emit('email_verified', { userId: 'u1' })
   // @ts-expect-error an origin without the request's id
@@ -29,17 +41,44 @@ t.test('who emits can leave out neither: the compiler refuses it', async (t) => 
 })
 
 t.test('nobody can wait for an event that there is not, nor be told by what is no function', async (t) => {
-  const events = createEvents(() => T0, (error) => { throw error })
-  for (const name of ['email_verifed', '', 'toString', '__proto__', undefined, null, 7]) t.throws(() => { events.on(name as 'email_verified', () => {}) }, { name: 'TypeError', message: /There is no event/ })
-  for (const handler of [undefined, null, 'handler', {}]) t.throws(() => { events.on('email_verified', handler as unknown as () => void) }, TypeError)
+  const events = createEvents(
+    () => T0,
+    (error) => {
+      throw error
+    }
+  )
+  for (const name of ['email_verifed', '', 'toString', '__proto__', undefined, null, 7])
+    t.throws(
+      () => {
+        events.on(name as 'email_verified', () => {})
+      },
+      { name: 'TypeError', message: /There is no event/ }
+    )
+  for (const handler of [undefined, null, 'handler', {}])
+    t.throws(() => {
+      events.on('email_verified', handler as unknown as () => void)
+    }, TypeError)
   events.off('email_verifed' as 'email_verified', () => {})
 })
 
 t.test('what nobody listens to costs neither a look at the clock nor a payload', async (t) => {
   let looks = 0
   let reads = 0
-  const events = createEvents(() => { looks++; return T0 }, (error) => { throw error })
-  const facts = { get userId () { reads++; return 'u1' } }
+  const events = createEvents(
+    () => {
+      looks++
+      return T0
+    },
+    (error) => {
+      throw error
+    }
+  )
+  const facts = {
+    get userId() {
+      reads++
+      return 'u1'
+    }
+  }
   const off = (): void => {}
   events.on('registered', off)
   events.on('email_verified', off)
@@ -47,9 +86,13 @@ t.test('what nobody listens to costs neither a look at the clock nor a payload',
   events.emit('email_verified', facts, ORIGIN)
   t.strictSame({ looks, reads }, { looks: 0, reads: 0 })
   const heard: unknown[] = []
-  const listen = (message: unknown): void => { heard.push(message) }
+  const listen = (message: unknown): void => {
+    heard.push(message)
+  }
   subscribe('fastify-authority.email_verified', listen)
-  t.teardown(() => { unsubscribe('fastify-authority.email_verified', listen) })
+  t.teardown(() => {
+    unsubscribe('fastify-authority.email_verified', listen)
+  })
   events.emit('email_verified', facts, ORIGIN)
   t.strictSame({ looks, reads, heard: heard.length }, { looks: 1, reads: 1, heard: 1 })
 })

@@ -13,28 +13,72 @@ t.test('the example server takes LOG_LEVEL', async (t) => {
 t.test('the example server takes DRAIN_SECONDS', async (t) => {
   t.equal(readConfig(env).drainSeconds, 0)
   t.equal(readConfig({ ...env, DRAIN_SECONDS: '15' }).drainSeconds, 15)
-  for (const wrong of ['-1', '1.5', 'soon', '301']) t.throws(() => readConfig({ ...env, DRAIN_SECONDS: wrong }), /DRAIN_SECONDS is .*; it takes a whole number from 0 to 300/)
+  for (const wrong of ['-1', '1.5', 'soon', '301'])
+    t.throws(
+      () => readConfig({ ...env, DRAIN_SECONDS: wrong }),
+      /DRAIN_SECONDS is .*; it takes a whole number from 0 to 300/
+    )
 })
 
 t.test('the example server takes ALLOW_INSECURE_ISSUER', async (t) => {
   t.equal(readConfig(env).allowInsecureIssuer, false)
   t.equal(readConfig({ ...env, ALLOW_INSECURE_ISSUER: 'true' }).allowInsecureIssuer, true)
-  t.throws(() => readConfig({ ...env, ALLOW_INSECURE_ISSUER: 'yes' }), /ALLOW_INSECURE_ISSUER is "yes"; it takes true or false/)
+  t.throws(
+    () => readConfig({ ...env, ALLOW_INSECURE_ISSUER: 'yes' }),
+    /ALLOW_INSECURE_ISSUER is "yes"; it takes true or false/
+  )
 })
 
 // covers H15
-t.test('the example server leaves this machine unlimited outside production alone, and where nobody says otherwise', async (t) => {
-  t.same(readConfig(env).bypass, ['127.0.0.0/8', '::1'])
-  t.same(readConfig({ ...env, NODE_ENV: 'production' }).bypass, [])
-  t.same(readConfig({ ...env, RATE_LIMIT_BYPASS: '' }).bypass, [])
-  t.same(readConfig({ ...env, NODE_ENV: 'production', RATE_LIMIT_BYPASS: '10.0.0.0/8, ::1' }).bypass, ['10.0.0.0/8', '::1'])
-})
+t.test(
+  'the example server leaves this machine unlimited outside production alone, and where nobody says otherwise',
+  async (t) => {
+    t.same(readConfig(env).bypass, ['127.0.0.0/8', '::1'])
+    t.same(readConfig({ ...env, NODE_ENV: 'production' }).bypass, [])
+    t.same(readConfig({ ...env, RATE_LIMIT_BYPASS: '' }).bypass, [])
+    t.same(readConfig({ ...env, NODE_ENV: 'production', RATE_LIMIT_BYPASS: '10.0.0.0/8, ::1' }).bypass, [
+      '10.0.0.0/8',
+      '::1'
+    ])
+  }
+)
 
 t.test('the example server takes the clients of other providers, and each as a whole', async (t) => {
   t.strictSame(readConfig(env).connections, [])
-  const client = (name: string): Record<string, string> => ({ [`${name}_CLIENT_ID`]: 'id', [`${name}_CLIENT_SECRET`]: 'secret' })
-  const all = { ...client('GOOGLE'), ...client('MICROSOFT'), ...client('GITHUB'), ...client('DISCORD'), ...client('FACEBOOK'), ...client('OIDC'), OIDC_ISSUER: 'https://sso.example', APPLE_CLIENT_ID: 'id', APPLE_TEAM_ID: 't', APPLE_KEY_ID: 'k', APPLE_PRIVATE_KEY: 'p', OTHER_PORT: '3001' }
-  t.strictSame(readConfig({ ...env, ...all }).connections.map(({ id, name }) => `${id}: ${name}`), ['google: Google', 'apple: Apple', 'microsoft: Microsoft', 'github: GitHub', 'discord: Discord', 'facebook: Facebook', 'oidc: sso.example', 'other: the other instance'])
-  t.throws(() => readConfig({ ...env, GOOGLE_CLIENT_ID: 'id' }), /GOOGLE_CLIENT_SECRET must be set where GOOGLE_CLIENT_ID is/)
+  const client = (name: string): Record<string, string> => ({
+    [`${name}_CLIENT_ID`]: 'id',
+    [`${name}_CLIENT_SECRET`]: 'secret'
+  })
+  const all = {
+    ...client('GOOGLE'),
+    ...client('MICROSOFT'),
+    ...client('GITHUB'),
+    ...client('DISCORD'),
+    ...client('FACEBOOK'),
+    ...client('OIDC'),
+    OIDC_ISSUER: 'https://sso.example',
+    APPLE_CLIENT_ID: 'id',
+    APPLE_TEAM_ID: 't',
+    APPLE_KEY_ID: 'k',
+    APPLE_PRIVATE_KEY: 'p',
+    OTHER_PORT: '3001'
+  }
+  t.strictSame(
+    readConfig({ ...env, ...all }).connections.map(({ id, name }) => `${id}: ${name}`),
+    [
+      'google: Google',
+      'apple: Apple',
+      'microsoft: Microsoft',
+      'github: GitHub',
+      'discord: Discord',
+      'facebook: Facebook',
+      'oidc: sso.example',
+      'other: the other instance'
+    ]
+  )
+  t.throws(
+    () => readConfig({ ...env, GOOGLE_CLIENT_ID: 'id' }),
+    /GOOGLE_CLIENT_SECRET must be set where GOOGLE_CLIENT_ID is/
+  )
   t.throws(() => readConfig({ ...env, OTHER_PORT: 'soon' }), /OTHER_PORT is "soon"/)
 })

@@ -2,7 +2,17 @@ import t from 'tap'
 import * as targets from '../fuzz/targets.ts'
 
 /** Good input, so that the mutations of it get somewhere. */
-const SEEDS = ['', 'eyJhbGciOiJSUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImEifQ.e30.x', '{"type":"webauthn.get","challenge":"AA","origin":"https://a.example"}', 'a2016161026162', 'grant_type=password&username=ann&password=x', '__Host-authority_session=a.b; other=1', '/account?x=1#y', '/..//evil', '//evil.example']
+const SEEDS = [
+  '',
+  'eyJhbGciOiJSUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImEifQ.e30.x',
+  '{"type":"webauthn.get","challenge":"AA","origin":"https://a.example"}',
+  'a2016161026162',
+  'grant_type=password&username=ann&password=x',
+  '__Host-authority_session=a.b; other=1',
+  '/account?x=1#y',
+  '/..//evil',
+  '//evil.example'
+]
 
 t.test('the fuzz targets take any bytes: good input, and hundreds of changes of it', async (t) => {
   let seed = 0x5eed

@@ -16,7 +16,7 @@ const fn = (): void => {}
 type Row = [options: Record<string, unknown>, path: string, got: string, takes: RegExp]
 
 /** The error's message, which must be the one error of a bad option. */
-function messageOf (options: unknown): string {
+function messageOf(options: unknown): string {
   try {
     settingsOf(options)
   } catch (error) {
@@ -27,7 +27,17 @@ function messageOf (options: unknown): string {
 }
 
 /** Value that none of the numeric options takes, with how it is shown. */
-const NO_NUMBER: Array<[unknown, string]> = [['7', '"7"'], [null, 'null'], [true, 'true'], [1.5, '1.5'], [Number.NaN, 'NaN'], [Infinity, 'Infinity'], [-1, '-1'], [[], 'an empty array'], [{}, 'an object']]
+const NO_NUMBER: Array<[unknown, string]> = [
+  ['7', '"7"'],
+  [null, 'null'],
+  [true, 'true'],
+  [1.5, '1.5'],
+  [Number.NaN, 'NaN'],
+  [Infinity, 'Infinity'],
+  [-1, '-1'],
+  [[], 'an empty array'],
+  [{}, 'an object']
+]
 const NUMBERS: Array<[section: string, name: string, min: number, max: number]> = [
   ['accessToken', 'expiresIn', 1, 86_400],
   ['refreshToken', 'expiresIn', 1, 31_536_000],
@@ -56,41 +66,71 @@ const COMPANIONS: Record<string, Record<string, unknown>> = {
 t.test('every number: type, range, both ends', async (t) => {
   for (const [section, name, min, max] of NUMBERS) {
     const path = `${section}.${name}`
-    for (const [value, shown] of [...NO_NUMBER, [min - 1, String(min - 1)], [max + 1, String(max + 1)]] as typeof NO_NUMBER) {
+    for (const [value, shown] of [
+      ...NO_NUMBER,
+      [min - 1, String(min - 1)],
+      [max + 1, String(max + 1)]
+    ] as typeof NO_NUMBER) {
       const message = messageOf({ issuer: ISSUER, users, [section]: { [name]: value } })
-      t.ok(message.startsWith(`Invalid option "${path}": got ${shown}; it takes a whole number`), `${path} = ${shown}: ${message}`)
+      t.ok(
+        message.startsWith(`Invalid option "${path}": got ${shown}; it takes a whole number`),
+        `${path} = ${shown}: ${message}`
+      )
       t.match(message, new RegExp(`from ${min} to ${max}\\.$`))
     }
     for (const value of [min, max]) {
       const companion = COMPANIONS[`${path} = ${value}`] ?? COMPANIONS[path] ?? {}
-      const given = { ...companion, [section]: { ...companion[section] as object, [name]: value } }
+      const given = { ...companion, [section]: { ...(companion[section] as object), [name]: value } }
       t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, ...given }), `${path} = ${value}`)
     }
   }
   for (const rule of ['login', 'register', 'passwordReset', 'account', 'refresh']) {
     for (const name of ['windowMs', 'max']) {
       for (const [value, shown] of [...NO_NUMBER, [0, '0']] as typeof NO_NUMBER) {
-        t.ok(messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { [name]: value } } }).startsWith(`Invalid option "rateLimit.${rule}.${name}": got ${shown}; it takes a whole number`), `rateLimit.${rule}.${name} = ${shown}`)
+        t.ok(
+          messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { [name]: value } } }).startsWith(
+            `Invalid option "rateLimit.${rule}.${name}": got ${shown}; it takes a whole number`
+          ),
+          `rateLimit.${rule}.${name} = ${shown}`
+        )
       }
     }
     t.equal(messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { max: 10_000 } } }), 'no error')
-    t.match(messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { max: 10_001 } } }), /max": got 10001; it takes a whole number from 1 to 10000: each attempt looks at all that is counted/, 'B15 with the reason')
+    t.match(
+      messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { max: 10_001 } } }),
+      /max": got 10001; it takes a whole number from 1 to 10000: each attempt looks at all that is counted/,
+      'B15 with the reason'
+    )
   }
 })
 
 t.test('every other option with what it does not take', async (t) => {
-  const client = (more: object): Record<string, unknown> => ({ clients: [{ clientId: 'app' }, { clientId: 'other', ...more }] })
+  const client = (more: object): Record<string, unknown> => ({
+    clients: [{ clientId: 'app' }, { clientId: 'other', ...more }]
+  })
   const rows: Row[] = [
     [{ users: undefined }, 'users', 'nothing', /^a UserStore/],
     [{ users: null }, 'users', 'null', /lacks findById/],
     [{ users: 'postgres://me:hunter2@db/app' }, 'users', '"postgres://…@db/app"', /^a UserStore/],
     [{ users: { findById: fn } }, 'users', 'an object', /lacks findByUsername/],
     [{ users: { findById: fn, findByUsername: true } }, 'users', 'an object', /lacks findByUsername/],
-    ...['create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove'].map((method): Row => [{ users: { findById: fn, findByUsername: fn, [method]: 1 } }, `users.${method}`, '1', /^a function/]),
-    ...['auth', '/auth/', '/', '//', '/a b', '/a//b', '/:id', '/*', '/a?b', '/a#b', '/%61', '/ä', ' /auth'].map((prefix): Row => [{ prefix }, 'prefix', JSON.stringify(prefix), /^a path/]),
+    ...['create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove'].map((method): Row => [
+      { users: { findById: fn, findByUsername: fn, [method]: 1 } },
+      `users.${method}`,
+      '1',
+      /^a function/
+    ]),
+    ...['auth', '/auth/', '/', '//', '/a b', '/a//b', '/:id', '/*', '/a?b', '/a#b', '/%61', '/ä', ' /auth'].map(
+      (prefix): Row => [{ prefix }, 'prefix', JSON.stringify(prefix), /^a path/]
+    ),
     [{ prefix: 1 }, 'prefix', '1', /^a path/],
     [{ paths: '/oauth' }, 'paths', '"/oauth"', /^an object/],
-    ...['', 'oauth/token', '/a b', '/:id', '/*', '/a?b', '/a#b', 'https://a.b/token'].map((token): Row => [{ paths: { token } }, 'paths.token', JSON.stringify(token), /^an absolute path/]),
+    ...['', 'oauth/token', '/a b', '/:id', '/*', '/a?b', '/a#b', 'https://a.b/token'].map((token): Row => [
+      { paths: { token } },
+      'paths.token',
+      JSON.stringify(token),
+      /^an absolute path/
+    ]),
     [{ paths: { refresh: 1 } }, 'paths.refresh', '1', /^an absolute path/],
     [{ paths: { token: '/x', refresh: '/x' } }, 'paths.token', '"/x"', /no other endpoint/],
     [{ paths: { login: '/x', openidConfiguration: '/x' } }, 'paths.login', '"/x"', /no other endpoint/],
@@ -98,7 +138,12 @@ t.test('every other option with what it does not take', async (t) => {
     [{ state: {} }, 'state', 'an object', /memoryState\(\)/],
     [{ state: { tokens: {}, oneTimeTokens: {} } }, 'state', 'an object', /^a State/],
     [{ state: { tokens: {}, oneTimeTokens: {}, keys: {} } }, 'state', 'an object', /^a State/],
-    ...['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].map((port): Row => [{ state: { ...memoryState(), [port]: undefined } }, 'state', 'an object', /^a State/]),
+    ...['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].map((port): Row => [
+      { state: { ...memoryState(), [port]: undefined } },
+      'state',
+      'an object',
+      /^a State/
+    ]),
     ...[1, null, SHORT, {}].map((secret): Row => [{ secret }, 'secret', 'a value that is not shown', /32 bytes/]),
     [{ secret: [] }, 'secret', 'a value that is not shown', /an array of them/],
     [{ secret: [SECRET, SHORT] }, 'secret[1]', 'a value that is not shown', /32 bytes/],
@@ -126,76 +171,325 @@ t.test('every other option with what it does not take', async (t) => {
     [client({ origins: [''] }), 'clients[1].origins[0]', '""', /not empty/],
     [client({ grantTypes: ['implicit'] }), 'clients[1].grantTypes[0]', '"implicit"', /"password"/],
     [client({ scopes: ['openid', 'root'] }), 'clients[1].scopes', '"root"', /^scopes of the option scopes/],
-    ...['requirePkce', 'firstParty'].map((name): Row => [client({ [name]: 'yes' }), `clients[1].${name}`, '"yes"', /^true or false/]),
-    ...[undefined, 'web'].flatMap((applicationType) => ['redirectUris', 'postLogoutRedirectUris'].map((name): Row => [client({ applicationType, [name]: ['https://a.b/cb', 'com.example.app:/cb'] }), `clients[1].${name}[1]`, '"com.example.app:/cb"', /^https:, or http: on localhost.*private-use scheme only where applicationType is "native"/])),
-    ...[1, 'desktop', ''].map((applicationType): Row => [client({ applicationType }), 'clients[1].applicationType', JSON.stringify(applicationType), /"web", "native"/]),
-    ...[1, null, ['password']].map((acr): Row => [client({ acr }), 'clients[1].acr', Array.isArray(acr) ? 'an array of "password"' : String(acr), /^a string/]),
-    ...['', 'mfa', 'phr', 'email', 'connection', 'PASSWORD', 'password mfa'].map((acr): Row => [client({ acr }), 'clients[1].acr', JSON.stringify(acr), /^what a sign-in of this configuration can be worth \(password\)/]),
-    ...[true, 'all'].map((idTokenClaims): Row => [client({ idTokenClaims }), 'clients[1].idTokenClaims', JSON.stringify(idTokenClaims), /"requested", "scopes"/]),
-    ...['logoUri', 'clientUri'].flatMap((name) => ['http://a.b/x', 'javascript:alert(1)', 'data:image/png;base64,x', '/logo.svg'].map((uri): Row => [client({ [name]: uri }), `clients[1].${name}`, JSON.stringify(uri), /http: on localhost|^an absolute URI|^a URI/])),
-    ...['name', 'logoUri', 'clientUri', 'backchannelLogoutUri'].map((name): Row => [client({ [name]: 1 }), `clients[1].${name}`, '1', /^an? /]),
-    ...[1, 'HS256', 'none', 'rs256', ''].map((alg): Row => [client({ idTokenSignedResponseAlg: alg }), 'clients[1].idTokenSignedResponseAlg', JSON.stringify(alg), /"RS256", "ES256", "PS256", "EdDSA"/]),
-    [{ ...client({ idTokenSignedResponseAlg: 'ES256' }), keys: [{ alg: 'RS256' }, { alg: 'EdDSA' }] }, 'clients[1].idTokenSignedResponseAlg', '"ES256"', /option keys \(RS256, EdDSA\)/],
-    ...['redirectUris', 'postLogoutRedirectUris'].flatMap((name) => [
-      ...['http://app.example/cb', 'http://10.0.0.1/cb', 'http://localhost.evil.example/cb'].map((uri): Row => [client({ [name]: ['https://a.b/cb', uri] }), `clients[1].${name}[1]`, JSON.stringify(uri), /http: on localhost/]),
-      ...['/cb', 'a.b/cb'].map((uri): Row => [client({ [name]: [uri] }), `clients[1].${name}[0]`, JSON.stringify(uri), /^an absolute URI/]),
-      ...['javascript:alert(1)', 'data:text/html,x', 'myapp://cb'].map((uri): Row => [client({ [name]: [uri] }), `clients[1].${name}[0]`, JSON.stringify(uri), /private-use scheme with a dot/]),
-      [client({ [name]: ['https://a.b/cb#'] }), `clients[1].${name}[0]`, '"https://a.b/cb#"', /without a fragment/],
-      [client({ [name]: ['https://me:hunter2@a.b/cb'] }), `clients[1].${name}[0]`, '"https://…@a.b/cb"', /without user name/],
-      [client({ [name]: ['https://*.a.b/cb'] }), `clients[1].${name}[0]`, '"https://*.a.b/cb"', /spelled as browsers do/]
-    ] as Row[]),
-    ...['*', 'null', 'a.b', 'https://a.b/', 'https://a.b/x', 'https://a.b?', 'https://a.b#', 'https://*.a.b', 'https://A.b', 'HTTPS://a.b', 'https://a.b:443', 'http://a.b:80', 'https://a.b:0', 'https://a.b:', 'https://me@a.b', 'https://a.b, https://c.d', ' https://a.b', 'https://a.b\n', '//a.b', 'https:a.b', 'https://tä.b', 'http://127.1', 'file://x', 'https://', 'capacitor:'].map((origin): Row => [client({ origins: ['https://a.b', origin] }), 'clients[1].origins[1]', JSON.stringify(origin).replace('me@', '…@'), /^one origin as browsers send it/]),
-    ...['http://a.b/logout', 'ftp://a.b', 'com.example:/logout'].map((uri): Row => [client({ backchannelLogoutUri: uri }), 'clients[1].backchannelLogoutUri', JSON.stringify(uri), /http: on localhost/]),
-    ...['', '/logout'].map((uri): Row => [client({ backchannelLogoutUri: uri }), 'clients[1].backchannelLogoutUri', JSON.stringify(uri), /^an? .*URI/]),
-    [client({ backchannelLogoutUri: 'https://a.b/logout#x' }), 'clients[1].backchannelLogoutUri', '"https://a.b/logout#x"', /without a fragment/],
+    ...['requirePkce', 'firstParty'].map((name): Row => [
+      client({ [name]: 'yes' }),
+      `clients[1].${name}`,
+      '"yes"',
+      /^true or false/
+    ]),
+    ...[undefined, 'web'].flatMap((applicationType) =>
+      ['redirectUris', 'postLogoutRedirectUris'].map((name): Row => [
+        client({ applicationType, [name]: ['https://a.b/cb', 'com.example.app:/cb'] }),
+        `clients[1].${name}[1]`,
+        '"com.example.app:/cb"',
+        /^https:, or http: on localhost.*private-use scheme only where applicationType is "native"/
+      ])
+    ),
+    ...[1, 'desktop', ''].map((applicationType): Row => [
+      client({ applicationType }),
+      'clients[1].applicationType',
+      JSON.stringify(applicationType),
+      /"web", "native"/
+    ]),
+    ...[1, null, ['password']].map((acr): Row => [
+      client({ acr }),
+      'clients[1].acr',
+      Array.isArray(acr) ? 'an array of "password"' : String(acr),
+      /^a string/
+    ]),
+    ...['', 'mfa', 'phr', 'email', 'connection', 'PASSWORD', 'password mfa'].map((acr): Row => [
+      client({ acr }),
+      'clients[1].acr',
+      JSON.stringify(acr),
+      /^what a sign-in of this configuration can be worth \(password\)/
+    ]),
+    ...[true, 'all'].map((idTokenClaims): Row => [
+      client({ idTokenClaims }),
+      'clients[1].idTokenClaims',
+      JSON.stringify(idTokenClaims),
+      /"requested", "scopes"/
+    ]),
+    ...['logoUri', 'clientUri'].flatMap((name) =>
+      ['http://a.b/x', 'javascript:alert(1)', 'data:image/png;base64,x', '/logo.svg'].map((uri): Row => [
+        client({ [name]: uri }),
+        `clients[1].${name}`,
+        JSON.stringify(uri),
+        /http: on localhost|^an absolute URI|^a URI/
+      ])
+    ),
+    ...['name', 'logoUri', 'clientUri', 'backchannelLogoutUri'].map((name): Row => [
+      client({ [name]: 1 }),
+      `clients[1].${name}`,
+      '1',
+      /^an? /
+    ]),
+    ...[1, 'HS256', 'none', 'rs256', ''].map((alg): Row => [
+      client({ idTokenSignedResponseAlg: alg }),
+      'clients[1].idTokenSignedResponseAlg',
+      JSON.stringify(alg),
+      /"RS256", "ES256", "PS256", "EdDSA"/
+    ]),
+    [
+      { ...client({ idTokenSignedResponseAlg: 'ES256' }), keys: [{ alg: 'RS256' }, { alg: 'EdDSA' }] },
+      'clients[1].idTokenSignedResponseAlg',
+      '"ES256"',
+      /option keys \(RS256, EdDSA\)/
+    ],
+    ...['redirectUris', 'postLogoutRedirectUris'].flatMap(
+      (name) =>
+        [
+          ...['http://app.example/cb', 'http://10.0.0.1/cb', 'http://localhost.evil.example/cb'].map((uri): Row => [
+            client({ [name]: ['https://a.b/cb', uri] }),
+            `clients[1].${name}[1]`,
+            JSON.stringify(uri),
+            /http: on localhost/
+          ]),
+          ...['/cb', 'a.b/cb'].map((uri): Row => [
+            client({ [name]: [uri] }),
+            `clients[1].${name}[0]`,
+            JSON.stringify(uri),
+            /^an absolute URI/
+          ]),
+          ...['javascript:alert(1)', 'data:text/html,x', 'myapp://cb'].map((uri): Row => [
+            client({ [name]: [uri] }),
+            `clients[1].${name}[0]`,
+            JSON.stringify(uri),
+            /private-use scheme with a dot/
+          ]),
+          [client({ [name]: ['https://a.b/cb#'] }), `clients[1].${name}[0]`, '"https://a.b/cb#"', /without a fragment/],
+          [
+            client({ [name]: ['https://me:hunter2@a.b/cb'] }),
+            `clients[1].${name}[0]`,
+            '"https://…@a.b/cb"',
+            /without user name/
+          ],
+          [
+            client({ [name]: ['https://*.a.b/cb'] }),
+            `clients[1].${name}[0]`,
+            '"https://*.a.b/cb"',
+            /spelled as browsers do/
+          ]
+        ] as Row[]
+    ),
+    ...[
+      '*',
+      'null',
+      'a.b',
+      'https://a.b/',
+      'https://a.b/x',
+      'https://a.b?',
+      'https://a.b#',
+      'https://*.a.b',
+      'https://A.b',
+      'HTTPS://a.b',
+      'https://a.b:443',
+      'http://a.b:80',
+      'https://a.b:0',
+      'https://a.b:',
+      'https://me@a.b',
+      'https://a.b, https://c.d',
+      ' https://a.b',
+      'https://a.b\n',
+      '//a.b',
+      'https:a.b',
+      'https://tä.b',
+      'http://127.1',
+      'file://x',
+      'https://',
+      'capacitor:'
+    ].map((origin): Row => [
+      client({ origins: ['https://a.b', origin] }),
+      'clients[1].origins[1]',
+      JSON.stringify(origin).replace('me@', '…@'),
+      /^one origin as browsers send it/
+    ]),
+    ...['http://a.b/logout', 'ftp://a.b', 'com.example:/logout'].map((uri): Row => [
+      client({ backchannelLogoutUri: uri }),
+      'clients[1].backchannelLogoutUri',
+      JSON.stringify(uri),
+      /http: on localhost/
+    ]),
+    ...['', '/logout'].map((uri): Row => [
+      client({ backchannelLogoutUri: uri }),
+      'clients[1].backchannelLogoutUri',
+      JSON.stringify(uri),
+      /^an? .*URI/
+    ]),
+    [
+      client({ backchannelLogoutUri: 'https://a.b/logout#x' }),
+      'clients[1].backchannelLogoutUri',
+      '"https://a.b/logout#x"',
+      /without a fragment/
+    ],
     [client({ requirePkce: false }), 'clients[1].requirePkce', 'false', /only with a clientSecret/],
-    [client({ grantTypes: ['password', 'client_credentials'] }), 'clients[1].grantTypes', '"client_credentials"', /only with a clientSecret/],
-    [client({ firstParty: false, grantTypes: ['password'] }), 'clients[1].grantTypes', '"password"', /only without firstParty: false/],
+    [
+      client({ grantTypes: ['password', 'client_credentials'] }),
+      'clients[1].grantTypes',
+      '"client_credentials"',
+      /only with a clientSecret/
+    ],
+    [
+      client({ firstParty: false, grantTypes: ['password'] }),
+      'clients[1].grantTypes',
+      '"password"',
+      /only without firstParty: false/
+    ],
     [client({ grantTypes: ['authorization_code'] }), 'clients[1].redirectUris', 'an empty array', /^one URI at least/],
-    [client({ grantTypes: ['authorization_code'], redirectUris: [] }), 'clients[1].redirectUris', 'an empty array', /^one URI at least/],
+    [
+      client({ grantTypes: ['authorization_code'], redirectUris: [] }),
+      'clients[1].redirectUris',
+      'an empty array',
+      /^one URI at least/
+    ],
     ...['session', 'idToken', 'authorizationCode'].map((name): Row => [{ [name]: 3600 }, name, '3600', /^an object/]),
     [{ session: { idleTimeout: 43_201 } }, 'session.idleTimeout', '43201', /session\.expiresIn \(43200\)/],
     [{ session: { expiresIn: 60, idleTimeout: 61 } }, 'session.idleTimeout', '61', /session\.expiresIn \(60\)/],
     ...[true, 'built in', null].map((pages): Row => [{ pages }, 'pages', JSON.stringify(pages), /^false or/]),
     [{ pages: { title: '' } }, 'pages.title', '""', /1 to 100/],
     [{ pages: { title: 'x'.repeat(101) } }, 'pages.title', `"${'x'.repeat(80)}…"`, /1 to 100/],
-    ...['red', '#fff', '#1f5fbf;}', 'url(x)'].map((accentColor): Row => [{ pages: { accentColor } }, 'pages.accentColor', JSON.stringify(accentColor), /^a colour/]),
+    ...['red', '#fff', '#1f5fbf;}', 'url(x)'].map((accentColor): Row => [
+      { pages: { accentColor } },
+      'pages.accentColor',
+      JSON.stringify(accentColor),
+      /^a colour/
+    ]),
     [{ pages: { colorScheme: 'black' } }, 'pages.colorScheme', '"black"', /"light", "dark", "auto"/],
-    ...['red', '#fff', '#1f5fbf;}', 'url(x)'].flatMap((value): Row[] => [[{ pages: { background: value } }, 'pages.background', JSON.stringify(value), /^a colour/], [{ pages: { background: { dark: value } } }, 'pages.background.dark', JSON.stringify(value), /^a colour/]]),
-    ...['1', '-1px', '33px', '2.1rem', '1em', '50%', '0;}', 'calc(1px)', '1px 2px', ''].map((radius): Row => [{ pages: { radius } }, 'pages.radius', JSON.stringify(radius), /^"0", or a length/]),
-    ...['', 'Inter;', 'Inter}', '"Inter', "'Inter\"", 'url(x)', 'Inter, ', ',Inter', 'a/**/b', '"a\\"', '"a\nb"', '"<style>"', 'var(--x)'].map((font): Row => [{ pages: { font } }, 'pages.font', JSON.stringify(font), /^font families/]),
+    ...['red', '#fff', '#1f5fbf;}', 'url(x)'].flatMap((value): Row[] => [
+      [{ pages: { background: value } }, 'pages.background', JSON.stringify(value), /^a colour/],
+      [{ pages: { background: { dark: value } } }, 'pages.background.dark', JSON.stringify(value), /^a colour/]
+    ]),
+    ...['1', '-1px', '33px', '2.1rem', '1em', '50%', '0;}', 'calc(1px)', '1px 2px', ''].map((radius): Row => [
+      { pages: { radius } },
+      'pages.radius',
+      JSON.stringify(radius),
+      /^"0", or a length/
+    ]),
+    ...[
+      '',
+      'Inter;',
+      'Inter}',
+      '"Inter',
+      '\'Inter"',
+      'url(x)',
+      'Inter, ',
+      ',Inter',
+      'a/**/b',
+      '"a\\"',
+      '"a\nb"',
+      '"<style>"',
+      'var(--x)'
+    ].map((font): Row => [{ pages: { font } }, 'pages.font', JSON.stringify(font), /^font families/]),
     [{ pages: { texts: { en: { loginTitle: 1 } } } }, 'pages.texts.en.loginTitle', '1', /^a text/],
     [{ pages: { texts: { en: { loginTitle: '' } } } }, 'pages.texts.en.loginTitle', '""', /^a text/],
     [{ pages: { texts: { en: null } } }, 'pages.texts.en', 'null', /^an object of texts/],
     [{ pages: { texts: [] } }, 'pages.texts', 'an empty array', /^texts by language/],
-    ...['javascript:alert(1)', '//evil.example', 'http://a.b/', 'mailto:a@b.c'].map((terms): Row => [{ pages: { links: { terms } } }, 'pages.links.terms', JSON.stringify(terms), /^a path/]),
-    ...['mailto:', 'mailto:a@b.c?body=x', 'tel:1'].map((support): Row => [{ pages: { links: { support } } }, 'pages.links.support', JSON.stringify(support), /^a path/]),
+    ...['javascript:alert(1)', '//evil.example', 'http://a.b/', 'mailto:a@b.c'].map((terms): Row => [
+      { pages: { links: { terms } } },
+      'pages.links.terms',
+      JSON.stringify(terms),
+      /^a path/
+    ]),
+    ...['mailto:', 'mailto:a@b.c?body=x', 'tel:1'].map((support): Row => [
+      { pages: { links: { support } } },
+      'pages.links.support',
+      JSON.stringify(support),
+      /^a path/
+    ]),
     [{ pages: { render: 'x' } }, 'pages.render', '"x"', /^a function/],
-    ...['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'].flatMap((name): Row[] => ['//evil.example', '/\\evil.example', '/\t/evil.example', '/..//evil.example', 'home', 'http://a.b/', 'javascript:alert(1)', 'data:image/png;base64,x', 'com.example:/x', 'https:a.b', 'https://a.b/#x'].map((value): Row => [{ pages: { [name]: value } }, `pages.${name}`, JSON.stringify(value), /^a path such as/])),
-    ...[true, 'all', null, 0].map((passwordGrant): Row => [{ passwordGrant }, 'passwordGrant', JSON.stringify(passwordGrant), /"first-party", "clients", false/]),
+    ...['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'].flatMap((name): Row[] =>
+      [
+        '//evil.example',
+        '/\\evil.example',
+        '/\t/evil.example',
+        '/..//evil.example',
+        'home',
+        'http://a.b/',
+        'javascript:alert(1)',
+        'data:image/png;base64,x',
+        'com.example:/x',
+        'https:a.b',
+        'https://a.b/#x'
+      ].map((value): Row => [{ pages: { [name]: value } }, `pages.${name}`, JSON.stringify(value), /^a path such as/])
+    ),
+    ...[true, 'all', null, 0].map((passwordGrant): Row => [
+      { passwordGrant },
+      'passwordGrant',
+      JSON.stringify(passwordGrant),
+      /"first-party", "clients", false/
+    ]),
     [{ scopes: 'openid' }, 'scopes', '"openid"', /^an array/],
     [{ scopes: [] }, 'scopes', 'an empty array', /^an array/],
     [{ scopes: {} }, 'scopes', 'an object', /^an array/],
-    [{ scopes: ['a', 'b', 'c', 'd', 'e', 'f', 'a'] }, 'scopes', 'an array of "a", "b", "c", "d", "e" and 2 more', /each once/],
-    [{ users: ['postgres://me:hunter2@db', {}, [1], null, 'x'.repeat(90)] }, 'users', `an array of "postgres://…@db", an object, an array, null, "${'x'.repeat(80)}…"`, /^a UserStore/],
+    [
+      { scopes: ['a', 'b', 'c', 'd', 'e', 'f', 'a'] },
+      'scopes',
+      'an array of "a", "b", "c", "d", "e" and 2 more',
+      /each once/
+    ],
+    [
+      { users: ['postgres://me:hunter2@db', {}, [1], null, 'x'.repeat(90)] },
+      'users',
+      `an array of "postgres://…@db", an object, an array, null, "${'x'.repeat(80)}…"`,
+      /^a UserStore/
+    ],
     [{ scopes: { 'a b': {} } }, 'scopes.a b', 'an object', /or an object of them/],
     [{ scopes: { openid: 'x' } }, 'scopes.openid', '"x"', /by language/],
     [{ scopes: { openid: { en: 1 } } }, 'scopes.openid.en', '1', /^a text/],
     [{ scopes: ['a', 'a'] }, 'scopes', 'an array of "a", "a"', /each once/],
-    ...['a b', '', 'a"b', 'ä'].map((scope): Row => [{ scopes: ['openid', scope] }, 'scopes[1]', JSON.stringify(scope), /^a scope token/]),
+    ...['a b', '', 'a"b', 'ä'].map((scope): Row => [
+      { scopes: ['openid', scope] },
+      'scopes[1]',
+      JSON.stringify(scope),
+      /^a scope token/
+    ]),
     [{ accessToken: 900 }, 'accessToken', '900', /^an object/],
-    ...['at', 'jwt', 1].map((typ): Row => [{ accessToken: { typ } }, 'accessToken.typ', JSON.stringify(typ), /"at\+jwt", "JWT"/]),
-    ...['HS256', 'EdDSA', null].map((alg): Row => [{ accessToken: { alg } }, 'accessToken.alg', JSON.stringify(alg), /"ES256", "RS256"/]),
-    ...[[{ kid: 'a', alg: 'RS256' }], { secret: SECRET }].map((keys): Row => [{ keys, accessToken: { alg: 'RS256' } }, 'accessToken.alg', '"RS256"', /option keys/]),
-    ...['app', ['https://api', 'app']].map((audience): Row => [{ ...client({}), clients: [{ clientId: 'app' }], accessToken: { audience, typ: 'JWT' } }, 'clients[0].clientId', '"app"', /^another id than accessToken\.audience/]),
-    ...['all', true].map((claims): Row => [{ idToken: { claims } }, 'idToken.claims', JSON.stringify(claims), /"requested", "scopes"/]),
+    ...['at', 'jwt', 1].map((typ): Row => [
+      { accessToken: { typ } },
+      'accessToken.typ',
+      JSON.stringify(typ),
+      /"at\+jwt", "JWT"/
+    ]),
+    ...['HS256', 'EdDSA', null].map((alg): Row => [
+      { accessToken: { alg } },
+      'accessToken.alg',
+      JSON.stringify(alg),
+      /"ES256", "RS256"/
+    ]),
+    ...[[{ kid: 'a', alg: 'RS256' }], { secret: SECRET }].map((keys): Row => [
+      { keys, accessToken: { alg: 'RS256' } },
+      'accessToken.alg',
+      '"RS256"',
+      /option keys/
+    ]),
+    ...['app', ['https://api', 'app']].map((audience): Row => [
+      { ...client({}), clients: [{ clientId: 'app' }], accessToken: { audience, typ: 'JWT' } },
+      'clients[0].clientId',
+      '"app"',
+      /^another id than accessToken\.audience/
+    ]),
+    ...['all', true].map((claims): Row => [
+      { idToken: { claims } },
+      'idToken.claims',
+      JSON.stringify(claims),
+      /"requested", "scopes"/
+    ]),
     [{ allowInsecureIssuer: 'yes' }, 'allowInsecureIssuer', '"yes"', /^true or false/],
     [{ accessToken: { audience: '' } }, 'accessToken.audience', '""', /^a string/],
     [{ accessToken: { audience: [] } }, 'accessToken.audience', 'an empty array', /^a string/],
     [{ accessToken: { audience: ['a', 1] } }, 'accessToken.audience[1]', '1', /^a string/],
-    [{ accessToken: { expiresIn: 900 }, refreshToken: { expiresIn: 899 } }, 'accessToken.expiresIn', '900', /refreshToken\.expiresIn \(899\)/],
+    [
+      { accessToken: { expiresIn: 900 }, refreshToken: { expiresIn: 899 } },
+      'accessToken.expiresIn',
+      '900',
+      /refreshToken\.expiresIn \(899\)/
+    ],
     [{ refreshToken: [] }, 'refreshToken', 'an empty array', /^an object/],
-    ...[true, 'on', null].map((rotate): Row => [{ refreshToken: { rotate } }, 'refreshToken.rotate', JSON.stringify(rotate), /"oauth", "always", "never"/]),
+    ...[true, 'on', null].map((rotate): Row => [
+      { refreshToken: { rotate } },
+      'refreshToken.rotate',
+      JSON.stringify(rotate),
+      /"oauth", "always", "never"/
+    ]),
     [{ password: 'argon2' }, 'password', '"argon2"', /^an object/],
     [{ password: { memoryCost: 8192 } }, 'password.timeCost', '2', /35840 or more \(it is 16384\)/],
     [{ password: { timeCost: 1 } }, 'password.timeCost', '1', /35840 or more/],
@@ -211,11 +505,31 @@ t.test('every other option with what it does not take', async (t) => {
     [{ registration: { verifyEmail: 1 } }, 'registration.verifyEmail', '1', /^true or false/],
     [{ registration: { verifyEmail: true } }, 'registration.verifyEmail', 'true', /sendMessage/],
     [{ registration: {}, users: { findById: fn, findByUsername: fn } }, 'registration', 'an object', /create/],
-    [{ registration: { verifyEmail: true }, sendMessage: fn, users: { findById: fn, findByUsername: fn, create: fn } }, 'registration.verifyEmail', 'true', /setEmailVerified/],
-    ...[1, {}, { type: 'object', properties: {} }, Type.String()].map((fields): Row => [{ registration: { fields } }, 'registration.fields', fields === 1 ? '1' : 'an object', /Type\.Object/]),
-    [{ registration: { fields: Type.Object({ email: Type.String() }) } }, 'registration.fields.email', '"a field"', /set registration.username to "any"/],
+    [
+      { registration: { verifyEmail: true }, sendMessage: fn, users: { findById: fn, findByUsername: fn, create: fn } },
+      'registration.verifyEmail',
+      'true',
+      /setEmailVerified/
+    ],
+    ...[1, {}, { type: 'object', properties: {} }, Type.String()].map((fields): Row => [
+      { registration: { fields } },
+      'registration.fields',
+      fields === 1 ? '1' : 'an object',
+      /Type\.Object/
+    ]),
+    [
+      { registration: { fields: Type.Object({ email: Type.String() }) } },
+      'registration.fields.email',
+      '"a field"',
+      /set registration.username to "any"/
+    ],
     [{ registration: { username: 'name' } }, 'registration.username', '"name"', /^"email", "any"/],
-    ...['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled'].map((name): Row => [{ registration: { fields: Type.Object({ [name]: Type.String() }) } }, `registration.fields.${name}`, '"a field"', /another name/]),
+    ...['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled'].map((name): Row => [
+      { registration: { fields: Type.Object({ [name]: Type.String() }) } },
+      `registration.fields.${name}`,
+      '"a field"',
+      /another name/
+    ]),
     [{ sendMessage: 'smtp://me:hunter2@mail' }, 'sendMessage', '"smtp://…@mail"', /^a function/],
     [{ rateLimit: true }, 'rateLimit', 'true', /^false or/],
     [{ rateLimit: { login: true } }, 'rateLimit.login', 'true', /^false or/],
@@ -224,14 +538,24 @@ t.test('every other option with what it does not take', async (t) => {
     [{ rateLimit: { key: 'ip' } }, 'rateLimit.key', '"ip"', /^a function/],
     [{ rateLimit: { apiKey: 'x-api-key' } }, 'rateLimit.apiKey', '"x-api-key"', /^{ header, verify }/],
     [{ rateLimit: { apiKey: { header: 'x-api-key' } } }, 'rateLimit.apiKey.verify', 'nothing', /^a function/],
-    [{ rateLimit: { apiKey: { header: 'x api key', verify: fn } } }, 'rateLimit.apiKey.header', '"x api key"', /^a header name/],
+    [
+      { rateLimit: { apiKey: { header: 'x api key', verify: fn } } },
+      'rateLimit.apiKey.header',
+      '"x api key"',
+      /^a header name/
+    ],
     [{ rateLimit: { bypass: '10.0.0.0/8' } }, 'rateLimit.bypass', '"10.0.0.0/8"', /^an array/],
     [{ rateLimit: { bypass: [1] } }, 'rateLimit.bypass[0]', '1', /^a string/],
     [{ rateLimit: { prefix: '' } }, 'rateLimit.prefix', '""', /not empty/],
     [{ rateLimit: { onStoreError: 'ignore' } }, 'rateLimit.onStoreError', '"ignore"', /"local", "deny", "allow"/],
     [{ rateLimit: { onLimit: {} } }, 'rateLimit.onLimit', 'an object', /^a function/],
     [{ decorators: 'auth' }, 'decorators', '"auth"', /^an object/],
-    ...['', '1a', 'a-b', 'a b', 1].map((auth): Row => [{ decorators: { auth } }, 'decorators.auth', JSON.stringify(auth), /^a name/]),
+    ...['', '1a', 'a-b', 'a b', 1].map((auth): Row => [
+      { decorators: { auth } },
+      'decorators.auth',
+      JSON.stringify(auth),
+      /^a name/
+    ]),
     [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /eight different/],
     [{ decorators: { authSession: 'auth' } }, 'decorators', '"auth"', /eight different/],
     [{ decorators: { authSession: '' } }, 'decorators.authSession', '""', /^a name/],
@@ -256,7 +580,11 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
     [{ 'rate/limit~': 1 }, 'rate/limit~', 'rateLimit'],
     [{ paths: { tokens: '/x' } }, 'paths.tokens', 'token'],
     [{ keys: { secrets: SECRET, secret: SECRET } }, 'keys.secrets', 'secret'],
-    [{ clients: [{ clientId: 'a' }, { clientId: 'b', client_secret: SECRET }] }, 'clients[1].client_secret', 'clientSecret'],
+    [
+      { clients: [{ clientId: 'a' }, { clientId: 'b', client_secret: SECRET }] },
+      'clients[1].client_secret',
+      'clientSecret'
+    ],
     [{ accessToken: { ttl: 1 } }, 'accessToken.ttl', 'expiresIn'],
     [{ refreshToken: { rotation: 1 } }, 'refreshToken.rotation', 'rotate'],
     [{ session: { maxAge: 1 } }, 'session.maxAge', 'idleTimeout'],
@@ -279,14 +607,32 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
 })
 
 t.test('redis takes true or a client', async (t) => {
-  for (const redis of [true, undefined, { status: 'ready', isCluster: false, evalsha () {}, eval () {}, pipeline () {}, connect () {}, on () {}, off () {} }]) t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, redis }))
-  for (const [redis, got] of [[false, 'false'], ['redis://localhost', '"redis://localhost"'], [{}, 'an object'], [null, 'null']] as const) {
-    t.equal(messageOf({ issuer: ISSUER, users, redis }), `Invalid option "redis": got ${got}; it takes true, or an ioredis client or cluster.`)
+  for (const redis of [
+    true,
+    undefined,
+    { status: 'ready', isCluster: false, evalsha() {}, eval() {}, pipeline() {}, connect() {}, on() {}, off() {} }
+  ])
+    t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, redis }))
+  for (const [redis, got] of [
+    [false, 'false'],
+    ['redis://localhost', '"redis://localhost"'],
+    [{}, 'an object'],
+    [null, 'null']
+  ] as const) {
+    t.equal(
+      messageOf({ issuer: ISSUER, users, redis }),
+      `Invalid option "redis": got ${got}; it takes true, or an ioredis client or cluster.`
+    )
   }
 })
 
 t.test('no options at all', async (t) => {
-  for (const [options, got] of [[undefined, 'nothing'], [null, 'null'], ['x', '"x"'], [[], 'an empty array']] as const) {
+  for (const [options, got] of [
+    [undefined, 'nothing'],
+    [null, 'null'],
+    ['x', '"x"'],
+    [[], 'an empty array']
+  ] as const) {
     t.equal(messageOf(options), `Invalid option "options": got ${got}; it takes an object with issuer and users.`)
   }
   t.match(messageOf({}), /^Invalid option "issuer": got nothing/)
@@ -294,7 +640,24 @@ t.test('no options at all', async (t) => {
 
 // covers C8 R8414-2
 t.test('issuers that are taken', async (t) => {
-  for (const issuer of [ISSUER, `${ISSUER}/`, 'https://example.com/auth/', 'http://localhost:3000/', 'https://auth.example.com:8443', 'https://example.com/auth', 'https://example.com/a/b', 'https://xn--tst-qla.example', 'https://192.0.2.1', 'https://[2001:db8::1]:8443', 'http://localhost', 'http://localhost:3000', 'http://127.0.0.1:3000', 'http://127.8.9.10', 'http://[::1]:3000', 'http://localhost:3000/auth']) {
+  for (const issuer of [
+    ISSUER,
+    `${ISSUER}/`,
+    'https://example.com/auth/',
+    'http://localhost:3000/',
+    'https://auth.example.com:8443',
+    'https://example.com/auth',
+    'https://example.com/a/b',
+    'https://xn--tst-qla.example',
+    'https://192.0.2.1',
+    'https://[2001:db8::1]:8443',
+    'http://localhost',
+    'http://localhost:3000',
+    'http://127.0.0.1:3000',
+    'http://127.8.9.10',
+    'http://[::1]:3000',
+    'http://localhost:3000/auth'
+  ]) {
     t.equal(settingsOf({ issuer, users }).issuer, issuer)
   }
 })
@@ -302,44 +665,162 @@ t.test('issuers that are taken', async (t) => {
 // covers R8414-2
 t.test('issuers that are refused', async (t) => {
   const refused = [
-    '', ' ', 'auth', 'auth.example.com', '/auth', '//auth.example.com', 'https:', 'https://', 'https:auth.example.com', 'ftp://auth.example.com', 'javascript:alert(1)', 'HTTPS://auth.example.com',
-    `${ISSUER}//`, 'https://example.com/auth//', 'https://example.com//auth', `${ISSUER}?`, `${ISSUER}?a=b`, `${ISSUER}#`, `${ISSUER}#a`, 'https://example.com/a?b', 'https://example.com/a#b',
-    'https://me@example.com', 'https://@example.com', 'https://:@example.com',
-    'https://example.com/a%20b', 'https://example.com/:tenant', 'https://example.com/*', 'https://example.com/a(b)',
-    'https://AUTH.example.com', 'https://auth.example.com:443', 'https://täst.example', 'https://example.com/a/../b', 'https://example.com/ä', 'https://example.com\\auth', ` ${ISSUER}`, `${ISSUER} `, `${ISSUER}\n`,
-    'http://auth.example.com', 'http://10.0.0.1', 'http://0.0.0.0:3000', 'http://[::]', 'http://[::2]', 'http://localhost.evil.com', 'http://localhost.', 'http://LOCALHOST', 'http://127.0.0.1.nip.io', 'http://127.1', 'http://2130706433', 'http://0x7f.0.0.1', 'http://127.0.0.1@evil.com', 'http://[::ffff:127.0.0.1]'
+    '',
+    ' ',
+    'auth',
+    'auth.example.com',
+    '/auth',
+    '//auth.example.com',
+    'https:',
+    'https://',
+    'https:auth.example.com',
+    'ftp://auth.example.com',
+    'javascript:alert(1)',
+    'HTTPS://auth.example.com',
+    `${ISSUER}//`,
+    'https://example.com/auth//',
+    'https://example.com//auth',
+    `${ISSUER}?`,
+    `${ISSUER}?a=b`,
+    `${ISSUER}#`,
+    `${ISSUER}#a`,
+    'https://example.com/a?b',
+    'https://example.com/a#b',
+    'https://me@example.com',
+    'https://@example.com',
+    'https://:@example.com',
+    'https://example.com/a%20b',
+    'https://example.com/:tenant',
+    'https://example.com/*',
+    'https://example.com/a(b)',
+    'https://AUTH.example.com',
+    'https://auth.example.com:443',
+    'https://täst.example',
+    'https://example.com/a/../b',
+    'https://example.com/ä',
+    'https://example.com\\auth',
+    ` ${ISSUER}`,
+    `${ISSUER} `,
+    `${ISSUER}\n`,
+    'http://auth.example.com',
+    'http://10.0.0.1',
+    'http://0.0.0.0:3000',
+    'http://[::]',
+    'http://[::2]',
+    'http://localhost.evil.com',
+    'http://localhost.',
+    'http://LOCALHOST',
+    'http://127.0.0.1.nip.io',
+    'http://127.1',
+    'http://2130706433',
+    'http://0x7f.0.0.1',
+    'http://127.0.0.1@evil.com',
+    'http://[::ffff:127.0.0.1]'
   ]
-  for (const issuer of refused) t.match(messageOf({ issuer, users }), /^Invalid option "issuer": got ".*"; it takes an absolute/s, JSON.stringify(issuer))
-  for (const issuer of [1, null, {}, [ISSUER], new URL(ISSUER)]) t.match(messageOf({ issuer, users }), /^Invalid option "issuer": got (?!")/)
+  for (const issuer of refused)
+    t.match(
+      messageOf({ issuer, users }),
+      /^Invalid option "issuer": got ".*"; it takes an absolute/s,
+      JSON.stringify(issuer)
+    )
+  for (const issuer of [1, null, {}, [ISSUER], new URL(ISSUER)])
+    t.match(messageOf({ issuer, users }), /^Invalid option "issuer": got (?!")/)
   t.notMatch(messageOf({ issuer: 'https://me:hunter2@example.com', users }), 'hunter2', 'a password in it is not shown')
 })
 
 // covers H12
 t.test('an http issuer on any host is for development, and only where it is asked for', async (t) => {
   const before = process.env['NODE_ENV']
-  t.teardown(() => { if (before === undefined) delete process.env['NODE_ENV']; else process.env['NODE_ENV'] = before })
+  t.teardown(() => {
+    if (before === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = before
+  })
   delete process.env['NODE_ENV']
   for (const issuer of ['http://192.168.1.5:3000', 'http://api:3000', 'http://api:3000/auth/']) {
     t.match(messageOf({ issuer, users }), /^Invalid option "issuer": .*allowInsecureIssuer: true in development/)
     t.match(messageOf({ issuer, users, allowInsecureIssuer: undefined }), /^Invalid option "issuer"/)
     t.equal(settingsOf({ issuer, users, allowInsecureIssuer: true }).issuer, issuer)
   }
-  t.match(messageOf({ issuer: 'ftp://api', users, allowInsecureIssuer: true }), /^Invalid option "issuer"/, 'nothing else is allowed by it')
+  t.match(
+    messageOf({ issuer: 'ftp://api', users, allowInsecureIssuer: true }),
+    /^Invalid option "issuer"/,
+    'nothing else is allowed by it'
+  )
   t.match(messageOf({ issuer: 'http://me:secret@api', users, allowInsecureIssuer: true }), /^Invalid option "issuer"/)
   process.env['NODE_ENV'] = 'production'
-  for (const issuer of ['http://api:3000', ISSUER]) t.match(messageOf({ issuer, users, allowInsecureIssuer: true }), /^Invalid option "allowInsecureIssuer": got true; it takes false where NODE_ENV is "production"/)
+  for (const issuer of ['http://api:3000', ISSUER])
+    t.match(
+      messageOf({ issuer, users, allowInsecureIssuer: true }),
+      /^Invalid option "allowInsecureIssuer": got true; it takes false where NODE_ENV is "production"/
+    )
   t.equal(settingsOf({ issuer: ISSUER, users, allowInsecureIssuer: false }).issuer, ISSUER)
 })
 
 // covers RL-19
 t.test('the bypass list is parsed strictly at start', async (t) => {
-  const good = ['192.0.2.7', '10.0.0.0/8', '192.0.2.7/32', '2001:db8::/32', '2001:DB8::1', '2001:db8:0:0:0:0:0:1/128', '::1', '::ffff:192.0.2.7', '::ffff:c000:207', '::ffff:10.0.0.0/104', '2001:db8::/64', 'fe80::/10']
+  const good = [
+    '192.0.2.7',
+    '10.0.0.0/8',
+    '192.0.2.7/32',
+    '2001:db8::/32',
+    '2001:DB8::1',
+    '2001:db8:0:0:0:0:0:1/128',
+    '::1',
+    '::ffff:192.0.2.7',
+    '::ffff:c000:207',
+    '::ffff:10.0.0.0/104',
+    '2001:db8::/64',
+    'fe80::/10'
+  ]
   t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, rateLimit: { bypass: good } }))
   const bad = [
-    '010.0.0.0/8', '192.0.2.07', '0300.0.2.7', '0x7f.0.0.1', '0x7f000001', '3221226031', '127.1', '10', '10.0.0', '192.0.2.256', '192.0.2.7.', '[::1]', '[::1]:80', '192.0.2.7:80',
-    ' 192.0.2.7', '192.0.2.7 ', '192.0.2.7\n', 'unknown', 'localhost', '*', '10.*', '10.0.0.1-10.0.0.9', '10.0.0.0/8,192.0.2.7', 'fe80::1%eth0', '::g', '1::2::3', ':::', '::ffff:999.0.2.7',
-    '10.0.0.0/', '10.0.0.0/08', '10.0.0.0/+8', '10.0.0.0/-8', '10.0.0.0/8.0', '10.0.0.0/ 8', '10.0.0.0/33', '10.0.0.0/64', '10.0.0.0/8/8', '10.0.0.0/255.0.0.0', '2001:db8::/129', '2001:db8::/0x20',
-    '0.0.0.0/0', '::/0', '::ffff:0:0/96', '10.0.0.5/8', '192.0.2.7/31', '2001:db8::1/64', '::ffff:10.0.0.5/104'
+    '010.0.0.0/8',
+    '192.0.2.07',
+    '0300.0.2.7',
+    '0x7f.0.0.1',
+    '0x7f000001',
+    '3221226031',
+    '127.1',
+    '10',
+    '10.0.0',
+    '192.0.2.256',
+    '192.0.2.7.',
+    '[::1]',
+    '[::1]:80',
+    '192.0.2.7:80',
+    ' 192.0.2.7',
+    '192.0.2.7 ',
+    '192.0.2.7\n',
+    'unknown',
+    'localhost',
+    '*',
+    '10.*',
+    '10.0.0.1-10.0.0.9',
+    '10.0.0.0/8,192.0.2.7',
+    'fe80::1%eth0',
+    '::g',
+    '1::2::3',
+    ':::',
+    '::ffff:999.0.2.7',
+    '10.0.0.0/',
+    '10.0.0.0/08',
+    '10.0.0.0/+8',
+    '10.0.0.0/-8',
+    '10.0.0.0/8.0',
+    '10.0.0.0/ 8',
+    '10.0.0.0/33',
+    '10.0.0.0/64',
+    '10.0.0.0/8/8',
+    '10.0.0.0/255.0.0.0',
+    '2001:db8::/129',
+    '2001:db8::/0x20',
+    '0.0.0.0/0',
+    '::/0',
+    '::ffff:0:0/96',
+    '10.0.0.5/8',
+    '192.0.2.7/31',
+    '2001:db8::1/64',
+    '::ffff:10.0.0.5/104'
   ]
   for (const entry of bad) {
     const message = messageOf({ issuer: ISSUER, users, rateLimit: { bypass: ['192.0.2.1', entry] } })
@@ -352,30 +833,169 @@ t.test('the bypass list is parsed strictly at start', async (t) => {
 t.test('good options pass', async (t) => {
   const rows: Array<Record<string, unknown>> = [
     {},
-    { prefix: '' }, { prefix: '/v1/auth' }, { paths: { token: '/oauth/token', jwks: '/keys.json', sessions: '/me/sessions' } },
+    { prefix: '' },
+    { prefix: '/v1/auth' },
+    { paths: { token: '/oauth/token', jwks: '/keys.json', sessions: '/me/sessions' } },
     { state: memoryState() },
-    { secret: SECRET }, { secret: [SECRET, `${SECRET}2`] }, { secret: 'é7'.repeat(2) + SHORT },
+    { secret: SECRET },
+    { secret: [SECRET, `${SECRET}2`] },
+    { secret: 'é7'.repeat(2) + SHORT },
     { keys: { secret: SECRET } },
-    { clients: [] }, { clients: { findById: fn } }, { clients: [{ clientId: 'a', clientSecret: SECRET, redirectUris: ['https://a.b/cb'], grantTypes: ['refresh_token'], scopes: ['openid'], requirePkce: false, firstParty: false, name: 'A' }] },
-    { clients: [{ clientId: 'spa', applicationType: 'native', redirectUris: ['https://a.b/cb', 'https://a.b/cb?dummy1=lorem', 'http://localhost:3000/cb', 'http://127.0.0.1/cb', 'http://[::1]:1/cb', 'com.example.app:/cb'], postLogoutRedirectUris: ['https://a.b/', 'com.example.app:/out'], requirePkce: true }] },
-    { clients: [{ clientId: 'a', applicationType: 'web', redirectUris: ['https://a.b/cb', 'http://127.0.0.1:3000/cb'], logoUri: 'https://a.b/logo.svg', clientUri: 'https://a.b/', idTokenClaims: 'scopes' }] },
-    { clients: [{ clientId: 'a', origins: ['https://a.b', 'https://a.b:8443', 'http://localhost:3000', 'http://[::1]:3000', 'capacitor://localhost', 'chrome-extension://abcdefgh'], backchannelLogoutUri: 'https://a.b/logout?x=y' }, { clientId: 'b', backchannelLogoutUri: 'http://127.0.0.1:8080/logout' }] },
-    { clients: [{ clientId: 'm', clientSecret: SECRET, grantTypes: ['client_credentials'] }, { clientId: 'w', grantTypes: ['authorization_code', 'refresh_token'], redirectUris: ['https://a.b/cb'], idTokenSignedResponseAlg: 'EdDSA' }] },
-    { clients: [{ clientId: 'a', idTokenSignedResponseAlg: 'EdDSA' }, { clientId: 'b' }], keys: [{ alg: 'ES256' }, { alg: 'EdDSA' }] },
-    { session: {} }, { session: { expiresIn: 60 } }, { session: { expiresIn: 60, idleTimeout: 60 } }, { session: { idleTimeout: 43_200 } }, { idToken: {}, authorizationCode: {} },
-    { pages: false }, { pages: {} }, { pages: { title: 'Acme', logoUrl: '/logo.svg?v=2', home: '/', loginUrl: '/sign-in#form', accentColor: '#1F5fbf', render: fn } }, { pages: { logoUrl: 'https://cdn.example/logo.svg', home: 'http://localhost:5173/', loginUrl: 'https://a.b/sign-in?x=y' } },
-    { passwordGrant: false }, { passwordGrant: 'clients' },
-    { scopes: ['read', 'write:all', 'https://a.b/c'] }, { scopes: { openid: {}, 'orders:read': { en: 'see your orders', de: undefined } } },
-    { pages: { logoUrlDark: '/dark.svg', faviconUrl: 'https://cdn.example/i.png', colorScheme: 'dark', background: '#0B1220', radius: '0', font: 'Inter, "Segoe UI", \'Noto Sans JP\', Gill Sans,sans-serif', stylesheetUrl: '/brand.css?v=1', texts: { en: { loginTitle: 'Welcome back', loginSubmit: undefined }, de: undefined }, links: { terms: '/terms#a', privacy: 'https://a.b/p', support: 'mailto:help@a.example' } } },
-    ...['32px', '4.5px', '.5rem', '0.625rem', '2rem', '12px'].slice(0, 1).map((radius) => ({ pages: { radius, background: { light: '#ffffff', dark: undefined } } })),
-    { accessToken: { audience: ['https://a', 'https://b'] } }, { accessToken: { typ: 'JWT', alg: 'RS256' }, idToken: { claims: 'scopes' } }, { accessToken: { audience: 'app' }, clients: [{ clientId: 'app' }] },
+    { clients: [] },
+    { clients: { findById: fn } },
+    {
+      clients: [
+        {
+          clientId: 'a',
+          clientSecret: SECRET,
+          redirectUris: ['https://a.b/cb'],
+          grantTypes: ['refresh_token'],
+          scopes: ['openid'],
+          requirePkce: false,
+          firstParty: false,
+          name: 'A'
+        }
+      ]
+    },
+    {
+      clients: [
+        {
+          clientId: 'spa',
+          applicationType: 'native',
+          redirectUris: [
+            'https://a.b/cb',
+            'https://a.b/cb?dummy1=lorem',
+            'http://localhost:3000/cb',
+            'http://127.0.0.1/cb',
+            'http://[::1]:1/cb',
+            'com.example.app:/cb'
+          ],
+          postLogoutRedirectUris: ['https://a.b/', 'com.example.app:/out'],
+          requirePkce: true
+        }
+      ]
+    },
+    {
+      clients: [
+        {
+          clientId: 'a',
+          applicationType: 'web',
+          redirectUris: ['https://a.b/cb', 'http://127.0.0.1:3000/cb'],
+          logoUri: 'https://a.b/logo.svg',
+          clientUri: 'https://a.b/',
+          idTokenClaims: 'scopes'
+        }
+      ]
+    },
+    {
+      clients: [
+        {
+          clientId: 'a',
+          origins: [
+            'https://a.b',
+            'https://a.b:8443',
+            'http://localhost:3000',
+            'http://[::1]:3000',
+            'capacitor://localhost',
+            'chrome-extension://abcdefgh'
+          ],
+          backchannelLogoutUri: 'https://a.b/logout?x=y'
+        },
+        { clientId: 'b', backchannelLogoutUri: 'http://127.0.0.1:8080/logout' }
+      ]
+    },
+    {
+      clients: [
+        { clientId: 'm', clientSecret: SECRET, grantTypes: ['client_credentials'] },
+        {
+          clientId: 'w',
+          grantTypes: ['authorization_code', 'refresh_token'],
+          redirectUris: ['https://a.b/cb'],
+          idTokenSignedResponseAlg: 'EdDSA'
+        }
+      ]
+    },
+    {
+      clients: [{ clientId: 'a', idTokenSignedResponseAlg: 'EdDSA' }, { clientId: 'b' }],
+      keys: [{ alg: 'ES256' }, { alg: 'EdDSA' }]
+    },
+    { session: {} },
+    { session: { expiresIn: 60 } },
+    { session: { expiresIn: 60, idleTimeout: 60 } },
+    { session: { idleTimeout: 43_200 } },
+    { idToken: {}, authorizationCode: {} },
+    { pages: false },
+    { pages: {} },
+    {
+      pages: {
+        title: 'Acme',
+        logoUrl: '/logo.svg?v=2',
+        home: '/',
+        loginUrl: '/sign-in#form',
+        accentColor: '#1F5fbf',
+        render: fn
+      }
+    },
+    {
+      pages: {
+        logoUrl: 'https://cdn.example/logo.svg',
+        home: 'http://localhost:5173/',
+        loginUrl: 'https://a.b/sign-in?x=y'
+      }
+    },
+    { passwordGrant: false },
+    { passwordGrant: 'clients' },
+    { scopes: ['read', 'write:all', 'https://a.b/c'] },
+    { scopes: { openid: {}, 'orders:read': { en: 'see your orders', de: undefined } } },
+    {
+      pages: {
+        logoUrlDark: '/dark.svg',
+        faviconUrl: 'https://cdn.example/i.png',
+        colorScheme: 'dark',
+        background: '#0B1220',
+        radius: '0',
+        font: 'Inter, "Segoe UI", \'Noto Sans JP\', Gill Sans,sans-serif',
+        stylesheetUrl: '/brand.css?v=1',
+        texts: { en: { loginTitle: 'Welcome back', loginSubmit: undefined }, de: undefined },
+        links: { terms: '/terms#a', privacy: 'https://a.b/p', support: 'mailto:help@a.example' }
+      }
+    },
+    ...['32px', '4.5px', '.5rem', '0.625rem', '2rem', '12px']
+      .slice(0, 1)
+      .map((radius) => ({ pages: { radius, background: { light: '#ffffff', dark: undefined } } })),
+    { accessToken: { audience: ['https://a', 'https://b'] } },
+    { accessToken: { typ: 'JWT', alg: 'RS256' }, idToken: { claims: 'scopes' } },
+    { accessToken: { audience: 'app' }, clients: [{ clientId: 'app' }] },
     { refreshToken: { rotate: 'never', reuseGraceSeconds: 0 } },
     { password: { memoryCost: 7168, timeCost: 5, hasher: fastHasher(), contextWords: ['acme'], isBreached: fn } },
     { password: { pepper: true }, secret: SECRET },
-    { registration: false }, { registration: {} }, { registration: { username: 'email', verifyEmail: true }, sendMessage: fn }, { registration: { username: 'any', fields: Type.Object({ email: Type.String({ format: 'email' }) }), verifyEmail: true }, sendMessage: fn },
-    { rateLimit: false }, { rateLimit: {} }, { rateLimit: { login: false, account: { max: 3, windowMs: 1000, count: 'all' }, key: fn, apiKey: { verify: fn }, prefix: 'x:', onStoreError: 'deny', onLimit: fn } },
+    { registration: false },
+    { registration: {} },
+    { registration: { username: 'email', verifyEmail: true }, sendMessage: fn },
+    {
+      registration: {
+        username: 'any',
+        fields: Type.Object({ email: Type.String({ format: 'email' }) }),
+        verifyEmail: true
+      },
+      sendMessage: fn
+    },
+    { rateLimit: false },
+    { rateLimit: {} },
+    {
+      rateLimit: {
+        login: false,
+        account: { max: 3, windowMs: 1000, count: 'all' },
+        key: fn,
+        apiKey: { verify: fn },
+        prefix: 'x:',
+        onStoreError: 'deny',
+        onLimit: fn
+      }
+    },
     { decorators: { auth: 'session', authenticate: 'signedIn' } },
-    { claims: fn }, { clock: steppedClock() },
+    { claims: fn },
+    { clock: steppedClock() },
     { prefix: undefined, secret: undefined, rateLimit: { login: undefined }, password: { pepper: undefined } },
     { logLevel: 'warn' }
   ]
@@ -394,14 +1014,46 @@ t.test('defaults', async (t) => {
     idToken: { expiresIn: 900 },
     authorizationCode: { expiresIn: 60 },
     session: { expiresIn: 43_200, idleTimeout: 7200 },
-    password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, maxQueue: 64, pepper: false },
-    decorators: { authenticate: 'authenticate', requireScope: 'requireScope', authority: 'authority', auth: 'auth', authSession: 'authSession' }
+    password: {
+      memoryCost: 19_456,
+      timeCost: 2,
+      parallelism: 1,
+      minLength: 8,
+      maxBytes: 1024,
+      maxQueue: 64,
+      pepper: false
+    },
+    decorators: {
+      authenticate: 'authenticate',
+      requireScope: 'requireScope',
+      authority: 'authority',
+      auth: 'auth',
+      authSession: 'authSession'
+    }
   })
-  t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, prefix: DEFAULTS.prefix, passwordGrant: DEFAULTS.passwordGrant, scopes: [...DEFAULTS.scopes], accessToken: { ...DEFAULTS.accessToken }, refreshToken: { ...DEFAULTS.refreshToken }, idToken: { ...DEFAULTS.idToken }, authorizationCode: { ...DEFAULTS.authorizationCode }, session: { ...DEFAULTS.session }, pages: { ...DEFAULTS.pages }, password: { ...DEFAULTS.password }, decorators: { ...DEFAULTS.decorators } }), 'each is what its option takes')
+  t.doesNotThrow(
+    () =>
+      settingsOf({
+        issuer: ISSUER,
+        users,
+        prefix: DEFAULTS.prefix,
+        passwordGrant: DEFAULTS.passwordGrant,
+        scopes: [...DEFAULTS.scopes],
+        accessToken: { ...DEFAULTS.accessToken },
+        refreshToken: { ...DEFAULTS.refreshToken },
+        idToken: { ...DEFAULTS.idToken },
+        authorizationCode: { ...DEFAULTS.authorizationCode },
+        session: { ...DEFAULTS.session },
+        pages: { ...DEFAULTS.pages },
+        password: { ...DEFAULTS.password },
+        decorators: { ...DEFAULTS.decorators }
+      }),
+    'each is what its option takes'
+  )
 })
 
 /** Registers and starts a plain host; resolves to the error that stopped it. */
-async function startError (options: unknown): Promise<Error & { code?: string } | null> {
+async function startError(options: unknown): Promise<(Error & { code?: string }) | null> {
   const app = Fastify() as unknown as FastifyInstance
   try {
     await app.register(authPlugin, options as AuthorityOptions)
@@ -416,24 +1068,41 @@ async function startError (options: unknown): Promise<Error & { code?: string } 
 
 t.test('the error rejects register or ready, and nothing else', async (t) => {
   const loose: unknown[] = []
-  const note = (error: unknown): void => { loose.push(error) }
+  const note = (error: unknown): void => {
+    loose.push(error)
+  }
   process.on('uncaughtException', note)
   process.on('unhandledRejection', note)
-  t.teardown(() => { process.off('uncaughtException', note).off('unhandledRejection', note) })
-  for (const options of [{}, { issuer: 'x', users }, { issuer: ISSUER, users, nope: 1 }, { issuer: ISSUER, users, keys: [{}] }]) {
+  t.teardown(() => {
+    process.off('uncaughtException', note).off('unhandledRejection', note)
+  })
+  for (const options of [
+    {},
+    { issuer: 'x', users },
+    { issuer: ISSUER, users, nope: 1 },
+    { issuer: ISSUER, users, keys: [{}] }
+  ]) {
     t.match(await startError(options), { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, JSON.stringify(Object.keys(options)))
     const app = Fastify() as unknown as FastifyInstance
     void app.register(authPlugin, options as AuthorityOptions)
-    await t.rejects(Promise.resolve(app.ready()), { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, 'at ready, where register was not awaited')
+    await t.rejects(
+      Promise.resolve(app.ready()),
+      { code: 'FST_AUTHORITY_INVALID_OPTIONS' },
+      'at ready, where register was not awaited'
+    )
     await app.close()
   }
-  await new Promise((resolve) => { setImmediate(resolve) })
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
   t.same(loose, [])
 })
 
 // covers ASVS-11.2.3
 t.test('keys that are no good stop the start', async (t) => {
-  const jwk = (key: { export(options: { format: 'jwk' }): object }): Record<string, unknown> => ({ ...key.export({ format: 'jwk' }) })
+  const jwk = (key: { export(options: { format: 'jwk' }): object }): Record<string, unknown> => ({
+    ...key.export({ format: 'jwk' })
+  })
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' })
   const ed = generateKeyPairSync('ed25519')
@@ -455,18 +1124,37 @@ t.test('keys that are no good stop the start', async (t) => {
     ['public RSA', { ...jwk(rsa.publicKey), alg: 'RS256' }, /private JWK/],
     ['RSA of 1024 bits', { ...jwk(weak.privateKey), alg: 'PS256' }, /at least 2048 bits/],
     // From Node.js 26 on `createPrivateKey` notices it first.
-    ['halves of two keys', { ...good, ...jwk(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey) }, /private half|Invalid JWK EC key/],
+    [
+      'halves of two keys',
+      { ...good, ...jwk(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey) },
+      /private half|Invalid JWK EC key/
+    ],
     ['off the curve', { ...good, x: Buffer.alloc(32, 1).toString('base64url') }, /./],
     ['no y', { ...good, y: undefined }, /./]
   ]
   for (const [what, key, why] of rows) {
-    const error = await startError({ issuer: ISSUER, users, rateLimit: false, password: { hasher: fastHasher() }, keys: [{ ...good, kid: 'good' }, key] })
+    const error = await startError({
+      issuer: ISSUER,
+      users,
+      rateLimit: false,
+      password: { hasher: fastHasher() },
+      keys: [{ ...good, kid: 'good' }, key]
+    })
     t.match(error, { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, what)
     t.ok(error?.message.startsWith('Invalid option "keys[1]": '), `${what}: ${error?.message}`)
     t.match(error?.message, why)
     if (typeof key.d === 'string') t.notOk(error?.message.includes(key.d), 'the private half is not shown')
   }
-  for (const [what, key] of Object.entries({ ES256: good, EdDSA: { ...jwk(ed.privateKey), alg: 'EdDSA' }, RS256: { ...jwk(rsa.privateKey), alg: 'RS256' }, PS256: { ...jwk(rsa.privateKey), alg: 'PS256' } })) {
-    t.equal(await startError({ issuer: ISSUER, users, rateLimit: false, password: { hasher: fastHasher() }, keys: [key] }), null, what)
+  for (const [what, key] of Object.entries({
+    ES256: good,
+    EdDSA: { ...jwk(ed.privateKey), alg: 'EdDSA' },
+    RS256: { ...jwk(rsa.privateKey), alg: 'RS256' },
+    PS256: { ...jwk(rsa.privateKey), alg: 'PS256' }
+  })) {
+    t.equal(
+      await startError({ issuer: ISSUER, users, rateLimit: false, password: { hasher: fastHasher() }, keys: [key] }),
+      null,
+      what
+    )
   }
 })

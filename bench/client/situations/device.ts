@@ -16,7 +16,7 @@ const clockOffBy = (ms: number): string => `
 const wrongClock = (id: string, title: string, ms: number): Situation => ({
   id,
   title: `the clock is ${title}`,
-  async run (lab) {
+  async run(lab) {
     const tab = await lab.open({ script: clockOffBy(ms) })
     await tab.signIn()
     await tab.works()
@@ -28,13 +28,16 @@ const wrongClock = (id: string, title: string, ms: number): Situation => ({
 const underPolicy = (id: string, title: string, base: string): Situation => ({
   id,
   title,
-  async run (lab) {
-    const tab = await lab.open({ base, script: "addEventListener('securitypolicyviolation', () => { sessionStorage.violated = 'yes' })" })
+  async run(lab) {
+    const tab = await lab.open({
+      base,
+      script: "addEventListener('securitypolicyviolation', () => { sessionStorage.violated = 'yes' })"
+    })
     await tab.signIn()
     await tab.works()
     await lab.expire()
     await tab.works()
-    expect(await tab.run('sessionStorage.violated') === undefined, 'violation')
+    expect((await tab.run('sessionStorage.violated')) === undefined, 'violation')
   }
 })
 
@@ -51,7 +54,7 @@ const FILL_STORAGE = `(() => {
 })()`
 
 /** Signs in where `script` has done something to the page. */
-async function signsIn (lab: Lab, script: string): Promise<void> {
+async function signsIn(lab: Lab, script: string): Promise<void> {
   const tab = await lab.open({ script })
   await tab.signIn()
   await tab.works()
@@ -66,15 +69,18 @@ export const device: Situation[] = [
     id: 'I',
     title: 'web storage is blocked',
     run: async (lab) => {
-      await signsIn(lab, `
+      await signsIn(
+        lab,
+        `
         for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, name, { get () { throw new DOMException('blocked', 'SecurityError') } })
-      `)
+      `
+      )
     }
   },
   {
     id: 'N1',
     title: 'the storage is nearly full',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       await tab.run(FILL_STORAGE)
       // A trial write of a character passes.
@@ -87,7 +93,7 @@ export const device: Situation[] = [
     id: 'N2',
     title: 'the storage is filled up after sign-in',
     needs: 'shared',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       await tab.signIn()
       await tab.run(FILL_STORAGE)

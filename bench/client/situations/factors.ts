@@ -5,7 +5,7 @@ import type { Situation } from './situation.ts'
 
 const TEN_MINUTES_MS = 600_000
 
-async function answered (tab: Tab, path: string): Promise<void> {
+async function answered(tab: Tab, path: string): Promise<void> {
   const status = good(await tab.call('api', path))
   expect(status === 200, String(status))
 }
@@ -14,7 +14,7 @@ export const factors: Situation[] = [
   {
     id: 'BB',
     title: 'a code of an authenticator app is asked for',
-    async run (lab) {
+    async run(lab) {
       const person = await lab.provider.addPerson({ app: true })
       const tab = await lab.open({ stranger: true })
       await tab.signIn(byPassword(person))
@@ -24,7 +24,7 @@ export const factors: Situation[] = [
   {
     id: 'CC',
     title: 'a passkey in place of the password',
-    async run (lab) {
+    async run(lab) {
       const person = await lab.provider.addPerson()
       const tab = await lab.open({ stranger: true })
       const { page } = tab
@@ -43,7 +43,7 @@ export const factors: Situation[] = [
   {
     id: 'DD',
     title: 'an API wants a newer sign-in by two factors (RFC 9470)',
-    async run (lab) {
+    async run(lab) {
       const { provider } = lab
       const person = await provider.addPerson({ app: true })
       const tab = await lab.open({ stranger: true, script: CLOCK })

@@ -13,7 +13,7 @@ export const CLOCK = `
 `
 
 /** So much time passes for the page and for the server. */
-export async function later (tab: Tab, provider: Provider, ms: number): Promise<void> {
+export async function later(tab: Tab, provider: Provider, ms: number): Promise<void> {
   provider.ahead += ms
   await tab.run(`pass(${ms})`)
 }

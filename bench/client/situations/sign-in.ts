@@ -6,7 +6,7 @@ export const signIn: Situation[] = [
   {
     id: 'A',
     title: 'the callback runs twice at once (React StrictMode)',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       await tab.login()
       const outcomes = await tab.run<Outcome[]>("bench.many(2, 'callback')")
@@ -18,7 +18,7 @@ export const signIn: Situation[] = [
   {
     id: 'B',
     title: 'the callback runs again after it succeeded',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       await tab.signIn()
       good(await tab.call('callback'))
@@ -28,7 +28,7 @@ export const signIn: Situation[] = [
   {
     id: 'J',
     title: 'a tampered state is refused, with an error',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       await tab.login()
       const url = new URL(tab.page.url())
@@ -36,14 +36,14 @@ export const signIn: Situation[] = [
       await tab.page.goto(url.href)
       const { error } = await tab.call('callback')
       expect(lab.provider.counts.requests === 0, 'code_sent')
-      expect(await tab.call('user').then(good) === null, 'signed_in')
+      expect((await tab.call('user').then(good)) === null, 'signed_in')
       expect(error !== undefined, 'silent')
     }
   },
   {
     id: 'K',
     title: 'two tabs sign in at once',
-    async run (lab) {
+    async run(lab) {
       const one = await lab.open()
       const two = await one.another()
       await one.login()
@@ -55,7 +55,7 @@ export const signIn: Situation[] = [
   {
     id: 'L',
     title: 'the answer comes to another tab (a link in a mail)',
-    async run (lab) {
+    async run(lab) {
       const one = await lab.open()
       await one.login()
       const two = await one.another(new URL(one.page.url()).pathname + new URL(one.page.url()).search)
@@ -66,7 +66,7 @@ export const signIn: Situation[] = [
   {
     id: 'P',
     title: 'code and state are taken out of the address',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       await tab.signIn()
       expect(!/[?&#](?:code|state)=/.test(tab.page.url()), 'left')
@@ -76,7 +76,7 @@ export const signIn: Situation[] = [
     id: 'X',
     title: 'a listener throws',
     needs: 'listeners',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       await tab.login()
       // A function can't be sent to the page.
@@ -87,25 +87,27 @@ export const signIn: Situation[] = [
       })()`)
       good(await tab.call('callback'))
       await tab.works()
-      expect(await tab.run<number>('bench.heard') === 1, 'others_not_told')
+      expect((await tab.run<number>('bench.heard')) === 1, 'others_not_told')
     }
   },
   {
     id: 'Y',
     title: 'two instances in one page',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       await tab.login()
-      for (const outcome of await tab.run<Outcome[]>("Promise.all([bench.call('callback'), bench.second('callback')])")) good(outcome)
+      for (const outcome of await tab.run<Outcome[]>("Promise.all([bench.call('callback'), bench.second('callback')])"))
+        good(outcome)
       await lab.expire()
-      for (const outcome of await tab.run<Outcome[]>("Promise.all([bench.call('token'), bench.second('token')])")) good(outcome)
+      for (const outcome of await tab.run<Outcome[]>("Promise.all([bench.call('token'), bench.second('token')])"))
+        good(outcome)
       await tab.works()
     }
   },
   {
     id: 'Z',
     title: 'the code of somebody else in the address is left alone',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open()
       if (lab.client.shared) await tab.signIn()
       const before = lab.provider.counts.requests

@@ -9,7 +9,7 @@ const WAY_MS = 300
 const HOUR_MS = 3_600_000
 
 /** Signed in, with so many tabs, and the token has ended. */
-async function expiredIn (lab: Lab, count: number, script?: string): Promise<Tab[]> {
+async function expiredIn(lab: Lab, count: number, script?: string): Promise<Tab[]> {
   const first = await lab.open(script === undefined ? {} : { script })
   await first.signIn()
   const others = await Promise.all(Array.from({ length: count - 1 }, async () => await first.another()))
@@ -22,7 +22,7 @@ const manyTabs = (id: string, title: string, count: number, script?: string): Si
   id,
   title,
   needs: 'shared',
-  async run (lab) {
+  async run(lab) {
     const tabs = await expiredIn(lab, count, script)
     const outcomes = await Promise.all(tabs.map(async (tab) => await tab.call('token')))
     all(outcomes)
@@ -31,7 +31,7 @@ const manyTabs = (id: string, title: string, count: number, script?: string): Si
   }
 })
 
-function all (outcomes: Outcome[]): void {
+function all(outcomes: Outcome[]): void {
   const ok = outcomes.filter(hasToken).length
   expect(ok === outcomes.length, `${ok}/${outcomes.length}`)
 }
@@ -39,8 +39,8 @@ function all (outcomes: Outcome[]): void {
 const outage = (id: string, title: string, fault: Fault): Situation => ({
   id,
   title,
-  async run (lab) {
-    const [tab] = await expiredIn(lab, 1) as [Tab]
+  async run(lab) {
+    const [tab] = (await expiredIn(lab, 1)) as [Tab]
     lab.provider.fault = fault
     const outcome = await tab.call('token')
     expect(!hasToken(outcome), 'no_error')
@@ -54,8 +54,8 @@ export const tokens: Situation[] = [
   {
     id: 'C',
     title: 'ten calls at once, one tab',
-    async run (lab) {
-      const [tab] = await expiredIn(lab, 1) as [Tab]
+    async run(lab) {
+      const [tab] = (await expiredIn(lab, 1)) as [Tab]
       all(await tab.run<Outcome[]>("bench.many(10, 'token')"))
       expect(lab.provider.counts.reuses === 0, 'reuse')
       await tab.works()
@@ -71,7 +71,7 @@ export const tokens: Situation[] = [
   {
     id: 'Q',
     title: 'a frozen tab holds the lock for ever',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open({
         script: `
           globalThis.names = []
@@ -85,7 +85,9 @@ export const tokens: Situation[] = [
       good(await tab.call('token'))
       const names = await tab.run<string[]>('[...new Set(names)]')
       const holder = await tab.another('/signed-out')
-      await holder.run(`void ${JSON.stringify(names)}.map((name) => navigator.locks.request(name, () => new Promise(() => {})))`)
+      await holder.run(
+        `void ${JSON.stringify(names)}.map((name) => navigator.locks.request(name, () => new Promise(() => {})))`
+      )
       await lab.expire()
       const started = performance.now()
       good(await tab.call('token'))
@@ -95,8 +97,8 @@ export const tokens: Situation[] = [
   {
     id: 'W',
     title: 'sign-out while a refresh is under way',
-    async run (lab) {
-      const [tab] = await expiredIn(lab, 1) as [Tab]
+    async run(lab) {
+      const [tab] = (await expiredIn(lab, 1)) as [Tab]
       lab.provider.fault = { delay: 1500 }
       const pending = tab.call('token')
       await sleep(WAY_MS)
@@ -105,7 +107,7 @@ export const tokens: Situation[] = [
       await sleep(WAY_MS)
       lab.provider.fault = 'none'
       for (let look = 0; look < 2; look++) {
-        expect(await tab.call('user').then(good) === null, 'signed_in')
+        expect((await tab.call('user').then(good)) === null, 'signed_in')
         expect(!hasToken(await tab.call('token')), 'token')
         await tab.goto('/')
       }
@@ -114,7 +116,7 @@ export const tokens: Situation[] = [
   {
     id: 'AA',
     title: 'asleep for an hour, and awake again',
-    async run (lab) {
+    async run(lab) {
       const tab = await lab.open({ script: CLOCK })
       await tab.signIn()
       const devtools = await tab.page.context().newCDPSession(tab.page)

@@ -13,23 +13,45 @@ import { codeFrom, digestOfCode, ownerOf, type PendingCode, shownCode } from './
  * The name that somebody typed to be sent a code, in its one form.
  * @throws OAuthError `invalid_request` for what can't be a name or one address, before anything is looked up or counted
  */
-export function readRecipient (typed: string): string {
+export function readRecipient(typed: string): string {
   const name = normalizeUsername(typed.trim())
-  if (name === null || (name.includes('@') && checkNewUsername(name) !== null)) throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', { field: 'username', reason: 'email_form' })
+  if (name === null || (name.includes('@') && checkNewUsername(name) !== null))
+    throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', {
+      field: 'username',
+      reason: 'email_form'
+    })
   return name
 }
 
 /**
- * Sends a code to the stored address of the user of this name, or to nobody: the steps are the same, and one code is stored in either case.
- * It ends the one before, that of a browser which is known for them only in that browser. Where people can sign up by e-mail, an address that nobody has gets a code too; nothing is created for it here.
+ * Sends a code to the stored address of the user of this name, or to nobody: the steps are the same, and one code is
+ * stored in either case. It ends the one before, that of a browser which is known for them only in that browser. Where
+ * people can sign up by e-mail, an address that nobody has gets a code too; nothing is created for it here.
  */
-export async function sendSignInCode ({ name, device }: Pick<PendingCode, 'name' | 'device'>, cause: MessageCause, deps: EmailSignInDeps): Promise<PendingCode> {
-  const { users, oneTimeTokens, clock, random, outbox, messageUrl, emailSignIn: { key, sealer, expiresInMs, link } } = deps
+export async function sendSignInCode(
+  { name, device }: Pick<PendingCode, 'name' | 'device'>,
+  cause: MessageCause,
+  deps: EmailSignInDeps
+): Promise<PendingCode> {
+  const {
+    users,
+    oneTimeTokens,
+    clock,
+    random,
+    outbox,
+    messageUrl,
+    emailSignIn: { key, sealer, expiresInMs, link }
+  } = deps
   const [nonce, code, owner] = [random.secret(), codeFrom(random.secret()), ownerOf(key, { name, device })]
   const user = await users.findByUsername(name)
   const now = clock.now()
   const expiresAt = now + expiresInMs
-  await oneTimeTokens.put({ purpose: 'sign_in_code', digest: digestOfCode(key, { owner, nonce, code, address: mailboxOf(name, user) }), userId: owner, expiresAt })
+  await oneTimeTokens.put({
+    purpose: 'sign_in_code',
+    digest: digestOfCode(key, { owner, nonce, code, address: mailboxOf(name, user) }),
+    userId: owner,
+    expiresAt
+  })
   const token = sealer.seal(JSON.stringify({ code, mark: markOf(nonce), expiresAt }), linkContext(deps))
   const recipient = recipientOf(name, user, deps)
   if (recipient !== null) {
@@ -47,29 +69,42 @@ export async function sendSignInCode ({ name, device }: Pick<PendingCode, 'name'
   return { name, device, nonce, expiresAt }
 }
 
-/** The address that the code for this name goes to. The code is bound to it, and is refused once the account has another one. */
-export const mailboxOf = (name: string, user: User | null): string => user === null ? name : addressOf(user)
+/**
+ * The address that the code for this name goes to. The code is bound to it, and is refused once the account has another
+ * one.
+ */
+export const mailboxOf = (name: string, user: User | null): string => (user === null ? name : addressOf(user))
 
 /** Whom to write to. `null`: nobody gets a message, and the page looks the same. */
-function recipientOf (name: string, user: User | null, { emailSignIn: { signUp }, enforcedDomains }: EmailSignInDeps): MessageUser | null {
+function recipientOf(
+  name: string,
+  user: User | null,
+  { emailSignIn: { signUp }, enforcedDomains }: EmailSignInDeps
+): MessageUser | null {
   if (user !== null) return getsCodes(user, { enforcedDomains }) ? addressed(user) : null
   return signUp && canSignUp(name, enforcedDomains) ? { id: '', username: name, email: name } : null
 }
 
 /** Whether an account that is made of nothing but an address may have this name. */
-export function canSignUp (name: string, enforcedDomains: ReadonlySet<string>): boolean {
+export function canSignUp(name: string, enforcedDomains: ReadonlySet<string>): boolean {
   return emailOf(name) !== null && checkNewUsername(name) === null && !isEnforced({ username: name }, enforcedDomains)
 }
 
 const linkContext = ({ issuer }: EmailSignInDeps): string => JSON.stringify(['sign-in link', issuer])
 
-/** A link carries this mark of the browser that asked for it. The mark is a digest, so a reader of the link can't pass for that browser. */
+/**
+ * A link carries this mark of the browser that asked for it. The mark is a digest, so a reader of the link can't pass
+ * for that browser.
+ */
 const markOf = (nonce: string): string => digest(`sign-in link ${nonce}`)
 
 /** What a link carries. `null`: it is no link of ours, or too old. Nothing is looked up or used up. */
-export function openLink (token: string, deps: EmailSignInDeps): { code: string, belongsTo(pending: PendingCode): boolean } | null {
+export function openLink(
+  token: string,
+  deps: EmailSignInDeps
+): { code: string; belongsTo(pending: PendingCode): boolean } | null {
   const opened = deps.emailSignIn.sealer.open(token, linkContext(deps))
   if (opened === null) return null
-  const { code, mark, expiresAt } = JSON.parse(opened) as { code: string, mark: string, expiresAt: number }
+  const { code, mark, expiresAt } = JSON.parse(opened) as { code: string; mark: string; expiresAt: number }
   return deps.clock.now() < expiresAt ? { code, belongsTo: ({ nonce }) => markOf(nonce) === mark } : null
 }

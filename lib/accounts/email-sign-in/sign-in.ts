@@ -12,7 +12,10 @@ import { canSignUp, mailboxOf } from './ask.ts'
 import { digestOfCode, ownerOf, type PendingCode } from './code.ts'
 import { takeMailbox } from './take-mailbox.ts'
 
-interface SignInDeps { accounts: EmailSignInDeps, browserSessions: BrowserSessions }
+interface SignInDeps {
+  accounts: EmailSignInDeps
+  browserSessions: BrowserSessions
+}
 
 interface EmailSignIn {
   pending: PendingCode
@@ -24,34 +27,53 @@ interface EmailSignIn {
   locale: string | undefined
 }
 
-const REFUSALS: Readonly<Record<Exclude<CodeOutcome, 'redeemed'>, { text: string, reason: OAuthErrorReason }>> = {
+const REFUSALS: Readonly<Record<Exclude<CodeOutcome, 'redeemed'>, { text: string; reason: OAuthErrorReason }>> = {
   wrong: { text: 'The code is wrong.', reason: 'email_code_wrong' },
   spent: { text: 'Too many wrong codes were entered.', reason: 'email_code_spent' },
   unknown: { text: 'The code has expired or was used already.', reason: 'email_code_again' }
 }
 
-function refusal (outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError {
+function refusal(outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError {
   const { text, reason } = REFUSALS[outcome]
   return new OAuthError('invalid_code', text, { field: 'code', reason, withoutStack: true })
 }
 
 /**
- * Signs in whoever types the code that was sent to their address, in the browser that asked for it, or has their second factor asked for. The
- * code is used up first, so that of any number of parallel calls one goes on. `sign_up`: nobody has the address, which is proved now, and the
- * person may have an account.
+ * Signs in whoever types the code that was sent to their address, in the browser that asked for it, or has their second
+ * factor asked for. The code is used up first, so that of any number of parallel calls one goes on. `sign_up`: nobody
+ * has the address, which is proved now, and the person may have an account.
  * @throws OAuthError `invalid_code` with the reason, alike for all names; `temporarily_unavailable`
  */
-export async function signInByEmail ({ pending: { name, device, nonce }, code, only, clientId, locale }: EmailSignIn, browser: Browser, { accounts, browserSessions }: SignInDeps): Promise<SessionBegun | StepNeeded | 'sign_up'> {
-  const { users, clock, events, enforcedDomains, emailSignIn: { key, redeemCode, signUp } } = accounts
+export async function signInByEmail(
+  { pending: { name, device, nonce }, code, only, clientId, locale }: EmailSignIn,
+  browser: Browser,
+  { accounts, browserSessions }: SignInDeps
+): Promise<SessionBegun | StepNeeded | 'sign_up'> {
+  const {
+    users,
+    clock,
+    events,
+    enforcedDomains,
+    emailSignIn: { key, redeemCode, signUp }
+  } = accounts
   const { origin } = browser
   const owner = ownerOf(key, { name, device })
   const user = await users.findByUsername(name)
   const address = mailboxOf(name, user)
   const fail = (outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError => {
-    events.emit('login_failed', { reason: 'wrong_code', ...(user === null ? {} : { userId: user.id }), username: name, sid: null, clientId }, origin)
+    events.emit(
+      'login_failed',
+      { reason: 'wrong_code', ...(user === null ? {} : { userId: user.id }), username: name, sid: null, clientId },
+      origin
+    )
     return refusal(outcome)
   }
-  const outcome = await redeemCode({ purpose: 'sign_in_code', owner, codeDigest: digestOfCode(key, { owner, nonce, code, address }), now: clock.now() })
+  const outcome = await redeemCode({
+    purpose: 'sign_in_code',
+    owner,
+    codeDigest: digestOfCode(key, { owner, nonce, code, address }),
+    now: clock.now()
+  })
   if (outcome !== 'redeemed') throw fail(outcome)
   if (only !== undefined && user?.id !== only) throw fail('unknown')
   if (user === null) {
@@ -65,19 +87,31 @@ export async function signInByEmail ({ pending: { name, device, nonce }, code, o
   return begun
 }
 
-/** Begins the session, and looks again after the commit: who was disabled or removed, or has another address by then, has lost it. */
-async function begin (user: User, { address, clientId, isNew = false }: { address: string, clientId: string | null, isNew?: boolean }, browser: Browser, { accounts, browserSessions }: SignInDeps): Promise<SessionBegun | StepNeeded | null> {
-  return await beginSession({
-    user,
-    by: 'email',
-    methods: [{ method: 'email', at: accounts.clock.now() }],
-    clientId,
-    isNew,
-    async confirm () {
-      const now = await accounts.users.findById(user.id)
-      return isActive(now) && addressOf(now) === address && !isEnforced(now, accounts.enforcedDomains) ? now : null
-    }
-  }, browser, { accounts, browserSessions })
+/**
+ * Begins the session, and looks again after the commit: who was disabled or removed, or has another address by then,
+ * has lost it.
+ */
+async function begin(
+  user: User,
+  { address, clientId, isNew = false }: { address: string; clientId: string | null; isNew?: boolean },
+  browser: Browser,
+  { accounts, browserSessions }: SignInDeps
+): Promise<SessionBegun | StepNeeded | null> {
+  return await beginSession(
+    {
+      user,
+      by: 'email',
+      methods: [{ method: 'email', at: accounts.clock.now() }],
+      clientId,
+      isNew,
+      async confirm() {
+        const now = await accounts.users.findById(user.id)
+        return isActive(now) && addressOf(now) === address && !isEnforced(now, accounts.enforcedDomains) ? now : null
+      }
+    },
+    browser,
+    { accounts, browserSessions }
+  )
 }
 
 interface EmailSignUp {
@@ -89,15 +123,27 @@ interface EmailSignUp {
 }
 
 /**
- * Makes an account without a password for a mailbox that was proved, and signs its owner in. Of any number of parallel calls one makes it.
- * @throws OAuthError `invalid_code` where the address has become somebody's meanwhile: they sign in by a code of its own
+ * Makes an account without a password for a mailbox that was proved, and signs its owner in. Of any number of parallel
+ * calls one makes it.
+ * @throws OAuthError `invalid_code` where the address has become somebody's meanwhile: they sign in by a code of its
+ * own
  */
-export async function signUpByEmail ({ name, fields, clientId }: EmailSignUp, browser: Browser, deps: SignInDeps): Promise<SessionBegun | StepNeeded> {
+export async function signUpByEmail(
+  { name, fields, clientId }: EmailSignUp,
+  browser: Browser,
+  deps: SignInDeps
+): Promise<SessionBegun | StepNeeded> {
   const { users, events } = deps.accounts
   if (users.create === undefined || !canSignUp(name, deps.accounts.enforcedDomains)) throw refusal('unknown')
   let user: User
   try {
-    user = await users.create({ ...profileFields(fields), username: name, email: name, emailVerified: true, passwordHash: null })
+    user = await users.create({
+      ...profileFields(fields),
+      username: name,
+      email: name,
+      emailVerified: true,
+      passwordHash: null
+    })
   } catch (error) {
     if (isUsernameTaken(error)) throw refusal('unknown')
     throw error

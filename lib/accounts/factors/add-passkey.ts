@@ -14,37 +14,77 @@ import { newRecoveryCodes } from './recovery-codes.ts'
 const KINDS: readonly PasskeyKind[] = ['passkey', 'security_key']
 
 /** See `Passkeys.add`. */
-export async function addPasskey ({ credential, name, locale, origin, ...of }: Enroller & MessageCause & { credential: GivenCredential, name: string }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyAdded> {
+export async function addPasskey(
+  { credential, name, locale, origin, ...of }: Enroller & MessageCause & { credential: GivenCredential; name: string },
+  config: PasskeyConfig,
+  deps: PasskeyDeps
+): Promise<PasskeyAdded> {
   const { user, sid } = of
-  const { clock, events, outbox, random, factors: { store, policy } } = deps
+  const {
+    clock,
+    events,
+    outbox,
+    random,
+    factors: { store, policy }
+  } = deps
   const found = await store.findFactors(user.id)
-  const made = verified(credential, (challenge) => {
-    const kind = KINDS.find((one) => isChallengeOf(additionBy(of, one, found.deviceEpoch), challenge, config, deps))
-    return kind === undefined ? null : { requiresVerification: kind === 'passkey' }
-  }, config)
+  const made = verified(
+    credential,
+    (challenge) => {
+      const kind = KINDS.find((one) => isChallengeOf(additionBy(of, one, found.deviceEpoch), challenge, config, deps))
+      return kind === undefined ? null : { requiresVerification: kind === 'passkey' }
+    },
+    config
+  )
   // An account with an address that was never confirmed may belong to somebody else: see `awaitsConfirmation`.
   if (of.isInvited !== true) refuseUnconfirmed(user, deps)
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }
   const isFirst = !hasSecondFactor(found)
-  const added = await endingOthers({ endsOthers: isFirst && sid !== null, userId: user.id, sid, origin }, async () => {
-    const outcome = await store.addPasskey({ userId: user.id, factor, limit: config.maxPerUser, recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined })
-    if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${config.maxPerUser} passkeys.`, { reason: 'passkey_limit' })
-    if (outcome.outcome === 'duplicate') throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
-    await lookAgain(of, { factorId: factor.id, isFirst, origin }, deps)
-    events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid }, origin)
-    outbox?.post({ kind: 'factor_added', factor: 'passkey', user: addressed(user), locale, origin })
-    return outcome
-  }, deps)
-  return { factorId: factor.id, recoveryCodes: added.codesStored ? codes : null, proof: { method: made.uvInitialized ? 'passkey' : 'security_key', at: now } }
+  const added = await endingOthers(
+    { endsOthers: isFirst && sid !== null, userId: user.id, sid, origin },
+    async () => {
+      const outcome = await store.addPasskey({
+        userId: user.id,
+        factor,
+        limit: config.maxPerUser,
+        recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined
+      })
+      if (outcome.outcome === 'full')
+        throw new OAuthError('factor_limit', `An account may have ${config.maxPerUser} passkeys.`, {
+          reason: 'passkey_limit'
+        })
+      if (outcome.outcome === 'duplicate')
+        throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
+      await lookAgain(of, { factorId: factor.id, isFirst, origin }, deps)
+      events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid }, origin)
+      outbox?.post({ kind: 'factor_added', factor: 'passkey', user: addressed(user), locale, origin })
+      return outcome
+    },
+    deps
+  )
+  return {
+    factorId: factor.id,
+    recoveryCodes: added.codesStored ? codes : null,
+    proof: { method: made.uvInitialized ? 'passkey' : 'security_key', at: now }
+  }
 }
 
-function verified (credential: GivenCredential, askedWith: (challenge: string) => { requiresVerification: boolean } | null, { origins, rpId }: PasskeyConfig): NewCredential {
+function verified(
+  credential: GivenCredential,
+  askedWith: (challenge: string) => { requiresVerification: boolean } | null,
+  { origins, rpId }: PasskeyConfig
+): NewCredential {
   try {
     return verifyRegistration(readRegistration(credential), { askedWith, origins, rpId })
   } catch (error) {
     if (!(error instanceof WebauthnError)) throw error
-    throw new OAuthError('invalid_credential', 'The passkey was not accepted. Begin again.', { field: 'credential', reason: 'passkey_refused', detail: error.message, withoutStack: true })
+    throw new OAuthError('invalid_credential', 'The passkey was not accepted. Begin again.', {
+      field: 'credential',
+      reason: 'passkey_refused',
+      detail: error.message,
+      withoutStack: true
+    })
   }
 }

@@ -7,33 +7,48 @@ import { mustEnrol, tellOfEnrolment } from './policy.ts'
 import { owesSecondFactor } from './remembered-devices.ts'
 import { sealStep, type StepNeeded, type StepNeeds } from './second-step.ts'
 
-/** Begins the session, or has the second factor asked for, or one set up. @returns `null` where the sign-in does not hold any more */
-export async function beginWithFactors (first: SignIn, browser: Browser, deps: SessionDeps & { accounts: { factors: FactorDeps } }): Promise<SessionBegun | StepNeeded | null> {
+/**
+ * Begins the session, or has the second factor asked for, or one set up. @returns `null` where the sign-in does not
+ * hold any more
+ */
+export async function beginWithFactors(
+  first: SignIn,
+  browser: Browser,
+  deps: SessionDeps & { accounts: { factors: FactorDeps } }
+): Promise<SessionBegun | StepNeeded | null> {
   const { accounts } = deps
   const { factors } = accounts
   const { user, by, connection, identity, methods, clientId } = first
   const ask = async (needs: StepNeeds, invitedAt?: number): Promise<StepNeeded> => {
-    const ticket = await sealStep({ user, by, connection, identity, methods, clientId, scope: '', invitedAt }, { page: true, needs }, accounts)
-    if (needs === 'second_factor') accounts.events.emit('second_factor_required', { userId: user.id, clientId }, browser.origin)
+    const ticket = await sealStep(
+      { user, by, connection, identity, methods, clientId, scope: '', invitedAt },
+      { page: true, needs },
+      accounts
+    )
+    if (needs === 'second_factor')
+      accounts.events.emit('second_factor_required', { userId: user.id, clientId }, browser.origin)
     else tellOfEnrolment(user, clientId, browser.origin, accounts, { isInvited: invitedAt !== undefined })
     return { needs, ticket, user }
   }
   const owes = (found: UserFactors): boolean => owesSecondFactor(user, found, browser, accounts)
-  const found = first.factors ?? await factors.store.findFactors(user.id)
+  const found = first.factors ?? (await factors.store.findFactors(user.id))
   if (owes(found)) return await ask('second_factor')
   if (isInvited(browser.invitation, user, found, accounts)) return await ask('enrolment', found.deviceEpoch)
-  if (!hasSecondFactor(found) && await mustEnrol(first, factors, accounts)) return await ask('enrolment')
+  if (!hasSecondFactor(found) && (await mustEnrol(first, factors, accounts))) return await ask('enrolment')
   const seen = { second: false }
-  const begun = await commitSession({
-    ...first,
-    async confirm () {
-      // Whoever added their first factor has ended all sessions that were there then. This one came after that, or is seen by it. Nor does a
-      // browser count that was forgotten meanwhile.
-      const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
-      seen.second = owes(now)
-      return seen.second ? null : confirmed
-    }
-  }, browser, deps)
+  const begun = await commitSession(
+    {
+      ...first,
+      async confirm() {
+        // Whoever added their first factor has ended all sessions that were there then. This one came after that, or is
+        // seen by it. Nor does a browser count that was forgotten meanwhile.
+        const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
+        seen.second = owes(now)
+        return seen.second ? null : confirmed
+      }
+    },
+    browser,
+    deps
+  )
   return seen.second ? await ask('second_factor') : begun
 }
-

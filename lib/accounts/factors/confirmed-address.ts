@@ -8,12 +8,20 @@ import { awaitsConfirmation, sendVerificationAgain } from '../verify-email.ts'
  * For all that stores a factor, whoever calls it.
  * @throws OAuthError `access_denied` with the reason
  */
-export function refuseUnconfirmed (user: User, deps: Pick<AccountsDeps, 'users' | 'outbox'>): void {
-  if (awaitsConfirmation(user, deps)) throw new OAuthError('access_denied', 'Confirm the e-mail address of the account first. A message with a link was sent there.', { reason: 'email_not_verified' })
+export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' | 'outbox'>): void {
+  if (awaitsConfirmation(user, deps))
+    throw new OAuthError(
+      'access_denied',
+      'Confirm the e-mail address of the account first. A message with a link was sent there.',
+      { reason: 'email_not_verified' }
+    )
 }
 
-/** Where somebody begins to set one up: sends the message that confirms the address too, where none was sent in the last five minutes. */
-export async function requireConfirmedAddress (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+/**
+ * Where somebody begins to set one up: sends the message that confirms the address too, where none was sent in the last
+ * five minutes.
+ */
+export async function requireConfirmedAddress(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (awaitsConfirmation(user, deps)) await sendVerificationAgain(user, cause, deps)
   refuseUnconfirmed(user, deps)
 }

@@ -6,14 +6,15 @@ import type { Passkeys } from './passkeys.ts'
 import { proveAlone, provePasskey } from './prove-passkey.ts'
 
 /** Loaded where passkeys are on, and there alone. */
-export function createPasskeys (config: PasskeyConfig): Passkeys {
+export function createPasskeys(config: PasskeyConfig): Passkeys {
   const { rpId, relatedOrigins, prompt } = config
   return {
     rpId,
     relatedOrigins,
     prompt,
-    async creationOptions (of, deps) {
-      if (!deps.factors.policy.methods.includes('passkey')) throw new OAuthError('not_found', 'Passkeys are not set up here.')
+    async creationOptions(of, deps) {
+      if (!deps.factors.policy.methods.includes('passkey'))
+        throw new OAuthError('not_found', 'Passkeys are not set up here.')
       if (of.isInvited !== true) refuseUnconfirmed(of.user, deps)
       return await optionsForCreation(of, config, deps)
     },

@@ -32,19 +32,19 @@ export interface FactorDeps {
 }
 
 /**
- * Whether the user is asked for a second factor. An app that was disabled after too many wrong codes counts too: otherwise somebody could turn
- * the second factor off by wrong guesses.
+ * Whether the user is asked for a second factor. An app that was disabled after too many wrong codes counts too:
+ * otherwise somebody could turn the second factor off by wrong guesses.
  */
-export function hasSecondFactor ({ totp, passkeys }: UserFactors): boolean {
+export function hasSecondFactor({ totp, passkeys }: UserFactors): boolean {
   return totp.length > 0 || passkeys.length > 0
 }
 
 /** The passkeys by which the user can sign in without anything else. */
-export function passkeysIn ({ passkeys }: UserFactors, { passkeys: on }: Pick<FactorDeps, 'passkeys'>): PasskeyFactor[] {
+export function passkeysIn({ passkeys }: UserFactors, { passkeys: on }: Pick<FactorDeps, 'passkeys'>): PasskeyFactor[] {
   return on === null ? [] : passkeys.filter(({ uvInitialized, rpId }) => uvInitialized && rpId === on.rpId)
 }
 
 /** What a guess at the user's second factor counts under. */
-export function secondFactorCheck ({ id, passwordHash }: User, { deviceEpoch }: UserFactors): SecondFactorCheck {
+export function secondFactorCheck({ id, passwordHash }: User, { deviceEpoch }: UserFactors): SecondFactorCheck {
   return { rule: 'secondFactor', userId: id, proof: `${passwordHash ?? ''}\0${deviceEpoch}` }
 }

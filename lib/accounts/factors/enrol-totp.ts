@@ -27,53 +27,99 @@ const LIFETIME_MS = 10 * 60 * 1000
 export const MAX_APPS = 10
 const MAX_NAME = 64
 
-const contextOf = (of: Enroller, issuer: string): string => JSON.stringify(['totp enrolment', issuer, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])
+const contextOf = (of: Enroller, issuer: string): string =>
+  JSON.stringify(['totp enrolment', issuer, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])
 
 /**
- * A new key. It is stored only once a code of it was right, so an enrolment that is given up changes nothing. Its caller must have had a fresh
- * sign-in; the sealed enrolment proves that for ten minutes, and no longer once the user's factors have changed, since a sign-in without a
- * factor that was added meanwhile is not enough.
+ * A new key. It is stored only once a code of it was right, so an enrolment that is given up changes nothing. Its
+ * caller must have had a fresh sign-in; the sealed enrolment proves that for ten minutes, and no longer once the user's
+ * factors have changed, since a sign-in without a factor that was added meanwhile is not enough.
  */
-export async function startEnrolment (of: Enroller, deps: ProvingDeps): Promise<Enrolment> {
-  const { issuer, random, clock, factors: { sealer, store, policy } } = deps
+export async function startEnrolment(of: Enroller, deps: ProvingDeps): Promise<Enrolment> {
+  const {
+    issuer,
+    random,
+    clock,
+    factors: { sealer, store, policy }
+  } = deps
   if (!policy.methods.includes('totp')) throw new OAuthError('not_found', 'Authenticator apps are not set up here.')
   const { deviceEpoch: epoch } = await store.findFactors(of.user.id)
   const secret = Buffer.from(random.secret(), 'base64url').subarray(0, TOTP_SECRET_BYTES)
-  return shown(secret, sealer.seal(JSON.stringify({ factorId: random.id(), secret: secret.toString('base64url'), at: clock.now(), epoch }), contextOf(of, issuer)), of, deps)
+  return shown(
+    secret,
+    sealer.seal(
+      JSON.stringify({ factorId: random.id(), secret: secret.toString('base64url'), at: clock.now(), epoch }),
+      contextOf(of, issuer)
+    ),
+    of,
+    deps
+  )
 }
 
-/** The enrolment of this sealed text, for a page that is shown again. `null` where it was begun by another sign-in, or is too old. */
-export async function reopenEnrolment (enrolment: string, of: Enroller, deps: ProvingDeps): Promise<Enrolment | null> {
+/**
+ * The enrolment of this sealed text, for a page that is shown again. `null` where it was begun by another sign-in, or
+ * is too old.
+ */
+export async function reopenEnrolment(enrolment: string, of: Enroller, deps: ProvingDeps): Promise<Enrolment | null> {
   const opened = open(enrolment, of, await deps.factors.store.findFactors(of.user.id), deps)
   return opened === null ? null : shown(opened.secret, enrolment, of, deps)
 }
 
-function shown (secret: Buffer, enrolment: string, { user }: Enroller, { factors: { totpIssuer } }: ProvingDeps): Enrolment {
+function shown(
+  secret: Buffer,
+  enrolment: string,
+  { user }: Enroller,
+  { factors: { totpIssuer } }: ProvingDeps
+): Enrolment {
   return { enrolment, secret: toBase32(secret), uri: totpUri({ issuer: totpIssuer, account: user.username, secret }) }
 }
 
-function open (enrolment: string, of: Enroller, { deviceEpoch }: UserFactors, { issuer, clock, factors: { sealer } }: ProvingDeps): { factorId: string, secret: Buffer } | null {
+function open(
+  enrolment: string,
+  of: Enroller,
+  { deviceEpoch }: UserFactors,
+  { issuer, clock, factors: { sealer } }: ProvingDeps
+): { factorId: string; secret: Buffer } | null {
   const opened = enrolment.length > 4096 ? null : sealer.open(enrolment, contextOf(of, issuer))
   if (opened === null) return null
-  const { factorId, secret, at, epoch } = JSON.parse(opened) as { factorId: string, secret: string, at: number, epoch: number }
-  return clock.now() - at < LIFETIME_MS && epoch === deviceEpoch ? { factorId, secret: Buffer.from(secret, 'base64url') } : null
+  const { factorId, secret, at, epoch } = JSON.parse(opened) as {
+    factorId: string
+    secret: string
+    at: number
+    epoch: number
+  }
+  return clock.now() - at < LIFETIME_MS && epoch === deviceEpoch
+    ? { factorId, secret: Buffer.from(secret, 'base64url') }
+    : null
 }
 
-type Confirmation = Enroller & MessageCause & { enrolment: string, code: string, name: string }
+type Confirmation = Enroller & MessageCause & { enrolment: string; code: string; name: string }
 
 /**
- * Stores the app once a code of it is right. The first second factor of a user ends all their other sign-ins: whoever got in by the password
- * alone is out. `recoveryCodes`: those that were made with it, to be shown now and never again; `null` where there were some already.
+ * Stores the app once a code of it is right. The first second factor of a user ends all their other sign-ins: whoever
+ * got in by the password alone is out. `recoveryCodes`: those that were made with it, to be shown now and never again;
+ * `null` where there were some already.
  * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
  */
-export async function confirmEnrolment ({ enrolment, code, name, locale, origin, ...of }: Confirmation, deps: ProvingDeps): Promise<{ factorId: string, recoveryCodes: string[] | null, proof: AuthenticationProof }> {
-  const { issuer, clock, events, outbox, factors: { store, sealer, policy } } = deps
+export async function confirmEnrolment(
+  { enrolment, code, name, locale, origin, ...of }: Confirmation,
+  deps: ProvingDeps
+): Promise<{ factorId: string; recoveryCodes: string[] | null; proof: AuthenticationProof }> {
+  const {
+    issuer,
+    clock,
+    events,
+    outbox,
+    factors: { store, sealer, policy }
+  } = deps
   const { user, sid } = of
   const found = await store.findFactors(user.id)
   const opened = open(enrolment, of, found, deps)
-  if (opened === null) throw new OAuthError('invalid_token', 'The enrolment is invalid or has expired. Begin again.', { statusCode: 400 })
+  if (opened === null)
+    throw new OAuthError('invalid_token', 'The enrolment is invalid or has expired. Begin again.', { statusCode: 400 })
   const digits = readTotpCode(code)
-  if (digits === null) throw new OAuthError('invalid_code', 'A code has six digits.', { field: 'code', reason: 'code_form' })
+  if (digits === null)
+    throw new OAuthError('invalid_code', 'A code has six digits.', { field: 'code', reason: 'code_form' })
   const now = clock.now()
   const { factorId, secret } = opened
   const step = matchTotp(secret, digits, now)
@@ -82,21 +128,41 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
   if (of.isInvited !== true) await requireConfirmedAddress(user, { locale, origin }, deps)
   const isFirst = !hasSecondFactor(found)
   const { codes, digests } = newRecoveryCodes(deps)
-  const factor = { id: factorId, sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer), lastStep: step, failures: 0, disabled: false, name: nameOf(name), createdAt: now, lastUsedAt: null }
-  const added = await endingOthers({ endsOthers: isFirst && sid !== null, userId: user.id, sid, origin }, async () => {
-    const outcome = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS, recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined })
-    if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
-    if (outcome.outcome === 'duplicate') throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
-    await lookAgain(of, { factorId, isFirst, origin }, deps)
-    events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
-    outbox?.post({ kind: 'factor_added', factor: 'totp', user: addressed(user), locale, origin })
-    return outcome
-  }, deps)
+  const factor = {
+    id: factorId,
+    sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer),
+    lastStep: step,
+    failures: 0,
+    disabled: false,
+    name: nameOf(name),
+    createdAt: now,
+    lastUsedAt: null
+  }
+  const added = await endingOthers(
+    { endsOthers: isFirst && sid !== null, userId: user.id, sid, origin },
+    async () => {
+      const outcome = await store.addTotp({
+        userId: user.id,
+        factor,
+        limit: MAX_APPS,
+        recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined
+      })
+      if (outcome.outcome === 'full')
+        throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
+      if (outcome.outcome === 'duplicate')
+        throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
+      await lookAgain(of, { factorId, isFirst, origin }, deps)
+      events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
+      outbox?.post({ kind: 'factor_added', factor: 'totp', user: addressed(user), locale, origin })
+      return outcome
+    },
+    deps
+  )
   return { factorId, recoveryCodes: added.codesStored ? codes : null, proof: { method: 'otp', at: now } }
 }
 
 /** The name that a person gave it, in one line. `null`: they gave none. */
-export function nameOf (given: string): string | null {
+export function nameOf(given: string): string | null {
   const name = [...given.replace(/[\p{C}\s]+/gu, ' ').trim()].slice(0, MAX_NAME).join('')
   return name === '' ? null : name
 }

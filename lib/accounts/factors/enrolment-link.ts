@@ -11,18 +11,20 @@ import { hasSecondFactor, INVITATION_LIFETIME_SECONDS } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /*
- * The way back for somebody who has lost every second factor, after the host has made sure by means of its own that it is them.
+ * The way back for somebody who has lost every second factor, after the host has made sure by means of its own that it
+ * is them.
  *
- * The link proves that proofing, and nothing else: that whoever has it stood before the host. It is no factor. It never signs anybody in, and the
- * session afterwards rests on the first factor and on the new second one alone. So whoever intercepts the link needs the password too, and
- * whoever knows the password needs no link to be asked for one.
+ * The link proves that proofing, and nothing else: that whoever has it stood before the host. It is no factor. It never
+ * signs anybody in, and the session afterwards rests on the first factor and on the new second one alone. So whoever
+ * intercepts the link needs the password too, and whoever knows the password needs no link to be asked for one.
  *
- * What it does: the browser that uses it up is invited for an hour. Whoever signs in there as that user is led to set a second factor up before
- * there is a session, whether `mfa.required` asks for one or not, and need not confirm the address of the account before that, for the host has
- * vouched for more than a mailbox.
+ * What it does: the browser that uses it up is invited for an hour. Whoever signs in there as that user is led to set a
+ * second factor up before there is a session, whether `mfa.required` asks for one or not, and need not confirm the
+ * address of the account before that, for the host has vouched for more than a mailbox.
  *
- * It is for users without a second factor: it never stands in for one that there is. It ends with another password, with another link, and with
- * every change of the user's factors, since it is bound to the device epoch, which all of these move.
+ * It is for users without a second factor: it never stands in for one that there is. It ends with another password,
+ * with another link, and with every change of the user's factors, since it is bound to the device epoch, which all of
+ * these move.
  */
 
 /** A day. */
@@ -34,12 +36,22 @@ const boundTo = ({ passwordHash }: User, epoch: number): string[] => [passwordHa
 
 /**
  * Makes the token of a link, good for 24 hours and once; one of before stops working, and so does what it led to.
- * @throws OAuthError `invalid_request` where the user is disabled or has a second factor; `not_found` where nothing can be set up here
+ * @throws OAuthError `invalid_request` where the user is disabled or has a second factor; `not_found` where nothing can
+ * be set up here
  */
-export async function makeEnrolmentLink (user: User, { clock, events, factors: { passkeys, policy, store }, oneTimeTokens, random }: ProvingDeps): Promise<{ token: string, expiresAt: number }> {
-  if (!policy.methods.includes('totp') && !(policy.methods.includes('passkey') && passkeys !== null)) throw new OAuthError('not_found', 'Second factors are not set up here.')
+export async function makeEnrolmentLink(
+  user: User,
+  { clock, events, factors: { passkeys, policy, store }, oneTimeTokens, random }: ProvingDeps
+): Promise<{ token: string; expiresAt: number }> {
+  if (!policy.methods.includes('totp') && !(policy.methods.includes('passkey') && passkeys !== null))
+    throw new OAuthError('not_found', 'Second factors are not set up here.')
   if (user.disabled === true) throw new OAuthError('invalid_request', 'The user is disabled.')
-  if (hasSecondFactor(await store.findFactors(user.id))) throw new OAuthError('invalid_request', 'The user has a second factor. Where it is lost, remove it first, by resetFactors.', { statusCode: 409 })
+  if (hasSecondFactor(await store.findFactors(user.id)))
+    throw new OAuthError(
+      'invalid_request',
+      'The user has a second factor. Where it is lost, remove it first, by resetFactors.',
+      { statusCode: 409 }
+    )
   // No browser is remembered where there is no factor.
   const epoch = await store.forgetDevices(user.id)
   const { token, digest } = oneTimeToken(user.id, random.secret(), boundTo(user, epoch))
@@ -53,11 +65,14 @@ export async function makeEnrolmentLink (user: User, { clock, events, factors: {
  * Whose link it is, if it is good now. Uses nothing up.
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function checkEnrolmentLink (token: string, deps: ProvingDeps): Promise<User> {
+export async function checkEnrolmentLink(token: string, deps: ProvingDeps): Promise<User> {
   return (await found(token, deps)).user
 }
 
-async function found (token: string, { clock, factors: { store }, oneTimeTokens, users }: ProvingDeps): Promise<{ user: User, epoch: number }> {
+async function found(
+  token: string,
+  { clock, factors: { store }, oneTimeTokens, users }: ProvingDeps
+): Promise<{ user: User; epoch: number }> {
   const tokenDigest = digestOfOneTimeToken(token)
   const record = tokenDigest === null ? null : await oneTimeTokens.find('enrolment', tokenDigest, clock.now())
   if (record === null) throw invalidLink()
@@ -71,18 +86,53 @@ async function found (token: string, { clock, factors: { store }, oneTimeTokens,
  * Uses the link up. Of any number of parallel calls, one gets the invitation, which the browser keeps.
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function redeemEnrolmentLink ({ token, origin }: { token: string, origin: Origin }, deps: ProvingDeps): Promise<string> {
-  const { clock, events, factors: { sealer }, issuer, oneTimeTokens } = deps
+export async function redeemEnrolmentLink(
+  { token, origin }: { token: string; origin: Origin },
+  deps: ProvingDeps
+): Promise<string> {
+  const {
+    clock,
+    events,
+    factors: { sealer },
+    issuer,
+    oneTimeTokens
+  } = deps
   const { user, epoch } = await found(token, deps)
-  if (await oneTimeTokens.consume('enrolment', digestOfOneTimeToken(token) ?? '', clock.now()) === null) throw invalidLink()
+  if ((await oneTimeTokens.consume('enrolment', digestOfOneTimeToken(token) ?? '', clock.now())) === null)
+    throw invalidLink()
   events.emit('enrolment_link_used', { userId: user.id }, origin)
-  return sealer.seal(JSON.stringify({ userId: user.id, mark: markOf(user), epoch, until: clock.now() + INVITATION_LIFETIME_SECONDS * 1000 }), contextOf(issuer))
+  return sealer.seal(
+    JSON.stringify({
+      userId: user.id,
+      mark: markOf(user),
+      epoch,
+      until: clock.now() + INVITATION_LIFETIME_SECONDS * 1000
+    }),
+    contextOf(issuer)
+  )
 }
 
 /** Whether the browser has an invitation that is for this user as they are now. */
-export function isInvited (invitation: string | undefined, user: User, factors: UserFactors, { clock, factors: { sealer }, issuer }: Pick<ProvingDeps, 'clock' | 'factors' | 'issuer'>): boolean {
-  const opened = invitation === undefined || invitation.length > 2048 ? null : sealer.open(invitation, contextOf(issuer))
+export function isInvited(
+  invitation: string | undefined,
+  user: User,
+  factors: UserFactors,
+  { clock, factors: { sealer }, issuer }: Pick<ProvingDeps, 'clock' | 'factors' | 'issuer'>
+): boolean {
+  const opened =
+    invitation === undefined || invitation.length > 2048 ? null : sealer.open(invitation, contextOf(issuer))
   if (opened === null) return false
-  const { userId, mark, epoch, until } = JSON.parse(opened) as { userId: string, mark: string, epoch: number, until: number }
-  return userId === user.id && equalSecrets(mark, markOf(user)) && epoch === factors.deviceEpoch && clock.now() < until && !hasSecondFactor(factors)
+  const { userId, mark, epoch, until } = JSON.parse(opened) as {
+    userId: string
+    mark: string
+    epoch: number
+    until: number
+  }
+  return (
+    userId === user.id &&
+    equalSecrets(mark, markOf(user)) &&
+    epoch === factors.deviceEpoch &&
+    clock.now() < until &&
+    !hasSecondFactor(factors)
+  )
 }

@@ -10,7 +10,10 @@ import { endingOthers } from './addition.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
 
-/** RFC 4226 §4 R6 asks for 16 bytes, but the keys that many systems have made are of 10. Beyond 128 the key of HMAC-SHA-1 is hashed, and no app makes such. */
+/**
+ * RFC 4226 §4 R6 asks for 16 bytes, but the keys that many systems have made are of 10. Beyond 128 the key of
+ * HMAC-SHA-1 is hashed, and no app makes such.
+ */
 const BYTES = { least: 10, most: 128 }
 
 /** An authenticator app of another system: `algorithm`, `digits` and `period` as in an `otpauth:` URI. */
@@ -22,17 +25,26 @@ export interface ImportedTotp {
   period?: number | null | undefined
 }
 
-/** What every app of ours makes, by the parameters of `otpauth:` URIs. Others would be added, and never let anybody in. */
+/**
+ * What every app of ours makes, by the parameters of `otpauth:` URIs. Others would be added, and never let anybody in.
+ */
 const KIND = { algorithm: 'SHA1', digits: 6, period: 30 }
 
 /**
- * Adds an authenticator app that the user has set up with another system, of which the host knows the key. Nobody is told, and no recovery codes are
- * made. The first second factor of a user ends all their sign-ins. `already_added`: the user has an app with this key. Of any number of parallel
- * calls with one key, one adds it.
- * @throws OAuthError `invalid_request` where the key can't be one, the name is none, or the app is of another kind; `invalid_grant` where the user was removed meanwhile; `factor_limit`
+ * Adds an authenticator app that the user has set up with another system, of which the host knows the key. Nobody is
+ * told, and no recovery codes are made. The first second factor of a user ends all their sign-ins. `already_added`: the
+ * user has an app with this key. Of any number of parallel calls with one key, one adds it.
+ * @throws OAuthError `invalid_request` where the key can't be one, the name is none, or the app is of another kind;
+ * `invalid_grant` where the user was removed meanwhile; `factor_limit`
  */
-export async function importTotp (user: User, app: ImportedTotp, deps: ProvingDeps): Promise<'added' | 'already_added'> {
-  const { issuer, clock, events, users, factors: { store, sealer, importKey } } = deps
+export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDeps): Promise<'added' | 'already_added'> {
+  const {
+    issuer,
+    clock,
+    events,
+    users,
+    factors: { store, sealer, importKey }
+  } = deps
   const { key, name } = read(app)
   const found = await store.findFactors(user.id)
   // An import that broke off is run again from the start.
@@ -42,38 +54,60 @@ export async function importTotp (user: User, app: ImportedTotp, deps: ProvingDe
   })
   if (same) return 'already_added'
   // One key of a user has one id, and the store takes an id once.
-  const id = createHmac('sha256', importKey).update(JSON.stringify([issuer, user.id, key.toString('base64url')])).digest('base64url')
-  const factor = { id, sealedSecret: sealTotpSecret(key, { issuer, userId: user.id, factorId: id }, sealer), lastStep: 0, failures: 0, disabled: false, name, createdAt: clock.now(), lastUsedAt: null }
-  return await endingOthers({ endsOthers: !hasSecondFactor(found), userId: user.id, sid: null, origin: NO_REQUEST }, async () => {
-    const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
-    if (outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
-    if (await users.findById(user.id) === null) {
-      await store.removeFactorsOfUser(user.id)
-      throw new OAuthError('invalid_grant', 'There is no such user.')
-    }
-    if (outcome === 'duplicate') return 'already_added'
-    events.emit('factor_added', { userId: user.id, factorId: id, kind: 'totp', sid: null }, NO_REQUEST)
-    return 'added'
-  }, deps)
+  const id = createHmac('sha256', importKey)
+    .update(JSON.stringify([issuer, user.id, key.toString('base64url')]))
+    .digest('base64url')
+  const factor = {
+    id,
+    sealedSecret: sealTotpSecret(key, { issuer, userId: user.id, factorId: id }, sealer),
+    lastStep: 0,
+    failures: 0,
+    disabled: false,
+    name,
+    createdAt: clock.now(),
+    lastUsedAt: null
+  }
+  return await endingOthers(
+    { endsOthers: !hasSecondFactor(found), userId: user.id, sid: null, origin: NO_REQUEST },
+    async () => {
+      const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
+      if (outcome === 'full')
+        throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
+      if ((await users.findById(user.id)) === null) {
+        await store.removeFactorsOfUser(user.id)
+        throw new OAuthError('invalid_grant', 'There is no such user.')
+      }
+      if (outcome === 'duplicate') return 'already_added'
+      events.emit('factor_added', { userId: user.id, factorId: id, kind: 'totp', sid: null }, NO_REQUEST)
+      return 'added'
+    },
+    deps
+  )
 }
 
 /** What a host hands in may be anything. */
-function read (app: unknown): { key: Buffer, name: string | null } {
+function read(app: unknown): { key: Buffer; name: string | null } {
   const { secret, name, ...kind } = (app ?? {}) as Record<string, unknown>
   const key = keyOf(secret)
   for (const [parameter, value] of Object.entries(kind)) {
-    if (!Object.hasOwn(KIND, parameter)) throw new OAuthError('invalid_request', 'An app is imported by its secret and name.')
+    if (!Object.hasOwn(KIND, parameter))
+      throw new OAuthError('invalid_request', 'An app is imported by its secret and name.')
     const taken = KIND[parameter as keyof typeof KIND]
-    if ((value ?? taken) !== taken) throw new OAuthError('invalid_request', `${parameter}: only apps with ${String(taken)} can be imported.`)
+    if ((value ?? taken) !== taken)
+      throw new OAuthError('invalid_request', `${parameter}: only apps with ${String(taken)} can be imported.`)
   }
-  if (name !== undefined && name !== null && typeof name !== 'string') throw new OAuthError('invalid_request', 'name: it takes a string.')
+  if (name !== undefined && name !== null && typeof name !== 'string')
+    throw new OAuthError('invalid_request', 'name: it takes a string.')
   return { key, name: nameOf(name ?? '') }
 }
 
 /** No message has anything of the key. */
-function keyOf (secret: unknown): Buffer {
-  const key = typeof secret === 'string' ? fromBase32(secret) : secret instanceof Uint8Array ? Buffer.from(secret) : null
-  if (key === null) throw new OAuthError('invalid_request', 'secret: it takes base32 (RFC 4648), or the bytes of the key.')
-  if (key.length < BYTES.least || key.length > BYTES.most) throw new OAuthError('invalid_request', `secret: it takes ${BYTES.least} to ${BYTES.most} bytes.`)
+function keyOf(secret: unknown): Buffer {
+  const key =
+    typeof secret === 'string' ? fromBase32(secret) : secret instanceof Uint8Array ? Buffer.from(secret) : null
+  if (key === null)
+    throw new OAuthError('invalid_request', 'secret: it takes base32 (RFC 4648), or the bytes of the key.')
+  if (key.length < BYTES.least || key.length > BYTES.most)
+    throw new OAuthError('invalid_request', `secret: it takes ${BYTES.least} to ${BYTES.most} bytes.`)
   return key
 }

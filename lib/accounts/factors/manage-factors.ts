@@ -9,7 +9,10 @@ import { hasSecondFactor, passkeysIn } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
-/** Ids come from addresses and forms. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an outage. */
+/**
+ * Ids come from addresses and forms. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an
+ * outage.
+ */
 const ID = /^[A-Za-z0-9_-]{1,128}$/
 
 /** A limit that no account reaches: the factor was the user's before. */
@@ -27,16 +30,38 @@ interface ShownFactor {
   synced: boolean | null
 }
 
-export async function listFactors (userId: string, { factors: { store } }: Pick<ProvingDeps, 'factors'>): Promise<{ factors: ShownFactor[], recoveryCodesLeft: number }> {
+export async function listFactors(
+  userId: string,
+  { factors: { store } }: Pick<ProvingDeps, 'factors'>
+): Promise<{ factors: ShownFactor[]; recoveryCodesLeft: number }> {
   const { totp, passkeys, recoveryCodesLeft } = await store.findFactors(userId)
-  const apps = totp.map(({ id, name, createdAt, lastUsedAt, disabled }): ShownFactor => ({ id, kind: 'totp', name, createdAt, lastUsedAt, disabled, synced: null }))
-  const keys = passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): ShownFactor => ({ id, kind: 'passkey', name, createdAt, lastUsedAt, disabled: false, synced: backedUp }))
+  const apps = totp.map(({ id, name, createdAt, lastUsedAt, disabled }): ShownFactor => ({
+    id,
+    kind: 'totp',
+    name,
+    createdAt,
+    lastUsedAt,
+    disabled,
+    synced: null
+  }))
+  const keys = passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): ShownFactor => ({
+    id,
+    kind: 'passkey',
+    name,
+    createdAt,
+    lastUsedAt,
+    disabled: false,
+    synced: backedUp
+  }))
   return { factors: [...apps, ...keys], recoveryCodesLeft }
 }
 
 /** Whether the host wants the user to have a second factor, so that the last one stays. */
-export async function mustKeepOne (user: User, { factors: { policy } }: { factors: Pick<ProvingDeps['factors'], 'policy'> }): Promise<boolean> {
-  return policy.required !== null && await policy.required(user, null)
+export async function mustKeepOne(
+  user: User,
+  { factors: { policy } }: { factors: Pick<ProvingDeps['factors'], 'policy'> }
+): Promise<boolean> {
+  return policy.required !== null && (await policy.required(user, null))
 }
 
 interface Removal extends MessageCause {
@@ -45,43 +70,65 @@ interface Removal extends MessageCause {
   by: 'user' | 'host'
   /** The sign-in that asks, which goes on while the user has another factor. */
   sid?: string
-  /** `true`: the sign-in that asks goes on in any case, because the caller replaces it by one without what the factor proved. */
+  /**
+   * `true`: the sign-in that asks goes on in any case, because the caller replaces it by one without what the factor
+   * proved.
+   */
   isLowered?: boolean
 }
 
 /**
- * Removes one of the user's own. To be asked by a fresh sign-in. The last passkey of somebody who has nothing else to sign in with stays, and so
- * does the last factor of somebody who must have one; the host may remove it. All that may rest on it ends: the other sign-ins, and with the last
- * factor also the one that asks, because what its tokens say of it can't be taken back. `left`: whether the user has another.
+ * Removes one of the user's own. To be asked by a fresh sign-in. The last passkey of somebody who has nothing else to
+ * sign in with stays, and so does the last factor of somebody who must have one; the host may remove it. All that may
+ * rest on it ends: the other sign-ins, and with the last factor also the one that asks, because what its tokens say of
+ * it can't be taken back. `left`: whether the user has another.
  * @throws OAuthError `not_found`, `last_factor`
  */
-export async function removeFactor ({ user, factorId, by, sid, isLowered = false, locale, origin }: Removal, deps: ProvingDeps): Promise<{ left: boolean }> {
-  const { sessions, background, onError, events, outbox, users, factors: { store } } = deps
+export async function removeFactor(
+  { user, factorId, by, sid, isLowered = false, locale, origin }: Removal,
+  deps: ProvingDeps
+): Promise<{ left: boolean }> {
+  const {
+    sessions,
+    background,
+    onError,
+    events,
+    outbox,
+    users,
+    factors: { store }
+  } = deps
   const userId = user.id
   const found = await store.findFactors(userId)
   const ways = by === 'user' ? passkeysIn(found, deps.factors) : []
   const way = ways.find(({ id }) => id === factorId)
-  const isNeeded = way !== undefined && !await signsInWithoutPasskey(user, deps)
+  const isNeeded = way !== undefined && !(await signsInWithoutPasskey(user, deps))
   if (isNeeded && ways.length === 1) throw lastWayIn()
-  // Two removals at once may each find another factor left, so the store decides which of them would remove the last one.
-  const keepOne = isNeeded || (by === 'user' && await mustKeepOne(user, deps))
+  // Two removals at once may each find another factor left, so the store decides which of them would remove the last
+  // one.
+  const keepOne = isNeeded || (by === 'user' && (await mustKeepOne(user, deps)))
   const kind = found.passkeys.some(({ id }) => id === factorId) ? 'passkey' : 'totp'
   const outcome = ID.test(factorId) ? await store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
-  if (outcome === 'last') throw isNeeded ? lastWayIn() : new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.')
+  if (outcome === 'last')
+    throw isNeeded
+      ? lastWayIn()
+      : new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.')
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
-  // The store can't know that what is left (an app, a security key) is no way to sign in alone, and a link may have gone meanwhile. Then the passkey is put back.
+  // The store can't know that what is left (an app, a security key) is no way to sign in alone, and a link may have
+  // gone meanwhile. Then the passkey is put back.
   const putBack = async (passkey: PasskeyFactor): Promise<boolean> => {
     if (passkeysIn(await store.findFactors(userId), deps.factors).length > 0) return false
     const now = await users.findById(userId)
-    if (now === null || await signsInWithoutPasskey(now, deps)) return false
+    if (now === null || (await signsInWithoutPasskey(now, deps))) return false
     await store.addPasskey({ userId, factor: passkey, limit: MOST })
     return true
   }
   // What can't be looked at says nothing: the passkey is gone, so it is told, and what rested on it ends.
-  const isBack = way !== undefined && await putBack(way).catch((error: unknown) => {
-    onError(error, 'what is left to sign in with could not be looked at')
-    return false
-  })
+  const isBack =
+    way !== undefined &&
+    (await putBack(way).catch((error: unknown) => {
+      onError(error, 'what is left to sign in with could not be looked at')
+      return false
+    }))
   if (isBack) throw lastWayIn()
   events.emit('factor_removed', { userId, factorId, kind, by }, origin)
   outbox?.post({ kind: 'factor_removed', factor: kind, by, user: addressed(user), locale, origin })
@@ -91,7 +138,8 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
     left = hasSecondFactor(await store.findFactors(userId))
     await sessions.revokeAll(userId, 'factors_changed', { exceptSid: left || isLowered ? sid : undefined, origin })
   }
-  // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work goes on behind the reply.
+  // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work
+  // goes on behind the reply.
   await end().catch((error: unknown) => {
     onError(error, what)
     background.run(`removal ${factorId}`, what, end, { retries: true })
@@ -99,33 +147,51 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
   return { left }
 }
 
-const lastWayIn = (): OAuthError => new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
+const lastWayIn = (): OAuthError =>
+  new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
 
-async function signsInWithoutPasskey (user: User, deps: ProvingDeps): Promise<boolean> {
-  return user.passwordHash !== null || signsInByMail(user, deps) || waysIn(await listLinks(user.id, deps), deps).length > 0
+async function signsInWithoutPasskey(user: User, deps: ProvingDeps): Promise<boolean> {
+  return (
+    user.passwordHash !== null || signsInByMail(user, deps) || waysIn(await listLinks(user.id, deps), deps).length > 0
+  )
 }
 
 /** @throws OAuthError `not_found` */
-export async function renameFactor ({ userId, factorId, name }: { userId: string, factorId: string, name: string }, { factors: { store } }: ProvingDeps): Promise<void> {
-  if (!ID.test(factorId) || !await store.renameFactor({ userId, factorId, name: nameOf(name) })) throw new OAuthError('not_found', 'There is no such factor.')
+export async function renameFactor(
+  { userId, factorId, name }: { userId: string; factorId: string; name: string },
+  { factors: { store } }: ProvingDeps
+): Promise<void> {
+  if (!ID.test(factorId) || !(await store.renameFactor({ userId, factorId, name: nameOf(name) })))
+    throw new OAuthError('not_found', 'There is no such factor.')
 }
 
 /**
- * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after, and who had one is told.
- * Resolves to how many factors there were. `admin`: who of the host's did so, for the event.
+ * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after,
+ * and who had one is told. Resolves to how many factors there were. `admin`: who of the host's did so, for the event.
  */
-export async function resetFactors (user: User, admin: string | undefined, { sessions, events, outbox, factors: { store } }: ProvingDeps): Promise<number> {
+export async function resetFactors(
+  user: User,
+  admin: string | undefined,
+  { sessions, events, outbox, factors: { store } }: ProvingDeps
+): Promise<number> {
   const origin = NO_REQUEST
-  const endAll = async (): Promise<void> => { await sessions.revokeAll(user.id, 'factors_changed', { origin }) }
+  const endAll = async (): Promise<void> => {
+    await sessions.revokeAll(user.id, 'factors_changed', { origin })
+  }
   const tell = (): void => {
-    events.emit('factor_removed', { userId: user.id, factorId: null, kind: null, by: 'host', ...(admin === undefined ? {} : { admin }) }, origin)
+    events.emit(
+      'factor_removed',
+      { userId: user.id, factorId: null, kind: null, by: 'host', ...(admin === undefined ? {} : { admin }) },
+      origin
+    )
     outbox?.post({ kind: 'factor_removed', factor: null, by: 'host', user: addressed(user), locale: undefined, origin })
   }
   await endAll()
   const removed = await store.removeFactorsOfUser(user.id)
   if (removed > 0) tell()
   await endAll()
-  // A sign-in that began between the end of all and the removal may have added one. From now on it finds that it has ended.
+  // A sign-in that began between the end of all and the removal may have added one. From now on it finds that it has
+  // ended.
   const late = await store.removeFactorsOfUser(user.id)
   if (removed === 0 && late > 0) tell()
   return removed + late

@@ -4,7 +4,13 @@ import { digest } from '../../protocol/digest.ts'
 import { partitionOf } from '../../protocol/partition.ts'
 import { isChallengeFor, makeChallenge } from '../../protocol/webauthn-challenge.ts'
 import { PASSKEY_ALGS } from '../../protocol/webauthn-key.ts'
-import { creationOptions, type PasskeyCreationOptions, type PasskeyDescriptor, type PasskeyRequestOptions, requestOptions } from '../../protocol/webauthn-options.ts'
+import {
+  creationOptions,
+  type PasskeyCreationOptions,
+  type PasskeyDescriptor,
+  type PasskeyRequestOptions,
+  requestOptions
+} from '../../protocol/webauthn-options.ts'
 import type { ChallengeDeps, Enroller, PasskeyDeps, PasskeyKind, PasskeyPurpose } from './passkeys.ts'
 
 /** The option `passkeys`, with the keys that challenges are made with. */
@@ -20,41 +26,71 @@ export interface PasskeyConfig {
   challengeKeys: readonly [Uint8Array, ...Uint8Array[]]
 }
 
-type Addition = { to: 'add', userId: string, sid: string, kind: PasskeyKind, epoch: number } | { to: 'set_up', userId: string, step: string, kind: PasskeyKind, epoch: number }
+type Addition =
+  | { to: 'add'; userId: string; sid: string; kind: PasskeyKind; epoch: number }
+  | { to: 'set_up'; userId: string; step: string; kind: PasskeyKind; epoch: number }
 
 /** What a challenge is good for. It is refused for any purpose, user or sign-in but the one that it names. */
-export type ChallengePurpose = { to: 'sign_in' } | Addition | { to: 'second_factor', userId: string } | { to: 'reauthentication', userId: string, sid: string }
+export type ChallengePurpose =
+  | { to: 'sign_in' }
+  | Addition
+  | { to: 'second_factor'; userId: string }
+  | { to: 'reauthentication'; userId: string; sid: string }
 
-/** Its text is made anew when the answer comes, so a purpose must have its members in the same order both times: one with several is made by `additionBy` or `purposeOf` alone. */
-const purposeText = (purpose: ChallengePurpose, { issuer }: ChallengeDeps): string => JSON.stringify([issuer, ...Object.entries(purpose)])
+/**
+ * Its text is made anew when the answer comes, so a purpose must have its members in the same order both times: one
+ * with several is made by `additionBy` or `purposeOf` alone.
+ */
+const purposeText = (purpose: ChallengePurpose, { issuer }: ChallengeDeps): string =>
+  JSON.stringify([issuer, ...Object.entries(purpose)])
 
-function challengeFor (purpose: ChallengePurpose, { challengeKeys: [key] }: PasskeyConfig, deps: ChallengeDeps): string {
-  return makeChallenge(purposeText(purpose, deps), { key, now: deps.clock.now(), random: Buffer.from(deps.random.secret(), 'base64url') })
+function challengeFor(purpose: ChallengePurpose, { challengeKeys: [key] }: PasskeyConfig, deps: ChallengeDeps): string {
+  return makeChallenge(purposeText(purpose, deps), {
+    key,
+    now: deps.clock.now(),
+    random: Buffer.from(deps.random.secret(), 'base64url')
+  })
 }
 
-export function isChallengeOf (purpose: ChallengePurpose, challenge: string, { challengeKeys: keys }: PasskeyConfig, deps: ChallengeDeps): boolean {
+export function isChallengeOf(
+  purpose: ChallengePurpose,
+  challenge: string,
+  { challengeKeys: keys }: PasskeyConfig,
+  deps: ChallengeDeps
+): boolean {
   return isChallengeFor(purposeText(purpose, deps), challenge, { keys, now: deps.clock.now() })
 }
 
 /** By a sign-in, or by the ticket of a sign-in that still owes its second factor. */
-export function additionBy (of: Enroller, kind: PasskeyKind, epoch: number): Addition {
+export function additionBy(of: Enroller, kind: PasskeyKind, epoch: number): Addition {
   const userId = of.user.id
-  return of.sid === null ? { to: 'set_up', userId, step: digest(of.ticket), kind, epoch } : { to: 'add', userId, sid: of.sid, kind, epoch }
+  return of.sid === null
+    ? { to: 'set_up', userId, step: digest(of.ticket), kind, epoch }
+    : { to: 'add', userId, sid: of.sid, kind, epoch }
 }
 
 export const purposeOf = (userId: string, of: PasskeyPurpose): ChallengePurpose =>
   of.purpose === 'second_factor' ? { to: 'second_factor', userId } : { to: 'reauthentication', userId, sid: of.sid }
 
-const described = ({ credentialId, transports }: PasskeyFactor): PasskeyDescriptor => ({ type: 'public-key', id: credentialId, transports: [...transports] })
+const described = ({ credentialId, transports }: PasskeyFactor): PasskeyDescriptor => ({
+  type: 'public-key',
+  id: credentialId,
+  transports: [...transports]
+})
 
 /** The passkeys that can be asked for here: those that were made for this server's Relying Party ID. */
-const usable = (passkeys: readonly PasskeyFactor[], { rpId }: PasskeyConfig): PasskeyFactor[] => passkeys.filter((one) => one.rpId === rpId)
+const usable = (passkeys: readonly PasskeyFactor[], { rpId }: PasskeyConfig): PasskeyFactor[] =>
+  passkeys.filter((one) => one.rpId === rpId)
 
-export async function optionsForCreation ({ kind = 'passkey', ...of }: Enroller & { kind?: PasskeyKind | undefined }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyCreationOptions> {
+export async function optionsForCreation(
+  { kind = 'passkey', ...of }: Enroller & { kind?: PasskeyKind | undefined },
+  config: PasskeyConfig,
+  deps: PasskeyDeps
+): Promise<PasskeyCreationOptions> {
   const { user } = of
   const { store } = deps.factors
   const { handle, passkeys, deviceEpoch } = await store.findFactors(user.id)
-  const claimed = handle ?? await store.claimHandle(user.id, `${partitionOf(user.id)}${deps.random.secret()}`)
+  const claimed = handle ?? (await store.claimHandle(user.id, `${partitionOf(user.id)}${deps.random.secret()}`))
   const { name } = user
   return creationOptions({
     rp: { id: config.rpId, name: config.rpName },
@@ -68,14 +104,28 @@ export async function optionsForCreation ({ kind = 'passkey', ...of }: Enroller 
   })
 }
 
-export function optionsForSignIn (config: PasskeyConfig, deps: ChallengeDeps): PasskeyRequestOptions {
-  return requestOptions({ rpId: config.rpId, challenge: challengeFor({ to: 'sign_in' }, config, deps), allow: [], userVerification: 'required' })
+export function optionsForSignIn(config: PasskeyConfig, deps: ChallengeDeps): PasskeyRequestOptions {
+  return requestOptions({
+    rpId: config.rpId,
+    challenge: challengeFor({ to: 'sign_in' }, config, deps),
+    allow: [],
+    userVerification: 'required'
+  })
 }
 
-export function optionsForKnown ({ user, found, ...of }: { user: User, found: UserFactors } & PasskeyPurpose, config: PasskeyConfig, deps: ChallengeDeps): PasskeyRequestOptions | null {
+export function optionsForKnown(
+  { user, found, ...of }: { user: User; found: UserFactors } & PasskeyPurpose,
+  config: PasskeyConfig,
+  deps: ChallengeDeps
+): PasskeyRequestOptions | null {
   const theirs = usable(found.passkeys, config)
   if (theirs.length === 0) return null
   // A security key without a PIN can't verify its user, and would refuse to answer if it were required to.
   const userVerification = theirs.every(({ uvInitialized }) => uvInitialized) ? 'required' : 'preferred'
-  return requestOptions({ rpId: config.rpId, challenge: challengeFor(purposeOf(user.id, of), config, deps), allow: theirs.map(described), userVerification })
+  return requestOptions({
+    rpId: config.rpId,
+    challenge: challengeFor(purposeOf(user.id, of), config, deps),
+    allow: theirs.map(described),
+    userVerification
+  })
 }

@@ -12,9 +12,10 @@ import type { MessageCause, Outbox } from '../outbox.ts'
 import type { FactorPolicy } from './factor-policy.ts'
 
 /**
- * What a page or a program hands in: the credential that `navigator.credentials` gave, as JSON text or as an object, with binary members as
- * base64url. Of a new one `id`, `type`, `response.clientDataJSON`, `response.attestationObject`, `response.transports`; of a sign-in `id`, `type`,
- * `response.clientDataJSON`, `response.authenticatorData`, `response.signature`, `response.userHandle`. What else there is does not count.
+ * What a page or a program hands in: the credential that `navigator.credentials` gave, as JSON text or as an object,
+ * with binary members as base64url. Of a new one `id`, `type`, `response.clientDataJSON`, `response.attestationObject`,
+ * `response.transports`; of a sign-in `id`, `type`, `response.clientDataJSON`, `response.authenticatorData`,
+ * `response.signature`, `response.userHandle`. What else there is does not count.
  * @see W3C WebAuthn Level 3 §5.1, RegistrationResponseJSON and AuthenticationResponseJSON
  */
 export type GivenCredential = string | object
@@ -23,13 +24,17 @@ export type GivenCredential = string | object
 export type PasskeyKind = 'passkey' | 'security_key'
 
 /**
- * Who sets a factor up: a sign-in, or whoever has given a first factor and holds the ticket of it. `isInvited`: a link of the host's leads them here,
- * who has vouched for them, so that the address of the account need not be confirmed before.
+ * Who sets a factor up: a sign-in, or whoever has given a first factor and holds the ticket of it. `isInvited`: a link
+ * of the host's leads them here, who has vouched for them, so that the address of the account need not be confirmed
+ * before.
  */
-export type Enroller = ({ user: User, sid: string } | { user: User, sid: null, ticket: string, holds(): Promise<boolean> }) & { isInvited?: boolean | undefined }
+export type Enroller = (
+  | { user: User; sid: string }
+  | { user: User; sid: null; ticket: string; holds(): Promise<boolean> }
+) & { isInvited?: boolean | undefined }
 
 /** What a known person is asked for: after the first factor, or once more while they are signed in. */
-export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication', sid: string }
+export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication'; sid: string }
 
 export interface PasskeyAdded {
   factorId: string
@@ -42,16 +47,23 @@ export interface PasskeyAdded {
 export interface ProvedByPasskey {
   user: User
   proof: AuthenticationProof
-  /** To be called after the commit. Resolves to the user as they are now; to `null`, with an event, where they may not sign in any more. */
+  /**
+   * To be called after the commit. Resolves to the user as they are now; to `null`, with an event, where they may not
+   * sign in any more.
+   */
   confirm(): Promise<User | null>
 }
 
-export interface ChallengeDeps { issuer: string, clock: Clock, random: Random }
+export interface ChallengeDeps {
+  issuer: string
+  clock: Clock
+  random: Random
+}
 
 /** What passkeys need of the account use cases. */
 export interface PasskeyDeps extends ChallengeDeps {
   users: UserStore
-  factors: { store: FactorStore, policy: FactorPolicy }
+  factors: { store: FactorStore; policy: FactorPolicy }
   sessions: Sessions
   background: Background
   outbox: Outbox | null
@@ -62,7 +74,10 @@ export interface PasskeyDeps extends ChallengeDeps {
   onError(error: unknown, what: string): void
 }
 
-/** Passkeys and security keys. Challenges are not stored: each carries a MAC, and is remembered as used only once its answer was verified. */
+/**
+ * Passkeys and security keys. Challenges are not stored: each carries a MAC, and is remembered as used only once its
+ * answer was verified.
+ */
 export interface Passkeys {
   /** The Relying Party ID of the passkeys of this server. Pages also name it in the signals to the browser. */
   rpId: string
@@ -72,30 +87,45 @@ export interface Passkeys {
   prompt: boolean
 
   /**
-   * For a fresh sign-in, or one that must have a factor first. Claims the user's handle; the answer is good for ten minutes, for this sign-in, and until their factors are others.
-   * @throws OAuthError `not_found` where passkeys are not set up here; `access_denied` where the address of the account is still to be confirmed
+   * For a fresh sign-in, or one that must have a factor first. Claims the user's handle; the answer is good for ten
+   * minutes, for this sign-in, and until their factors are others.
+   * @throws OAuthError `not_found` where passkeys are not set up here; `access_denied` where the address of the account
+   * is still to be confirmed
    */
   creationOptions(of: Enroller & { kind?: PasskeyKind | undefined }, deps: PasskeyDeps): Promise<PasskeyCreationOptions>
   /**
    * Stores the passkey. The first second factor of a user ends all their other sign-ins.
-   * @throws OAuthError `access_denied` likewise; `invalid_credential`, `duplicate_factor`, `factor_limit`, `temporarily_unavailable`
+   * @throws OAuthError `access_denied` likewise; `invalid_credential`, `duplicate_factor`, `factor_limit`,
+   * `temporarily_unavailable`
    */
-  add(addition: Enroller & MessageCause & { credential: GivenCredential, name: string }, deps: PasskeyDeps): Promise<PasskeyAdded>
+  add(
+    addition: Enroller & MessageCause & { credential: GivenCredential; name: string },
+    deps: PasskeyDeps
+  ): Promise<PasskeyAdded>
 
   /** Alike for everybody, and costs one HMAC. Good for ten minutes. */
   signInOptions(deps: ChallengeDeps): PasskeyRequestOptions
   /**
    * Who answered `signInOptions`. The passkey has verified them, so it is both factors.
-   * @throws OAuthError `invalid_grant`, one text for all causes; its `reason`, for pages alone, is `unknown_passkey` where the server has none
-   *   such, so that the page can tell the browser (`signalUnknownCredential`), `passkey_copied` where its counter did not grow, and else `passkey_refused`
+   * @throws OAuthError `invalid_grant`, one text for all causes; its `reason`, for pages alone, is `unknown_passkey`
+   * where the server has none such, so that the page can tell the browser (`signalUnknownCredential`), `passkey_copied`
+   * where its counter did not grow, and else `passkey_refused`
    */
-  proveAlone(given: { credential: GivenCredential, clientId: string | null } & MessageCause, deps: PasskeyDeps): Promise<ProvedByPasskey>
+  proveAlone(
+    given: { credential: GivenCredential; clientId: string | null } & MessageCause,
+    deps: PasskeyDeps
+  ): Promise<ProvedByPasskey>
 
   /** For somebody who is known. `null`: they have no passkey. */
-  optionsFor(of: { user: User, found: UserFactors } & PasskeyPurpose, deps: ChallengeDeps): PasskeyRequestOptions | null
+  optionsFor(of: { user: User; found: UserFactors } & PasskeyPurpose, deps: ChallengeDeps): PasskeyRequestOptions | null
   /**
-   * That the person has answered `optionsFor`, by one of their own. `method`: `passkey`, or `security_key` where it did not verify them.
+   * That the person has answered `optionsFor`, by one of their own. `method`: `passkey`, or `security_key` where it did
+   * not verify them.
    * @throws OAuthError `invalid_grant`, likewise
    */
-  prove(given: { credential: GivenCredential, user: User, found: UserFactors, clientId: string | null } & PasskeyPurpose & MessageCause, deps: PasskeyDeps): Promise<AuthenticationProof>
+  prove(
+    given: { credential: GivenCredential; user: User; found: UserFactors; clientId: string | null } & PasskeyPurpose &
+      MessageCause,
+    deps: PasskeyDeps
+  ): Promise<AuthenticationProof>
 }

@@ -11,36 +11,67 @@ import type { GivenCredential } from './passkeys.ts'
 import { tellOfFailure } from './tell-of-failure.ts'
 import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
 
-/** A second factor as somebody gave it, and read: six digits, the digest of a recovery code, or what a passkey answered. */
-export type GivenFactor = { kind: 'totp', code: string } | { kind: 'recovery_code', digest: string } | { kind: 'passkey', credential: GivenCredential }
+/**
+ * A second factor as somebody gave it, and read: six digits, the digest of a recovery code, or what a passkey answered.
+ */
+export type GivenFactor =
+  | { kind: 'totp'; code: string }
+  | { kind: 'recovery_code'; digest: string }
+  | { kind: 'passkey'; credential: GivenCredential }
 
 export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 
-/** Wrong codes in a row after which an app is disabled until it is set up anew, whatever the limits say. @see NIST SP 800-63B-4 §3.2.2 */
+/**
+ * Wrong codes in a row after which an app is disabled until it is set up anew, whatever the limits say. @see NIST SP
+ * 800-63B-4 §3.2.2
+ */
 const MAX_FAILURES = 100
 
 /**
  * Reads what was typed. What can't be a code is a slip, and no guess.
  * @throws OAuthError `invalid_code`, or `invalid_request` where there is neither
  */
-export function readFactor ({ code = '', recoveryCode = '', credential = '' }: { code?: string | undefined, recoveryCode?: string | undefined, credential?: string | undefined }, fields = { code: 'code', recoveryCode: 'recovery_code' }): GivenFactor {
+export function readFactor(
+  {
+    code = '',
+    recoveryCode = '',
+    credential = ''
+  }: { code?: string | undefined; recoveryCode?: string | undefined; credential?: string | undefined },
+  fields = { code: 'code', recoveryCode: 'recovery_code' }
+): GivenFactor {
   if (credential !== '') return { kind: 'passkey', credential }
   if (recoveryCode.trim() !== '') {
     const digest = recoveryDigest(recoveryCode)
-    if (digest === null) throw new OAuthError('invalid_code', 'This is no recovery code.', { field: fields.recoveryCode, reason: 'wrong_recovery_code' })
+    if (digest === null)
+      throw new OAuthError('invalid_code', 'This is no recovery code.', {
+        field: fields.recoveryCode,
+        reason: 'wrong_recovery_code'
+      })
     return { kind: 'recovery_code', digest }
   }
-  if (code.trim() === '') throw new OAuthError('invalid_request', `${fields.code}: it is required.`, { field: fields.code, reason: 'required' })
+  if (code.trim() === '')
+    throw new OAuthError('invalid_request', `${fields.code}: it is required.`, {
+      field: fields.code,
+      reason: 'required'
+    })
   const digits = readTotpCode(code)
-  if (digits === null) throw new OAuthError('invalid_code', 'A code has six digits.', { field: fields.code, reason: 'code_form' })
+  if (digits === null)
+    throw new OAuthError('invalid_code', 'A code has six digits.', { field: fields.code, reason: 'code_form' })
   return { kind: 'totp', code: digits }
 }
 
 /**
- * Proves a second factor and uses it up: of any number of parallel calls with one code, one succeeds. To be limited by the rule `secondFactor`.
+ * Proves a second factor and uses it up: of any number of parallel calls with one code, one succeeds. To be limited by
+ * the rule `secondFactor`.
  * @throws OAuthError `invalid_grant` with the reason
  */
-export async function proveFactor (given: GivenFactor, user: User, found: UserFactors, cause: MessageCause & { clientId: string | null }, deps: ProvingDeps): Promise<AuthenticationProof> {
+export async function proveFactor(
+  given: GivenFactor,
+  user: User,
+  found: UserFactors,
+  cause: MessageCause & { clientId: string | null },
+  deps: ProvingDeps
+): Promise<AuthenticationProof> {
   const now = deps.clock.now()
   if (given.kind === 'recovery_code') {
     await useRecoveryCode(given.digest, user, cause, deps)
@@ -48,43 +79,89 @@ export async function proveFactor (given: GivenFactor, user: User, found: UserFa
   }
   if (given.kind === 'passkey') {
     const { passkeys } = deps.factors
-    if (passkeys === null) throw new OAuthError('invalid_grant', 'Passkeys are off here.', { field: 'credential', reason: 'passkey_refused' })
+    if (passkeys === null)
+      throw new OAuthError('invalid_grant', 'Passkeys are off here.', {
+        field: 'credential',
+        reason: 'passkey_refused'
+      })
     return await passkeys.prove({ ...cause, user, found, credential: given.credential, purpose: 'second_factor' }, deps)
   }
   await useTotpCode(given.code, user, found.totp, now, cause, deps)
   return { method: 'otp', at: now }
 }
 
-async function useTotpCode (code: string, user: User, apps: readonly TotpFactor[], now: number, { origin, locale, clientId }: MessageCause & { clientId: string | null }, deps: ProvingDeps): Promise<void> {
-  const { issuer, events, factors: { store, sealer } } = deps
+async function useTotpCode(
+  code: string,
+  user: User,
+  apps: readonly TotpFactor[],
+  now: number,
+  { origin, locale, clientId }: MessageCause & { clientId: string | null },
+  deps: ProvingDeps
+): Promise<void> {
+  const {
+    issuer,
+    events,
+    factors: { store, sealer }
+  } = deps
   const userId = user.id
   const fail = (reason: 'wrong' | 'replayed' | 'disabled'): never => {
     events.emit('second_factor_failed', { userId, kind: 'totp', reason, clientId }, origin)
-    if (reason === 'replayed') throw new OAuthError('invalid_grant', 'This code was used already. Wait for the next one.', { field: 'code', reason: 'used_code' })
-    if (reason === 'disabled') throw new OAuthError('invalid_grant', 'Authenticator apps do not work for this account any more.', { field: 'code', reason: 'factor_disabled' })
+    if (reason === 'replayed')
+      throw new OAuthError('invalid_grant', 'This code was used already. Wait for the next one.', {
+        field: 'code',
+        reason: 'used_code'
+      })
+    if (reason === 'disabled')
+      throw new OAuthError('invalid_grant', 'Authenticator apps do not work for this account any more.', {
+        field: 'code',
+        reason: 'factor_disabled'
+      })
     throw new OAuthError('invalid_grant', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
   }
   const enabled = apps.filter(({ disabled }) => !disabled)
   if (enabled.length === 0) return fail('disabled')
   for (const app of enabled) {
     const secret = openTotpSecret(app, { issuer, userId }, sealer)
-    if (secret === null) deps.onError(new Error('The key of an authenticator app does not open: it was sealed under a secret that is not among those of the option secret.'), 'a second factor could not be looked at')
+    if (secret === null)
+      deps.onError(
+        new Error(
+          'The key of an authenticator app does not open: it was sealed under a secret that is not ' +
+            'among those of the option secret.'
+        ),
+        'a second factor could not be looked at'
+      )
     const step = secret === null ? null : matchTotp(secret, code, now)
     if (secret === null || step === null) continue
-    const used = await store.useTotp({ userId, factorId: app.id, step, now, sealedSecret: sealTotpSecret(secret, { issuer, userId, factorId: app.id }, sealer) })
+    const used = await store.useTotp({
+      userId,
+      factorId: app.id,
+      step,
+      now,
+      sealedSecret: sealTotpSecret(secret, { issuer, userId, factorId: app.id }, sealer)
+    })
     if (used === 'used') return
     // It was removed meanwhile, or a parallel guess has disabled it.
     if (used !== 'replayed') return fail('disabled')
     events.emit('factor_replayed', { userId, factorId: app.id }, origin)
     return fail('replayed')
   }
-  if (await store.countFailure({ userId, max: MAX_FAILURES }) === 'disabled') events.emit('factor_disabled', { userId, kind: 'totp' }, origin)
+  if ((await store.countFailure({ userId, max: MAX_FAILURES })) === 'disabled')
+    events.emit('factor_disabled', { userId, kind: 'totp' }, origin)
   await tellOfFailure(user, { origin, locale }, deps)
   fail('wrong')
 }
 
-async function useRecoveryCode (digest: string, user: User, { origin, locale, clientId }: MessageCause & { clientId: string | null }, deps: ProvingDeps): Promise<void> {
-  const { events, outbox, factors: { store } } = deps
+async function useRecoveryCode(
+  digest: string,
+  user: User,
+  { origin, locale, clientId }: MessageCause & { clientId: string | null },
+  deps: ProvingDeps
+): Promise<void> {
+  const {
+    events,
+    outbox,
+    factors: { store }
+  } = deps
   const used = await store.useRecoveryCode({ userId: user.id, digest })
   if (used.outcome === 'used') {
     events.emit('recovery_code_used', { userId: user.id, left: used.left }, origin)
@@ -93,5 +170,8 @@ async function useRecoveryCode (digest: string, user: User, { origin, locale, cl
   }
   events.emit('second_factor_failed', { userId: user.id, kind: 'recovery_code', reason: 'wrong', clientId }, origin)
   await tellOfFailure(user, { origin, locale }, deps)
-  throw new OAuthError('invalid_grant', 'The recovery code is wrong.', { field: 'recovery_code', reason: 'wrong_recovery_code' })
+  throw new OAuthError('invalid_grant', 'The recovery code is wrong.', {
+    field: 'recovery_code',
+    reason: 'wrong_recovery_code'
+  })
 }

@@ -15,15 +15,40 @@ import type { GivenCredential, PasskeyDeps, PasskeyPurpose, ProvedByPasskey } fr
 import { tellOfFailure } from './tell-of-failure.ts'
 
 /** The refusal has one text, whatever is wrong. `reason` is for pages, `detail` for the log. */
-function refused (detail: string, reason: 'passkey_refused' | 'unknown_passkey' | 'passkey_copied' = 'passkey_refused'): OAuthError {
-  return new OAuthError('invalid_grant', 'The passkey was not accepted.', { field: 'credential', reason, detail, withoutStack: true })
+function refused(
+  detail: string,
+  reason: 'passkey_refused' | 'unknown_passkey' | 'passkey_copied' = 'passkey_refused'
+): OAuthError {
+  return new OAuthError('invalid_grant', 'The passkey was not accepted.', {
+    field: 'credential',
+    reason,
+    detail,
+    withoutStack: true
+  })
 }
 
 /** See `Passkeys.proveAlone`. */
-export async function proveAlone ({ credential, clientId, origin, locale }: { credential: GivenCredential, clientId: string | null } & MessageCause, config: PasskeyConfig, deps: PasskeyDeps): Promise<ProvedByPasskey> {
-  const { users, events, factors: { store } } = deps
-  const fail = (reason: LoginFailure, detail: string, user: User | null = null, forPages: Parameters<typeof refused>[1] = reason === 'unknown_passkey' ? reason : 'passkey_refused'): never => {
-    events.emit('login_failed', { reason, sid: null, clientId, ...(user === null ? {} : { userId: user.id, username: user.username }) }, origin)
+export async function proveAlone(
+  { credential, clientId, origin, locale }: { credential: GivenCredential; clientId: string | null } & MessageCause,
+  config: PasskeyConfig,
+  deps: PasskeyDeps
+): Promise<ProvedByPasskey> {
+  const {
+    users,
+    events,
+    factors: { store }
+  } = deps
+  const fail = (
+    reason: LoginFailure,
+    detail: string,
+    user: User | null = null,
+    forPages: Parameters<typeof refused>[1] = reason === 'unknown_passkey' ? reason : 'passkey_refused'
+  ): never => {
+    events.emit(
+      'login_failed',
+      { reason, sid: null, clientId, ...(user === null ? {} : { userId: user.id, username: user.username }) },
+      origin
+    )
     throw refused(detail, forPages)
   }
   const unless = <Result>(act: () => Result, user: User | null = null): Result => {
@@ -44,29 +69,45 @@ export async function proveAlone ({ credential, clientId, origin, locale }: { cr
   // The passkey is proved first. Whether the account may sign in is looked at after that, and refused by the same text.
   const assertion = unless(() => verified(given, passkey, { to: 'sign_in' }, true, config, deps), user)
   const reason = passkey.uvInitialized ? failureOf(user, deps) : 'passkey_refused'
-  if (user === null || reason !== null) return fail(reason ?? 'unknown_user', reason === 'passkey_refused' ? 'a security key is no first factor' : reason ?? 'unknown_user', user)
+  if (user === null || reason !== null)
+    return fail(
+      reason ?? 'unknown_user',
+      reason === 'passkey_refused' ? 'a security key is no first factor' : (reason ?? 'unknown_user'),
+      user
+    )
   const outcome = await use(assertion, passkey, { user, origin, locale }, deps)
-  if (outcome !== 'used') return fail('passkey_refused', outcome, user, outcome === 'regressed' ? 'passkey_copied' : undefined)
+  if (outcome !== 'used')
+    return fail('passkey_refused', outcome, user, outcome === 'regressed' ? 'passkey_copied' : undefined)
   return {
     user,
     proof: { method: 'passkey', at: deps.clock.now() },
-    async confirm () {
+    async confirm() {
       const [now, factors] = await Promise.all([users.findById(user.id), store.findFactors(user.id)])
       const isThere = factors.passkeys.some(({ credentialId }) => credentialId === passkey.credentialId)
       if (now !== null && isThere && failureOf(now, deps) === null) return now
-      events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)
+      events.emit(
+        'login_failed',
+        { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
+        origin
+      )
       return null
     }
   }
 }
 
-type Proof = { credential: GivenCredential, user: User, found: UserFactors, clientId: string | null } & PasskeyPurpose & MessageCause
+type Proof = { credential: GivenCredential; user: User; found: UserFactors; clientId: string | null } & PasskeyPurpose &
+  MessageCause
 
 /** See `Passkeys.prove`. */
-export async function provePasskey ({ credential, user, found, clientId, origin, locale, ...of }: Proof, config: PasskeyConfig, deps: PasskeyDeps): Promise<AuthenticationProof> {
+export async function provePasskey(
+  { credential, user, found, clientId, origin, locale, ...of }: Proof,
+  config: PasskeyConfig,
+  deps: PasskeyDeps
+): Promise<AuthenticationProof> {
   const fail = async (reason: 'wrong' | 'replayed', error: OAuthError): Promise<never> => {
     deps.events.emit('second_factor_failed', { userId: user.id, kind: 'passkey', reason, clientId }, origin)
-    if (of.purpose === 'second_factor' && reason === 'wrong' && error.reason !== 'passkey_copied') await tellOfFailure(user, { origin, locale }, deps)
+    if (of.purpose === 'second_factor' && reason === 'wrong' && error.reason !== 'passkey_copied')
+      await tellOfFailure(user, { origin, locale }, deps)
     throw error
   }
   try {
@@ -74,11 +115,19 @@ export async function provePasskey ({ credential, user, found, clientId, origin,
     // Looked for among this user's own, since another user may have a credential with the same id.
     const passkey = found.passkeys.find(({ credentialId }) => credentialId === given.id)
     if (passkey === undefined) return await fail('wrong', refused('the user has no such credential', 'unknown_passkey'))
-    if (given.userHandle !== null && handleIn(given.userHandle) !== found.handle) return await fail('wrong', refused('the handle is another user\'s'))
+    if (given.userHandle !== null && handleIn(given.userHandle) !== found.handle)
+      return await fail('wrong', refused("the handle is another user's"))
     const assertion = verified(given, passkey, purposeOf(user.id, of), passkey.uvInitialized, config, deps)
     const outcome = await use(assertion, passkey, { user, origin, locale }, deps)
-    if (outcome !== 'used') return await fail(outcome === 'replayed' ? 'replayed' : 'wrong', refused(outcome, outcome === 'regressed' ? 'passkey_copied' : undefined))
-    return { method: assertion.userVerified && passkey.uvInitialized ? 'passkey' : 'security_key', at: deps.clock.now() }
+    if (outcome !== 'used')
+      return await fail(
+        outcome === 'replayed' ? 'replayed' : 'wrong',
+        refused(outcome, outcome === 'regressed' ? 'passkey_copied' : undefined)
+      )
+    return {
+      method: assertion.userVerified && passkey.uvInitialized ? 'passkey' : 'security_key',
+      at: deps.clock.now()
+    }
   } catch (error) {
     if (error instanceof WebauthnError) return await fail('wrong', refused(error.message))
     throw error
@@ -88,23 +137,58 @@ export async function provePasskey ({ credential, user, found, clientId, origin,
 /** Our handle, read from what the browser sends: it has the handle's bytes as base64url. */
 const handleIn = (userHandle: string): string => Buffer.from(userHandle, 'base64url').toString('latin1')
 
-function verified (given: GivenAssertion, passkey: PasskeyFactor, purpose: ChallengePurpose, requiresVerification: boolean, config: PasskeyConfig, deps: PasskeyDeps): Assertion {
-  return verifyAssertion(given, passkey, { askedWith: (challenge) => isChallengeOf(purpose, challenge, config, deps) ? { requiresVerification } : null, origins: config.origins, rpId: config.rpId })
+function verified(
+  given: GivenAssertion,
+  passkey: PasskeyFactor,
+  purpose: ChallengePurpose,
+  requiresVerification: boolean,
+  config: PasskeyConfig,
+  deps: PasskeyDeps
+): Assertion {
+  return verifyAssertion(given, passkey, {
+    askedWith: (challenge) => (isChallengeOf(purpose, challenge, config, deps) ? { requiresVerification } : null),
+    origins: config.origins,
+    rpId: config.rpId
+  })
 }
 
-/** Claims the challenge. This is the commit: of any number of parallel calls with one answer, one succeeds. A passkey that is refused for its counter is told of to its owner. */
-async function use ({ challenge, signCount, backedUp }: Assertion, { id: factorId, credentialId }: PasskeyFactor, { user, origin, locale }: { user: User } & MessageCause, deps: PasskeyDeps): Promise<'used' | 'replayed' | 'regressed' | 'unknown'> {
-  const { clock, events, factors: { store } } = deps
+/**
+ * Claims the challenge. This is the commit: of any number of parallel calls with one answer, one succeeds. A passkey
+ * that is refused for its counter is told of to its owner.
+ */
+async function use(
+  { challenge, signCount, backedUp }: Assertion,
+  { id: factorId, credentialId }: PasskeyFactor,
+  { user, origin, locale }: { user: User } & MessageCause,
+  deps: PasskeyDeps
+): Promise<'used' | 'replayed' | 'regressed' | 'unknown'> {
+  const {
+    clock,
+    events,
+    factors: { store }
+  } = deps
   const now = clock.now()
-  const used = await store.usePasskey({ userId: user.id, credentialId, claim: digest(`passkey challenge ${challenge}`), claimExpiresAt: now + CLAIM_LIFETIME_MS, signCount, backedUp, now })
+  const used = await store.usePasskey({
+    userId: user.id,
+    credentialId,
+    claim: digest(`passkey challenge ${challenge}`),
+    claimExpiresAt: now + CLAIM_LIFETIME_MS,
+    signCount,
+    backedUp,
+    now
+  })
   const isRefused = used.outcome === 'regressed'
-  if (isRefused || (used.outcome === 'used' && used.regressed)) events.emit('passkey_counter_regressed', { userId: user.id, factorId, refused: isRefused }, origin)
+  if (isRefused || (used.outcome === 'used' && used.regressed))
+    events.emit('passkey_counter_regressed', { userId: user.id, factorId, refused: isRefused }, origin)
   if (isRefused) await tellOfFailure(user, { origin, locale }, deps, 'passkey_counter_regressed')
   return used.outcome
 }
 
 /** Why this user may not sign in by a passkey; `null`: they may. */
-function failureOf (user: User | null, { verifyEmail, enforcedDomains }: Pick<PasskeyDeps, 'verifyEmail' | 'enforcedDomains'>): LoginFailure | null {
+function failureOf(
+  user: User | null,
+  { verifyEmail, enforcedDomains }: Pick<PasskeyDeps, 'verifyEmail' | 'enforcedDomains'>
+): LoginFailure | null {
   if (user === null) return 'unknown_user'
   if (user.disabled) return 'disabled'
   if (isEnforced(user, enforcedDomains)) return 'connection_only'

@@ -6,7 +6,7 @@ import { addressed, type MessageCause } from '../outbox.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /** New codes as they are shown, and the digests that are stored of them. */
-export function newRecoveryCodes ({ random }: { random: Random }): { codes: string[], digests: string[] } {
+export function newRecoveryCodes({ random }: { random: Random }): { codes: string[]; digests: string[] } {
   const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(Buffer.from(random.secret(), 'base64url')))
   return { codes, digests: codes.flatMap((code) => recoveryDigest(code) ?? []) }
 }
@@ -15,9 +15,15 @@ export function newRecoveryCodes ({ random }: { random: Random }): { codes: stri
  * New recovery codes in place of all that the user has. They are shown now and never again.
  * @throws OAuthError `invalid_request` where the user has no second factor that they could stand in for
  */
-export async function replaceRecoveryCodes ({ user, sid, locale, origin }: MessageCause & { user: User, sid: string }, deps: ProvingDeps): Promise<string[]> {
+export async function replaceRecoveryCodes(
+  { user, sid, locale, origin }: MessageCause & { user: User; sid: string },
+  deps: ProvingDeps
+): Promise<string[]> {
   const { codes, digests } = newRecoveryCodes(deps)
-  if (!await deps.factors.store.replaceRecoveryCodes(user.id, digests)) throw new OAuthError('invalid_request', 'Recovery codes go with a second factor, and there is none.', { statusCode: 409 })
+  if (!(await deps.factors.store.replaceRecoveryCodes(user.id, digests)))
+    throw new OAuthError('invalid_request', 'Recovery codes go with a second factor, and there is none.', {
+      statusCode: 409
+    })
   deps.events.emit('recovery_codes_replaced', { userId: user.id, sid }, origin)
   deps.outbox?.post({ kind: 'factor_added', factor: 'recovery_codes', user: addressed(user), locale, origin })
   return codes

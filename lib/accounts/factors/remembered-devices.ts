@@ -10,29 +10,53 @@ import type { ProvingDeps } from './prove-factor.ts'
 type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembered'> }
 
 /**
- * Whether the user has to give a second factor in this browser. In one that is remembered they are not asked, but that proves nothing: the
- * sign-in is worth only what the first factor makes it.
+ * Whether the user has to give a second factor in this browser. In one that is remembered they are not asked, but that
+ * proves nothing: the sign-in is worth only what the first factor makes it.
  * @see NIST SP 800-63B-4 §3.2.1
  */
-export function owesSecondFactor (user: User, found: UserFactors, { remembered: token }: Pick<Browser, 'remembered'>, { clock, factors: { remembered } }: Deps): boolean {
+export function owesSecondFactor(
+  user: User,
+  found: UserFactors,
+  { remembered: token }: Pick<Browser, 'remembered'>,
+  { clock, factors: { remembered } }: Deps
+): boolean {
   if (!hasSecondFactor(found)) return false
-  return remembered === null || !isRemembered(remembered.keys, token, accountOf(user, found), { now: clock.now(), lifetimeMs: remembered.lifetimeMs })
+  return (
+    remembered === null ||
+    !isRemembered(remembered.keys, token, accountOf(user, found), {
+      now: clock.now(),
+      lifetimeMs: remembered.lifetimeMs
+    })
+  )
 }
 
 /**
- * The value of the cookie for a browser in which the user has just given a second factor and does not want to be asked again. `found`: the
- * factors that they had then.
+ * The value of the cookie for a browser in which the user has just given a second factor and does not want to be asked
+ * again. `found`: the factors that they had then.
  */
-export function rememberDevice (token: string | undefined, user: User, found: UserFactors, { keys }: RememberedDevices, { clock, random }: Pick<AccountsDeps, 'clock' | 'random'>): string {
+export function rememberDevice(
+  token: string | undefined,
+  user: User,
+  found: UserFactors,
+  { keys }: RememberedDevices,
+  { clock, random }: Pick<AccountsDeps, 'clock' | 'random'>
+): string {
   return rememberAccount(keys, token, accountOf(user, found), clock.now(), random.id())
 }
 
-function accountOf ({ id, passwordHash }: User, { deviceEpoch }: UserFactors): Parameters<typeof isRemembered>[2] {
+function accountOf({ id, passwordHash }: User, { deviceEpoch }: UserFactors): Parameters<typeof isRemembered>[2] {
   return { userId: id, epoch: deviceEpoch, passwordHash }
 }
 
-/** Has the second factor asked for again in every browser of the user. Idempotent. @throws where the store can't be reached */
-export async function forgetDevices (user: User, { by, origin }: { by: 'user' | 'host', origin: Origin }, { events, factors: { store } }: ProvingDeps): Promise<void> {
+/**
+ * Has the second factor asked for again in every browser of the user. Idempotent. @throws where the store can't be
+ * reached
+ */
+export async function forgetDevices(
+  user: User,
+  { by, origin }: { by: 'user' | 'host'; origin: Origin },
+  { events, factors: { store } }: ProvingDeps
+): Promise<void> {
   await store.forgetDevices(user.id)
   events.emit('devices_forgotten', { userId: user.id, by }, origin)
 }

@@ -9,7 +9,10 @@ import { type FactorDeps, STEP_LIFETIME_SECONDS } from './deps.ts'
 export interface PendingStep extends FirstFactor {
   /** What a client asked for with the first factor. */
   scope: string
-  /** The device epoch of the user in which a link of the host had them set up a factor; it is good while they are in that. */
+  /**
+   * The device epoch of the user in which a link of the host had them set up a factor; it is good while they are in
+   * that.
+   */
   invitedAt?: number | undefined
 }
 
@@ -17,37 +20,84 @@ export interface PendingStep extends FirstFactor {
 export type StepNeeds = 'second_factor' | 'enrolment'
 
 /** Nobody is signed in yet: whoever brings this ticket is asked for the second factor, or has to set one up first. */
-export interface StepNeeded { needs: StepNeeds, ticket: string, user: User }
+export interface StepNeeded {
+  needs: StepNeeds
+  ticket: string
+  user: User
+}
 
 /** Where what is missing is to be given: on the page for it, or at the token endpoint by the client of this id. */
-type StepPlace = { page: true, needs: StepNeeds } | { page: false, clientId: string | null }
+type StepPlace = { page: true; needs: StepNeeds } | { page: false; clientId: string | null }
 
-type StepDeps = Pick<AccountsDeps, 'issuer' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'enforcedDomains'> & { factors: FactorDeps }
+type StepDeps = Pick<
+  AccountsDeps,
+  'issuer' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'enforcedDomains'
+> & { factors: FactorDeps }
 
-const contextOf = (issuer: string, place: StepPlace): string => JSON.stringify(['second step', issuer, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
+const contextOf = (issuer: string, place: StepPlace): string =>
+  JSON.stringify(['second step', issuer, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
 
 /**
- * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user and the password hash of
- * now, so that it ends with a change of the password; and where the mailbox was proved, its address.
+ * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user
+ * and the password hash of now, so that it ends with a change of the password; and where the mailbox was proved, its
+ * address.
  */
-export async function sealStep ({ user, by, connection, identity, methods, clientId, scope, invitedAt }: PendingStep, place: StepPlace, deps: StepDeps): Promise<string> {
-  const { issuer, clock, factors: { sealer } } = deps
+export async function sealStep(
+  { user, by, connection, identity, methods, clientId, scope, invitedAt }: PendingStep,
+  place: StepPlace,
+  deps: StepDeps
+): Promise<string> {
+  const {
+    issuer,
+    clock,
+    factors: { sealer }
+  } = deps
   const now = clock.now()
-  // This sign-in may be replacing a hash of an old format. The ticket is bound to the new hash then, or it would be refused as if the password
-  // had changed.
-  const bound = await onceRehashed(user, deps) ?? user
-  return sealer.seal(JSON.stringify({ userId: user.id, by, connection, identity, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, invitedAt, mark: markOf(bound, by) }), contextOf(issuer, place))
+  // This sign-in may be replacing a hash of an old format. The ticket is bound to the new hash then, or it would be
+  // refused as if the password had changed.
+  const bound = (await onceRehashed(user, deps)) ?? user
+  return sealer.seal(
+    JSON.stringify({
+      userId: user.id,
+      by,
+      connection,
+      identity,
+      methods: formatProofs({ methods, authenticatedAt: now }),
+      at: now,
+      clientId,
+      scope,
+      invitedAt,
+      mark: markOf(bound, by)
+    }),
+    contextOf(issuer, place)
+  )
 }
 
 /**
- * Who a ticket is of, as they are now. `null`: it is none, or not one for this place, it is older than ten minutes, the session that it would begin
- * would be over, or the account is not as it was (disabled, another password, another address where a code went to that).
+ * Who a ticket is of, as they are now. `null`: it is none, or not one for this place, it is older than ten minutes, the
+ * session that it would begin would be over, or the account is not as it was (disabled, another password, another
+ * address where a code went to that).
  */
-export async function openStep (ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
-  const { issuer, clock, factors: { sealer, sessionLifetimeMs } } = deps
+export async function openStep(ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
+  const {
+    issuer,
+    clock,
+    factors: { sealer, sessionLifetimeMs }
+  } = deps
   const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(issuer, place))
   if (opened === null) return null
-  const { userId, by, connection, identity, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(opened) as { userId: string, by: PendingStep['by'], connection?: string, identity?: Identity, methods: string, at: number, clientId: string | null, scope: string, invitedAt?: number, mark: string }
+  const { userId, by, connection, identity, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(opened) as {
+    userId: string
+    by: PendingStep['by']
+    connection?: string
+    identity?: Identity
+    methods: string
+    at: number
+    clientId: string | null
+    scope: string
+    invitedAt?: number
+    mark: string
+  }
   const now = clock.now()
   const proofs = readProofs(methods, at)
   if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null

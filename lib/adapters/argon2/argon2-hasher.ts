@@ -1,35 +1,37 @@
 import type { PasswordHasher } from '../../ports/password-hasher.ts'
 import { loadEngine } from './load-engine.ts'
 
-function asBuffer (bytes: Uint8Array): Buffer {
+function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /** The order `m,t,p` is the only one libargon2 reads; some versions of the package write `m,p,t`. */
-function inOrder (encoded: string): string {
+function inOrder(encoded: string): string {
   return encoded.replace(/\$m=(\d+),p=(\d+),t=(\d+)/, '$m=$1,t=$3,p=$2')
 }
 
 /**
- * argon2id by the package `argon2` (libargon2 on the threads of libuv's pool). Its strings and those of `nodeRsHasher` are
- * interchangeable.
+ * argon2id by the package `argon2` (libargon2 on the threads of libuv's pool). Its strings and those of `nodeRsHasher`
+ * are interchangeable.
  */
-export function argon2Hasher (): PasswordHasher {
+export function argon2Hasher(): PasswordHasher {
   const load = () => loadEngine('argon2', () => import('argon2'))
   return {
-    async hash (password, { memoryCost, timeCost, parallelism }, secret) {
+    async hash(password, { memoryCost, timeCost, parallelism }, secret) {
       const engine = await load()
-      return inOrder(await engine.hash(password, {
-        type: engine.argon2id,
-        version: 0x13,
-        hashLength: 32,
-        memoryCost,
-        timeCost,
-        parallelism,
-        ...(secret === undefined ? {} : { secret: asBuffer(secret) })
-      }))
+      return inOrder(
+        await engine.hash(password, {
+          type: engine.argon2id,
+          version: 0x13,
+          hashLength: 32,
+          memoryCost,
+          timeCost,
+          parallelism,
+          ...(secret === undefined ? {} : { secret: asBuffer(secret) })
+        })
+      )
     },
-    async verify (encoded, password, secret) {
+    async verify(encoded, password, secret) {
       const engine = await load()
       return await engine.verify(encoded, password, secret === undefined ? {} : { secret: asBuffer(secret) })
     }

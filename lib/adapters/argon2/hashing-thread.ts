@@ -9,5 +9,7 @@ import { loadEngine } from './load-engine.ts'
 
 answerCalls(async (call: HashingCall) => {
   const { hashSync, verifySync } = await loadEngine('@node-rs/argon2', () => import('@node-rs/argon2'))
-  return call.what === 'hash' ? hashSync(call.password, call.options) : verifySync(call.encoded, call.password, call.options)
+  return call.what === 'hash'
+    ? hashSync(call.password, call.options)
+    : verifySync(call.encoded, call.password, call.options)
 })

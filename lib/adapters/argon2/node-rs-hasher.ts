@@ -9,47 +9,57 @@ import { loadEngine } from './load-engine.ts'
 
 const REST_MS = 30_000
 
-/** Those of this process, whoever asks: one for each core is all that brings anything. `null`: the engine's own calls. */
+/**
+ * Those of this process, whoever asks: one for each core is all that brings anything. `null`: the engine's own calls.
+ */
 let shared: HashingThreads<HashingCall> | null | undefined
 
-function threads (): HashingThreads<HashingCall> | null {
+function threads(): HashingThreads<HashingCall> | null {
   if (shared === undefined) {
     const file = process.platform === 'linux' ? threadFile('./hashing-thread', import.meta.url) : null
-    shared = file === null ? null : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
+    shared =
+      file === null
+        ? null
+        : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
   }
   return shared
 }
 
-function withSecret (options: Options, secret: Uint8Array | undefined): Options {
+function withSecret(options: Options, secret: Uint8Array | undefined): Options {
   // A copy: of a view, a message to a thread would carry all of the buffer behind it.
   return secret === undefined ? options : { ...options, secret: new Uint8Array(secret) }
 }
 
 /** Without `algorithm` and `version` it is argon2id, version 19; their enums exist in the package's types only. */
-function hashOptions ({ memoryCost, timeCost, parallelism }: Argon2Parameters, secret: Uint8Array | undefined): Options {
+function hashOptions({ memoryCost, timeCost, parallelism }: Argon2Parameters, secret: Uint8Array | undefined): Options {
   return withSecret({ outputLen: 32, memoryCost, timeCost, parallelism }, secret)
 }
 
 /**
- * argon2id by `@node-rs/argon2`, an optional peer dependency. Its strings and those of `argon2Hasher` are interchangeable.
- * Both calls reject with an error that names the package where it is not installed.
+ * argon2id by `@node-rs/argon2`, an optional peer dependency. Its strings and those of `argon2Hasher` are
+ * interchangeable. Both calls reject with an error that names the package where it is not installed.
  *
- * On Linux it hashes in worker threads of the lowest priority, so that a flood of sign-ins takes no time from the event loop. The
- * process has at most one for each core, begun when they are needed. Elsewhere a thread can't have a priority of its own, and a
- * bundle lacks the thread's file: there it hashes on the threads of libuv's pool, as `argon2Hasher` does.
+ * On Linux it hashes in worker threads of the lowest priority, so that a flood of sign-ins takes no time from the event
+ * loop. The process has at most one for each core, begun when they are needed. Elsewhere a thread can't have a priority
+ * of its own, and a bundle lacks the thread's file: there it hashes on the threads of libuv's pool, as `argon2Hasher`
+ * does.
  */
-export function nodeRsHasher (): PasswordHasher {
+export function nodeRsHasher(): PasswordHasher {
   const load = () => loadEngine('@node-rs/argon2', () => import('@node-rs/argon2'))
   return {
-    async hash (password, parameters, secret) {
+    async hash(password, parameters, secret) {
       const options = hashOptions(parameters, secret)
       const own = threads()
-      return own === null ? await (await load()).hash(password, options) : String(await own.run({ what: 'hash', password, options }))
+      return own === null
+        ? await (await load()).hash(password, options)
+        : String(await own.run({ what: 'hash', password, options }))
     },
-    async verify (encoded, password, secret) {
+    async verify(encoded, password, secret) {
       const options = withSecret({}, secret)
       const own = threads()
-      return own === null ? await (await load()).verify(encoded, password, options) : await own.run({ what: 'verify', encoded, password, options }) === true
+      return own === null
+        ? await (await load()).verify(encoded, password, options)
+        : (await own.run({ what: 'verify', encoded, password, options })) === true
     }
   }
 }

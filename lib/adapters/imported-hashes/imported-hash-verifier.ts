@@ -15,8 +15,13 @@ const FIREBASE_IV = new Uint8Array(16)
 
 const deriveByPbkdf2 = promisify(pbkdf2)
 
-function deriveByScrypt (password: string, { N, r, p, salt }: { N: number, r: number, p: number, salt: Uint8Array }, length: number): Promise<Buffer> {
-  // Node's default of 32 MiB is below what common parameters need; what is absurd was refused before (accounts/imported-hash-formats).
+function deriveByScrypt(
+  password: string,
+  { N, r, p, salt }: { N: number; r: number; p: number; salt: Uint8Array },
+  length: number
+): Promise<Buffer> {
+  // Node's default of 32 MiB is below what common parameters need; what is absurd was refused before
+  // (accounts/imported-hash-formats).
   const maxmem = 128 * r * (N + p + 2) + 1024
   return new Promise((resolve, reject) => {
     scrypt(password, salt, length, { N, r, p, maxmem }, (error, key) => {
@@ -30,13 +35,13 @@ function deriveByScrypt (password: string, { N, r, p, salt }: { N: number, r: nu
  * Firebase keeps the project's signer key, encrypted under what scrypt makes of the password.
  * @see https://github.com/firebase/scrypt
  */
-async function firebaseTag (password: string, hash: ImportedHash & { kind: 'firebase' }): Promise<Buffer> {
+async function firebaseTag(password: string, hash: ImportedHash & { kind: 'firebase' }): Promise<Buffer> {
   const key = await deriveByScrypt(password, hash, FIREBASE_KEY_BYTES)
   return createCipheriv('aes-256-ctr', key, FIREBASE_IV).update(hash.signerKey)
 }
 
 /** As PHP's `trim` does, which leaves spaces alone that are not ASCII. */
-function trimmed (password: string): string {
+function trimmed(password: string): string {
   const blank = (at: number): boolean => at >= 0 && at < password.length && ' \t\n\r\v\0'.includes(password.charAt(at))
   let [start, end] = [0, password.length]
   while (blank(start)) start++
@@ -44,39 +49,42 @@ function trimmed (password: string): string {
   return password.slice(start, end)
 }
 
-function givenToBcrypt (of: BcryptHash['of'], password: string, pepper: string): string {
+function givenToBcrypt(of: BcryptHash['of'], password: string, pepper: string): string {
   if (of === 'sha256') return createHash('sha256').update(password).digest('hex')
   if (of === 'wordpress') return createHmac('sha384', 'wp-sha384').update(trimmed(password)).digest('base64')
   return password + pepper
 }
 
 /** The package is the host's to install, and loaded when the first bcrypt hash is met: most hosts have none. */
-async function matchesBcrypt (encoded: string, text: string): Promise<boolean> {
+async function matchesBcrypt(encoded: string, text: string): Promise<boolean> {
   const { verify } = await import('@node-rs/bcrypt').catch((cause: unknown) => {
     throw new MissingPackageError('@node-rs/bcrypt', 'a stored password hash is of bcrypt', cause)
   })
   return await verify(text, encoded)
 }
 
-async function tagOf (password: string, hash: Exclude<ImportedHash, BcryptHash>): Promise<Uint8Array> {
+async function tagOf(password: string, hash: Exclude<ImportedHash, BcryptHash>): Promise<Uint8Array> {
   if (hash.kind === 'scrypt') return await deriveByScrypt(password, hash, hash.tag.length)
-  if (hash.kind === 'pbkdf2') return await deriveByPbkdf2(password, hash.salt, hash.iterations, hash.tag.length, hash.digest)
+  if (hash.kind === 'pbkdf2')
+    return await deriveByPbkdf2(password, hash.salt, hash.iterations, hash.tag.length, hash.digest)
   return hash.kind === 'firebase' ? await firebaseTag(password, hash) : await phpassKey(password, hash)
 }
 
 /**
- * Verifies bcrypt (also as Django and WordPress wrap it), scrypt, Firebase's scrypt, PBKDF2 and phpass. All work is off the main
- * thread. It runs whatever parameters a hash has: bound them first. bcrypt reads 72 bytes of a password, as the system did that
- * made the hash; the argon2id hash that replaces it at the sign-in reads all.
+ * Verifies bcrypt (also as Django and WordPress wrap it), scrypt, Firebase's scrypt, PBKDF2 and phpass. All work is off
+ * the main thread. It runs whatever parameters a hash has: bound them first. bcrypt reads 72 bytes of a password, as
+ * the system did that made the hash; the argon2id hash that replaces it at the sign-in reads all.
  */
-export function importedHashVerifier ({ bcryptPepper = '' }: ImportedHashVerifierOptions = {}): ImportedHashVerifier {
+export function importedHashVerifier({ bcryptPepper = '' }: ImportedHashVerifierOptions = {}): ImportedHashVerifier {
   return {
-    async verify (hash, password) {
-      const matches = hash.kind === 'bcrypt'
-        ? await matchesBcrypt(hash.encoded, givenToBcrypt(hash.of, password, bcryptPepper))
-        : timingSafeEqual(await tagOf(password, hash), hash.tag)
+    async verify(hash, password) {
+      const matches =
+        hash.kind === 'bcrypt'
+          ? await matchesBcrypt(hash.encoded, givenToBcrypt(hash.of, password, bcryptPepper))
+          : timingSafeEqual(await tagOf(password, hash), hash.tag)
       // bcrypt repeats its key with a NUL after it, and HMAC fills its key up with NULs: `abc`, `abc\0` and, in bcrypt,
-      // `abc\0abc` have one hash. No form sends a NUL, so a password with one never matches. The check comes after the hashing, so that the time is the same either way.
+      // `abc\0abc` have one hash. No form sends a NUL, so a password with one never matches. The check comes after the
+      // hashing, so that the time is the same either way.
       return matches && !password.includes('\0')
     }
   }

@@ -1,10 +1,14 @@
 import { hash } from 'node:crypto'
 
 /** One call, as it goes to a thread. */
-export interface PhpassCall { state: Uint8Array, password: Uint8Array, rounds: number }
+export interface PhpassCall {
+  state: Uint8Array
+  password: Uint8Array
+  rounds: number
+}
 
 /** MD5 over MD5, each time with the password behind it. It blocks: 8,192 rounds take about 30 ms. */
-export function phpassRounds ({ state, password, rounds }: PhpassCall): Uint8Array {
+export function phpassRounds({ state, password, rounds }: PhpassCall): Uint8Array {
   const text = Buffer.concat([state, password])
   for (let round = 0; round < rounds; round++) hash('md5', text, 'buffer').copy(text)
   return new Uint8Array(text.subarray(0, state.length))

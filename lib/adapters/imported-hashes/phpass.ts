@@ -14,16 +14,19 @@ const ROUNDS_AT_ONCE = 256
 /** Those of this process, whoever asks. `null`: a bundle, which has no file for them. */
 let shared: HashingThreads<PhpassCall> | null | undefined
 
-function threads (): HashingThreads<PhpassCall> | null {
+function threads(): HashingThreads<PhpassCall> | null {
   if (shared === undefined) {
     const file = threadFile('./phpass-thread', import.meta.url)
-    shared = file === null ? null : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
+    shared =
+      file === null
+        ? null
+        : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
   }
   return shared
 }
 
 /** All rounds here, with a turn of the event loop for others every millisecond. */
-async function inTurns ({ state, password, rounds }: PhpassCall): Promise<Uint8Array> {
+async function inTurns({ state, password, rounds }: PhpassCall): Promise<Uint8Array> {
   let next = state
   for (let done = 0; done < rounds; done += ROUNDS_AT_ONCE) {
     next = phpassRounds({ state: next, password, rounds: Math.min(ROUNDS_AT_ONCE, rounds - done) })
@@ -33,14 +36,21 @@ async function inTurns ({ state, password, rounds }: PhpassCall): Promise<Uint8A
 }
 
 /**
- * The portable hash of phpass. Its MD5 would block the event loop, so it runs in worker threads, at most one for each core; in a
- * bundle, which lacks the file of the thread, it runs in small pieces.
+ * The portable hash of phpass. Its MD5 would block the event loop, so it runs in worker threads, at most one for each
+ * core; in a bundle, which lacks the file of the thread, it runs in small pieces.
  *
  * @see https://www.openwall.com/phpass/
  */
-export async function phpassKey (password: string, { rounds, salt }: ImportedHash & { kind: 'phpass' }): Promise<Uint8Array> {
+export async function phpassKey(
+  password: string,
+  { rounds, salt }: ImportedHash & { kind: 'phpass' }
+): Promise<Uint8Array> {
   const bytes = new TextEncoder().encode(password)
-  const call: PhpassCall = { state: new Uint8Array(hash('md5', Buffer.concat([salt, bytes]), 'buffer')), password: bytes, rounds }
+  const call: PhpassCall = {
+    state: new Uint8Array(hash('md5', Buffer.concat([salt, bytes]), 'buffer')),
+    password: bytes,
+    rounds
+  }
   const own = threads()
-  return own === null ? await inTurns(call) : await own.run(call) as Uint8Array
+  return own === null ? await inTurns(call) : ((await own.run(call)) as Uint8Array)
 }

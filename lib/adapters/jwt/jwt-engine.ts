@@ -9,34 +9,39 @@ const generate = promisify(generateKeyPair)
 const plugin: FastifyPluginCallback<FastifyJWTOptions> = jwt
 const MIN_RSA_BITS = 2048
 
-const KEY_TYPES: Record<string, { kty: string, crv?: string }> = {
+const KEY_TYPES: Record<string, { kty: string; crv?: string }> = {
   ES256: { kty: 'EC', crv: 'P-256' },
   EdDSA: { kty: 'OKP', crv: 'Ed25519' },
   RS256: { kty: 'RSA' },
   PS256: { kty: 'RSA' }
 }
 
-/** Signing and verifying by @fastify/jwt. It checks the signature and the algorithm; claims are checked by lib/protocol. */
+/**
+ * Signing and verifying by @fastify/jwt. It checks the signature and the algorithm; claims are checked by lib/protocol.
+ */
 export const jwtEngine: JwtEngine = {
-  async generate (alg) {
-    const { privateKey } = alg === 'ES256'
-      ? await generate('ec', { namedCurve: 'P-256' })
-      : alg === 'EdDSA'
-        ? await generate('ed25519')
-        : await generate('rsa', { modulusLength: 3072 })
+  async generate(alg) {
+    const { privateKey } =
+      alg === 'ES256'
+        ? await generate('ec', { namedCurve: 'P-256' })
+        : alg === 'EdDSA'
+          ? await generate('ed25519')
+          : await generate('rsa', { modulusLength: 3072 })
     return { ...privateKey.export({ format: 'jwk' }), alg }
   },
 
-  async load (privateJwk) {
+  async load(privateJwk) {
     const alg = String(privateJwk.alg)
     const expected = KEY_TYPES[alg]
     if (expected === undefined) throw new Error(`alg must be one of ${Object.keys(KEY_TYPES).join(', ')}`)
-    if (privateJwk.kty !== expected.kty || (expected.crv !== undefined && privateJwk.crv !== expected.crv)) throw new Error(`${alg} needs kty ${expected.kty}${expected.crv === undefined ? '' : ` and crv ${expected.crv}`}`)
+    if (privateJwk.kty !== expected.kty || (expected.crv !== undefined && privateJwk.crv !== expected.crv))
+      throw new Error(`${alg} needs kty ${expected.kty}${expected.crv === undefined ? '' : ` and crv ${expected.crv}`}`)
     if (typeof privateJwk.d !== 'string') throw new Error('it must be a private JWK (with d)')
     // OpenSSL checks here that the point is on the curve; whether the halves belong together is tried below.
     const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' })
     const publicKey = createPublicKey(privateKey)
-    if ((publicKey.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) < MIN_RSA_BITS) throw new Error(`an RSA key needs at least ${MIN_RSA_BITS} bits`)
+    if ((publicKey.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) < MIN_RSA_BITS)
+      throw new Error(`an RSA key needs at least ${MIN_RSA_BITS} bits`)
     const exported: JsonWebKeyObject = { ...publicKey.export({ format: 'jwk' }) }
     const kid = typeof privateJwk.kid === 'string' ? privateJwk.kid : thumbprint(exported)
     const pem = { private: toPem(privateKey, 'pkcs8'), public: toPem(publicKey, 'spki') }
@@ -49,21 +54,27 @@ export const jwtEngine: JwtEngine = {
     return key
   },
 
-  async loadSecret (secret) {
+  async loadSecret(secret) {
     return bind('secret', 'HS256', null, secret)
   }
 }
 
-function toPem (key: KeyObject, type: 'pkcs8' | 'spki'): string {
+function toPem(key: KeyObject, type: 'pkcs8' | 'spki'): string {
   return key.export({ format: 'pem', type } as never).toString()
 }
 
 /**
- * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. In it one @fastify/jwt for each
- * `typ`, with all options fixed, because per-call options make the library parse the key anew for each token. It is never started, so
- * that one more can be registered when the first token of its `typ` is signed: each takes half a millisecond.
+ * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. In it one
+ * @fastify/jwt for each `typ`, with all options fixed, because per-call options make the library parse the key anew for
+ * each token. It is never started, so that one more can be registered when the first token of its `typ` is signed: each
+ * takes half a millisecond.
  */
-function bind (kid: string, alg: string, publicJwk: JsonWebKeyObject | null, secret: FastifyJWTOptions['secret']): LoadedKey {
+function bind(
+  kid: string,
+  alg: string,
+  publicJwk: JsonWebKeyObject | null,
+  secret: FastifyJWTOptions['secret']
+): LoadedKey {
   const inner = Fastify({ logger: false })
   const bound: Partial<Record<TokenType, JWT>> = {}
   const register = (typ: TokenType): JWT => {
@@ -75,8 +86,10 @@ function bind (kid: string, alg: string, publicJwk: JsonWebKeyObject | null, sec
       verify: { algorithms: [alg], ignoreExpiration: true, ignoreNotBefore: true, cache: false }
     }
     // Called and not registered, for it does all that it does at once.
-    plugin(inner, options as unknown as FastifyJWTOptions, (error) => { if (error !== undefined) throw error })
-    return bound[typ] = (inner.jwt as unknown as Record<TokenType, JWT>)[typ]
+    plugin(inner, options as unknown as FastifyJWTOptions, (error) => {
+      if (error !== undefined) throw error
+    })
+    return (bound[typ] = (inner.jwt as unknown as Record<TokenType, JWT>)[typ])
   }
   // One instance verifies tokens of every `typ`: the caller has checked the `typ` already.
   const first = register('at+jwt')

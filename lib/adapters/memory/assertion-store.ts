@@ -8,15 +8,17 @@ interface MemoryAssertionStore extends AssertionStore {
 }
 
 /** Claimed assertions in memory. No method awaits before it has done its work. */
-export function memoryAssertionStore (): MemoryAssertionStore {
+export function memoryAssertionStore(): MemoryAssertionStore {
   const claimed = new Map<string, number>()
   return {
-    async claim (digest, expiresAt) {
+    async claim(digest, expiresAt) {
       if (claimed.has(digest)) return 'replayed'
       claimed.set(digest, expiresAt)
       return 'fresh'
     },
     digests: () => claimed.keys(),
-    sweepAssertion (digest, now) { if ((claimed.get(digest) ?? Infinity) <= now) claimed.delete(digest) }
+    sweepAssertion(digest, now) {
+      if ((claimed.get(digest) ?? Infinity) <= now) claimed.delete(digest)
+    }
   }
 }

@@ -23,7 +23,9 @@ interface List {
   tail: Counter | null
 }
 
-/** Linked lists, because taking the oldest out of a big Map again and again walks over all that was taken out before. */
+/**
+ * Linked lists, because taking the oldest out of a big Map again and again walks over all that was taken out before.
+ */
 interface RuleCounters {
   byKey: Map<string, Counter>
   /** Keys that may try again, the one with the oldest last attempt first. These make room. */
@@ -42,24 +44,35 @@ interface MemoryAttemptStore extends AttemptStore {
 /**
  * Attempts in this process: an exact sliding log per key, on the monotonic clock. Synchronous, so each step is atomic.
  *
- * Holds at most `maxKeysPerRule` keys of each rule. A full rule forgets expired keys, then the key whose last attempt is
- * oldest and that isn't blocked; a blocked key is never forgotten, or a flood of other keys would free it. An attempt is out
- * of the window when `windowMs` has passed since it, to the millisecond.
+ * Holds at most `maxKeysPerRule` keys of each rule. A full rule forgets expired keys, then the key whose last attempt
+ * is oldest and that isn't blocked; a blocked key is never forgotten, or a flood of other keys would free it. An
+ * attempt is out of the window when `windowMs` has passed since it, to the millisecond.
  */
-export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock: Clock, maxKeysPerRule?: number }): MemoryAttemptStore {
+export function memoryAttemptStore({
+  clock,
+  maxKeysPerRule = 100_000
+}: {
+  clock: Clock
+  maxKeysPerRule?: number
+}): MemoryAttemptStore {
   const rules = new Map<string, RuleCounters>()
 
-  function countersOf (rule: string): RuleCounters {
+  function countersOf(rule: string): RuleCounters {
     let counters = rules.get(rule)
     if (counters === undefined) {
-      counters = { byKey: new Map(), open: { head: null, tail: null }, blocked: { head: null, tail: null }, coarse: new Map() }
+      counters = {
+        byKey: new Map(),
+        open: { head: null, tail: null },
+        blocked: { head: null, tail: null },
+        coarse: new Map()
+      }
       rules.set(rule, counters)
     }
     return counters
   }
 
   /** The counter this limit is judged by; `null`: a key without attempts, for which there is room. */
-  function find (counters: RuleCounters, limit: AttemptLimit, now: number): Counter | null {
+  function find(counters: RuleCounters, limit: AttemptLimit, now: number): Counter | null {
     const counter = counters.byKey.get(limit.key)
     if (counter !== undefined) return counter
     if (counters.byKey.size < maxKeysPerRule || counters.open.head !== null || unblockOne(counters, now)) return null
@@ -72,7 +85,13 @@ export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock
     return shared
   }
 
-  function add (counters: RuleCounters, limit: AttemptLimit, found: Counter | null, attemptId: string, now: number): Counter {
+  function add(
+    counters: RuleCounters,
+    limit: AttemptLimit,
+    found: Counter | null,
+    attemptId: string,
+    now: number
+  ): Counter {
     const counter = found ?? newCounter(limit)
     if (found === null) {
       if (counters.byKey.size >= maxKeysPerRule && counters.open.head !== null) forget(counters, counters.open.head)
@@ -87,7 +106,7 @@ export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock
   }
 
   return {
-    reserve (attemptId, limits) {
+    reserve(attemptId, limits) {
       const now = clock.monotonic()
       for (const { rule } of limits) forgetSome(countersOf(rule), now)
       const found: Array<Counter | null> = []
@@ -113,7 +132,7 @@ export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock
       return { allowed: true, standings }
     },
 
-    refund (attemptId, limits) {
+    refund(attemptId, limits) {
       for (const { rule, key } of limits) {
         const counters = rules.get(rule)
         if (counters === undefined) continue
@@ -128,7 +147,7 @@ export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock
       }
     },
 
-    sweep () {
+    sweep() {
       const now = clock.monotonic()
       for (const [rule, counters] of rules) {
         for (const counter of counters.byKey.values()) {
@@ -143,28 +162,33 @@ export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock
   }
 }
 
-function newCounter ({ key, windowMs, max }: AttemptLimit): Counter {
+function newCounter({ key, windowMs, max }: AttemptLimit): Counter {
   return { key, times: [], attemptIds: [], windowMs, max, list: null, previous: null, next: null }
 }
 
-function refusal (limits: readonly AttemptLimit[], found: ReadonlyArray<Counter | null>, now: number): AttemptOutcome {
+function refusal(limits: readonly AttemptLimit[], found: ReadonlyArray<Counter | null>, now: number): AttemptOutcome {
   const standings = limits.map((limit, index) => standing(limit, found[index] ?? null, now))
   const refusing = standings.filter(({ max }, index) => usedOf(found[index] ?? null) >= max)
-  return { allowed: false, refusedBy: refusing.reduce((a, b) => b.resetMs > a.resetMs ? b : a), standings }
+  return { allowed: false, refusedBy: refusing.reduce((a, b) => (b.resetMs > a.resetMs ? b : a)), standings }
 }
 
-/** Forgets up to two expired keys of each list. A limit of an attempt adds at most one key, so memory shrinks without a timer. */
-function forgetSome (counters: RuleCounters, now: number): void {
-  for (let i = 0; i < 2 && counters.open.head !== null && isExpired(counters.open.head, now); i++) forget(counters, counters.open.head)
-  for (let i = 0; i < 2 && counters.blocked.head !== null && isExpired(counters.blocked.head, now); i++) forget(counters, counters.blocked.head)
+/**
+ * Forgets up to two expired keys of each list. A limit of an attempt adds at most one key, so memory shrinks without a
+ * timer.
+ */
+function forgetSome(counters: RuleCounters, now: number): void {
+  for (let i = 0; i < 2 && counters.open.head !== null && isExpired(counters.open.head, now); i++)
+    forget(counters, counters.open.head)
+  for (let i = 0; i < 2 && counters.blocked.head !== null && isExpired(counters.blocked.head, now); i++)
+    forget(counters, counters.blocked.head)
 }
 
-function usedOf (counter: Counter | null): number {
+function usedOf(counter: Counter | null): number {
   return counter === null ? 0 : counter.times.length
 }
 
 /** Moves the entries in place, because `splice` would allocate an array of the removed ones. */
-function expire ({ times, attemptIds }: Counter, windowMs: number, now: number): void {
+function expire({ times, attemptIds }: Counter, windowMs: number, now: number): void {
   let gone = 0
   while (gone < times.length && now - (times[gone] as number) >= windowMs) gone++
   if (gone === 0) return
@@ -176,12 +200,12 @@ function expire ({ times, attemptIds }: Counter, windowMs: number, now: number):
   attemptIds.length -= gone
 }
 
-function isExpired (counter: Counter, now: number): boolean {
+function isExpired(counter: Counter, now: number): boolean {
   const last = counter.times.at(-1)
   return last === undefined || now - last >= counter.windowMs
 }
 
-function takeOut (counter: Counter, attemptId: string): boolean {
+function takeOut(counter: Counter, attemptId: string): boolean {
   const index = counter.attemptIds.lastIndexOf(attemptId)
   if (index === -1) return false
   counter.times.splice(index, 1)
@@ -189,7 +213,7 @@ function takeOut (counter: Counter, attemptId: string): boolean {
   return true
 }
 
-function standing ({ rule, max, windowMs }: AttemptLimit, counter: Counter | null, now: number): AttemptStanding {
+function standing({ rule, max, windowMs }: AttemptLimit, counter: Counter | null, now: number): AttemptStanding {
   const used = counter?.times.length ?? 0
   // Where `max` was lowered, more than one has to expire before the next passes.
   const frees = counter?.times[Math.max(0, used - max)]
@@ -198,7 +222,7 @@ function standing ({ rule, max, windowMs }: AttemptLimit, counter: Counter | nul
 }
 
 /** Puts the counter at the end of the list it belongs to now. */
-function place (counters: RuleCounters, counter: Counter): void {
+function place(counters: RuleCounters, counter: Counter): void {
   unlink(counter)
   const list = counter.times.length >= counter.max ? counters.blocked : counters.open
   counter.list = list
@@ -208,7 +232,7 @@ function place (counters: RuleCounters, counter: Counter): void {
   list.tail = counter
 }
 
-function unlink (counter: Counter): void {
+function unlink(counter: Counter): void {
   const { list, previous, next } = counter
   if (list === null) return
   if (previous === null) list.head = next
@@ -218,13 +242,13 @@ function unlink (counter: Counter): void {
   counter.list = counter.previous = counter.next = null
 }
 
-function forget (counters: RuleCounters, counter: Counter): void {
+function forget(counters: RuleCounters, counter: Counter): void {
   unlink(counter)
   counters.byKey.delete(counter.key)
 }
 
 /** Looks at the next few blocked keys in turn. `true`: one of them is free by now and heads the open list. */
-function unblockOne (counters: RuleCounters, now: number): boolean {
+function unblockOne(counters: RuleCounters, now: number): boolean {
   for (let i = 0; i < LOOK_AT_BLOCKED && counters.blocked.head !== null; i++) {
     const counter = counters.blocked.head
     expire(counter, counter.windowMs, now)
@@ -234,7 +258,7 @@ function unblockOne (counters: RuleCounters, now: number): boolean {
   return false
 }
 
-function bucketOf (key: string): number {
+function bucketOf(key: string): number {
   let hash = 0
   for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) >>> 0
   return hash % COARSE_BUCKETS

@@ -10,10 +10,16 @@ interface MemoryConsentStore extends ConsentStore {
   sweepConsent(key: ConsentKey, now: number): void
 }
 
-const copyOf = ({ userId, clientId, scopes, grantedAt, expiresAt }: Consent): Consent => ({ userId, clientId, scopes: [...scopes], grantedAt, expiresAt })
+const copyOf = ({ userId, clientId, scopes, grantedAt, expiresAt }: Consent): Consent => ({
+  userId,
+  clientId,
+  scopes: [...scopes],
+  grantedAt,
+  expiresAt
+})
 
 /** Consents in memory: at most one a user and client. No method awaits before it has done its work. */
-export function memoryConsentStore (): MemoryConsentStore {
+export function memoryConsentStore(): MemoryConsentStore {
   const byUser = new Map<string, Map<string, Consent>>()
 
   const remove = (userId: string, clientId: string): boolean => {
@@ -30,30 +36,34 @@ export function memoryConsentStore (): MemoryConsentStore {
   }
 
   return {
-    async findConsent (userId, clientId, now) {
+    async findConsent(userId, clientId, now) {
       const consent = valid(userId, clientId, now)
       return consent === undefined ? null : copyOf(consent)
     },
-    async grantConsent (consent) {
+    async grantConsent(consent) {
       const { userId, clientId, scopes, grantedAt } = consent
       // One that has expired must not come to life again with the scopes it once had.
       const former = valid(userId, clientId, grantedAt)?.scopes ?? []
       const consents = byUser.get(userId) ?? new Map<string, Consent>()
       byUser.set(userId, consents.set(clientId, { ...copyOf(consent), scopes: [...new Set([...former, ...scopes])] }))
     },
-    async revokeConsent (userId, clientId) { return remove(userId, clientId) },
-    async listConsents (userId, now) {
-      return [...byUser.get(userId)?.values() ?? []]
+    async revokeConsent(userId, clientId) {
+      return remove(userId, clientId)
+    },
+    async listConsents(userId, now) {
+      return [...(byUser.get(userId)?.values() ?? [])]
         .filter(({ expiresAt }) => now < expiresAt)
         .map(copyOf)
         .reverse()
         .sort((a, b) => b.grantedAt - a.grantedAt)
     },
-    * keys () {
+    *keys() {
       for (const [userId, consents] of byUser) {
         for (const clientId of consents.keys()) yield [userId, clientId]
       }
     },
-    sweepConsent ([userId, clientId], now) { valid(userId, clientId, now) }
+    sweepConsent([userId, clientId], now) {
+      valid(userId, clientId, now)
+    }
   }
 }

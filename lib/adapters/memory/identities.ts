@@ -17,7 +17,7 @@ interface MemoryIdentities {
 
 const keyOf = ({ issuer, subject }: Identity): string => JSON.stringify([issuer, subject])
 
-export function memoryIdentities (): MemoryIdentities {
+export function memoryIdentities(): MemoryIdentities {
   const owners = new Map<string, string>()
   const links = new Map<string, Map<string, LinkedIdentity>>()
 
@@ -27,18 +27,18 @@ export function memoryIdentities (): MemoryIdentities {
     owners.set(key, userId)
     links.set(userId, (links.get(userId) ?? new Map<string, LinkedIdentity>()).set(key, { ...link }))
   }
-  const ofUser = (userId: string): LinkedIdentity[] => [...links.get(userId)?.values() ?? []]
+  const ofUser = (userId: string): LinkedIdentity[] => [...(links.get(userId)?.values() ?? [])]
 
   return {
     ownerOf: (identity) => owners.get(keyOf(identity)),
     add,
-    link (userId, link) {
+    link(userId, link) {
       const owner = owners.get(keyOf(link))
       if (owner !== undefined) return owner === userId ? 'already_linked' : 'taken'
       add(userId, link)
       return 'linked'
     },
-    unlink (user, identity, otherFactors) {
+    unlink(user, identity, otherFactors) {
       const key = keyOf(identity)
       if (user === undefined || owners.get(key) !== user.id) return 'unknown'
       if (user.passwordHash === null && !otherFactors && ofUser(user.id).length === 1) return 'last_sign_in_method'
@@ -46,13 +46,16 @@ export function memoryIdentities (): MemoryIdentities {
       links.get(user.id)?.delete(key)
       return 'unlinked'
     },
-    list: (userId) => ofUser(userId).map((link) => ({ ...link })).toSorted((a, b) => a.linkedAt - b.linkedAt),
-    use (identity, at, email) {
+    list: (userId) =>
+      ofUser(userId)
+        .map((link) => ({ ...link }))
+        .toSorted((a, b) => a.linkedAt - b.linkedAt),
+    use(identity, at, email) {
       const key = keyOf(identity)
       const link = links.get(owners.get(key) ?? '')?.get(key)
       if (link !== undefined) Object.assign(link, { lastUsedAt: at }, email === undefined ? {} : { email })
     },
-    removeAllOf (userId) {
+    removeAllOf(userId) {
       for (const key of links.get(userId)?.keys() ?? []) owners.delete(key)
       links.delete(userId)
     }

@@ -1,7 +1,12 @@
-import { MAX_CODE_FAILURES, type OneTimeToken, type OneTimeTokenPurpose, type OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
+import {
+  MAX_CODE_FAILURES,
+  type OneTimeToken,
+  type OneTimeTokenPurpose,
+  type OneTimeTokenStore
+} from '../../ports/one-time-token-store.ts'
 
 /** With the wrong guesses at it and at those it replaced, which count until `failuresUntil`. */
-type Entry = OneTimeToken & { failures: number, failuresUntil: number }
+type Entry = OneTimeToken & { failures: number; failuresUntil: number }
 
 interface MemoryOneTimeTokenStore extends OneTimeTokenStore {
   /** Every token's key, to sweep by. */
@@ -13,10 +18,15 @@ interface MemoryOneTimeTokenStore extends OneTimeTokenStore {
 // A purpose has no space in it, so no digest or user id can make one name look like another.
 const nameOf = (purpose: OneTimeTokenPurpose, value: string): string => `${purpose} ${value}`
 
-const copyOf = ({ purpose, digest, userId, expiresAt }: OneTimeToken): OneTimeToken => ({ purpose, digest, userId, expiresAt })
+const copyOf = ({ purpose, digest, userId, expiresAt }: OneTimeToken): OneTimeToken => ({
+  purpose,
+  digest,
+  userId,
+  expiresAt
+})
 
 /** One-time tokens in memory: at most one a user and purpose. No method awaits before it has done its work. */
-export function memoryOneTimeTokenStore (): MemoryOneTimeTokenStore {
+export function memoryOneTimeTokenStore(): MemoryOneTimeTokenStore {
   const byDigest = new Map<string, Entry>()
   const byUser = new Map<string, Entry>()
 
@@ -37,25 +47,27 @@ export function memoryOneTimeTokenStore (): MemoryOneTimeTokenStore {
   }
 
   return {
-    async put ({ purpose, digest, userId, expiresAt }) {
+    async put({ purpose, digest, userId, expiresAt }) {
       const { failures = 0, failuresUntil = 0 } = byUser.get(nameOf(purpose, userId)) ?? {}
       const token: Entry = { purpose, digest, userId, expiresAt, failures, failuresUntil }
       discard(purpose, userId)
       byDigest.set(nameOf(purpose, digest), token)
       byUser.set(nameOf(purpose, userId), token)
     },
-    async find (purpose, digest, now) {
+    async find(purpose, digest, now) {
       const token = valid(nameOf(purpose, digest), now)
       return token === undefined ? null : copyOf(token)
     },
-    async consume (purpose, digest, now) {
+    async consume(purpose, digest, now) {
       const token = valid(nameOf(purpose, digest), now)
       if (token === undefined) return null
       remove(token)
       return copyOf(token)
     },
-    async discard (purpose, userId) { discard(purpose, userId) },
-    async redeemCode ({ purpose, owner, codeDigest, now }) {
+    async discard(purpose, userId) {
+      discard(purpose, userId)
+    },
+    async redeemCode({ purpose, owner, codeDigest, now }) {
       const token = byUser.get(nameOf(purpose, owner))
       if (token === undefined || now >= token.expiresAt) return 'unknown'
       const counts = now < token.failuresUntil
@@ -68,6 +80,8 @@ export function memoryOneTimeTokenStore (): MemoryOneTimeTokenStore {
       return 'wrong'
     },
     names: () => byDigest.keys(),
-    sweepToken (name, now) { valid(name, now) }
+    sweepToken(name, now) {
+      valid(name, now)
+    }
   }
 }

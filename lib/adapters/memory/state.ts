@@ -9,9 +9,15 @@ import { inSlices } from './slices.ts'
 import { memoryTokenStore } from './token-store.ts'
 
 export interface MemoryStateOptions {
-  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1 to 1,000. */
+  /**
+   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
+   * to 1,000.
+   */
   maxFamiliesPerUser?: number | undefined
-  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1 to 1,000. */
+  /**
+   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
+   * to 1,000.
+   */
   maxSessionsPerUser?: number | undefined
 }
 
@@ -19,7 +25,11 @@ export interface MemoryStateOptions {
  * State in this process's memory: for tests, development, and a single process that may forget who is signed in.
  * Several processes don't share it.
  */
-export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 100, ...others }: MemoryStateOptions = {}): State {
+export function memoryState({
+  maxFamiliesPerUser = 100,
+  maxSessionsPerUser = 100,
+  ...others
+}: MemoryStateOptions = {}): State {
   noOthers('memoryState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   let owner: string | null = null
@@ -37,16 +47,26 @@ export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 10
     consents,
     keys: memoryKeyStore(),
     assertions,
-    async claimFor (issuer) {
+    async claimFor(issuer) {
       owner ??= issuer
       return owner
     },
-    async sweep (now) {
-      await inSlices(tokens.sids(), (sid) => { tokens.sweepFamily(sid, now) })
-      await inSlices(oneTimeTokens.names(), (name) => { oneTimeTokens.sweepToken(name, now) })
-      await inSlices(browserSessions.sids(), (sid) => { browserSessions.sweepSession(sid, now) })
-      await inSlices(consents.keys(), (key) => { consents.sweepConsent(key, now) })
-      await inSlices(assertions.digests(), (digest) => { assertions.sweepAssertion(digest, now) })
+    async sweep(now) {
+      await inSlices(tokens.sids(), (sid) => {
+        tokens.sweepFamily(sid, now)
+      })
+      await inSlices(oneTimeTokens.names(), (name) => {
+        oneTimeTokens.sweepToken(name, now)
+      })
+      await inSlices(browserSessions.sids(), (sid) => {
+        browserSessions.sweepSession(sid, now)
+      })
+      await inSlices(consents.keys(), (key) => {
+        consents.sweepConsent(key, now)
+      })
+      await inSlices(assertions.digests(), (digest) => {
+        assertions.sweepAssertion(digest, now)
+      })
     }
   }
 }

@@ -1,4 +1,10 @@
-import type { NewAuthorizationCode, RefreshTokenFamily, ReplacedToken, TokenStore, TokenUse } from '../../ports/token-store.ts'
+import type {
+  NewAuthorizationCode,
+  RefreshTokenFamily,
+  ReplacedToken,
+  TokenStore,
+  TokenUse
+} from '../../ports/token-store.ts'
 import { createRecords } from './records.ts'
 import type { MemorySessionStore } from './session-store.ts'
 
@@ -24,32 +30,81 @@ interface MemoryTokenStore extends TokenStore {
 const isCode = ({ currentDigest }: Entry): boolean => currentDigest === null
 const isFamily = ({ currentDigest }: Entry): boolean => currentDigest !== null
 
-/** Each kind is bounded on its own: codes and online families are many and short-lived, and must not push out the offline family of a device. */
-function kindOf (entry: Entry): 'code' | 'online' | 'offline' {
+/**
+ * Each kind is bounded on its own: codes and online families are many and short-lived, and must not push out the
+ * offline family of a device.
+ */
+function kindOf(entry: Entry): 'code' | 'online' | 'offline' {
   if (isCode(entry)) return 'code'
   return entry.family.offline ? 'offline' : 'online'
 }
 
-function isWithinGrace ({ previous }: Entry, use: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>): boolean {
-  return previous !== null && previous.digest === use.digest && use.graceMs > 0 && use.now - previous.rotatedAt <= use.graceMs
+function isWithinGrace({ previous }: Entry, use: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>): boolean {
+  return (
+    previous !== null &&
+    previous.digest === use.digest &&
+    use.graceMs > 0 &&
+    use.now - previous.rotatedAt <= use.graceMs
+  )
 }
 
 /** No field but these gets in. */
-function familyOf (created: RefreshTokenFamily): RefreshTokenFamily {
-  const { sid, userId, clientId, scope, authenticatedAt, acr, amr, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, sessionSid, offline, authorization } = created
-  return { sid, userId, clientId, scope, authenticatedAt, acr, amr: [...amr], createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, sessionSid, offline, authorization }
+function familyOf(created: RefreshTokenFamily): RefreshTokenFamily {
+  const {
+    sid,
+    userId,
+    clientId,
+    scope,
+    authenticatedAt,
+    acr,
+    amr,
+    createdAt,
+    lastUsedAt,
+    expiresAt,
+    idleExpiresAt,
+    userAgent,
+    sessionSid,
+    offline,
+    authorization
+  } = created
+  return {
+    sid,
+    userId,
+    clientId,
+    scope,
+    authenticatedAt,
+    acr,
+    amr: [...amr],
+    createdAt,
+    lastUsedAt,
+    expiresAt,
+    idleExpiresAt,
+    userAgent,
+    sessionSid,
+    offline,
+    authorization
+  }
 }
 
 /** What a code is until it is redeemed: a family that ends when the code does. */
 const waiting = (code: NewAuthorizationCode): RefreshTokenFamily =>
-  familyOf({ ...code, lastUsedAt: code.createdAt, expiresAt: code.codeExpiresAt, idleExpiresAt: code.codeExpiresAt, userAgent: null })
+  familyOf({
+    ...code,
+    lastUsedAt: code.createdAt,
+    expiresAt: code.codeExpiresAt,
+    idleExpiresAt: code.codeExpiresAt,
+    userAgent: null
+  })
 
 /**
- * Refresh token families and authorization codes in memory. A user has at most `maxFamiliesPerUser` families that are offline, as
- * many that are not, and as many codes that wait: one more ends the one created first. No method awaits before it has done its
- * work: that is what makes each of them atomic.
+ * Refresh token families and authorization codes in memory. A user has at most `maxFamiliesPerUser` families that are
+ * offline, as many that are not, and as many codes that wait: one more ends the one created first. No method awaits
+ * before it has done its work: that is what makes each of them atomic.
  */
-export function memoryTokenStore (maxFamiliesPerUser: number, { useNow, revokeNow }: Pick<MemorySessionStore, 'useNow' | 'revokeNow'>): MemoryTokenStore {
+export function memoryTokenStore(
+  maxFamiliesPerUser: number,
+  { useNow, revokeNow }: Pick<MemorySessionStore, 'useNow' | 'revokeNow'>
+): MemoryTokenStore {
   const entries = createRecords(({ family }: Entry) => family)
 
   const aliveFamily = (sid: string, now: number): Entry | undefined => {
@@ -73,14 +128,26 @@ export function memoryTokenStore (maxFamiliesPerUser: number, { useNow, revokeNo
   }
 
   return {
-    async createFamily (created) {
-      const entry: Entry = { family: familyOf(created), codeDigest: null, currentDigest: created.tokenDigest, previous: null, holders: 0 }
+    async createFamily(created) {
+      const entry: Entry = {
+        family: familyOf(created),
+        codeDigest: null,
+        currentDigest: created.tokenDigest,
+        previous: null,
+        holders: 0
+      }
       entries.add(entry)
       bound(entry, created.createdAt)
     },
 
-    async createCode (code, use) {
-      const entry: Entry = { family: waiting(code), codeDigest: code.codeDigest, currentDigest: null, previous: null, holders: 0 }
+    async createCode(code, use) {
+      const entry: Entry = {
+        family: waiting(code),
+        codeDigest: code.codeDigest,
+        currentDigest: null,
+        previous: null,
+        holders: 0
+      }
       entries.add(entry)
       if (use !== undefined && !useNow(use)) {
         entries.remove(entry)
@@ -90,32 +157,47 @@ export function memoryTokenStore (maxFamiliesPerUser: number, { useNow, revokeNo
       return true
     },
 
-    async redeemCode ({ sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }) {
+    async redeemCode({
+      sid,
+      digest,
+      clientId,
+      now,
+      tokenDigest,
+      expiresAt,
+      idleExpiresAt,
+      onlineExpiresAt,
+      userAgent
+    }) {
       const entry = entries.alive(sid, now)
       // Looked at before anything that revokes, or one client could end what another was given.
-      if (entry === undefined || entry.codeDigest === null || entry.family.clientId !== clientId) return { outcome: 'unknown' }
+      if (entry === undefined || entry.codeDigest === null || entry.family.clientId !== clientId)
+        return { outcome: 'unknown' }
       if (isFamily(entry) || entry.codeDigest !== digest) {
         entries.remove(entry)
         return { outcome: 'replayed', family: { ...entry.family } }
       }
       entry.currentDigest = tokenDigest
-      const ends = entry.family.offline ? { expiresAt, idleExpiresAt } : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
+      const ends = entry.family.offline
+        ? { expiresAt, idleExpiresAt }
+        : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
       Object.assign(entry.family, { lastUsedAt: now, ...ends, userAgent })
       bound(entry, now)
       return { outcome: 'redeemed', family: { ...entry.family } }
     },
 
-    async findFamily (sid, now) {
+    async findFamily(sid, now) {
       const entry = aliveFamily(sid, now)
       return entry === undefined ? null : { ...entry.family }
     },
 
-    async peekToken (use) {
+    async peekToken(use) {
       const entry = aliveFamily(use.sid, use.now)
-      return entry !== undefined && (entry.currentDigest === use.digest || isWithinGrace(entry, use)) ? { ...entry.family } : null
+      return entry !== undefined && (entry.currentDigest === use.digest || isWithinGrace(entry, use))
+        ? { ...entry.family }
+        : null
     },
 
-    async useToken (use) {
+    async useToken(use) {
       const entry = usable(use)
       if (entry === undefined) return { outcome: 'unknown' }
       if (entry.currentDigest === use.digest || isWithinGrace(entry, use)) {
@@ -126,7 +208,7 @@ export function memoryTokenStore (maxFamiliesPerUser: number, { useNow, revokeNo
       return { outcome: 'replayed', family: { ...entry.family } }
     },
 
-    async rotateToken (use, next) {
+    async rotateToken(use, next) {
       const entry = usable(use)
       if (entry === undefined) return { outcome: 'unknown' }
       if (entry.currentDigest === use.digest) {
@@ -146,42 +228,50 @@ export function memoryTokenStore (maxFamiliesPerUser: number, { useNow, revokeNo
       return { outcome: 'replayed', family: { ...entry.family } }
     },
 
-    async undoRotation ({ sid, digest, replacedDigest, former }) {
+    async undoRotation({ sid, digest, replacedDigest, former }) {
       const entry = entries.get(sid)
       if (entry === undefined || entry.currentDigest !== digest || entry.holders === 0 || --entry.holders > 0) return
-      // Nobody holds it any more. The one before is somebody's for good, so an undo of the rotation that made it comes too late.
+      // Nobody holds it any more. The one before is somebody's for good, so an undo of the rotation that made it comes
+      // too late.
       entry.currentDigest = replacedDigest
       entry.previous = former === null ? null : { ...former }
     },
 
-    async revokeFamily (sid, userId) {
+    async revokeFamily(sid, userId) {
       const entry = entries.get(sid)
       if (entry === undefined || (userId !== undefined && entry.family.userId !== userId)) return false
       entries.remove(entry)
       return true
     },
 
-    async revokeFamiliesOfUser (userId, exceptSid) {
+    async revokeFamiliesOfUser(userId, exceptSid) {
       return removeAll(entries.ofUser(userId).filter(({ family }) => family.sid !== exceptSid))
     },
 
-    async revokeSession (userId, sessionSid, clientId) {
-      const sids = removeAll(entries.ofUser(userId).filter((entry) => {
-        const { family } = entry
-        return family.sessionSid === sessionSid && (isCode(entry) || !family.offline || family.clientId === clientId)
-      }))
+    async revokeSession(userId, sessionSid, clientId) {
+      const sids = removeAll(
+        entries.ofUser(userId).filter((entry) => {
+          const { family } = entry
+          return family.sessionSid === sessionSid && (isCode(entry) || !family.offline || family.clientId === clientId)
+        })
+      )
       return { session: revokeNow(sessionSid, userId), sids }
     },
 
-    async revokeFamiliesOfClient (userId, clientId) {
+    async revokeFamiliesOfClient(userId, clientId) {
       return removeAll(entries.ofUser(userId).filter(({ family }) => family.clientId === clientId))
     },
 
-    async listFamiliesOfUser (userId, now) {
-      return entries.listOfUser(userId, now).filter(isFamily).map(({ family }) => ({ ...family }))
+    async listFamiliesOfUser(userId, now) {
+      return entries
+        .listOfUser(userId, now)
+        .filter(isFamily)
+        .map(({ family }) => ({ ...family }))
     },
 
     sids: entries.sids,
-    sweepFamily (sid, now) { entries.alive(sid, now) }
+    sweepFamily(sid, now) {
+      entries.alive(sid, now)
+    }
   }
 }

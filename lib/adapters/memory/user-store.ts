@@ -11,7 +11,7 @@ const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'version
  * Objects are copied on the way in and on the way out, so nobody changes a user but through the store.
  * Throws `UsernameTakenError` if two of `initial` have one username, and `TypeError` if two have one id.
  */
-export function memoryUserStore (initial: readonly User[] = []): Required<UserStore> {
+export function memoryUserStore(initial: readonly User[] = []): Required<UserStore> {
   const byId = new Map<string, User>()
   const idByUsername = new Map<string, string>()
   const identities = memoryIdentities()
@@ -36,10 +36,16 @@ export function memoryUserStore (initial: readonly User[] = []): Required<UserSt
 
   // No method awaits before it has done its work: that is what makes each of them atomic.
   return {
-    async findById (id) { return copyOf(id) },
-    async findByUsername (username) { return copyOf(idByUsername.get(username)) },
-    async create (user: NewUser) { return structuredClone(made(user)) },
-    async setPasswordHash (id, next, expected, changedAt) {
+    async findById(id) {
+      return copyOf(id)
+    },
+    async findByUsername(username) {
+      return copyOf(idByUsername.get(username))
+    },
+    async create(user: NewUser) {
+      return structuredClone(made(user))
+    },
+    async setPasswordHash(id, next, expected, changedAt) {
       const user = byId.get(id)
       if (user === undefined) return false
       if (expected !== undefined && user.passwordHash !== expected) return false
@@ -47,11 +53,12 @@ export function memoryUserStore (initial: readonly User[] = []): Required<UserSt
       if (changedAt !== undefined) user.passwordChangedAt = changedAt
       return true
     },
-    async setEmailVerified (id, address) {
+    async setEmailVerified(id, address) {
       const user = byId.get(id)
-      if (user !== undefined && (address === undefined || address === (user.email ?? user.username))) user.emailVerified = true
+      if (user !== undefined && (address === undefined || address === (user.email ?? user.username)))
+        user.emailVerified = true
     },
-    async update (id, patch, expectedVersion) {
+    async update(id, patch, expectedVersion) {
       const user = byId.get(id)
       if (user === undefined || (expectedVersion !== undefined && user.version !== expectedVersion)) return null
       const next = patched(user, patch)
@@ -61,30 +68,42 @@ export function memoryUserStore (initial: readonly User[] = []): Required<UserSt
       byId.set(id, next)
       return copied(next)
     },
-    async remove (id) {
+    async remove(id) {
       const user = byId.get(id)
       if (user === undefined) return
       byId.delete(id)
       idByUsername.delete(user.username)
       identities.removeAllOf(id)
     },
-    async findByIdentity (identity) { return copyOf(identities.ownerOf(identity)) },
-    async createWithIdentity (user, link) {
+    async findByIdentity(identity) {
+      return copyOf(identities.ownerOf(identity))
+    },
+    async createWithIdentity(user, link) {
       if (identities.ownerOf(link) !== undefined) throw new IdentityTakenError()
       const stored = made(user)
       identities.add(stored.id, link)
       return structuredClone(stored)
     },
-    async linkIdentity (userId, link) { return byId.has(userId) ? identities.link(userId, link) : 'unknown_user' },
-    async unlinkIdentity (userId, identity, otherFactors) { return identities.unlink(byId.get(userId), identity, otherFactors) },
-    async listIdentities (userId) { return identities.list(userId) },
-    async useIdentity (identity, at, email) { identities.use(identity, at, email) }
+    async linkIdentity(userId, link) {
+      return byId.has(userId) ? identities.link(userId, link) : 'unknown_user'
+    },
+    async unlinkIdentity(userId, identity, otherFactors) {
+      return identities.unlink(byId.get(userId), identity, otherFactors)
+    },
+    async listIdentities(userId) {
+      return identities.list(userId)
+    },
+    async useIdentity(identity, at, email) {
+      identities.use(identity, at, email)
+    }
   }
 }
 
 /** Another object, so that a patch that can't be copied leaves the user as it was. */
-function patched (user: User, patch: UserPatch): User {
-  const given = Object.entries(structuredClone(patch)).filter(([name, value]) => value !== undefined && !NOT_PATCHED.has(name))
+function patched(user: User, patch: UserPatch): User {
+  const given = Object.entries(structuredClone(patch)).filter(
+    ([name, value]) => value !== undefined && !NOT_PATCHED.has(name)
+  )
   const removed = new Set(given.filter(([, value]) => value === null).map(([name]) => name))
   if (removed.has('username')) throw new TypeError('A user has a username.')
   const kept = Object.entries({ ...user, ...Object.fromEntries(given) }).filter(([name]) => !removed.has(name))
@@ -92,7 +111,7 @@ function patched (user: User, patch: UserPatch): User {
 }
 
 /** Most users are flat. A structured clone of one takes as long as a good part of a refresh. */
-function copied (user: User): User {
+function copied(user: User): User {
   for (const name in user) {
     const value = user[name]
     if (typeof value === 'object' && value !== null) return structuredClone(user)

@@ -4,8 +4,10 @@ import type { FormPost } from '../../ports/form-post.ts'
 const MAX_BODY = 1024
 const MAX_ERROR_LENGTH = 64
 
-/** By the platform's own `fetch`. The status is what counts: of a refusal the `error` is read too, of a success nothing. */
-export function formPost (): FormPost {
+/**
+ * By the platform's own `fetch`. The status is what counts: of a refusal the `error` is read too, of a success nothing.
+ */
+export function formPost(): FormPost {
   return async (url, params, { timeoutMs }) => {
     const response = await fetch(url, {
       method: 'POST',
@@ -25,7 +27,7 @@ export function formPost (): FormPost {
   }
 }
 
-async function readError (response: Response): Promise<string | undefined> {
+async function readError(response: Response): Promise<string | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
   // What is left unread is given up as soon as the loop ends.
@@ -36,5 +38,7 @@ async function readError (response: Response): Promise<string | undefined> {
   }
   const parsed: unknown = JSON.parse(Buffer.concat(chunks).subarray(0, MAX_BODY).toString('utf8'))
   const error = typeof parsed === 'object' && parsed !== null ? (parsed as { error?: unknown }).error : undefined
-  return typeof error === 'string' && error !== '' ? error.slice(0, MAX_ERROR_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?') : undefined
+  return typeof error === 'string' && error !== ''
+    ? error.slice(0, MAX_ERROR_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?')
+    : undefined
 }

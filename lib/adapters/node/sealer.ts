@@ -4,30 +4,32 @@ import type { Sealer } from '../../ports/sealer.ts'
 const VERSION = 'v1'
 
 /**
- * AES-256-GCM under a key derived (HKDF-SHA-256) from each secret. The first seals, all open: put a new secret in front to
- * rotate. The sealed text names its key by a digest, so that no key is tried in vain.
+ * AES-256-GCM under a key derived (HKDF-SHA-256) from each secret. The first seals, all open: put a new secret in front
+ * to rotate. The sealed text names its key by a digest, so that no key is tried in vain.
  */
-export function aesSealer (secrets: readonly [string, ...string[]]): Sealer {
+export function aesSealer(secrets: readonly [string, ...string[]]): Sealer {
   const keys = secrets.map((secret) => {
     const key = Buffer.from(hkdfSync('sha256', secret, '', 'fastify-authority sealing', 32))
     return { key, id: hash('sha256', key, 'base64url').slice(0, 8) }
   })
   return {
-    seal (plain, context = '') {
-      const { key, id } = keys[0] as typeof keys[number]
+    seal(plain, context = '') {
+      const { key, id } = keys[0] as (typeof keys)[number]
       const nonce = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', key, nonce)
       cipher.setAAD(Buffer.from(context))
       const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
       return [VERSION, id, nonce.toString('base64url'), sealed.toString('base64url')].join('.')
     },
-    open (sealed, context = '') {
+    open(sealed, context = '') {
       const [version, id, nonce, body] = sealed.split('.')
       const match = keys.find((candidate) => candidate.id === id)
       if (version !== VERSION || match === undefined || nonce === undefined || body === undefined) return null
       const bytes = Buffer.from(body, 'base64url')
       try {
-        const decipher = createDecipheriv('aes-256-gcm', match.key, Buffer.from(nonce, 'base64url'), { authTagLength: 16 })
+        const decipher = createDecipheriv('aes-256-gcm', match.key, Buffer.from(nonce, 'base64url'), {
+          authTagLength: 16
+        })
         decipher.setAAD(Buffer.from(context))
         decipher.setAuthTag(bytes.subarray(-16))
         return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')

@@ -4,10 +4,10 @@ import type { Random } from '../../ports/random.ts'
 const POOL_BYTES = 8192
 
 /** The system's CSPRNG through a pool: one call fills many values. What was handed out is wiped from the pool. */
-export function systemRandom (): Random {
+export function systemRandom(): Random {
   const pool = Buffer.allocUnsafeSlow(POOL_BYTES)
   let used = POOL_BYTES
-  function take (bytes: number): string {
+  function take(bytes: number): string {
     if (used + bytes > POOL_BYTES) {
       randomFillSync(pool)
       used = 0

@@ -2,8 +2,8 @@ import { MAX_CODE_FAILURES } from '../../ports/one-time-token-store.ts'
 import { LANGUAGE } from './lifetime.ts'
 
 /**
- * What short codes have beside other one-time tokens. The function locks the row first, so one guess is judged at a time; whoever waited
- * sees the row as the one before left it, or that it is gone.
+ * What short codes have beside other one-time tokens. The function locks the row first, so one guess is judged at a
+ * time; whoever waited sees the row as the one before left it, or that it is gone.
  */
 export const codeColumns = (prefix: string): string => `
 ALTER TABLE ${prefix}authority_one_time_tokens ADD COLUMN failures integer NOT NULL DEFAULT 0, ADD COLUMN failures_until bigint NOT NULL DEFAULT 0;

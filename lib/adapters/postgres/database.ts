@@ -14,17 +14,19 @@ export type PostgresValue = string | number | boolean | null
 export type Query = (sql: string, ...parameters: PostgresValue[]) => Promise<Row[]>
 
 /** A name of the host's that goes into SQL, quoted. */
-export function quoted (name: string, what: string): string {
+export function quoted(name: string, what: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)) throw new TypeError(`A ${what} name has letters, digits and _ only.`)
   return `"${name}"`
 }
 
 /** The one way to the database. */
-export function queryOf (db: PostgresDatabase): Query {
-  if (typeof (db as Partial<PostgresDatabase> | null | undefined)?.query !== 'function') throw new TypeError('A store in PostgreSQL takes what has query(text, params), such as a Pool of pg.')
+export function queryOf(db: PostgresDatabase): Query {
+  if (typeof (db as Partial<PostgresDatabase> | null | undefined)?.query !== 'function')
+    throw new TypeError('A store in PostgreSQL takes what has query(text, params), such as a Pool of pg.')
   return async (sql, ...parameters) => {
     for (const parameter of parameters) {
-      if (typeof parameter === 'string' && !isStorable(parameter)) throw new TypeError('PostgreSQL can\'t store a string with a NUL or a lone surrogate.')
+      if (typeof parameter === 'string' && !isStorable(parameter))
+        throw new TypeError("PostgreSQL can't store a string with a NUL or a lone surrogate.")
     }
     let answer
     try {

@@ -2,12 +2,18 @@ import { LANGUAGE } from './lifetime.ts'
 import { LOCK } from './migrations.ts'
 
 /**
- * Functions that PostgreSQL runs, each the whole of an operation. What decides on what a user has takes the lock of that user first, one
- * for the transaction, and takes no other: so one such operation is done at a time, and none waits in a circle. Each statement inside sees
- * what was committed before that statement began.
+ * Functions that PostgreSQL runs, each the whole of an operation. What decides on what a user has takes the lock of
+ * that user first, one for the transaction, and takes no other: so one such operation is done at a time, and none waits
+ * in a circle. Each statement inside sees what was committed before that statement began.
  */
 export const factorFunctions = (prefix: string): string => {
-  const [users, apps, passkeys, codes, claims] = ['factor_users', 'totp_factors', 'passkeys', 'recovery_codes', 'passkey_claims'].map((name) => `${prefix}authority_${name}`)
+  const [users, apps, passkeys, codes, claims] = [
+    'factor_users',
+    'totp_factors',
+    'passkeys',
+    'recovery_codes',
+    'passkey_claims'
+  ].map((name) => `${prefix}authority_${name}`)
   const lock = `PERFORM pg_advisory_xact_lock(${LOCK + 3}, hashtext(owner));`
   return `
 CREATE FUNCTION ${prefix}authority_move_device_epoch(owner text) RETURNS bigint LANGUAGE sql AS $body$

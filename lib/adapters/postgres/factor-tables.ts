@@ -2,7 +2,13 @@ import type { MigrationStep } from '../sql/migration-steps.ts'
 import { factorFunctions } from './factor-functions.ts'
 import { type Swept, sweepFunction } from './sweep.ts'
 
-export const SWEPT_CLAIMS: Swept = { name: 'passkey_claims', key: 'ctid', type: 'tid', due: 'expires_at', ended: 'expires_at <= now_ms' }
+export const SWEPT_CLAIMS: Swept = {
+  name: 'passkey_claims',
+  key: 'ctid',
+  type: 'tid',
+  due: 'expires_at',
+  ended: 'expires_at <= now_ms'
+}
 
 /** What the statements of the factor store do with each table. A test holds them, and the guide, to that. */
 export const FACTOR_RIGHTS: Readonly<Record<string, readonly string[]>> = {
@@ -14,7 +20,10 @@ export const FACTOR_RIGHTS: Readonly<Record<string, readonly string[]>> = {
   authority_migrations: ['SELECT']
 }
 
-/** The tables of `postgresFactorStore`, as migrations: a step that a release had is never edited. `prefix` is `"schema".` or nothing. */
+/**
+ * The tables of `postgresFactorStore`, as migrations: a step that a release had is never edited. `prefix` is
+ * `"schema".` or nothing.
+ */
 export const factorMigrations = (prefix: string): readonly MigrationStep[] => [
   `CREATE TABLE ${prefix}authority_factor_users (
     user_id text COLLATE "C" PRIMARY KEY,

@@ -1,23 +1,33 @@
 import { IdentityTakenError } from '../../errors.ts'
 import type { Identity, LinkedIdentity, UserStore } from '../../ports/user-store.ts'
-import { isStorableIdentity, linkOf, nameBeside, outcomeOf, type LinkOutcome, type UnlinkOutcome } from '../sql/identity-rows.ts'
+import {
+  isStorableIdentity,
+  linkOf,
+  nameBeside,
+  outcomeOf,
+  type LinkOutcome,
+  type UnlinkOutcome
+} from '../sql/identity-rows.ts'
 import { isStorable } from '../sql/rows.ts'
 import { userOf } from '../sql/user-rows.ts'
 import { quoted, type PostgresValue, type Query } from './database.ts'
 import { PostgresError } from './outage.ts'
 
-type IdentityMethods = Pick<Required<UserStore>, 'findByIdentity' | 'createWithIdentity' | 'linkIdentity' | 'unlinkIdentity' | 'listIdentities' | 'useIdentity'>
+type IdentityMethods = Pick<
+  Required<UserStore>,
+  'findByIdentity' | 'createWithIdentity' | 'linkIdentity' | 'unlinkIdentity' | 'listIdentities' | 'useIdentity'
+>
 
 const named = (table: string, suffix: string): string => quoted(nameBeside(table, suffix), 'table')
 const keyName = (table: string): string => nameBeside(table, '_identities_key')
 const COLUMNS = 'issuer, subject, connection, email, linked_at, last_used_at, sealed, provisional'
 
 /**
- * The table of links, and functions for what a single statement can't do. A statement that locks the user and counts the links counts those
- * of before it waited, so that of two who unlink the last two links both would go. In a function each statement sees what was committed
- * before it began.
+ * The table of links, and functions for what a single statement can't do. A statement that locks the user and counts
+ * the links counts those of before it waited, so that of two who unlink the last two links both would go. In a function
+ * each statement sees what was committed before it began.
  */
-export function identitiesSql (table: string): string {
+export function identitiesSql(table: string): string {
   const users = quoted(table, 'table')
   const links = named(table, '_identities')
   return `CREATE TABLE ${links} (
@@ -64,59 +74,95 @@ export function identitiesSql (table: string): string {
 }
 
 /** In the order of the columns. */
-const valuesOf = (link: LinkedIdentity): PostgresValue[] => [link.issuer, link.subject, link.connection, link.email ?? null, link.linkedAt, link.lastUsedAt, link.sealed ?? null, link.provisional ?? false]
+const valuesOf = (link: LinkedIdentity): PostgresValue[] => [
+  link.issuer,
+  link.subject,
+  link.connection,
+  link.email ?? null,
+  link.linkedAt,
+  link.lastUsedAt,
+  link.sealed ?? null,
+  link.provisional ?? false
+]
 
 interface IdentityDeps {
   query: Query
-  /** An `INSERT` of a user that returns the row, with its parameters from `$1` on, and what it throws for an error of its own. */
-  insertOf(user: Parameters<IdentityMethods['createWithIdentity']>[0]): { sql: string, values: PostgresValue[] }
+  /**
+   * An `INSERT` of a user that returns the row, with its parameters from `$1` on, and what it throws for an error of
+   * its own.
+   */
+  insertOf(user: Parameters<IdentityMethods['createWithIdentity']>[0]): { sql: string; values: PostgresValue[] }
   /** The error, or that the username is taken where that is why. */
   explained(error: unknown, username: string): Promise<unknown>
 }
 
-export function postgresIdentities (table: string, { query, insertOf, explained }: IdentityDeps): IdentityMethods {
+export function postgresIdentities(table: string, { query, insertOf, explained }: IdentityDeps): IdentityMethods {
   const users = quoted(table, 'table')
   const links = named(table, '_identities')
   const keyOf = ({ issuer, subject }: Identity): [string, string] => [issuer, subject]
 
   return {
-    async findByIdentity (identity) {
+    async findByIdentity(identity) {
       if (!isStorableIdentity(identity)) return null
-      const [row] = await query(`SELECT users.* FROM ${links} AS links JOIN ${users} AS users ON users.id = links.user_id WHERE links.issuer = $1 AND links.subject = $2`, ...keyOf(identity))
+      const [row] = await query(
+        `SELECT users.* FROM ${links} AS links JOIN ${users} AS users ON users.id = links.user_id ` +
+          'WHERE links.issuer = $1 AND links.subject = $2',
+        ...keyOf(identity)
+      )
       return row === undefined ? null : userOf(row)
     },
-    async createWithIdentity (user, link) {
+    async createWithIdentity(user, link) {
       const { sql, values } = insertOf(user)
       const parameters = valuesOf(link).map((_, index) => `$${values.length + index + 1}`)
-      // Without ON CONFLICT: a violation takes both back, and a conflict that is passed over would leave the user without the link.
+      // Without ON CONFLICT: a violation takes both back, and a conflict that is passed over would leave the user
+      // without the link.
       const [row] = await query(
         `WITH created AS (${sql}), linked AS (
           INSERT INTO ${links} (user_id, ${COLUMNS}) SELECT id, ${parameters.join(', ')} FROM created RETURNING user_id
         ) SELECT created.* FROM created JOIN linked ON linked.user_id = created.id`,
-        ...values, ...valuesOf(link)
+        ...values,
+        ...valuesOf(link)
       ).catch(async (error: unknown) => {
-        if (error instanceof PostgresError && error.code === '23505' && error.constraint === keyName(table)) throw new IdentityTakenError()
+        if (error instanceof PostgresError && error.code === '23505' && error.constraint === keyName(table))
+          throw new IdentityTakenError()
         throw await explained(error, user.username)
       })
       if (row === undefined) throw new TypeError('The database answered an INSERT with no row.')
       return userOf(row)
     },
-    async linkIdentity (userId, link) {
+    async linkIdentity(userId, link) {
       if (!isStorable(userId)) return 'unknown_user'
-      const [row] = await query(`SELECT ${named(table, '_link_identity')}($1, $2, $3, $4, $5, $6, $7, $8, $9) AS outcome`, userId, ...valuesOf(link))
+      const [row] = await query(
+        `SELECT ${named(table, '_link_identity')}($1, $2, $3, $4, $5, $6, $7, $8, $9) AS outcome`,
+        userId,
+        ...valuesOf(link)
+      )
       return outcomeOf(row) as LinkOutcome
     },
-    async unlinkIdentity (userId, identity, otherFactors) {
+    async unlinkIdentity(userId, identity, otherFactors) {
       if (!isStorable(userId) || !isStorableIdentity(identity)) return 'unknown'
-      const [row] = await query(`SELECT ${named(table, '_unlink_identity')}($1, $2, $3, $4) AS outcome`, userId, ...keyOf(identity), otherFactors)
+      const [row] = await query(
+        `SELECT ${named(table, '_unlink_identity')}($1, $2, $3, $4) AS outcome`,
+        userId,
+        ...keyOf(identity),
+        otherFactors
+      )
       return outcomeOf(row) as UnlinkOutcome
     },
-    async listIdentities (userId) {
+    async listIdentities(userId) {
       if (!isStorable(userId)) return []
-      return (await query(`SELECT ${COLUMNS} FROM ${links} WHERE user_id = $1 ORDER BY linked_at, issuer, subject`, userId)).map(linkOf)
+      return (
+        await query(`SELECT ${COLUMNS} FROM ${links} WHERE user_id = $1 ORDER BY linked_at, issuer, subject`, userId)
+      ).map(linkOf)
     },
-    async useIdentity (identity, at, email) {
-      if (isStorableIdentity(identity)) await query(`UPDATE ${links} SET last_used_at = $3, email = coalesce($4, email) WHERE issuer = $1 AND subject = $2`, ...keyOf(identity), at, email ?? null)
+    async useIdentity(identity, at, email) {
+      if (isStorableIdentity(identity))
+        await query(
+          `UPDATE ${links} SET last_used_at = $3, email = coalesce($4, email) WHERE issuer = $1 AND subject = $2`,
+          ...keyOf(identity),
+          at,
+          email ?? null
+        )
     }
   }
 }

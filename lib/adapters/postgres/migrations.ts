@@ -30,14 +30,15 @@ const unfit = (message: string, cause?: unknown): StartError =>
   new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })
 
 /**
- * A single statement, and so a transaction of its own on whatever connection of a pool it runs. The lock lets one instance in at a
- * time, and each statement of the block sees what was committed before it began: whoever waited finds the steps done.
+ * A single statement, and so a transaction of its own on whatever connection of a pool it runs. The lock lets one
+ * instance in at a time, and each statement of the block sees what was committed before it began: whoever waited finds
+ * the steps done.
  */
 const migration = ({ component, steps, prefix }: Migrations): string => `DO $authority$
 DECLARE current integer;
 BEGIN
   PERFORM pg_advisory_xact_lock(${LOCK}, 0);
-  ${prefix === '' ? '' : `IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = '${prefix.slice(1, -2)}') THEN CREATE SCHEMA ${prefix.slice(0, -1)}; END IF;`}
+  ${prefix === '' ? '' : 'IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = ' + `'${prefix.slice(1, -2)}') THEN CREATE SCHEMA ${prefix.slice(0, -1)}; END IF;`}
   -- Not by to_regclass alone: a session remembers that there was no such table until it next locks a relation, as this does.
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass('${prefix}authority_migrations')) THEN
     CREATE TABLE ${prefix}authority_migrations (
@@ -51,32 +52,47 @@ BEGIN
     ALTER TABLE ${prefix}authority_migrations ADD COLUMN IF NOT EXISTS min_reader integer;
   END IF;
   SELECT coalesce(max(version), 0) INTO current FROM ${prefix}authority_migrations WHERE component = '${component}';
-${steps.map((step, index) => `  IF current < ${index + 1} THEN
+${steps
+  .map(
+    (step, index) => `  IF current < ${index + 1} THEN
     EXECUTE $step$${sqlOf(step)}$step$;
     INSERT INTO ${prefix}authority_migrations (component, version, min_reader) VALUES ('${component}', ${index + 1}, ${minReaderOf(step, index + 1)});
-  END IF;`).join('\n')}
+  END IF;`
+  )
+  .join('\n')}
 END $authority$`
 
-async function versionOf (query: Query, { component, prefix }: Migrations): Promise<{ version: number, minReader: number }> {
+async function versionOf(
+  query: Query,
+  { component, prefix }: Migrations
+): Promise<{ version: number; minReader: number }> {
   const [log] = await query(
     `SELECT to_regclass('${prefix}authority_migrations') IS NOT NULL AS exists, current_setting('server_encoding') AS encoding,
       current_setting('transaction_isolation') AS isolation`
   )
   if (log === undefined) throw new TypeError('The database answered a SELECT with no row.')
-  if (text(log, 'encoding') !== 'UTF8') throw unfit(`The PostgreSQL database has the encoding ${text(log, 'encoding')}; it must be UTF8.`)
+  if (text(log, 'encoding') !== 'UTF8')
+    throw unfit(`The PostgreSQL database has the encoding ${text(log, 'encoding')}; it must be UTF8.`)
   // Under a stricter one, the loser of every race would get an error.
-  if (text(log, 'isolation') !== 'read committed') throw unfit('PostgreSQL transactions are not READ COMMITTED here: set default_transaction_isolation back for this role or database.')
+  if (text(log, 'isolation') !== 'read committed')
+    throw unfit(
+      'PostgreSQL transactions are not READ COMMITTED here: set default_transaction_isolation ' +
+        'back for this role or database.'
+    )
   if (log['exists'] !== true) return { version: 0, minReader: 0 }
   // As JSON, since the log of an earlier release has no such column.
   const [row] = await query(
     `SELECT coalesce(max(version), 0) AS version, coalesce(max(coalesce((to_jsonb(log) ->> 'min_reader')::integer, version)), 0) AS min_reader
-      FROM ${prefix}authority_migrations AS log WHERE component = $1`, component
+      FROM ${prefix}authority_migrations AS log WHERE component = $1`,
+    component
   )
-  return row === undefined ? { version: 0, minReader: 0 } : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
+  return row === undefined
+    ? { version: 0, minReader: 0 }
+    : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
 }
 
 /** Any number of instances may do so at once. The usual start only reads. */
-async function migrate (query: Query, migrations: Migrations): Promise<void> {
+async function migrate(query: Query, migrations: Migrations): Promise<void> {
   const { component, steps } = migrations
   let seen = await versionOf(query, migrations)
   if (seen.version < steps.length) {
@@ -86,7 +102,7 @@ async function migrate (query: Query, migrations: Migrations): Promise<void> {
   if (!canRead(seen, steps.length)) throw unfit(tooNew(component, seen, steps.length))
 }
 
-export function connect (db: PostgresDatabase, migrations: Migrations): Connection {
+export function connect(db: PostgresDatabase, migrations: Migrations): Connection {
   const query = queryOf(db)
   const named = migrations.named ? queryOf(withNamedStatements(db)) : query
   let ready: Promise<void> | undefined
@@ -94,13 +110,19 @@ export function connect (db: PostgresDatabase, migrations: Migrations): Connecti
   const prepared = async (): Promise<void> => {
     ready ??= migrate(query, migrations).catch((error: unknown) => {
       ready = undefined
-      throw isForAPerson(error) ? unfit(`The tables of ${migrations.component} can't be made or read. ${error instanceof Error ? error.message : ''}`, error) : error
+      throw isForAPerson(error)
+        ? unfit(
+            `The tables of ${migrations.component} can't be made or read. ` +
+              `${error instanceof Error ? error.message : ''}`,
+            error
+          )
+        : error
     })
     await ready
   }
   return {
     prepare: prepared,
-    async query (sql, ...parameters) {
+    async query(sql, ...parameters) {
       await prepared()
       return await named(sql, ...parameters)
     }

@@ -1,33 +1,44 @@
 import { hash } from 'node:crypto'
 import type { PostgresDatabase } from './database.ts'
 
-interface NamedStatement { name: string, text: string, values: unknown[] }
+interface NamedStatement {
+  name: string
+  text: string
+  values: unknown[]
+}
 type NamingDatabase = PostgresDatabase & { query(statement: NamedStatement): Promise<{ rows: unknown[] }> }
 
-/** The server, or a pooler in between, does not know a statement that this connection has prepared, or knows it already. */
+/**
+ * The server, or a pooler in between, does not know a statement that this connection has prepared, or knows it already.
+ */
 const POOLED: readonly string[] = ['26000', '42P05']
 /** The plan of a statement is of tables as they were before somebody migrated them. Nothing has been run. */
 const OUTDATED = '0A000'
 
-/** A `Pool` or a `Client` of `pg`: other drivers take a text alone, and nobody knows what a wrapper of the host's takes. */
-function takesNames (db: PostgresDatabase): db is NamingDatabase {
-  return typeof (db as { connect?: unknown }).connect === 'function' && ('totalCount' in db || 'connectionParameters' in db)
+/**
+ * A `Pool` or a `Client` of `pg`: other drivers take a text alone, and nobody knows what a wrapper of the host's takes.
+ */
+function takesNames(db: PostgresDatabase): db is NamingDatabase {
+  return (
+    typeof (db as { connect?: unknown }).connect === 'function' && ('totalCount' in db || 'connectionParameters' in db)
+  )
 }
 
-const codeOf = (error: unknown): unknown => error instanceof Error ? (error as { code?: unknown }).code : undefined
+const codeOf = (error: unknown): unknown => (error instanceof Error ? (error as { code?: unknown }).code : undefined)
 
 /**
- * The same database, which parses and plans each statement once for each connection: that is a third of what PostgreSQL does for a
- * look-up by key. A statement whose plan is outdated gets another name. Behind a pooler that gives a client another connection for each
- * transaction and does not carry prepared statements over (PgBouncer before 1.21), the first such error ends the naming for good.
+ * The same database, which parses and plans each statement once for each connection: that is a third of what PostgreSQL
+ * does for a look-up by key. A statement whose plan is outdated gets another name. Behind a pooler that gives a client
+ * another connection for each transaction and does not carry prepared statements over (PgBouncer before 1.21), the
+ * first such error ends the naming for good.
  */
-export function withNamedStatements (db: PostgresDatabase): PostgresDatabase {
+export function withNamedStatements(db: PostgresDatabase): PostgresDatabase {
   if (!takesNames(db)) return db
   const names = new Map<string, string>()
   let generation = 0
   let isOff = false
 
-  function nameOf (text: string): string {
+  function nameOf(text: string): string {
     const known = names.get(text)
     if (known !== undefined) return known
     const name = `authority_${hash('sha256', `${generation}:${text}`, 'hex').slice(0, 24)}`
@@ -36,7 +47,7 @@ export function withNamedStatements (db: PostgresDatabase): PostgresDatabase {
   }
 
   return {
-    async query (text, params = []) {
+    async query(text, params = []) {
       if (isOff) return await db.query(text, params)
       const name = nameOf(text)
       try {

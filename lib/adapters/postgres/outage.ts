@@ -1,11 +1,14 @@
 /** Of SQLSTATE classes whose messages name things of the server (roles, tables, limits), never what a row holds. */
 const TELLING = /^(08|25|28|3D|3F|40|42|53|54|55|57|58)/
-/** SQLSTATE classes: connection, no resources, read only after a failover, shut down or starting, errors of the system. */
+/**
+ * SQLSTATE classes: connection, no resources, read only after a failover, shut down or starting, errors of the system.
+ */
 const PASSING = /^(08|25006|53|57|58)/
 const SQLSTATE = /^[0-9A-Z]{5}$/
 const SYSTEM_CODE = /^E[A-Z_]+$/
 /** What `pg` says of a connection, without a code. */
-const OF_THE_CONNECTION = /^(Connection terminated.*|Connection ended unexpectedly|timeout exceeded when trying to connect|Query read timeout|timeout expired|Client has encountered a connection error and is not queryable|Client was closed and is not queryable|Cannot use a pool after calling end on the pool)$/
+const OF_THE_CONNECTION =
+  /^(Connection terminated.*|Connection ended unexpectedly|timeout exceeded when trying to connect|Query read timeout|timeout expired|Client has encountered a connection error and is not queryable|Client was closed and is not queryable|Cannot use a pool after calling end on the pool)$/
 
 /** An operation that the database did not do. `code` is the SQLSTATE or the system's error code, where there is one. */
 export class PostgresError extends Error {
@@ -15,7 +18,7 @@ export class PostgresError extends Error {
   /** The name of the constraint that was violated. It is one of the schema, and holds nothing of a row. */
   readonly constraint: string | undefined
 
-  constructor (message: string, code: string | undefined, isOutage = false, constraint?: string) {
+  constructor(message: string, code: string | undefined, isOutage = false, constraint?: string) {
     super(message)
     this.constraint = constraint
     this.isOutage = isOutage
@@ -24,22 +27,29 @@ export class PostgresError extends Error {
   }
 }
 
-const constraintOf = (error: unknown): string | undefined => error instanceof Error && 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : undefined
+const constraintOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : undefined
 
 /**
- * What is thrown on instead of a driver's error. That may carry a row (`detail`), the statement and its parameters; the reader of
- * a log must get none of them, so it is not even the cause.
+ * What is thrown on instead of a driver's error. That may carry a row (`detail`), the statement and its parameters; the
+ * reader of a log must get none of them, so it is not even the cause.
  */
-export function outage (error: unknown): PostgresError {
+export function outage(error: unknown): PostgresError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const message = error instanceof Error ? error.message : ''
-  if (SQLSTATE.test(code)) return new PostgresError(TELLING.test(code) ? `PostgreSQL: ${message} (${code})` : `PostgreSQL refused a statement (${code}).`, code, PASSING.test(code), constraintOf(error))
+  if (SQLSTATE.test(code))
+    return new PostgresError(
+      TELLING.test(code) ? `PostgreSQL: ${message} (${code})` : `PostgreSQL refused a statement (${code}).`,
+      code,
+      PASSING.test(code),
+      constraintOf(error)
+    )
   if (SYSTEM_CODE.test(code)) return new PostgresError(`PostgreSQL can't be reached (${code}).`, code, true)
   if (OF_THE_CONNECTION.test(message)) return new PostgresError(`PostgreSQL: ${message}`, undefined, true)
   return new PostgresError('PostgreSQL did not answer a statement.', undefined)
 }
 
 /** The role may not, or there is no such database: waiting does not mend that. */
-export function isForAPerson (error: unknown): boolean {
+export function isForAPerson(error: unknown): boolean {
   return error instanceof PostgresError && error.code !== undefined && /^(42|3D000|3F000|28P01|0A)/.test(error.code)
 }

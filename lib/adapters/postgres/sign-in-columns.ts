@@ -1,8 +1,8 @@
 import { FAMILIES_LOCK, LANGUAGE, SESSIONS_LOCK, alive } from './lifetime.ts'
 
 /**
- * How users were authenticated; NULL: by a password. Releases before this one go on with the functions without it, since a function keeps
- * its arguments for as long as anybody calls it.
+ * How users were authenticated; NULL: by a password. Releases before this one go on with the functions without it,
+ * since a function keeps its arguments for as long as anybody calls it.
  */
 export const signInColumns = (prefix: string): string => `
 ALTER TABLE ${prefix}authority_families ADD COLUMN acr text, ADD COLUMN amr text;

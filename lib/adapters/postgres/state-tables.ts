@@ -7,11 +7,13 @@ import { ASSERTIONS_SWEPT, sweepFunction, sweepFunctions } from './sweep.ts'
 import { tokenFunctions } from './token-functions.ts'
 
 /**
- * The tables of `postgresState`, as migrations: a step that a release had is never edited. `prefix` is `"schema".` or nothing.
+ * The tables of `postgresState`, as migrations: a step that a release had is never edited. `prefix` is `"schema".` or
+ * nothing.
  *
- * What changes with every use has no index, and pages have room, so that a new version of a row stays on its page and no index
- * hears of it (HOT). For the sweep there is `sweep_after` instead of the ends themselves (see lifetime). What it leaves behind is
- * cleaned up at 2 % of the table and not at 20 %, or the next sweep would have to step over millions of dead entries.
+ * What changes with every use has no index, and pages have room, so that a new version of a row stays on its page and
+ * no index hears of it (HOT). For the sweep there is `sweep_after` instead of the ends themselves (see lifetime). What
+ * it leaves behind is cleaned up at 2 % of the table and not at 20 %, or the next sweep would have to step over
+ * millions of dead entries.
  */
 export const stateMigrations = (prefix: string): readonly MigrationStep[] => [
   `CREATE TABLE ${prefix}authority_families (
@@ -94,7 +96,12 @@ export const stateMigrations = (prefix: string): readonly MigrationStep[] => [
   ${sweepFunctions(prefix)}`,
 
   // Whose state it is.
-  { sql: `CREATE TABLE ${prefix}authority_issuer (id integer PRIMARY KEY CHECK (id = 1), issuer text COLLATE "C" NOT NULL)`, minReader: 1 },
+  {
+    sql:
+      `CREATE TABLE ${prefix}authority_issuer (id integer PRIMARY KEY CHECK (id = 1), issuer ` +
+      'text COLLATE "C" NOT NULL)',
+    minReader: 1
+  },
 
   { sql: signInColumns(prefix), minReader: 1 },
 

@@ -1,9 +1,9 @@
 import { FAMILIES_LOCK, LANGUAGE, alive, sweepAfter } from './lifetime.ts'
 
 /**
- * Functions that PostgreSQL runs: an operation with branches is one statement and one round trip. Each statement inside one sees
- * what was committed before that statement began, and `FOR UPDATE` waits for whoever has the row and then gets its newest version:
- * from there to the end of the call nobody else changes it.
+ * Functions that PostgreSQL runs: an operation with branches is one statement and one round trip. Each statement inside
+ * one sees what was committed before that statement began, and `FOR UPDATE` waits for whoever has the row and then gets
+ * its newest version: from there to the end of the call nobody else changes it.
  */
 export const tokenFunctions = (prefix: string): string => `
 CREATE FUNCTION ${prefix}authority_bound_families(owner text, kept_sid text, is_code boolean, is_offline boolean, max_rows integer, now_ms bigint)

@@ -18,7 +18,10 @@ export interface PostgresUserStoreOptions {
 }
 
 export type PostgresUserStore = Required<UserStore> & {
-  /** Makes the table where it is missing. Otherwise the first use does. Rejects with `StartError` where only a person can mend it. */
+  /**
+   * Makes the table where it is missing. Otherwise the first use does. Rejects with `StartError` where only a person
+   * can mend it.
+   */
   prepare(): Promise<void>
 }
 
@@ -43,23 +46,32 @@ const migrations = (table: string, name: string): readonly MigrationStep[] => [
 ]
 
 /** JSON, in which PostgreSQL takes no NUL and no lone surrogate either. */
-function jsonOf (fields: Record<string, unknown>): string {
+function jsonOf(fields: Record<string, unknown>): string {
   return JSON.stringify(fields, (name, value: unknown) => {
-    if (!isStorable(name) || (typeof value === 'string' && !isStorable(value))) throw new TypeError('PostgreSQL can\'t store a string with a NUL or a lone surrogate.')
+    if (!isStorable(name) || (typeof value === 'string' && !isStorable(value)))
+      throw new TypeError("PostgreSQL can't store a string with a NUL or a lone surrogate.")
     return value
   })
 }
 
 /**
- * Users in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text, params)`: a `Pool` of `pg`,
- * or PGlite. The table is made by versioned migrations, by `prepare` or at the first use. Fields without a column are kept as
- * `jsonb`. Rejects with an error that has the SQLSTATE as its `code`, and no value of a row or parameter, on an outage, and with
- * `TypeError` on a string with a NUL or a lone surrogate.
+ * Users in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text, params)`: a
+ * `Pool` of `pg`, or PGlite. The table is made by versioned migrations, by `prepare` or at the first use. Fields
+ * without a column are kept as `jsonb`. Rejects with an error that has the SQLSTATE as its `code`, and no value of a
+ * row or parameter, on an outage, and with `TypeError` on a string with a NUL or a lone surrogate.
  */
-export function postgresUserStore (db: PostgresDatabase, { table = 'authority_users', namedStatements = true, ...others }: PostgresUserStoreOptions = {}): PostgresUserStore {
+export function postgresUserStore(
+  db: PostgresDatabase,
+  { table = 'authority_users', namedStatements = true, ...others }: PostgresUserStoreOptions = {}
+): PostgresUserStore {
   noOthers('postgresUserStore', others)
   const users = quoted(table, 'table')
-  const { query, prepare } = connect(db, { component: `users:${table}`, steps: migrations(users, table), prefix: '', named: namedStatements })
+  const { query, prepare } = connect(db, {
+    component: `users:${table}`,
+    steps: migrations(users, table),
+    prefix: '',
+    named: namedStatements
+  })
 
   const findBy = async (column: 'id' | 'username', value: string): Promise<User | null> => {
     // What can't be stored is not there.
@@ -68,17 +80,26 @@ export function postgresUserStore (db: PostgresDatabase, { table = 'authority_us
     return row === undefined ? null : userOf(row)
   }
 
-  const insertOf = (user: NewUser, onConflict = ''): { sql: string, values: PostgresValue[] } => ({
+  const insertOf = (user: NewUser, onConflict = ''): { sql: string; values: PostgresValue[] } => ({
     sql: `INSERT INTO ${users} (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb) ${onConflict} RETURNING *`,
     values: [
-      randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
-      booleanOf(user.emailVerified, 'emailVerified'), booleanOf(user['disabled'], 'disabled'), changedAtOf(user), jsonOf(profileOf(user))
+      randomBytes(16).toString('base64url'),
+      user.username,
+      user.passwordHash,
+      user.email ?? null,
+      booleanOf(user.emailVerified, 'emailVerified'),
+      booleanOf(user['disabled'], 'disabled'),
+      changedAtOf(user),
+      jsonOf(profileOf(user))
     ]
   })
   /** Of the unique indexes, some may be the host's own: only one on the name says that the name is taken. */
   const explained = async (error: unknown, username: string, exceptId: string | null = null): Promise<unknown> => {
-    const isTaken = isUniqueViolation(error) && (await query(`SELECT 1 FROM ${users} WHERE username = $1 AND id IS DISTINCT FROM $2`, username, exceptId)).length > 0
+    const isTaken =
+      isUniqueViolation(error) &&
+      (await query(`SELECT 1 FROM ${users} WHERE username = $1 AND id IS DISTINCT FROM $2`, username, exceptId))
+        .length > 0
     return isTaken ? new UsernameTakenError() : error
   }
 
@@ -87,23 +108,36 @@ export function postgresUserStore (db: PostgresDatabase, { table = 'authority_us
     ...postgresIdentities(table, { query, insertOf, explained }),
     findById: (id) => findBy('id', id),
     findByUsername: (username) => findBy('username', username),
-    async create (user) {
+    async create(user) {
       const { sql, values } = insertOf(user, 'ON CONFLICT (username) DO NOTHING')
       const [row] = await query(sql, ...values)
       if (row === undefined) throw new UsernameTakenError()
       return userOf(row)
     },
-    async setPasswordHash (id, next, expected, changedAt) {
-      return (await query(
-        `UPDATE ${users} SET password_hash = $2, password_changed_at = coalesce($5, password_changed_at)
+    async setPasswordHash(id, next, expected, changedAt) {
+      return (
+        (
+          await query(
+            `UPDATE ${users} SET password_hash = $2, password_changed_at = coalesce($5, password_changed_at)
         WHERE id = $1 AND ($3::boolean OR password_hash IS NOT DISTINCT FROM $4) RETURNING id`,
-        id, next, expected === undefined, expected ?? null, changedAt ?? null
-      )).length === 1
+            id,
+            next,
+            expected === undefined,
+            expected ?? null,
+            changedAt ?? null
+          )
+        ).length === 1
+      )
     },
-    async setEmailVerified (id, address) {
-      await query(`UPDATE ${users} SET email_verified = true WHERE id = $1 AND email_verified IS NOT true AND ($2::text IS NULL OR coalesce(email, username) = $2)`, id, address ?? null)
+    async setEmailVerified(id, address) {
+      await query(
+        `UPDATE ${users} SET email_verified = true WHERE id = $1 AND email_verified IS NOT true ` +
+          'AND ($2::text IS NULL OR coalesce(email, username) = $2)',
+        id,
+        address ?? null
+      )
     },
-    async update (id, patch, expectedVersion) {
+    async update(id, patch, expectedVersion) {
       const { username, email, emailVerified, disabled, set, removed } = rowPatchOf(patch)
       const expected = expectedVersion === undefined ? null : versionOf(expectedVersion)
       if (!isStorable(id) || (expectedVersion !== undefined && expected === null)) return null
@@ -113,17 +147,27 @@ export function postgresUserStore (db: PostgresDatabase, { table = 'authority_us
           email_verified = CASE WHEN $5::boolean THEN $6::boolean ELSE email_verified END, disabled = CASE WHEN $7::boolean THEN $8::boolean ELSE disabled END,
           profile = (profile || $9::text::jsonb) - ARRAY(SELECT jsonb_array_elements_text($10::text::jsonb)), version = version + 1
         WHERE id = $1 AND ($11::bigint IS NULL OR version = $11) RETURNING *`,
-        id, username ?? null, email !== undefined, email ?? null, emailVerified !== undefined, emailVerified ?? null, disabled !== undefined, disabled ?? null,
-        jsonOf(set), JSON.stringify(removed.filter(isStorable)), expected
+        id,
+        username ?? null,
+        email !== undefined,
+        email ?? null,
+        emailVerified !== undefined,
+        emailVerified ?? null,
+        disabled !== undefined,
+        disabled ?? null,
+        jsonOf(set),
+        JSON.stringify(removed.filter(isStorable)),
+        expected
       ).catch(async (error: unknown) => {
         throw username === undefined ? error : await explained(error, username, id)
       })
       return row === undefined ? null : userOf(row)
     },
-    async remove (id) {
+    async remove(id) {
       if (isStorable(id)) await query(`DELETE FROM ${users} WHERE id = $1`, id)
     }
   }
 }
 
-const isUniqueViolation = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '23505'
+const isUniqueViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '23505'

@@ -5,13 +5,17 @@ import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../../ports/att
 
 interface AttemptLimiter {
   /**
-   * Reserves the attempt under all `limits` (at least one) in one step of the store. Rejects with what the store throws.
+   * Reserves the attempt under all `limits` (at least one) in one step of the store. Rejects with what the store
+   * throws.
    */
   reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
   close(): Promise<void>
 }
 
-/** What the plugin takes for a request, and for the key of one: all that it reads of a request is the group of its route. */
+/**
+ * What the plugin takes for a request, and for the key of one: all that it reads of a request is the group of its
+ * route.
+ */
 interface Check {
   readonly routeOptions: { readonly config: object }
   readonly attemptId: string
@@ -19,27 +23,27 @@ interface Check {
   outcome: AttemptOutcome | null
 }
 
-type Done = (error: Error | null, result?: { current: number, ttl: number }) => void
+type Done = (error: Error | null, result?: { current: number; ttl: number }) => void
 
 /** What the plugin compares: it counts one key a call, where the store has decided over several at once. */
 const MAX = 1
 const NO_GROUP = { config: {} }
 
 /**
- * @fastify/rate-limit over an `AttemptStore`, in a private Fastify instance: registered in the host's tree, it and the host's
- * own would share decorators and each get the other's store.
+ * @fastify/rate-limit over an `AttemptStore`, in a private Fastify instance: registered in the host's tree, it and the
+ * host's own would share decorators and each get the other's store.
  *
- * The plugin counts one key per call and we decide over several at once, so the key it carries is the check itself, with all its
- * limits; the host's request stays outside, and with it whatever a host's hook gives our routes.
+ * The plugin counts one key per call and we decide over several at once, so the key it carries is the check itself,
+ * with all its limits; the host's request stays outside, and with it whatever a host's hook gives our routes.
  */
-export async function createAttemptLimiter (attempts: AttemptStore): Promise<AttemptLimiter> {
-  function decided (check: Check, outcome: AttemptOutcome, done: Done): void {
+export async function createAttemptLimiter(attempts: AttemptStore): Promise<AttemptLimiter> {
+  function decided(check: Check, outcome: AttemptOutcome, done: Done): void {
     check.outcome = outcome
     done(null, outcome.allowed ? { current: MAX, ttl: 0 } : { current: MAX + 1, ttl: outcome.refusedBy.resetMs })
   }
 
   class CheckStore {
-    incr (key: unknown, done: Done): void {
+    incr(key: unknown, done: Done): void {
       const check = key as Check
       let outcome: AttemptOutcome | Promise<AttemptOutcome>
       try {
@@ -48,11 +52,14 @@ export async function createAttemptLimiter (attempts: AttemptStore): Promise<Att
         done(error as Error)
         return
       }
-      if (outcome instanceof Promise) outcome.then((answer) => { decided(check, answer, done) }, done)
+      if (outcome instanceof Promise)
+        outcome.then((answer) => {
+          decided(check, answer, done)
+        }, done)
       else decided(check, outcome, done)
     }
 
-    child (): this {
+    child(): this {
       return this
     }
   }
@@ -60,16 +67,23 @@ export async function createAttemptLimiter (attempts: AttemptStore): Promise<Att
   const inner = Fastify({ logger: false })
   await inner.register(rateLimit, { global: false, store: CheckStore })
   await inner.ready()
-  const check = inner.createRateLimit({ keyGenerator: (request) => request as unknown as string, max: MAX, timeWindow: 1 })
+  const check = inner.createRateLimit({
+    keyGenerator: (request) => request as unknown as string,
+    max: MAX,
+    timeWindow: 1
+  })
 
   return {
-    async reserve (attemptId, limits) {
+    async reserve(attemptId, limits) {
       const entry: Check = { routeOptions: NO_GROUP, attemptId, limits, outcome: null }
       const result = await check(entry as unknown as FastifyRequest)
       const { outcome } = entry
-      if (outcome === null || result.isAllowed || result.isExceeded === outcome.allowed) throw new Error('the rate limit was not decided by the attempt store')
+      if (outcome === null || result.isAllowed || result.isExceeded === outcome.allowed)
+        throw new Error('the rate limit was not decided by the attempt store')
       return outcome
     },
-    async close () { await inner.close() }
+    async close() {
+      await inner.close()
+    }
   }
 }

@@ -1,12 +1,14 @@
 import { defineScript } from './script.ts'
 
 /**
- * A counter is one string: 12 bytes an attempt, oldest first, 6 of its time in milliseconds and 6 of the digest of its id.
- * ARGV: the time (empty: the server's), the id, then name, windowMs and max of each limit. The reply, as one text: 1 or 0, then of each
- * limit how many are counted and when one more passes. A time given by a test may go slower than the server's, hence the longer life.
+ * A counter is one string: 12 bytes an attempt, oldest first, 6 of its time in milliseconds and 6 of the digest of its
+ * id. ARGV: the time (empty: the server's), the id, then name, windowMs and max of each limit. The reply, as one text:
+ * 1 or 0, then of each limit how many are counted and when one more passes. A time given by a test may go slower than
+ * the server's, hence the longer life.
  *
- * Times are whole milliseconds, each rounded to where the attempt stays in the window for longer: that of an attempt up, that of now down.
- * A time that lies ahead was written while the clock went ahead, and becomes that of now: it blocks for one window from here.
+ * Times are whole milliseconds, each rounded to where the attempt stays in the window for longer: that of an attempt
+ * up, that of now down. A time that lies ahead was written while the clock went ahead, and becomes that of now: it
+ * blocks for one window from here.
  */
 export const RESERVE = defineScript(`
 local now = tonumber(ARGV[1])

@@ -15,23 +15,32 @@ export interface RedisClient {
 }
 
 type Answer = [error: Error | null, reply?: unknown]
-type Command = [name: 'eval' | 'evalsha', text: Buffer, numberOfKeys: number, ...keysAndArguments: Array<string | number>]
+type Command = [
+  name: 'eval' | 'evalsha',
+  text: Buffer,
+  numberOfKeys: number,
+  ...keysAndArguments: Array<string | number>
+]
 
 export interface RedisConnection {
   /**
-   * Runs a script with its keys and `ARGV`, at most once, and resolves to its reply. A key must have a hash tag: a script that derives
-   * its keys does so from that one, so that a `keyPrefix` of the client and the slots of a Cluster hold for them as well.
+   * Runs a script with its keys and `ARGV`, at most once, and resolves to its reply. A key must have a hash tag: a
+   * script that derives its keys does so from that one, so that a `keyPrefix` of the client and the slots of a Cluster
+   * hold for them as well.
    *
-   * What is asked for in one turn of the event loop goes to the server in one write, in a Cluster one for each slot. Each script is done
-   * whole, and its failure is its own.
+   * What is asked for in one turn of the event loop goes to the server in one write, in a Cluster one for each slot.
+   * Each script is done whole, and its failure is its own.
    *
-   * Rejects where a trip to the server has no reply within `timeoutMs`, and at once where the client is not connected. The first call
-   * may take three trips: to connect, to ask for a script that the server does not know, to bring it. What was sent may then
-   * have been done nevertheless, and may still be when a server that hung goes on; it is not sent a second time. The error says
-   * nothing of keys and arguments.
+   * Rejects where a trip to the server has no reply within `timeoutMs`, and at once where the client is not connected.
+   * The first call may take three trips: to connect, to ask for a script that the server does not know, to bring it.
+   * What was sent may then have been done nevertheless, and may still be when a server that hung goes on; it is not
+   * sent a second time. The error says nothing of keys and arguments.
    */
   run(script: Script, keys: string | readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
-  /** Milliseconds since the epoch, by the clock of the server: in a Cluster, of the one that has the key. Rejects as `run` does. */
+  /**
+   * Milliseconds since the epoch, by the clock of the server: in a Cluster, of the one that has the key. Rejects as
+   * `run` does.
+   */
   time(key: string): Promise<number>
 }
 
@@ -52,8 +61,8 @@ interface Call {
 /** How often a server that has stopped answering is asked again whether it does. */
 const ASK_AGAIN_MS = 1000
 /**
- * How many times it is looked whether there is an answer: a process that was busy for the whole time passes one of them, and reads what has
- * come before the next.
+ * How many times it is looked whether there is an answer: a process that was busy for the whole time passes one of
+ * them, and reads what has come before the next.
  */
 const LOOKS = 5
 
@@ -61,11 +70,12 @@ const TIME = defineKeyScript("local time = redis.call('TIME') return time[1] * 1
 const NOTHING = defineKeyScript('return 1')
 
 /**
- * While a slot moves, a Cluster looks at the declared keys alone. One key that isn't there sends the script to the new node, where it
- * would run on what has arrived by then, and the answer would be wrong. With a second one that isn't there the new node says TRYAGAIN,
- * which ioredis does, until the slot has moved. A script with keys of its own needs that; one that touches only what it declares is right anyhow.
+ * While a slot moves, a Cluster looks at the declared keys alone. One key that isn't there sends the script to the new
+ * node, where it would run on what has arrived by then, and the answer would be wrong. With a second one that isn't
+ * there the new node says TRYAGAIN, which ioredis does, until the slot has moved. A script with keys of its own needs
+ * that; one that touches only what it declares is right anyhow.
  */
-function declared ({ isCluster }: RedisClient, script: Script, keys: string | readonly string[]): readonly string[] {
+function declared({ isCluster }: RedisClient, script: Script, keys: string | readonly string[]): readonly string[] {
   if (typeof keys !== 'string') return keys
   return isCluster && script.derivesKeys ? [keys, `${keys}:none`] : [keys]
 }
@@ -77,23 +87,29 @@ const CONNECTED_OR_SOON: readonly string[] = ['ready', 'wait', 'connecting', 'co
 const underWay = new WeakMap<RedisClient, Set<() => void>>()
 
 /** One pair of listeners for the life of the client, however many connections share it. */
-function underWayOn (client: RedisClient): Set<() => void> {
+function underWayOn(client: RedisClient): Set<() => void> {
   const known = underWay.get(client)
   if (known !== undefined) return known
   const pipelines = new Set<() => void>()
-  const broken = (): void => { for (const end of pipelines) end() }
+  const broken = (): void => {
+    for (const end of pipelines) end()
+  }
   client.on('close', broken)
-  // A node of a Cluster. It isn't known whose calls were on it, but what has been written to another is answered all the same.
+  // A node of a Cluster. It isn't known whose calls were on it, but what has been written to another is answered all
+  // the same.
   if (client.isCluster) client.on('-node', broken)
   underWay.set(client, pipelines)
   return pipelines
 }
 
 /**
- * The one way to Redis: scripts, each with a bound on its time. Never puts anything into ioredis's offline queue, and lets nothing
- * be sent again by ioredis after a broken connection: a redemption done twice would look like a replay.
+ * The one way to Redis: scripts, each with a bound on its time. Never puts anything into ioredis's offline queue, and
+ * lets nothing be sent again by ioredis after a broken connection: a redemption done twice would look like a replay.
  */
-export function redisConnection (client: RedisClient, { timeoutMs = 250 }: RedisConnectionOptions = {}): RedisConnection {
+export function redisConnection(
+  client: RedisClient,
+  { timeoutMs = 250 }: RedisConnectionOptions = {}
+): RedisConnection {
   const sent = underWayOn(client)
   /** What this turn of the event loop has asked for: all of it, or in a Cluster by its keys. */
   const waiting = new Map<string, Call[]>()
@@ -102,7 +118,7 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
   let askAgainAt = 0
 
   /** Shared by all who wait, or many calls at start would make many listeners. */
-  function becomesReady (): Promise<void> {
+  function becomesReady(): Promise<void> {
     whenReady ??= new Promise<void>((resolve, reject) => {
       const events = ['ready', 'close', 'end'] as const
       const done = (): void => {
@@ -118,28 +134,35 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
   }
 
   /** What there is to say where nothing can be sent now. */
-  function refused (): (() => Error) | null {
+  function refused(): (() => Error) | null {
     if (!CONNECTED_OR_SOON.includes(client.status)) return notConnected
     // Replies come in order. What is sent behind a call that hangs would be done, unwanted, when the server goes on.
     return askAgainAt > 0 ? noAnswer : null
   }
 
-  async function answersTo (commands: Command[]): Promise<readonly Answer[]> {
+  async function answersTo(commands: Command[]): Promise<readonly Answer[]> {
     const [[name, ...args], more] = commands as [Command, Command?]
-    if (more !== undefined) return await client.pipeline(commands).exec() ?? []
+    if (more !== undefined) return (await client.pipeline(commands).exec()) ?? []
     // A pipeline of one costs some microseconds for nothing.
-    return [await client[name](...args).then((reply): Answer => [null, reply], (error: Error): Answer => [error])]
+    return [
+      await client[name](...args).then(
+        (reply): Answer => [null, reply],
+        (error: Error): Answer => [error]
+      )
+    ]
   }
 
   /** Gives each call what became of it, and resolves to those whose script the server does not know. */
-  async function exchange (calls: readonly Call[], texts: WipeableTexts, inFull: boolean): Promise<Call[]> {
+  async function exchange(calls: readonly Call[], texts: WipeableTexts, inFull: boolean): Promise<Call[]> {
     const digests = new Map<Script, Buffer>()
     const commands = calls.map(({ script, keys, args }): Command => {
       const known = digests.get(script)
       const digest = known ?? texts.bufferOf(script.sha1)
       digests.set(script, digest)
       // The first of its kind brings the script, for all that come behind it.
-      return inFull && known === undefined ? ['eval', texts.bufferOf(script.lua), keys.length, ...keys, ...args] : ['evalsha', digest, keys.length, ...keys, ...args]
+      return inFull && known === undefined
+        ? ['eval', texts.bufferOf(script.lua), keys.length, ...keys, ...args]
+        : ['evalsha', digest, keys.length, ...keys, ...args]
     })
     const answers = await answersTo(commands)
     return calls.filter((call, index) => {
@@ -153,7 +176,7 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
   }
 
   /** `nextTrip` is called where another trip to the server begins. */
-  async function exchangeAll (calls: readonly Call[], texts: WipeableTexts, nextTrip: () => void): Promise<void> {
+  async function exchangeAll(calls: readonly Call[], texts: WipeableTexts, nextTrip: () => void): Promise<void> {
     if (client.status !== 'ready') {
       await becomesReady()
       nextTrip()
@@ -164,7 +187,7 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
     await exchange(unknown, texts, true)
   }
 
-  function send (calls: readonly Call[]): void {
+  function send(calls: readonly Call[]): void {
     const texts = wipeableTexts()
     const finish = (): void => {
       clearTimeout(timer)
@@ -203,14 +226,18 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
       looks = 0
       timer.refresh()
     }
-    exchangeAll(calls, texts, nextTrip).catch((error: unknown) => { rejectAll(calls, () => texts.areWiped() ? brokenConnection() : withoutArguments(error)) }).finally(() => {
-      // Also where nobody waits for it any more: the server answers again.
-      askAgainAt = 0
-      finish()
-    })
+    exchangeAll(calls, texts, nextTrip)
+      .catch((error: unknown) => {
+        rejectAll(calls, () => (texts.areWiped() ? brokenConnection() : withoutArguments(error)))
+      })
+      .finally(() => {
+        // Also where nobody waits for it any more: the server answers again.
+        askAgainAt = 0
+        finish()
+      })
   }
 
-  function flush (): void {
+  function flush(): void {
     const groups = [...waiting.values()]
     waiting.clear()
     const error = refused()
@@ -220,7 +247,7 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
     }
   }
 
-  function enqueue (call: Call): void {
+  function enqueue(call: Call): void {
     const together = client.isCluster ? String(call.keys) : ''
     const group = waiting.get(together)
     if (group !== undefined) {
@@ -231,22 +258,30 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
     waiting.set(together, [call])
   }
 
-  function run (script: Script, keys: string | readonly string[], args: ReadonlyArray<string | number>): Promise<unknown> {
+  function run(
+    script: Script,
+    keys: string | readonly string[],
+    args: ReadonlyArray<string | number>
+  ): Promise<unknown> {
     const error = refused()
     if (error === noAnswer && performance.now() >= askAgainAt) {
       askAgainAt = performance.now() + ASK_AGAIN_MS
-      send([{ script: NOTHING, keys: [], args: [], resolve () {}, reject () {} }])
+      send([{ script: NOTHING, keys: [], args: [], resolve() {}, reject() {} }])
     }
     if (error !== null) return Promise.reject(error())
-    return new Promise((resolve, reject) => { enqueue({ script, keys: declared(client, script, keys), args, resolve, reject }) })
+    return new Promise((resolve, reject) => {
+      enqueue({ script, keys: declared(client, script, keys), args, resolve, reject })
+    })
   }
 
   return {
     run,
-    async time (key) { return Number(await run(TIME, key, [])) }
+    async time(key) {
+      return Number(await run(TIME, key, []))
+    }
   }
 }
 
-function rejectAll (calls: readonly Call[], error: () => Error): void {
+function rejectAll(calls: readonly Call[], error: () => Error): void {
   for (const call of calls) call.reject(error())
 }

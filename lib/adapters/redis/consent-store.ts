@@ -5,8 +5,8 @@ import { isOne, jsonText, list, texts, whole } from './replies.ts'
 import { defineKeyScript, SLACK } from './script.ts'
 
 /**
- * All consents of a user are one string, packed with cmsgpack, in the order in which their clients came: nobody has many, and they
- * are mostly asked for together. KEYS[1] is that key.
+ * All consents of a user are one string, packed with cmsgpack, in the order in which their clients came: nobody has
+ * many, and they are mostly asked for together. KEYS[1] is that key.
  */
 const CONSENTS = `
 ${SLACK}
@@ -96,25 +96,31 @@ end
 return found
 `)
 
-function consentIn (userId: string, reply: unknown): Consent {
+function consentIn(userId: string, reply: unknown): Consent {
   const [client, grantedAt, expiresAt, scopes] = list(reply)
-  return { userId, clientId: jsonText(client), scopes: texts(scopes), grantedAt: whole(grantedAt), expiresAt: whole(expiresAt) }
+  return {
+    userId,
+    clientId: jsonText(client),
+    scopes: texts(scopes),
+    grantedAt: whole(grantedAt),
+    expiresAt: whole(expiresAt)
+  }
 }
 
 /** Consents in Redis: a method is one script. */
-export function redisConsentStore ({ run }: RedisConnection, names: Names): ConsentStore {
+export function redisConsentStore({ run }: RedisConnection, names: Names): ConsentStore {
   return {
-    async findConsent (userId, clientId, now) {
+    async findConsent(userId, clientId, now) {
       const reply = await run(FIND, names.consentsOf(userId), [JSON.stringify(clientId), now])
       return reply === null ? null : consentIn(userId, reply)
     },
-    async grantConsent ({ userId, clientId, scopes, grantedAt, expiresAt }) {
+    async grantConsent({ userId, clientId, scopes, grantedAt, expiresAt }) {
       await run(GRANT, names.consentsOf(userId), [JSON.stringify(clientId), grantedAt, expiresAt, ...scopes])
     },
-    async revokeConsent (userId, clientId) {
+    async revokeConsent(userId, clientId) {
       return isOne(await run(REVOKE, names.consentsOf(userId), [JSON.stringify(clientId)]))
     },
-    async listConsents (userId, now) {
+    async listConsents(userId, now) {
       const consents = list(await run(LIST, names.consentsOf(userId), [now])).map((reply) => consentIn(userId, reply))
       return consents.reverse().sort((a, b) => b.grantedAt - a.grantedAt)
     }

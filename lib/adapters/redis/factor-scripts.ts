@@ -1,9 +1,9 @@
 import { defineKeyScript, defineScript, SLACK } from './script.ts'
 
 /**
- * All that a user has is one string, packed with cmsgpack: it is asked for together at every sign-in, and a script that touches one
- * declared key is right while its slot moves. It has no TTL. A factor is an array that begins with its id and with what never changes of it,
- * as JSON that no script reads.
+ * All that a user has is one string, packed with cmsgpack: it is asked for together at every sign-in, and a script that
+ * touches one declared key is right while its slot moves. It has no TTL. A factor is an array that begins with its id
+ * and with what never changes of it, as JSON that no script reads.
  */
 const FACTORS = `
 local HANDLE, EPOCH, APPS, PASSKEYS, CODES, VERSION = 1, 2, 3, 4, 5, 6
@@ -62,7 +62,10 @@ export const FIND = defineKeyScript(`${FACTORS}
 return public(read())
 `)
 
-/** KEYS: the root. ARGV: handle. Replies the user and what they have. A handle's record is its owner, 16 characters, and the user. */
+/**
+ * KEYS: the root. ARGV: handle. Replies the user and what they have. A handle's record is its owner, 16 characters, and
+ * the user.
+ */
 export const FIND_BY_HANDLE = defineScript(`${FACTORS}
 local record = redis.call('GET', KEYS[1] .. ':h:' .. ARGV[1])
 if not record then return false end
@@ -70,7 +73,10 @@ local held = readFrom(KEYS[1] .. ':a:' .. string.sub(record, 1, 16))
 return held[HANDLE] == ARGV[1] and { string.sub(record, 17), public(held) }
 `)
 
-/** KEYS: factors, candidate. ARGV: candidate, owner and user. Replies the handle; false: the candidate is another user's. */
+/**
+ * KEYS: factors, candidate. ARGV: candidate, owner and user. Replies the handle; false: the candidate is another
+ * user's.
+ */
 export const CLAIM_HANDLE = defineKeyScript(`${FACTORS}
 local held = read()
 if held[HANDLE] then return held[HANDLE] end
@@ -140,7 +146,10 @@ if outcome ~= 'unknown' then write(held) end
 return outcome
 `)
 
-/** KEYS: factors, claim. ARGV: credential, claimExpiresAt, counter, backedUp, now. The TTL frees memory; nobody who asks has the time judged by it. */
+/**
+ * KEYS: factors, claim. ARGV: credential, claimExpiresAt, counter, backedUp, now. The TTL frees memory; nobody who asks
+ * has the time judged by it.
+ */
 export const USE_PASSKEY = defineKeyScript(`${FACTORS}
 local held = read()
 local passkey = find(held[PASSKEYS], CREDENTIAL, ARGV[1])
@@ -217,7 +226,10 @@ write(held)
 return held[EPOCH]
 `)
 
-/** What can't be read goes too, or nobody could begin anew; its epoch is not known, so the next is one that no user comes to by changes. */
+/**
+ * What can't be read goes too, or nobody could begin anew; its epoch is not known, so the next is one that no user
+ * comes to by changes.
+ */
 export const REMOVE_ALL = defineKeyScript(`${FACTORS}
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 local held = lookAt(KEYS[1])

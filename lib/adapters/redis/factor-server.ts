@@ -18,18 +18,30 @@ return { info('server'), info('memory'), info('persistence'), type(rawget(_G, 'c
 const unfit = (message: string): StartError => new StartError('FST_AUTHORITY_INVALID_OPTIONS', message)
 
 /** @throws StartError where only a person can mend it; an outage rejects with anything else. */
-export async function requireFactorServer (connection: RedisConnection, { trial, prefix }: Names): Promise<void> {
+export async function requireFactorServer(connection: RedisConnection, { trial, prefix }: Names): Promise<void> {
   await requireRights(connection, { what: WHAT, root: trial, prefix, commands: FACTOR_COMMANDS }, async () => {
     const [server, memory, , cmsgpack] = list(await connection.run(LOOK, `${trial}:factors`, []))
     requireFit(WHAT, server, cmsgpack)
     const policy = fieldOf(textOrNull(memory ?? null), 'maxmemory_policy')
-    if (policy === undefined) throw unfit(`${WHAT} must know whether the Redis server may throw second factors away: let the user of this connection run INFO.`)
-    if (policy !== 'noeviction') throw unfit(`The Redis server with the second factors has maxmemory-policy ${policy}, so it may throw them away when its memory is full, and leave users with a password alone. Set it to noeviction, or keep the factors in a database.`)
+    if (policy === undefined)
+      throw unfit(
+        `${WHAT} must know whether the Redis server may throw second factors away: let the user of ` +
+          'this connection run INFO.'
+      )
+    if (policy !== 'noeviction')
+      throw unfit(
+        `The Redis server with the second factors has maxmemory-policy ${policy}, so it may throw ` +
+          'them away when its memory is full, and leave users with a password alone. Set it to ' +
+          'noeviction, or keep the factors in a database.'
+      )
   })
 }
 
-/** Whether the server writes each change to its append-only file. Without one, what was added in the last minutes is lost when it crashes. */
-export async function isAppendOnly ({ run }: RedisConnection, { trial }: Names): Promise<boolean> {
+/**
+ * Whether the server writes each change to its append-only file. Without one, what was added in the last minutes is
+ * lost when it crashes.
+ */
+export async function isAppendOnly({ run }: RedisConnection, { trial }: Names): Promise<boolean> {
   const [, , persistence] = list(await run(LOOK, `${trial}:factors`, []))
   return fieldOf(textOrNull(persistence ?? null), 'aof_enabled') === '1'
 }

@@ -3,8 +3,8 @@ import { defineScript } from './script.ts'
 import { endingSession, usingSession } from './session-scripts.ts'
 
 /**
- * The scripts of families and codes. KEYS[1] is the root of the user's partition. An absent field is `false`, which no argument
- * equals. A code is a record without a current token.
+ * The scripts of families and codes. KEYS[1] is the root of the user's partition. An absent field is `false`, which no
+ * argument equals. A code is a record without a current token.
  */
 const FAMILIES = `${recordsLua({ record: 'f', index: 'fu', fields: 12, version: 17 })}
 local FACTS, USER_AGENT, CLIENT, SESSION, OFFLINE, CODE, CURRENT = 6, 7, 8, 9, 10, 11, 12
@@ -165,7 +165,10 @@ export const REVOKE_OF_USER = defineScript(`${FAMILIES}
 return sidsOf(endThose(ARGV[1], ARGV[2], function () return true end))
 `)
 
-/** ARGV: owner, sid of the session, the same as a family has it, client whose offline families end as well (empty: none's). */
+/**
+ * ARGV: owner, sid of the session, the same as a family has it, client whose offline families end as well (empty:
+ * none's).
+ */
 export const REVOKE_SESSION = defineScript(`${endingSession(1)}${FAMILIES}
 return { session, sidsOf(endThose(ARGV[1], '', function (one)
   return one.record[SESSION] == ARGV[3] and (one.kind ~= KIND_OFFLINE or one.record[CLIENT] == ARGV[4])

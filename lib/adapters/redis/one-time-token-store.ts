@@ -1,4 +1,10 @@
-import { type CodeOutcome, MAX_CODE_FAILURES, type OneTimeToken, type OneTimeTokenPurpose, type OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
+import {
+  type CodeOutcome,
+  MAX_CODE_FAILURES,
+  type OneTimeToken,
+  type OneTimeTokenPurpose,
+  type OneTimeTokenStore
+} from '../../ports/one-time-token-store.ts'
 import type { RedisConnection } from './connection.ts'
 import { ownerOf, requirePartition } from './names.ts'
 import type { Names } from './names.ts'
@@ -6,8 +12,8 @@ import { isOne, jsonText, list, text, whole } from './replies.ts'
 import { defineScript, SLACK } from './script.ts'
 
 /**
- * A token is a record by its digest and an entry by its user, which names the digest: the next one for the same purpose, and a
- * discard, find it by that. ARGV[1] is the purpose.
+ * A token is a record by its digest and an entry by its user, which names the digest: the next one for the same
+ * purpose, and a discard, find it by that. ARGV[1] is the purpose.
  */
 const TOKENS = `
 ${SLACK}
@@ -88,30 +94,32 @@ discard(ARGV[2])
 return 1
 `)
 
-function tokenIn (purpose: OneTimeTokenPurpose, digest: string, reply: unknown): OneTimeToken | null {
+function tokenIn(purpose: OneTimeTokenPurpose, digest: string, reply: unknown): OneTimeToken | null {
   if (reply === null) return null
   const [user, expiresAt] = list(reply)
   return { purpose, digest, userId: jsonText(user), expiresAt: whole(expiresAt) }
 }
 
 /** One-time tokens in Redis: a method is one script. */
-export function redisOneTimeTokenStore ({ run }: RedisConnection, names: Names): OneTimeTokenStore {
+export function redisOneTimeTokenStore({ run }: RedisConnection, names: Names): OneTimeTokenStore {
   return {
-    async put ({ purpose, digest, userId, expiresAt }) {
+    async put({ purpose, digest, userId, expiresAt }) {
       requirePartition(digest, userId)
-      const isPut = isOne(await run(PUT, names.rootOf(digest), [purpose, digest, ownerOf(userId), JSON.stringify(userId), expiresAt]))
+      const isPut = isOne(
+        await run(PUT, names.rootOf(digest), [purpose, digest, ownerOf(userId), JSON.stringify(userId), expiresAt])
+      )
       if (!isPut) throw new TypeError('A token with this digest exists.')
     },
-    async find (purpose, digest, now) {
+    async find(purpose, digest, now) {
       return tokenIn(purpose, digest, await run(FIND, names.rootOf(digest), [purpose, digest, now]))
     },
-    async consume (purpose, digest, now) {
+    async consume(purpose, digest, now) {
       return tokenIn(purpose, digest, await run(CONSUME, names.rootOf(digest), [purpose, digest, now]))
     },
-    async discard (purpose, userId) {
+    async discard(purpose, userId) {
       await run(DISCARD, names.rootOfUser(userId), [purpose, ownerOf(userId)])
     },
-    async redeemCode ({ purpose, owner, codeDigest, now }) {
+    async redeemCode({ purpose, owner, codeDigest, now }) {
       return text(await run(REDEEM, names.rootOfUser(owner), [purpose, ownerOf(owner), codeDigest, now])) as CodeOutcome
     }
   }

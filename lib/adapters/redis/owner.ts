@@ -11,6 +11,6 @@ return owner
 `)
 
 /** Whose state it is: a record beside the signing keys. */
-export async function claimFor (issuer: string, { run }: RedisConnection, { keys }: Names): Promise<string> {
+export async function claimFor(issuer: string, { run }: RedisConnection, { keys }: Names): Promise<string> {
   return text(await run(CLAIM, `${keys}:issuer`, [issuer]))
 }

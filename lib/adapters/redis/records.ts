@@ -1,20 +1,26 @@
 import { SLACK } from './script.ts'
 
 /**
- * Lua that the scripts of families and of browser sessions begin with. A record is one string: an array packed with cmsgpack,
- * which keeps whole numbers as JavaScript has them. A hash would take three times the memory, since digests are too long for its
- * compact form. The first five fields are the same in both.
+ * Lua that the scripts of families and of browser sessions begin with. A record is one string: an array packed with
+ * cmsgpack, which keeps whole numbers as JavaScript has them. A hash would take three times the memory, since digests
+ * are too long for its compact form. The first five fields are the same in both.
  *
- * The records of a user stand in an index, a sorted set of their `sid`s. The score is four times the place in the order in which
- * they were added, plus their kind. Members whose record has gone are taken out when they are met.
+ * The records of a user stand in an index, a sorted set of their `sid`s. The score is four times the place in the order
+ * in which they were added, plus their kind. Members whose record has gone are taken out when they are met.
  *
- * A record has a version behind its last field; those of 0.1.0 have none, and their readers overlook it. What is of another version,
- * or no record at all, is an error to all that would use it, and deleted by whatever revokes: nobody could sign out of it else.
+ * A record has a version behind its last field; those of 0.1.0 have none, and their readers overlook it. What is of
+ * another version, or no record at all, is an error to all that would use it, and deleted by whatever revokes: nobody
+ * could sign out of it else.
  *
- * Whether something has ended is judged by the caller's clock. The TTL only frees memory: what is left of the life by that clock,
- * and ten minutes more, so that no instance with a slower clock misses it.
+ * Whether something has ended is judged by the caller's clock. The TTL only frees memory: what is left of the life by
+ * that clock, and ten minutes more, so that no instance with a slower clock misses it.
  */
-export const recordsLua = ({ record, index, fields, version }: {
+export const recordsLua = ({
+  record,
+  index,
+  fields,
+  version
+}: {
   record: string
   index: string
   /** How many there are at the least. */

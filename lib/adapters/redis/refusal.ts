@@ -2,7 +2,8 @@ import { OutageError } from '../../errors.ts'
 
 export const notConnected = (): OutageError => new OutageError('Redis is not connected.')
 export const noAnswer = (): OutageError => new OutageError('Redis does not answer.')
-export const tooLate = (timeoutMs: number): OutageError => new OutageError(`Redis did not answer within ${timeoutMs} ms.`)
+export const tooLate = (timeoutMs: number): OutageError =>
+  new OutageError(`Redis did not answer within ${timeoutMs} ms.`)
 export const brokenConnection = (): OutageError => new OutageError('The connection to Redis broke before it answered.')
 
 /** The server answered that it will not. */
@@ -12,34 +13,54 @@ export class RedisRefusal extends Error {
   /** Whether it will later: a failover, a restart, a slot that moves, or a memory that is full. */
   readonly isOutage: boolean
 
-  constructor (code: string, line?: number) {
+  constructor(code: string, line?: number) {
     super(`Redis refused: ${code}${line === undefined ? '' : `, line ${line} of the script`}.`)
     this.code = code
     this.isOutage = PASSING.includes(code)
   }
 }
 
-const PASSING: readonly string[] = ['READONLY', 'LOADING', 'MASTERDOWN', 'NOREPLICAS', 'CLUSTERDOWN', 'TRYAGAIN', 'ASK', 'MOVED', 'BUSY', 'OOM', 'MISCONF', 'UNKILLABLE', 'UNBLOCKED']
+const PASSING: readonly string[] = [
+  'READONLY',
+  'LOADING',
+  'MASTERDOWN',
+  'NOREPLICAS',
+  'CLUSTERDOWN',
+  'TRYAGAIN',
+  'ASK',
+  'MOVED',
+  'BUSY',
+  'OOM',
+  'MISCONF',
+  'UNKILLABLE',
+  'UNBLOCKED'
+]
 
 /**
- * The code of an error that the server answered with, such as `NOSCRIPT`; `null` for all others. Redis 6.2 wraps what a command in a
- * script was answered with into an error of the script: a code in there counts where it is one that passes.
+ * The code of an error that the server answered with, such as `NOSCRIPT`; `null` for all others. Redis 6.2 wraps what a
+ * command in a script was answered with into an error of the script: a code in there counts where it is one that
+ * passes.
  */
-export function codeOf (error: unknown): string | null {
+export function codeOf(error: unknown): string | null {
   if (!(error instanceof Error && error.name === 'ReplyError')) return null
-  const [, code = 'ERR', inside = ''] = /^([A-Z]+)(?: Error running script \(call to \w+\): (?:@?user_script: ?\d+: )+-?([A-Z]+))?/.exec(error.message) ?? []
+  const [, code = 'ERR', inside = ''] =
+    /^([A-Z]+)(?: Error running script \(call to \w+\): (?:@?user_script: ?\d+: )+-?([A-Z]+))?/.exec(error.message) ??
+    []
   return PASSING.includes(inside) ? inside : code
 }
 
 /** The errors of ioredis hold the command with its arguments, and those of the server may quote them. */
-export function withoutArguments (error: unknown): Error {
+export function withoutArguments(error: unknown): Error {
   const code = codeOf(error)
-  if (code === null) return new OutageError(`Redis could not be asked: ${error instanceof Error ? error.name : 'unknown error'}.`)
+  if (code === null)
+    return new OutageError(`Redis could not be asked: ${error instanceof Error ? error.name : 'unknown error'}.`)
   return new RedisRefusal(code, lineOf(error))
 }
 
 /** The line of a script that failed by itself, as 7 and 6.2 tell it. What the script itself says comes behind. */
-function lineOf (error: unknown): number | undefined {
-  const line = /^ERR (?:Error running script \(call to \w+\): @)?user_script:\s?(\d+)/.exec(error instanceof Error ? error.message : '')?.[1]
+function lineOf(error: unknown): number | undefined {
+  const line = /^ERR (?:Error running script \(call to \w+\): @)?user_script:\s?(\d+)/.exec(
+    error instanceof Error ? error.message : ''
+  )?.[1]
   return line === undefined ? undefined : Number(line)
 }

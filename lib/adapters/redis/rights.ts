@@ -6,12 +6,31 @@ import { defineScript } from './script.ts'
 
 /** What the scripts of the state and of the counters use. A test holds them, and the guide, to that. */
 export const STATE_COMMANDS: readonly string[] = [
-  'SET', 'GET', 'EXISTS', 'PEXPIRE', 'PTTL', 'ZADD', 'ZSCORE', 'ZCARD', 'ZRANGE', 'ZREVRANGE', 'ZREM', 'HSET', 'HEXISTS', 'HVALS', 'HDEL', 'DEL', 'TIME'
+  'SET',
+  'GET',
+  'EXISTS',
+  'PEXPIRE',
+  'PTTL',
+  'ZADD',
+  'ZSCORE',
+  'ZCARD',
+  'ZRANGE',
+  'ZREVRANGE',
+  'ZREM',
+  'HSET',
+  'HEXISTS',
+  'HVALS',
+  'HDEL',
+  'DEL',
+  'TIME'
 ]
 export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
 export const FACTOR_COMMANDS: readonly string[] = ['SET', 'GET', 'EXISTS', 'TIME']
 
-/** ARGV: commands, which are tried on keys that nothing else has. Replies those that the user of the connection may not run. */
+/**
+ * ARGV: commands, which are tried on keys that nothing else has. Replies those that the user of the connection may not
+ * run.
+ */
 const TRY = defineScript(`
 local text, set, hash = KEYS[1] .. ':text', KEYS[1] .. ':set', KEYS[1] .. ':hash'
 local ARGUMENTS = {
@@ -55,17 +74,30 @@ interface Trial {
  *
  * @throws StartError that names what the user of the connection lacks; an outage rejects with anything else
  */
-export async function requireRights ({ run }: RedisConnection, { what, root, prefix, commands }: Trial, work: () => Promise<void>): Promise<void> {
+export async function requireRights(
+  { run }: RedisConnection,
+  { what, root, prefix, commands }: Trial,
+  work: () => Promise<void>
+): Promise<void> {
   const [done, tried] = await Promise.allSettled([work(), run(TRY, root, commands)])
   if (done.status === 'rejected' && done.reason instanceof StartError) throw done.reason
   if (tried.status === 'fulfilled') {
     const missing = texts(tried.value)
-    if (missing.length > 0) throw unfit(`The user of the Redis connection may not run ${missing.join(', ')} on keys that begin with "${prefix}", and ${what} does. The guide on where the state is kept lists all rights.`)
+    if (missing.length > 0)
+      throw unfit(
+        `The user of the Redis connection may not run ${missing.join(', ')} on keys that begin ` +
+          `with "${prefix}", and ${what} does. The guide on where the state is kept lists all rights.`
+      )
   }
   for (const outcome of [done, tried]) {
     if (outcome.status === 'fulfilled') continue
     const error: unknown = outcome.reason
     if (!(error instanceof RedisRefusal && REFUSED.includes(error.code))) throw error
-    throw unfit(`The Redis server refuses what ${what} does: the user of this connection needs scripts (EVAL, EVALSHA) and the commands that the guide on where the state is kept lists, on keys that begin with "${prefix}".`, error)
+    throw unfit(
+      `The Redis server refuses what ${what} does: the user of this connection needs scripts ` +
+        '(EVAL, EVALSHA) and the commands that the guide on where the state is kept lists, on keys ' +
+        `that begin with "${prefix}".`,
+      error
+    )
   }
 }

@@ -9,23 +9,29 @@ export interface Script {
 }
 
 /**
- * Lua: how much longer a key stays than what is in it is good for. The TTL only frees memory, and no instance with a slower clock may miss what it
- * still takes for good.
+ * Lua: how much longer a key stays than what is in it is good for. The TTL only frees memory, and no instance with a
+ * slower clock may miss what it still takes for good.
  */
 export const SLACK = 'local SLACK_MS = 600000'
 
 /** Only who uses Redis needs the digests, and all need this file at their start. */
-function scriptOf (lua: string, derivesKeys: boolean): Script {
+function scriptOf(lua: string, derivesKeys: boolean): Script {
   let sha1: string | undefined
-  return { lua, derivesKeys, get sha1 () { return sha1 ??= createHash('sha1').update(lua).digest('hex') } }
+  return {
+    lua,
+    derivesKeys,
+    get sha1() {
+      return (sha1 ??= createHash('sha1').update(lua).digest('hex'))
+    }
+  }
 }
 
 /** A script that makes its keys of `KEYS[1]`, which is no key itself. */
-export function defineScript (lua: string): Script {
+export function defineScript(lua: string): Script {
   return scriptOf(lua, true)
 }
 
 /** A script that touches nothing but `KEYS`. */
-export function defineKeyScript (lua: string): Script {
+export function defineKeyScript(lua: string): Script {
   return scriptOf(lua, false)
 }

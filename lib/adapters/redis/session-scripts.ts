@@ -24,7 +24,10 @@ local function has (texts, wanted)
 end
 `
 
-/** ARGV: sid, max, digest, then the fields from owner to `authenticatedAt`, the methods, and the clients. 0: the sid is taken. */
+/**
+ * ARGV: sid, max, digest, then the fields from owner to `authenticatedAt`, the methods, and the clients. 0: the sid is
+ * taken.
+ */
 export const CREATE = defineScript(`${SESSIONS}
 local sid = ARGV[1]
 if redis.call('EXISTS', keyOf(sid)) == 1 then return 0 end
@@ -49,7 +52,10 @@ local record = alive(ARGV[1], tonumber(ARGV[2]))
 return record and has(record[DIGESTS], ARGV[3]) and public(ARGV[1], record)
 `)
 
-/** Lua that returns 0 where the session is not alive, and goes on where it has been used. `from`: the place in ARGV of sid, now, idleExpiresAt and client (empty: none). */
+/**
+ * Lua that returns 0 where the session is not alive, and goes on where it has been used. `from`: the place in ARGV of
+ * sid, now, idleExpiresAt and client (empty: none).
+ */
 export const usingSession = (from: number): string => `do
 ${SESSIONS}
   local sid, now, client = ARGV[${from}], tonumber(ARGV[${from + 1}]), ARGV[${from + 3}]
@@ -86,7 +92,10 @@ enlist(sid, record, 0, now)
 return 1
 `)
 
-/** Lua that ends the session and leaves in `session` what it was, or `false`. `from`: the place in ARGV of owner and sid. */
+/**
+ * Lua that ends the session and leaves in `session` what it was, or `false`. `from`: the place in ARGV of owner and
+ * sid.
+ */
 export const endingSession = (from: number): string => `local session = false
 do
 ${SESSIONS}

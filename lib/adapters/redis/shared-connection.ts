@@ -4,8 +4,9 @@ import type { RedisClient, RedisConnection } from './connection.ts'
 const connections = new WeakMap<RedisClient, RedisConnection>()
 
 /** The connection of all stores on this client: what they ask for in one turn of the event loop goes together. */
-export function sharedConnection (client: RedisClient): RedisConnection {
-  if (typeof (client as Partial<RedisClient> | null | undefined)?.evalsha !== 'function') throw new TypeError('A store on Redis takes an ioredis client.')
+export function sharedConnection(client: RedisClient): RedisConnection {
+  if (typeof (client as Partial<RedisClient> | null | undefined)?.evalsha !== 'function')
+    throw new TypeError('A store on Redis takes an ioredis client.')
   const known = connections.get(client) ?? redisConnection(client)
   connections.set(client, known)
   return known

@@ -10,21 +10,22 @@ export interface WipeableTexts {
 }
 
 /**
- * ioredis keeps a command and sends it again after a reconnection, a redirection or a failover, also when nobody waits for it any
- * more, and has no way to take one back. But it reads a buffer anew whenever it sends it. So the buffers of commands that nobody waits
- * for are overwritten with a text that is neither the digest of a script nor Lua, which the server refuses.
+ * ioredis keeps a command and sends it again after a reconnection, a redirection or a failover, also when nobody waits
+ * for it any more, and has no way to take one back. But it reads a buffer anew whenever it sends it. So the buffers of
+ * commands that nobody waits for are overwritten with a text that is neither the digest of a script nor Lua, which the
+ * server refuses.
  */
-export function wipeableTexts (): WipeableTexts {
+export function wipeableTexts(): WipeableTexts {
   const buffers: Buffer[] = []
   let wiped = false
   return {
-    bufferOf (text) {
+    bufferOf(text) {
       if (wiped) throw brokenConnection()
       const buffer = Buffer.from(text)
       buffers.push(buffer)
       return buffer
     },
-    wipe () {
+    wipe() {
       wiped = true
       for (const buffer of buffers) buffer.fill('x')
     },

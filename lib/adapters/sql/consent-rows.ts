@@ -2,7 +2,7 @@ import type { Consent } from '../../ports/consent-store.ts'
 import { integer, text, texts } from './rows.ts'
 import type { Row } from './rows.ts'
 
-export function consentOf (row: Row): Consent {
+export function consentOf(row: Row): Consent {
   return {
     userId: text(row, 'user_id'),
     clientId: text(row, 'client_id'),

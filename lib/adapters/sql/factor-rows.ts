@@ -2,9 +2,9 @@ import type { PasskeyFactor, TotpFactor, UserFactors } from '../../ports/factor-
 import { flag, integer, rowsIn, text, textOrNull, texts } from './rows.ts'
 import type { Row } from './rows.ts'
 
-const integerOrNull = (row: Row, column: string): number | null => row[column] === null ? null : integer(row, column)
+const integerOrNull = (row: Row, column: string): number | null => (row[column] === null ? null : integer(row, column))
 
-export function totpOf (row: Row): TotpFactor {
+export function totpOf(row: Row): TotpFactor {
   return {
     id: text(row, 'id'),
     sealedSecret: text(row, 'sealed_secret'),
@@ -17,7 +17,7 @@ export function totpOf (row: Row): TotpFactor {
   }
 }
 
-export function passkeyOf (row: Row): PasskeyFactor {
+export function passkeyOf(row: Row): PasskeyFactor {
   return {
     id: text(row, 'id'),
     credentialId: text(row, 'credential_id'),
@@ -37,7 +37,7 @@ export function passkeyOf (row: Row): PasskeyFactor {
 }
 
 /** A row of a user, with their factors as JSON of rows. */
-export function factorsOf (row: Row | undefined): UserFactors {
+export function factorsOf(row: Row | undefined): UserFactors {
   if (row === undefined) return { handle: null, totp: [], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 0 }
   return {
     handle: textOrNull(row, 'handle'),

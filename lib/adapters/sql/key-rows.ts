@@ -2,7 +2,7 @@ import type { StoredKey } from '../../ports/key-store.ts'
 import { integer, jsonObject, text } from './rows.ts'
 import type { Row } from './rows.ts'
 
-export function keyOf (row: Row): StoredKey {
+export function keyOf(row: Row): StoredKey {
   return {
     kid: text(row, 'kid'),
     alg: text(row, 'alg'),

@@ -1,16 +1,24 @@
 /**
- * A step of a component's tables. One that only adds says `minReader`: the oldest version whose code still works with what it makes,
- * so that a release can be taken back, and old and new instances can run side by side. A plain string says that no older code does.
+ * A step of a component's tables. One that only adds says `minReader`: the oldest version whose code still works with
+ * what it makes, so that a release can be taken back, and old and new instances can run side by side. A plain string
+ * says that no older code does.
  */
-export type MigrationStep = string | { sql: string, minReader: number }
+export type MigrationStep = string | { sql: string; minReader: number }
 
-export const sqlOf = (step: MigrationStep): string => typeof step === 'string' ? step : step.sql
+export const sqlOf = (step: MigrationStep): string => (typeof step === 'string' ? step : step.sql)
 
 /** `version`: the number of the step, from 1. */
-export const minReaderOf = (step: MigrationStep, version: number): number => typeof step === 'string' ? version : step.minReader
+export const minReaderOf = (step: MigrationStep, version: number): number =>
+  typeof step === 'string' ? version : step.minReader
 
 /** Whether code that knows `known` steps can work with tables of a newer release. */
-export const canRead = ({ version, minReader }: { version: number, minReader: number }, known: number): boolean => version <= known || minReader <= known
+export const canRead = ({ version, minReader }: { version: number; minReader: number }, known: number): boolean =>
+  version <= known || minReader <= known
 
-export const tooNew = (component: string, { version, minReader }: { version: number, minReader: number }, known: number): string =>
-  `The tables of ${component} were made by a newer release (version ${version}, which works for code of version ${minReader} on; this one knows ${known}).`
+export const tooNew = (
+  component: string,
+  { version, minReader }: { version: number; minReader: number },
+  known: number
+): string =>
+  `The tables of ${component} were made by a newer release (version ${version}, which works ` +
+  `for code of version ${minReader} on; this one knows ${known}).`

@@ -3,35 +3,38 @@ export type Row = Readonly<Record<string, unknown>>
 
 export const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null
 
-/** NUL, where some drivers cut a string off, and lone surrogates, which UTF-8 can't hold: either makes two names one. */
+/**
+ * NUL, where some drivers cut a string off, and lone surrogates, which UTF-8 can't hold: either makes two names one.
+ */
 const UNSTORABLE = /[\0\p{Cs}]/u
 
 export const isStorable = (text: string): boolean => !UNSTORABLE.test(text)
 
 const unreadable = (column: string): TypeError => new TypeError(`The database holds a ${column} of the wrong type.`)
 
-export function text (row: Row, column: string): string {
+export function text(row: Row, column: string): string {
   const value = row[column]
   if (typeof value !== 'string') throw unreadable(column)
   return value
 }
 
-export function textOrNull (row: Row, column: string): string | null {
+export function textOrNull(row: Row, column: string): string | null {
   return row[column] === null ? null : text(row, column)
 }
 
 const WHOLE_NUMBER = /^-?\d{1,16}$/
 
 /** A whole number. Drivers set to big integers give those, and some give a column of 64 bits as a string. */
-export function integer (row: Row, column: string): number {
+export function integer(row: Row, column: string): number {
   const given = row[column]
-  const value = typeof given === 'bigint' || (typeof given === 'string' && WHOLE_NUMBER.test(given)) ? Number(given) : given
+  const value =
+    typeof given === 'bigint' || (typeof given === 'string' && WHOLE_NUMBER.test(given)) ? Number(given) : given
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw unreadable(column)
   return value
 }
 
 /** `true` or `false`, or 1 or 0 where the database has no booleans. */
-export function flag (row: Row, column: string): boolean {
+export function flag(row: Row, column: string): boolean {
   if (typeof row[column] === 'boolean') return row[column]
   const value = integer(row, column)
   if (value !== 0 && value !== 1) throw unreadable(column)
@@ -39,7 +42,7 @@ export function flag (row: Row, column: string): boolean {
 }
 
 /** JSON, which some drivers have parsed already. */
-function json (row: Row, column: string): unknown {
+function json(row: Row, column: string): unknown {
   const value = row[column]
   if (typeof value !== 'string') return value
   try {
@@ -51,21 +54,21 @@ function json (row: Row, column: string): unknown {
 }
 
 /** A JSON object, without `__proto__`: copied on by plain assignment, that would become a prototype. */
-export function jsonObject (row: Row, column: string): Record<string, unknown> {
+export function jsonObject(row: Row, column: string): Record<string, unknown> {
   const value = json(row, column)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable(column)
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'))
 }
 
 /** An array of strings, or one in JSON. */
-export function texts (row: Row, column: string): string[] {
+export function texts(row: Row, column: string): string[] {
   const value = json(row, column)
   if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) throw unreadable(column)
   return value
 }
 
 /** An array of rows, or one in JSON. */
-export function rowsIn (row: Row, column: string): Row[] {
+export function rowsIn(row: Row, column: string): Row[] {
   const value = json(row, column)
   if (!Array.isArray(value) || !value.every(isRow)) throw unreadable(column)
   return value

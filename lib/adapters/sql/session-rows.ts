@@ -3,7 +3,7 @@ import { readProofs } from '../../protocol/authentication.ts'
 import { integer, text, textOrNull, texts } from './rows.ts'
 import type { Row } from './rows.ts'
 
-export function sessionOf (row: Row): BrowserSession {
+export function sessionOf(row: Row): BrowserSession {
   const authenticatedAt = integer(row, 'authenticated_at')
   return {
     sid: text(row, 'sid'),

@@ -3,24 +3,33 @@ import { flag, integer, jsonObject, text, textOrNull } from './rows.ts'
 import type { Row } from './rows.ts'
 
 /** Fields that have a column: the profile has no say in them. */
-const COLUMNS = new Set(['id', 'username', 'passwordHash', 'email', 'emailVerified', 'disabled', 'passwordChangedAt', 'version'])
+const COLUMNS = new Set([
+  'id',
+  'username',
+  'passwordHash',
+  'email',
+  'emailVerified',
+  'disabled',
+  'passwordChangedAt',
+  'version'
+])
 
-export function userOf (row: Row): User {
+export function userOf(row: Row): User {
   return {
     ...withoutColumns(jsonObject(row, 'profile')),
     id: text(row, 'id'),
     username: text(row, 'username'),
     passwordHash: textOrNull(row, 'password_hash'),
-    ...row['email'] === null ? {} : { email: text(row, 'email') },
-    ...row['email_verified'] === null ? {} : { emailVerified: flag(row, 'email_verified') },
-    ...row['disabled'] === null ? {} : { disabled: flag(row, 'disabled') },
-    ...row['password_changed_at'] === null ? {} : { passwordChangedAt: integer(row, 'password_changed_at') },
+    ...(row['email'] === null ? {} : { email: text(row, 'email') }),
+    ...(row['email_verified'] === null ? {} : { emailVerified: flag(row, 'email_verified') }),
+    ...(row['disabled'] === null ? {} : { disabled: flag(row, 'disabled') }),
+    ...(row['password_changed_at'] === null ? {} : { passwordChangedAt: integer(row, 'password_changed_at') }),
     version: integer(row, 'version')
   }
 }
 
 /** What of a new user has no column. */
-export function profileOf (user: NewUser): Record<string, unknown> {
+export function profileOf(user: NewUser): Record<string, unknown> {
   return withoutColumns(user)
 }
 
@@ -36,12 +45,17 @@ interface RowPatch {
 }
 
 /** Throws `TypeError` on a value that its column does not take. */
-export function rowPatchOf (patch: UserPatch): RowPatch {
+export function rowPatchOf(patch: UserPatch): RowPatch {
   const { username, email } = patch
-  if (username === null || (username !== undefined && typeof username !== 'string')) throw new TypeError('username must be a string.')
-  if (email !== undefined && email !== null && typeof email !== 'string') throw new TypeError('email must be a string or null.')
-  const flagIn = (name: 'emailVerified' | 'disabled'): boolean | null | undefined => patch[name] === undefined || patch[name] === null ? patch[name] : booleanOf(patch[name], name)
-  const rest = Object.entries(withoutColumns(patch)).filter(([name, value]) => value !== undefined && name !== '__proto__')
+  if (username === null || (username !== undefined && typeof username !== 'string'))
+    throw new TypeError('username must be a string.')
+  if (email !== undefined && email !== null && typeof email !== 'string')
+    throw new TypeError('email must be a string or null.')
+  const flagIn = (name: 'emailVerified' | 'disabled'): boolean | null | undefined =>
+    patch[name] === undefined || patch[name] === null ? patch[name] : booleanOf(patch[name], name)
+  const rest = Object.entries(withoutColumns(patch)).filter(
+    ([name, value]) => value !== undefined && name !== '__proto__'
+  )
   return {
     username,
     email,
@@ -53,25 +67,29 @@ export function rowPatchOf (patch: UserPatch): RowPatch {
 }
 
 /** `expectedVersion` as the column has it; `null`: no version of ours, so it is another one. */
-export function versionOf (expectedVersion: number | string): number | null {
+export function versionOf(expectedVersion: number | string): number | null {
   return typeof expectedVersion === 'number' && Number.isSafeInteger(expectedVersion) ? expectedVersion : null
 }
 
-/** `null` where nothing is said. Taken for `false`, a `disabled` of another type would let the user in: that is a `TypeError`. */
-export function booleanOf (value: unknown, name: string): boolean | null {
+/**
+ * `null` where nothing is said. Taken for `false`, a `disabled` of another type would let the user in: that is a
+ * `TypeError`.
+ */
+export function booleanOf(value: unknown, name: string): boolean | null {
   if (value === undefined) return null
   if (typeof value !== 'boolean') throw new TypeError(`${name} must be a boolean.`)
   return value
 }
 
 /** The row of a user whom the host brings along, perhaps from another system. */
-export function changedAtOf ({ passwordChangedAt }: NewUser): number | null {
+export function changedAtOf({ passwordChangedAt }: NewUser): number | null {
   if (passwordChangedAt === undefined || passwordChangedAt === null) return null
   const at = Number(passwordChangedAt)
-  if (!Number.isSafeInteger(at)) throw new TypeError('passwordChangedAt must be milliseconds since the epoch or a Date.')
+  if (!Number.isSafeInteger(at))
+    throw new TypeError('passwordChangedAt must be milliseconds since the epoch or a Date.')
   return at
 }
 
-function withoutColumns (fields: Record<string, unknown>): Record<string, unknown> {
+function withoutColumns(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !COLUMNS.has(name)))
 }

@@ -26,28 +26,38 @@ export interface Connection {
   script(sql: string): void
   /** All of `work` or nothing, with the database's write lock from the start. Throws what `work` throws. */
   transaction<Result>(work: () => Result): Result
-  /** Lets the transactions of `work` wait for the lock, and this process with them: for the start, when there is nothing else to do. */
+  /**
+   * Lets the transactions of `work` wait for the lock, and this process with them: for the start, when there is nothing
+   * else to do.
+   */
   blocking<Result>(work: () => Result): Result
 }
 
-/** How long a reader, a migration and a statement of the host's wait for another process before SQLITE_BUSY, where the host has set nothing. */
+/**
+ * How long a reader, a migration and a statement of the host's wait for another process before SQLITE_BUSY, where the
+ * host has set nothing.
+ */
 const BUSY_TIMEOUT_MS = 5000
 
-function checked (parameters: readonly SqliteValue[]): readonly SqliteValue[] {
+function checked(parameters: readonly SqliteValue[]): readonly SqliteValue[] {
   for (const parameter of parameters) {
-    if (typeof parameter === 'string' && !isStorable(parameter)) throw new TypeError('SQLite can\'t store a string with a NUL or a lone surrogate.')
+    if (typeof parameter === 'string' && !isStorable(parameter))
+      throw new TypeError("SQLite can't store a string with a NUL or a lone surrogate.")
   }
   return parameters
 }
 
 /**
- * The one way to the database. Everything is synchronous, so that a transaction begins and ends within a tick and no other call
- * on this connection gets in between. Statements are prepared once, when first used. Sets `busy_timeout` if it is 0.
- * A transaction does not wait for the lock at all, but rejects with SQLITE_BUSY: to wait in here would hold up every request of the process,
- * and `patience` waits outside.
+ * The one way to the database. Everything is synchronous, so that a transaction begins and ends within a tick and no
+ * other call on this connection gets in between. Statements are prepared once, when first used. Sets `busy_timeout` if
+ * it is 0. A transaction does not wait for the lock at all, but rejects with SQLITE_BUSY: to wait in here would hold up
+ * every request of the process, and `patience` waits outside.
  */
-export function connect (db: SqliteDatabase): Connection {
-  if (typeof (db as Partial<SqliteDatabase> | null | undefined)?.prepare !== 'function') throw new TypeError('A store in SQLite takes an open database: a DatabaseSync of node:sqlite, or one of better-sqlite3 or libsql.')
+export function connect(db: SqliteDatabase): Connection {
+  if (typeof (db as Partial<SqliteDatabase> | null | undefined)?.prepare !== 'function')
+    throw new TypeError(
+      'A store in SQLite takes an open database: a DatabaseSync of node:sqlite, or one of better-sqlite3 or libsql.'
+    )
   const statements = new Map<string, SqliteStatement>()
   const prepared = (sql: string): SqliteStatement => {
     const known = statements.get(sql)
@@ -78,25 +88,41 @@ export function connect (db: SqliteDatabase): Connection {
       db.exec(`COMMIT; ${restore}`)
       return result
     } catch (error) {
-      // SQLite rolls back by itself on some errors, and says so by refusing this; the first error is the one that matters.
-      try { db.exec('ROLLBACK') } catch {}
+      // SQLite rolls back by itself on some errors, and says so by refusing this; the first error is the one that
+      // matters.
+      try {
+        db.exec('ROLLBACK')
+      } catch {}
       db.exec(restore)
       throw error
     } finally {
       isOpen = false
     }
   }
-  // A single write would be atomic without BEGIN. But a prepared statement that meets SQLITE_BUSY is not reset by libsql, and as
-  // long as it counts as running no transaction of this connection can commit. So the lock is always got by an unprepared BEGIN.
-  const locked = <Result>(work: () => Result): Result => isOpen ? work() : transaction(work)
+  // A single write would be atomic without BEGIN. But a prepared statement that meets SQLITE_BUSY is not reset by
+  // libsql, and as long as it counts as running no transaction of this connection can commit. So the lock is always got
+  // by an unprepared BEGIN.
+  const locked = <Result>(work: () => Result): Result => (isOpen ? work() : transaction(work))
 
   return {
-    query: (sql, ...parameters) => prepared(sql).all(...checked(parameters)).filter(isRow),
-    change: (sql, ...parameters) => locked(() => prepared(sql).all(...checked(parameters)).filter(isRow)),
-    execute (sql, ...parameters) { locked(() => prepared(sql).run(...checked(parameters))) },
-    script (sql) { db.exec(sql) },
+    query: (sql, ...parameters) =>
+      prepared(sql)
+        .all(...checked(parameters))
+        .filter(isRow),
+    change: (sql, ...parameters) =>
+      locked(() =>
+        prepared(sql)
+          .all(...checked(parameters))
+          .filter(isRow)
+      ),
+    execute(sql, ...parameters) {
+      locked(() => prepared(sql).run(...checked(parameters)))
+    },
+    script(sql) {
+      db.exec(sql)
+    },
     transaction,
-    blocking (work) {
+    blocking(work) {
       isBlocking = true
       try {
         return work()

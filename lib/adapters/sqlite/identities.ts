@@ -5,13 +5,16 @@ import { isStorable, text } from '../sql/rows.ts'
 import { userOf } from '../sql/user-rows.ts'
 import type { Connection } from './database.ts'
 
-type IdentityMethods = Pick<Required<UserStore>, 'findByIdentity' | 'createWithIdentity' | 'linkIdentity' | 'unlinkIdentity' | 'listIdentities' | 'useIdentity'>
+type IdentityMethods = Pick<
+  Required<UserStore>,
+  'findByIdentity' | 'createWithIdentity' | 'linkIdentity' | 'unlinkIdentity' | 'listIdentities' | 'useIdentity'
+>
 
 const identitiesTable = (table: string): string => nameBeside(table, '_identities')
 
 /**
- * The table of links. A trigger and no foreign key takes the links of a removed user along: whether foreign keys hold is the connection's
- * own choice, and an older release, or the host, removes users too.
+ * The table of links. A trigger and no foreign key takes the links of a removed user along: whether foreign keys hold
+ * is the connection's own choice, and an older release, or the host, removes users too.
  */
 export const identitiesSql = (table: string): string => `CREATE TABLE "${identitiesTable(table)}" (
     issuer TEXT NOT NULL,
@@ -31,7 +34,11 @@ export const identitiesSql = (table: string): string => `CREATE TABLE "${identit
   END`
 
 /** `create` inserts a user and answers with the row, or throws where the name is taken. */
-export function sqliteIdentities (connection: Connection, table: string, create: (user: NewUser) => User): IdentityMethods {
+export function sqliteIdentities(
+  connection: Connection,
+  table: string,
+  create: (user: NewUser) => User
+): IdentityMethods {
   const links = identitiesTable(table)
   const ownerOf = (issuer: string, subject: string): string | undefined => {
     const [row] = connection.query(`SELECT user_id FROM "${links}" WHERE issuer = ? AND subject = ?`, issuer, subject)
@@ -39,22 +46,33 @@ export function sqliteIdentities (connection: Connection, table: string, create:
   }
   const add = (userId: string, link: LinkedIdentity): void => {
     connection.execute(
-      `INSERT INTO "${links}" (issuer, subject, user_id, connection, email, linked_at, last_used_at, sealed, provisional) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      link.issuer, link.subject, userId, link.connection, link.email ?? null, link.linkedAt, link.lastUsedAt, link.sealed ?? null, Number(link.provisional ?? false)
+      `INSERT INTO "${links}" (issuer, subject, user_id, connection, email, linked_at, ` +
+        'last_used_at, sealed, provisional) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      link.issuer,
+      link.subject,
+      userId,
+      link.connection,
+      link.email ?? null,
+      link.linkedAt,
+      link.lastUsedAt,
+      link.sealed ?? null,
+      Number(link.provisional ?? false)
     )
   }
 
   // Transactions have the write lock from the start: what they read is what they decide on.
   return {
-    async findByIdentity (identity) {
+    async findByIdentity(identity) {
       if (!isStorableIdentity(identity)) return null
       const [row] = connection.query(
-        `SELECT users.* FROM "${links}" AS links JOIN "${table}" AS users ON users.id = links.user_id WHERE links.issuer = ? AND links.subject = ?`,
-        identity.issuer, identity.subject
+        `SELECT users.* FROM "${links}" AS links JOIN "${table}" AS users ON users.id = ` +
+          'links.user_id WHERE links.issuer = ? AND links.subject = ?',
+        identity.issuer,
+        identity.subject
       )
       return row === undefined ? null : userOf(row)
     },
-    async createWithIdentity (user, link) {
+    async createWithIdentity(user, link) {
       return connection.transaction(() => {
         if (ownerOf(link.issuer, link.subject) !== undefined) throw new IdentityTakenError()
         const created = create(user)
@@ -62,7 +80,7 @@ export function sqliteIdentities (connection: Connection, table: string, create:
         return created
       })
     },
-    async linkIdentity (userId, link) {
+    async linkIdentity(userId, link) {
       if (!isStorable(userId)) return 'unknown_user'
       return connection.transaction(() => {
         if (connection.query(`SELECT 1 FROM "${table}" WHERE id = ?`, userId).length === 0) return 'unknown_user'
@@ -72,24 +90,35 @@ export function sqliteIdentities (connection: Connection, table: string, create:
         return 'linked'
       })
     },
-    async unlinkIdentity (userId, identity, otherFactors) {
+    async unlinkIdentity(userId, identity, otherFactors) {
       if (!isStorable(userId) || !isStorableIdentity(identity)) return 'unknown'
       return connection.transaction(() => {
         if (ownerOf(identity.issuer, identity.subject) !== userId) return 'unknown'
         const [left] = connection.query(
-          `SELECT 1 FROM "${table}" AS users WHERE id = ? AND (password_hash IS NOT NULL OR (SELECT count(*) FROM "${links}" AS links WHERE links.user_id = users.id) > 1)`, userId
+          `SELECT 1 FROM "${table}" AS users WHERE id = ? AND (password_hash IS NOT NULL OR (SELECT ` +
+            `count(*) FROM "${links}" AS links WHERE links.user_id = users.id) > 1)`,
+          userId
         )
         if (left === undefined && !otherFactors) return 'last_sign_in_method'
         connection.execute(`DELETE FROM "${links}" WHERE issuer = ? AND subject = ?`, identity.issuer, identity.subject)
         return 'unlinked'
       })
     },
-    async listIdentities (userId) {
+    async listIdentities(userId) {
       if (!isStorable(userId)) return []
-      return connection.query(`SELECT * FROM "${links}" WHERE user_id = ? ORDER BY linked_at, issuer, subject`, userId).map(linkOf)
+      return connection
+        .query(`SELECT * FROM "${links}" WHERE user_id = ? ORDER BY linked_at, issuer, subject`, userId)
+        .map(linkOf)
     },
-    async useIdentity (identity, at, email) {
-      if (isStorableIdentity(identity)) connection.execute(`UPDATE "${links}" SET last_used_at = ?, email = coalesce(?, email) WHERE issuer = ? AND subject = ?`, at, email ?? null, identity.issuer, identity.subject)
+    async useIdentity(identity, at, email) {
+      if (isStorableIdentity(identity))
+        connection.execute(
+          `UPDATE "${links}" SET last_used_at = ?, email = coalesce(?, email) WHERE issuer = ? AND subject = ?`,
+          at,
+          email ?? null,
+          identity.issuer,
+          identity.subject
+        )
     }
   }
 }

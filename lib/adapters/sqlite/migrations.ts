@@ -11,37 +11,55 @@ const CREATE_LOG = `CREATE TABLE IF NOT EXISTS authority_migrations (
 ) STRICT`
 
 /** Files of earlier releases have a log without it. */
-const hasMinReader = (connection: Connection): boolean => connection.query('SELECT 1 FROM pragma_table_info(\'authority_migrations\') WHERE name = \'min_reader\'').length > 0
+const hasMinReader = (connection: Connection): boolean =>
+  connection.query("SELECT 1 FROM pragma_table_info('authority_migrations') WHERE name = 'min_reader'").length > 0
 
-interface Seen { version: number, minReader: number }
+interface Seen {
+  version: number
+  minReader: number
+}
 
-function versionOf (connection: Connection, component: string): Seen {
-  const [log] = connection.query('SELECT 1 FROM sqlite_schema WHERE type = \'table\' AND name = \'authority_migrations\'')
+function versionOf(connection: Connection, component: string): Seen {
+  const [log] = connection.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'authority_migrations'")
   if (log === undefined) return { version: 0, minReader: 0 }
   const minReader = hasMinReader(connection) ? 'coalesce(min_reader, version)' : 'version'
-  const [row] = connection.query(`SELECT coalesce(max(version), 0) AS version, coalesce(max(${minReader}), 0) AS min_reader FROM authority_migrations WHERE component = ?`, component)
-  return row === undefined ? { version: 0, minReader: 0 } : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
+  const [row] = connection.query(
+    `SELECT coalesce(max(version), 0) AS version, coalesce(max(${minReader}), 0) AS min_reader ` +
+      'FROM authority_migrations WHERE component = ?',
+    component
+  )
+  return row === undefined
+    ? { version: 0, minReader: 0 }
+    : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
 }
 
 /**
- * Brings the tables of a component to the newest version: step 1, 2, 3 … once each. Any number of processes may do so at once.
- * Throws, and changes nothing, where a newer release has been at this file and has made what this one can't work with.
+ * Brings the tables of a component to the newest version: step 1, 2, 3 … once each. Any number of processes may do so
+ * at once. Throws, and changes nothing, where a newer release has been at this file and has made what this one can't
+ * work with.
  */
-export function migrate (connection: Connection, component: string, steps: readonly MigrationStep[]): void {
+export function migrate(connection: Connection, component: string, steps: readonly MigrationStep[]): void {
   const seen = versionOf(connection, component)
   if (!canRead(seen, steps.length)) throw new Error(tooNew(component, seen, steps.length))
   // The usual start needs no write lock.
   if (seen.version >= steps.length) return
-  connection.blocking(() => connection.transaction(() => {
-    connection.script(CREATE_LOG)
-    // Asked again under the lock: another process may have been faster.
-    const current = versionOf(connection, component).version
-    if (!hasMinReader(connection)) connection.script('ALTER TABLE authority_migrations ADD COLUMN min_reader INTEGER')
-    for (const [index, step] of steps.entries()) {
-      const version = index + 1
-      if (version <= current) continue
-      connection.script(sqlOf(step))
-      connection.execute('INSERT INTO authority_migrations (component, version, min_reader) VALUES (?, ?, ?)', component, version, minReaderOf(step, version))
-    }
-  }))
+  connection.blocking(() =>
+    connection.transaction(() => {
+      connection.script(CREATE_LOG)
+      // Asked again under the lock: another process may have been faster.
+      const current = versionOf(connection, component).version
+      if (!hasMinReader(connection)) connection.script('ALTER TABLE authority_migrations ADD COLUMN min_reader INTEGER')
+      for (const [index, step] of steps.entries()) {
+        const version = index + 1
+        if (version <= current) continue
+        connection.script(sqlOf(step))
+        connection.execute(
+          'INSERT INTO authority_migrations (component, version, min_reader) VALUES (?, ?, ?)',
+          component,
+          version,
+          minReaderOf(step, version)
+        )
+      }
+    })
+  )
 }

@@ -43,8 +43,8 @@ export const STATE_MIGRATIONS: readonly MigrationStep[] = [
     UNIQUE (alg, sequence)
   ) STRICT;`,
 
-  // Families that began with an authorization code, and codes: a code is a family without a token. A table made anew, because
-  // SQLite can't take NOT NULL from a column.
+  // Families that began with an authorization code, and codes: a code is a family without a token. A table made anew,
+  // because SQLite can't take NOT NULL from a column.
   `CREATE TABLE authority_families_2 (
     sid TEXT PRIMARY KEY NOT NULL,
     user_id TEXT NOT NULL,
@@ -106,7 +106,10 @@ export const STATE_MIGRATIONS: readonly MigrationStep[] = [
   'ALTER TABLE authority_families ADD COLUMN holders INTEGER NOT NULL DEFAULT 0',
 
   // Whose state it is.
-  { sql: 'CREATE TABLE authority_issuer (id INTEGER PRIMARY KEY CHECK (id = 1), issuer TEXT NOT NULL) STRICT', minReader: 3 },
+  {
+    sql: 'CREATE TABLE authority_issuer (id INTEGER PRIMARY KEY CHECK (id = 1), issuer TEXT NOT NULL) STRICT',
+    minReader: 3
+  },
 
   // How their user was authenticated. NULL: by a password.
   {

@@ -16,9 +16,15 @@ import { expiredIn, SLICE } from './sweep.ts'
 import { sqliteTokenStore } from './token-store.ts'
 
 export interface SqliteStateOptions {
-  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1 to 1,000. */
+  /**
+   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
+   * to 1,000.
+   */
   maxFamiliesPerUser?: number | undefined
-  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1 to 1,000. */
+  /**
+   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
+   * to 1,000.
+   */
   maxSessionsPerUser?: number | undefined
 }
 
@@ -34,11 +40,14 @@ const EXPIRED = [
 
 /**
  * State in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
- * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The tables are made at once, by
- * versioned migrations. Where another process has the lock, an operation is tried again for 1.5 s, while other requests go on, and then
- * rejects with the driver's error (SQLITE_BUSY).
+ * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The tables are made at
+ * once, by versioned migrations. Where another process has the lock, an operation is tried again for 1.5 s, while other
+ * requests go on, and then rejects with the driver's error (SQLITE_BUSY).
  */
-export function sqliteState (db: SqliteDatabase, { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, ...others }: SqliteStateOptions = {}): State {
+export function sqliteState(
+  db: SqliteDatabase,
+  { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, ...others }: SqliteStateOptions = {}
+): State {
   noOthers('sqliteState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   const connection = connect(db)
@@ -52,15 +61,17 @@ export function sqliteState (db: SqliteDatabase, { maxFamiliesPerUser = 100, max
     consents: patientStore(sqliteConsentStore(connection)),
     keys: patientStore(sqliteKeyStore(connection)),
     assertions: patientStore(sqliteAssertionStore(connection)),
-    claimFor: async (issuer) => await patient(async () => {
-      const owner = (): string | undefined => connection.query('SELECT issuer FROM authority_issuer').map((row) => text(row, 'issuer'))[0]
-      // The usual start needs no write lock.
-      const before = owner()
-      if (before !== undefined) return before
-      connection.execute('INSERT INTO authority_issuer (id, issuer) VALUES (1, ?) ON CONFLICT DO NOTHING', issuer)
-      return owner() ?? issuer
-    }),
-    async sweep (now) {
+    claimFor: async (issuer) =>
+      await patient(async () => {
+        const owner = (): string | undefined =>
+          connection.query('SELECT issuer FROM authority_issuer').map((row) => text(row, 'issuer'))[0]
+        // The usual start needs no write lock.
+        const before = owner()
+        if (before !== undefined) return before
+        connection.execute('INSERT INTO authority_issuer (id, issuer) VALUES (1, ?) ON CONFLICT DO NOTHING', issuer)
+        return owner() ?? issuer
+      }),
+    async sweep(now) {
       for (const sql of EXPIRED) {
         while ((await patient(async () => connection.change(sql, now))).length === SLICE) await setImmediate()
       }

@@ -2,4 +2,5 @@
 export const SLICE = 500
 
 export const expiredIn = (table: string, condition: string): string =>
-  `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${SLICE}) RETURNING 1 AS removed`
+  `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ` +
+  `${SLICE}) RETURNING 1 AS removed`

@@ -37,22 +37,26 @@ const migrations = (table: string): readonly MigrationStep[] => [
 ]
 
 /** Without what is not given. */
-const given = <Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+const given = <Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 
 /** As the column has it. */
-function flagOf (value: unknown, name: string): number | null {
+function flagOf(value: unknown, name: string): number | null {
   const flag = booleanOf(value, name)
   return flag === null ? null : Number(flag)
 }
 
 /**
  * Users in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
- * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made at once, by
- * versioned migrations. Fields without a column are kept as JSON. Rejects with the driver's error (SQLITE_BUSY) where another process has the lock for
- * more than 1.5 s,
- * and with `TypeError` on a name or hash with a NUL or a lone surrogate.
+ * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made at
+ * once, by versioned migrations. Fields without a column are kept as JSON. Rejects with the driver's error
+ * (SQLITE_BUSY) where another process has the lock for more than 1.5 s, and with `TypeError` on a name or hash with a
+ * NUL or a lone surrogate.
  */
-export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users', ...others }: SqliteUserStoreOptions = {}): Required<UserStore> {
+export function sqliteUserStore(
+  db: SqliteDatabase,
+  { table = 'authority_users', ...others }: SqliteUserStoreOptions = {}
+): Required<UserStore> {
   noOthers('sqliteUserStore', others)
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table)) throw new TypeError('A table name has letters, digits and _ only.')
   const connection = connect(db)
@@ -69,8 +73,14 @@ export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users'
     const [row] = connection.change(
       `INSERT INTO "${table}" (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (username) DO NOTHING RETURNING *`,
-      randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
-      flagOf(user.emailVerified, 'emailVerified'), flagOf(user['disabled'], 'disabled'), changedAtOf(user), JSON.stringify(profileOf(user))
+      randomBytes(16).toString('base64url'),
+      user.username,
+      user.passwordHash,
+      user.email ?? null,
+      flagOf(user.emailVerified, 'emailVerified'),
+      flagOf(user['disabled'], 'disabled'),
+      changedAtOf(user),
+      JSON.stringify(profileOf(user))
     )
     if (row === undefined) throw new UsernameTakenError()
     return userOf(row)
@@ -78,36 +88,65 @@ export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users'
 
   return patientStore({
     ...sqliteIdentities(connection, table, create),
-    async findById (id) { return findBy('id', id) },
-    async findByUsername (username) { return findBy('username', username) },
-    async create (user: NewUser) { return create(user) },
-    async setPasswordHash (id, next, expected, changedAt) {
-      const set = `UPDATE "${table}" SET password_hash = ?, password_changed_at = coalesce(?, password_changed_at) WHERE id = ?`
-      const rows = expected === undefined
-        ? connection.change(`${set} RETURNING id`, next, changedAt ?? null, id)
-        : connection.change(`${set} AND password_hash IS ? RETURNING id`, next, changedAt ?? null, id, expected)
+    async findById(id) {
+      return findBy('id', id)
+    },
+    async findByUsername(username) {
+      return findBy('username', username)
+    },
+    async create(user: NewUser) {
+      return create(user)
+    },
+    async setPasswordHash(id, next, expected, changedAt) {
+      const set =
+        `UPDATE "${table}" SET password_hash = ?, password_changed_at = coalesce(?, ` +
+        'password_changed_at) WHERE id = ?'
+      const rows =
+        expected === undefined
+          ? connection.change(`${set} RETURNING id`, next, changedAt ?? null, id)
+          : connection.change(`${set} AND password_hash IS ? RETURNING id`, next, changedAt ?? null, id, expected)
       return rows.length === 1
     },
-    async setEmailVerified (id, address) {
-      connection.execute(`UPDATE "${table}" SET email_verified = 1 WHERE id = ? AND (? IS NULL OR coalesce(email, username) = ?)`, id, address ?? null, address ?? null)
+    async setEmailVerified(id, address) {
+      connection.execute(
+        `UPDATE "${table}" SET email_verified = 1 WHERE id = ? AND (? IS NULL OR coalesce(email, username) = ?)`,
+        id,
+        address ?? null,
+        address ?? null
+      )
     },
-    async update (id, patch, expectedVersion) {
+    async update(id, patch, expectedVersion) {
       const { username, set, removed, ...columns } = rowPatchOf(patch)
       // With the write lock from the start: what is read here is what is written over.
-      return isStorable(id) ? connection.transaction(() => {
-        const user = findBy('id', id)
-        if (user === null || (expectedVersion !== undefined && user.version !== versionOf(expectedVersion))) return null
-        if (username !== undefined && connection.query(`SELECT 1 FROM "${table}" WHERE username = ? AND id <> ?`, username, id).length > 0) throw new UsernameTakenError()
-        const { email = null, emailVerified = null, disabled = null } = { ...user, ...given(columns) }
-        const profile = Object.entries({ ...profileOf({ ...user, passwordHash: '' }), ...set }).filter(([name]) => !removed.includes(name))
-        const [row] = connection.change(
-          `UPDATE "${table}" SET username = ?, email = ?, email_verified = ?, disabled = ?, profile = ?, version = version + 1 WHERE id = ? RETURNING *`,
-          username ?? user.username, email, flagOf(emailVerified ?? undefined, 'emailVerified'), flagOf(disabled ?? undefined, 'disabled'), JSON.stringify(Object.fromEntries(profile)), id
-        )
-        return row === undefined ? null : userOf(row)
-      }) : null
+      return isStorable(id)
+        ? connection.transaction(() => {
+            const user = findBy('id', id)
+            if (user === null || (expectedVersion !== undefined && user.version !== versionOf(expectedVersion)))
+              return null
+            if (
+              username !== undefined &&
+              connection.query(`SELECT 1 FROM "${table}" WHERE username = ? AND id <> ?`, username, id).length > 0
+            )
+              throw new UsernameTakenError()
+            const { email = null, emailVerified = null, disabled = null } = { ...user, ...given(columns) }
+            const profile = Object.entries({ ...profileOf({ ...user, passwordHash: '' }), ...set }).filter(
+              ([name]) => !removed.includes(name)
+            )
+            const [row] = connection.change(
+              `UPDATE "${table}" SET username = ?, email = ?, email_verified = ?, disabled = ?, profile ` +
+                '= ?, version = version + 1 WHERE id = ? RETURNING *',
+              username ?? user.username,
+              email,
+              flagOf(emailVerified ?? undefined, 'emailVerified'),
+              flagOf(disabled ?? undefined, 'disabled'),
+              JSON.stringify(Object.fromEntries(profile)),
+              id
+            )
+            return row === undefined ? null : userOf(row)
+          })
+        : null
     },
-    async remove (id) {
+    async remove(id) {
       if (isStorable(id)) connection.execute(`DELETE FROM "${table}" WHERE id = ?`, id)
     }
   })

@@ -4,10 +4,10 @@ import { parentPort } from 'node:worker_threads'
 const LOWEST_PRIORITY = 19
 
 /**
- * What a worker thread of `hashingThreads` does: one call at a time, each an answer to one message. On Linux the thread has the lowest
- * priority; elsewhere a priority would be that of the whole process, and stays as it is.
+ * What a worker thread of `hashingThreads` does: one call at a time, each an answer to one message. On Linux the thread
+ * has the lowest priority; elsewhere a priority would be that of the whole process, and stays as it is.
  */
-export function answerCalls (answer: (call: never) => unknown): void {
+export function answerCalls(answer: (call: never) => unknown): void {
   const port = parentPort
   if (port === null) return
   try {
@@ -16,6 +16,15 @@ export function answerCalls (answer: (call: never) => unknown): void {
     // Where a sandbox forbids it, the work is done all the same.
   }
   port.on('message', (call: unknown) => {
-    Promise.resolve(call as never).then(answer).then((value) => { port.postMessage({ value }) }, (error: unknown) => { port.postMessage({ error }) })
+    Promise.resolve(call as never)
+      .then(answer)
+      .then(
+        (value) => {
+          port.postMessage({ value })
+        },
+        (error: unknown) => {
+          port.postMessage({ error })
+        }
+      )
   })
 }

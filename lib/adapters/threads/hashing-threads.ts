@@ -2,9 +2,18 @@ import type { Worker } from 'node:worker_threads'
 
 type Answer = { value: unknown } | { error: unknown }
 
-interface Job<Call> { call: Call, resolve(value: unknown): void, reject(reason: unknown): void }
+interface Job<Call> {
+  call: Call
+  resolve(value: unknown): void
+  reject(reason: unknown): void
+}
 
-interface Thread<Call> { worker: Worker, job: Job<Call> | undefined, cause: unknown, rest: NodeJS.Timeout | undefined }
+interface Thread<Call> {
+  worker: Worker
+  job: Job<Call> | undefined
+  cause: unknown
+  rest: NodeJS.Timeout | undefined
+}
 
 /** The thread ended before it answered. The next call has a new one. */
 export class HashingThreadError extends Error {
@@ -22,34 +31,49 @@ export interface HashingThreads<Call> {
 }
 
 /**
- * At most `size` worker threads that answer calls, each begun by `start` when a call finds none idle, and ended after `restMs`
- * without work: a machine of many cores does not keep what a flood has begun. They keep a process alive while they work, and
- * not when they rest.
+ * At most `size` worker threads that answer calls, each begun by `start` when a call finds none idle, and ended after
+ * `restMs` without work: a machine of many cores does not keep what a flood has begun. They keep a process alive while
+ * they work, and not when they rest.
  */
-export function hashingThreads<Call> ({ start, size, restMs }: { start: () => Worker, size: number, restMs: number }): HashingThreads<Call> {
+export function hashingThreads<Call>({
+  start,
+  size,
+  restMs
+}: {
+  start: () => Worker
+  size: number
+  restMs: number
+}): HashingThreads<Call> {
   /** The last to have worked is the first to work again, so that those beyond need come to rest. */
   const idle: Array<Thread<Call>> = []
   const waiting: Array<Job<Call>> = []
   /** Those that are ending included: their memory is not free before they have. */
   let count = 0
 
-  function another (): Thread<Call> {
+  function another(): Thread<Call> {
     const thread: Thread<Call> = { worker: start(), job: undefined, cause: undefined, rest: undefined }
     count++
-    thread.worker.on('message', (answer: Answer) => { finish(thread, answer) })
-      .on('error', (cause: unknown) => { thread.cause = cause })
-      .on('exit', (code: number) => { ended(thread, code) })
+    thread.worker
+      .on('message', (answer: Answer) => {
+        finish(thread, answer)
+      })
+      .on('error', (cause: unknown) => {
+        thread.cause = cause
+      })
+      .on('exit', (code: number) => {
+        ended(thread, code)
+      })
     return thread
   }
 
-  function give (thread: Thread<Call>, job: Job<Call>): void {
+  function give(thread: Thread<Call>, job: Job<Call>): void {
     clearTimeout(thread.rest)
     thread.job = job
     thread.worker.ref()
     thread.worker.postMessage(job.call, [])
   }
 
-  function finish (thread: Thread<Call>, answer: Answer): void {
+  function finish(thread: Thread<Call>, answer: Answer): void {
     const { job } = thread
     thread.job = undefined
     const next = waiting.shift()
@@ -59,7 +83,7 @@ export function hashingThreads<Call> ({ start, size, restMs }: { start: () => Wo
     else job?.reject(answer.error)
   }
 
-  function rest (thread: Thread<Call>): void {
+  function rest(thread: Thread<Call>): void {
     thread.worker.unref()
     idle.push(thread)
     thread.rest = setTimeout(() => {
@@ -69,22 +93,24 @@ export function hashingThreads<Call> ({ start, size, restMs }: { start: () => Wo
     thread.rest.unref()
   }
 
-  function forget (thread: Thread<Call>): void {
+  function forget(thread: Thread<Call>): void {
     clearTimeout(thread.rest)
     const index = idle.indexOf(thread)
     if (index >= 0) idle.splice(index, 1)
   }
 
-  function ended (thread: Thread<Call>, code: number): void {
+  function ended(thread: Thread<Call>, code: number): void {
     count--
     forget(thread)
     const { cause } = thread
-    thread.job?.reject(new HashingThreadError(`The thread that hashed ended with code ${code}.`, cause === undefined ? {} : { cause }))
+    thread.job?.reject(
+      new HashingThreadError(`The thread that hashed ended with code ${code}.`, cause === undefined ? {} : { cause })
+    )
     const next = waiting.shift()
     if (next !== undefined) begin(next)
   }
 
-  function begin (job: Job<Call>): void {
+  function begin(job: Job<Call>): void {
     try {
       give(another(), job)
     } catch (error) {
@@ -93,7 +119,7 @@ export function hashingThreads<Call> ({ start, size, restMs }: { start: () => Wo
   }
 
   return {
-    async run (call) {
+    async run(call) {
       return await new Promise((resolve, reject) => {
         const job: Job<Call> = { call, resolve, reject }
         const thread = idle.pop()

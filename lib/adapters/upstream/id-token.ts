@@ -8,8 +8,11 @@ import type { kept } from './kept.ts'
 type Keys = ReturnType<typeof kept<{ keys: unknown[] }>>
 type Claims = Readonly<Record<string, unknown>>
 
-/** Checks the signature of the ID token in a response that the engine has read, by a key that the provider has now. @see OpenID Connect Core 1.0 §10.1.1 */
-export function signatureCheck (keys: Keys): (as: oauth.AuthorizationServer, response: Response) => Promise<void> {
+/**
+ * Checks the signature of the ID token in a response that the engine has read, by a key that the provider has now. @see
+ * OpenID Connect Core 1.0 §10.1.1
+ */
+export function signatureCheck(keys: Keys): (as: oauth.AuthorizationServer, response: Response) => Promise<void> {
   /** The engine keeps the keys that it has imported by such an object, so each key set has one of its own. */
   const holders = new WeakMap<object, oauth.AuthorizationServer>()
 
@@ -17,7 +20,12 @@ export function signatureCheck (keys: Keys): (as: oauth.AuthorizationServer, res
     const by = async (jwks: object): Promise<void> => {
       const holder = holders.get(jwks) ?? { ...as }
       holders.set(jwks, holder)
-      await failing('id_token', async () => { await oauth.validateApplicationLevelSignature(holder, response, { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: async () => Response.json(jwks) }) })
+      await failing('id_token', async () => {
+        await oauth.validateApplicationLevelSignature(holder, response, {
+          [oauth.allowInsecureRequests]: true,
+          [oauth.customFetch]: async () => Response.json(jwks)
+        })
+      })
     }
     try {
       await by(await keys.get())
@@ -46,28 +54,54 @@ interface AppToken {
  * that could not count in any case nothing is asked of the provider.
  * @throws UpstreamError
  */
-export async function appTokenClaims ({ token, rules, provider, metadata, clientFor, verify }: AppToken): Promise<Claims> {
+export async function appTokenClaims({
+  token,
+  rules,
+  provider,
+  metadata,
+  clientFor,
+  verify
+}: AppToken): Promise<Claims> {
   const [header, claims] = token.split('.').map(decoded)
-  // Of what a provider signs beside ID tokens, access tokens and logout tokens say so. @see RFC 9068 §2.1, OpenID Connect Back-Channel Logout 1.0 §2.4
+  // Of what a provider signs beside ID tokens, access tokens and logout tokens say so. @see RFC 9068 §2.1, OpenID
+  // Connect Back-Channel Logout 1.0 §2.4
   const { typ } = header ?? {}
-  if (header === undefined || claims === undefined || claims['events'] !== undefined || !(typ === undefined || (typeof typ === 'string' && typ.toUpperCase() === 'JWT'))) throw new UpstreamError('id_token', 'The token is no ID token.')
+  if (
+    header === undefined ||
+    claims === undefined ||
+    claims['events'] !== undefined ||
+    !(typ === undefined || (typeof typ === 'string' && typ.toUpperCase() === 'JWT'))
+  )
+    throw new UpstreamError('id_token', 'The token is no ID token.')
   const { iss, aud, azp } = claims
-  if (typeof iss !== 'string' || !provider.acceptsIssuer(iss)) throw new UpstreamError('id_token', 'The ID token was refused (iss).')
+  if (typeof iss !== 'string' || !provider.acceptsIssuer(iss))
+    throw new UpstreamError('id_token', 'The ID token was refused (iss).')
   checkAppIdToken(claims, rules)
-  const named = { ...await metadata(), issuer: iss }
+  const named = { ...(await metadata()), issuer: iss }
   // As the engine wants it: the answer of a token endpoint to the app.
   const response = Response.json({ access_token: 'none', token_type: 'bearer', id_token: token })
   const { nonce } = claims
-  const body = await failing('id_token', async () => await oauth.processAuthorizationCodeResponse(named, clientFor(String(Array.isArray(aud) ? azp ?? aud[0] : aud)), response, { expectedNonce: typeof nonce === 'string' ? nonce : oauth.expectNoNonce, requireIdToken: true }))
+  const body = await failing(
+    'id_token',
+    async () =>
+      await oauth.processAuthorizationCodeResponse(
+        named,
+        clientFor(String(Array.isArray(aud) ? (azp ?? aud[0]) : aud)),
+        response,
+        { expectedNonce: typeof nonce === 'string' ? nonce : oauth.expectNoNonce, requireIdToken: true }
+      )
+  )
   await verify(named, response)
   return oauth.getValidatedIdTokenClaims(body) as Claims
 }
 
 /** A part of a token, before anything of it is checked. */
-export function decoded (part: string | undefined): Record<string, unknown> | undefined {
+export function decoded(part: string | undefined): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part ?? '', 'base64url').toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Record<string, unknown> : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
   } catch {
     return undefined
   }

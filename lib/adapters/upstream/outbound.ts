@@ -32,32 +32,55 @@ export interface Outbound {
 }
 
 /** Whether this service asks anything there: by TLS, or on this machine. */
-export function isReachable (url: string): boolean {
+export function isReachable(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname, username, password } = new URL(url)
-  return username === '' && password === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)))
+  return (
+    username === '' && password === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)))
+  )
 }
 
 /**
- * Sends it, and gives status and JSON. No redirect is followed, no cookie is kept, five seconds and 256 kB are the most it takes.
- * @throws UpstreamError `outage` where nobody answers in time, else the reason of the request; neither holds anything that was answered
+ * Sends it, and gives status and JSON. No redirect is followed, no cookie is kept, five seconds and 256 kB are the most
+ * it takes.
+ * @throws UpstreamError `outage` where nobody answers in time, else the reason of the request; neither holds anything
+ * that was answered
  */
-export async function send ({ url, method, headers, body, of, reason, form = false, empty = false }: OutboundRequest, { clock, signal }: Outbound): Promise<{ status: number, json: unknown }> {
+export async function send(
+  { url, method, headers, body, of, reason, form = false, empty = false }: OutboundRequest,
+  { clock, signal }: Outbound
+): Promise<{ status: number; json: unknown }> {
   if (!isReachable(url)) throw new UpstreamError(reason, `The URL of ${of} is not an https: one.`)
   const abort = new AbortController()
-  const cancel = clock.after(TIMEOUT_MS, () => { abort.abort() })
+  const cancel = clock.after(TIMEOUT_MS, () => {
+    abort.abort()
+  })
   let unread = true
   const signals = signal === undefined ? abort.signal : AbortSignal.any([abort.signal, signal])
   try {
-    const response = await fetch(url, { method, headers: { accept: 'application/json', ...headers, 'user-agent': 'fastify-authority' }, redirect: 'manual', credentials: 'omit', signal: signals, ...(body === undefined ? {} : { body }) })
+    const response = await fetch(url, {
+      method,
+      headers: { accept: 'application/json', ...headers, 'user-agent': 'fastify-authority' },
+      redirect: 'manual',
+      credentials: 'omit',
+      signal: signals,
+      ...(body === undefined ? {} : { body })
+    })
     const { status } = response
     const type = response.headers.get('content-type') ?? ''
     const readable = empty || JSON_TYPE.test(type) || (form && FORM_TYPE.test(type))
-    if (status < 200 || (status >= 300 && status < 400) || !readable) throw new UpstreamError(reason, `${upper(of)} answered ${status} with ${readable ? 'a redirect' : 'something else than JSON'}.`)
+    if (status < 200 || (status >= 300 && status < 400) || !readable)
+      throw new UpstreamError(
+        reason,
+        `${upper(of)} answered ${status} with ${readable ? 'a redirect' : 'something else than JSON'}.`
+      )
     if (empty) return { status, json: null }
     const text = await read(response, of, reason)
     unread = false
-    return { status, json: JSON_TYPE.test(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text)) }
+    return {
+      status,
+      json: JSON_TYPE.test(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text))
+    }
   } catch (error) {
     if (error instanceof UpstreamError) throw error
     if (signals.aborted) throw new UpstreamError('outage', `${upper(of)} did not answer in time.`)
@@ -69,7 +92,7 @@ export async function send ({ url, method, headers, body, of, reason, form = fal
   }
 }
 
-async function read (response: Response, of: string, reason: UpstreamFailure): Promise<string> {
+async function read(response: Response, of: string, reason: UpstreamFailure): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
@@ -80,7 +103,7 @@ async function read (response: Response, of: string, reason: UpstreamFailure): P
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parse (text: string, of: string, reason: UpstreamFailure): unknown {
+function parse(text: string, of: string, reason: UpstreamFailure): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -88,14 +111,17 @@ function parse (text: string, of: string, reason: UpstreamFailure): unknown {
   }
 }
 
-/** Messages of network errors may quote what the other side sent, such as the names of a certificate; their codes are words of Node.js. */
-function codeOf (error: unknown): string {
+/**
+ * Messages of network errors may quote what the other side sent, such as the names of a certificate; their codes are
+ * words of Node.js.
+ */
+function codeOf(error: unknown): string {
   for (let one: unknown = error; one instanceof Error; one = one.cause) {
     if ('code' in one && typeof one.code === 'string' && CODE.test(one.code)) return one.code
   }
   return 'no connection'
 }
 
-function upper (of: string): string {
+function upper(of: string): string {
   return of.charAt(0).toUpperCase() + of.slice(1)
 }

@@ -18,15 +18,19 @@ const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noS
 const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
 const described = { description: FOR_THE_ACCOUNT }
 const Factors = Type.Object({
-  factors: Type.Array(Type.Object({
-    id: Type.String(),
-    kind: Type.String({ description: '`totp`: an authenticator app; `passkey`: a passkey or a security key.' }),
-    name: Type.Union([Type.String(), Type.Null()]),
-    created_at: Type.String({ format: 'date-time' }),
-    last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-    disabled: Type.Boolean({ description: 'After too many wrong codes.' }),
-    synced: Type.Union([Type.Boolean(), Type.Null()], { description: 'Of a passkey: whether it is kept in several places by now.' })
-  })),
+  factors: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      kind: Type.String({ description: '`totp`: an authenticator app; `passkey`: a passkey or a security key.' }),
+      name: Type.Union([Type.String(), Type.Null()]),
+      created_at: Type.String({ format: 'date-time' }),
+      last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+      disabled: Type.Boolean({ description: 'After too many wrong codes.' }),
+      synced: Type.Union([Type.Boolean(), Type.Null()], {
+        description: 'Of a passkey: whether it is kept in several places by now.'
+      })
+    })
+  ),
   recovery_codes_left: Type.Integer()
 })
 const Enrolment = Type.Object({
@@ -37,55 +41,151 @@ const Enrolment = Type.Object({
 })
 const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
 const RecoveryCodes = Type.Array(Type.String(), { description: 'Shown this once.' })
-const ConfirmBody = Type.Object({ enrolment: Type.String({ maxLength: 4096 }), code: SecondFactorCode, name: Type.Optional(FactorName) }, { additionalProperties: false })
+const ConfirmBody = Type.Object(
+  { enrolment: Type.String({ maxLength: 4096 }), code: SecondFactorCode, name: Type.Optional(FactorName) },
+  { additionalProperties: false }
+)
 
-/** What people do with their own second factors while they are signed in. To change any takes a fresh sign-in (`requireFreshSignIn`); to read them does not, nor does the first code of an app, since a fresh sign-in began its enrolment. */
-export function factorRoutes (child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps): void {
+/**
+ * What people do with their own second factors while they are signed in. To change any takes a fresh sign-in
+ * (`requireFreshSignIn`); to read them does not, nor does the first code of an app, since a fresh sign-in began its
+ * enrolment.
+ */
+export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps): void {
   const accounts = { ...grants.accounts, factors }
   registerBodyParsers(child, { forms: false })
 
-  async function fresh (request: FastifyRequest): Promise<ReturnType<typeof accountOf> & { locale: string | undefined, origin: ReturnType<typeof originOf> }> {
+  async function fresh(
+    request: FastifyRequest
+  ): Promise<ReturnType<typeof accountOf> & { locale: string | undefined; origin: ReturnType<typeof originOf> }> {
     const caller = { ...accountOf(request), locale: localeOf(request), origin: originOf(request) }
     await requireFreshSignIn(caller, accounts)
     return caller
   }
 
-  child.get(path('factors'), { ...common, schema: describeRoute({ summary: 'My second factors', ...described, response: { 200: Factors, '4xx': ErrorResponse, 503: ErrorResponse } }) }, async (request) => await guarded(async () => {
-    const { factors: listed, recoveryCodesLeft } = await listFactors(accountOf(request).user.id, accounts)
-    return {
-      factors: listed.map(({ id, kind, name, createdAt, lastUsedAt, disabled, synced }) => ({ id, kind, name, created_at: new Date(createdAt).toISOString(), last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(), disabled, synced })),
-      recovery_codes_left: recoveryCodesLeft
-    }
-  }))
+  child.get(
+    path('factors'),
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'My second factors',
+        ...described,
+        response: { 200: Factors, '4xx': ErrorResponse, 503: ErrorResponse }
+      })
+    },
+    async (request) =>
+      await guarded(async () => {
+        const { factors: listed, recoveryCodesLeft } = await listFactors(accountOf(request).user.id, accounts)
+        return {
+          factors: listed.map(({ id, kind, name, createdAt, lastUsedAt, disabled, synced }) => ({
+            id,
+            kind,
+            name,
+            created_at: new Date(createdAt).toISOString(),
+            last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
+            disabled,
+            synced
+          })),
+          recovery_codes_left: recoveryCodesLeft
+        }
+      })
+  )
 
-  child.post(path('factorsTotp'), { ...common, schema: describeRoute({ summary: 'Begin to set up an authenticator app', ...described, response: { 200: Enrolment, ...failures } }) }, async (request) => await guarded(async () => {
-    const { user, sid, locale, origin } = await fresh(request)
-    await requireConfirmedAddress(user, { locale, origin }, accounts)
-    const begun = await startEnrolment({ user, sid }, accounts)
-    const { qrSvg } = await import('../../pages/qr.ts')
-    return { ...begun, qr_svg: qrSvg(begun.uri) }
-  }))
+  child.post(
+    path('factorsTotp'),
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'Begin to set up an authenticator app',
+        ...described,
+        response: { 200: Enrolment, ...failures }
+      })
+    },
+    async (request) =>
+      await guarded(async () => {
+        const { user, sid, locale, origin } = await fresh(request)
+        await requireConfirmedAddress(user, { locale, origin }, accounts)
+        const begun = await startEnrolment({ user, sid }, accounts)
+        const { qrSvg } = await import('../../pages/qr.ts')
+        return { ...begun, qr_svg: qrSvg(begun.uri) }
+      })
+  )
 
-  child.post<{ Body: { enrolment: string, code: string, name?: string } }>(path('factorsTotpConfirm'), { ...common, schema: describeRoute({ summary: 'Set up an authenticator app', ...described, body: ConfirmBody, response: { 201: Type.Object({ id: Type.String(), recovery_codes: Type.Optional(RecoveryCodes) }), ...failures } }) }, async (request, reply) => await guarded(async () => {
-    const { user, sid } = accountOf(request)
-    const { enrolment, code, name = '' } = request.body
-    const { factorId, recoveryCodes } = await confirmEnrolment({ user, sid, enrolment, code, name, locale: localeOf(request), origin: originOf(request) }, accounts)
-    reply.code(201)
-    return { id: factorId, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }
-  }))
+  child.post<{ Body: { enrolment: string; code: string; name?: string } }>(
+    path('factorsTotpConfirm'),
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'Set up an authenticator app',
+        ...described,
+        body: ConfirmBody,
+        response: { 201: Type.Object({ id: Type.String(), recovery_codes: Type.Optional(RecoveryCodes) }), ...failures }
+      })
+    },
+    async (request, reply) =>
+      await guarded(async () => {
+        const { user, sid } = accountOf(request)
+        const { enrolment, code, name = '' } = request.body
+        const { factorId, recoveryCodes } = await confirmEnrolment(
+          { user, sid, enrolment, code, name, locale: localeOf(request), origin: originOf(request) },
+          accounts
+        )
+        reply.code(201)
+        return { id: factorId, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }
+      })
+  )
 
-  child.post(path('factorsRecoveryCodes'), { ...common, schema: describeRoute({ summary: 'New recovery codes', ...described, response: { 200: Type.Object({ recovery_codes: RecoveryCodes }), ...failures } }) }, async (request) => await guarded(async () => {
-    return { recovery_codes: await replaceRecoveryCodes(await fresh(request), accounts) }
-  }))
+  child.post(
+    path('factorsRecoveryCodes'),
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'New recovery codes',
+        ...described,
+        response: { 200: Type.Object({ recovery_codes: RecoveryCodes }), ...failures }
+      })
+    },
+    async (request) =>
+      await guarded(async () => {
+        return { recovery_codes: await replaceRecoveryCodes(await fresh(request), accounts) }
+      })
+  )
 
-  child.patch<{ Params: { id: string }, Body: { name: string } }>(`${path('factors')}/:id`, { ...common, schema: describeRoute({ summary: 'Rename one of my second factors', ...described, params: Id, body: Type.Object({ name: FactorName }, { additionalProperties: false }), response: { 204: Empty, ...failures } }) }, async (request, reply) => await guarded(async () => {
-    const { user } = await fresh(request)
-    await renameFactor({ userId: user.id, factorId: request.params.id, name: request.body.name }, accounts)
-    reply.code(204)
-  }))
+  child.patch<{ Params: { id: string }; Body: { name: string } }>(
+    `${path('factors')}/:id`,
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'Rename one of my second factors',
+        ...described,
+        params: Id,
+        body: Type.Object({ name: FactorName }, { additionalProperties: false }),
+        response: { 204: Empty, ...failures }
+      })
+    },
+    async (request, reply) =>
+      await guarded(async () => {
+        const { user } = await fresh(request)
+        await renameFactor({ userId: user.id, factorId: request.params.id, name: request.body.name }, accounts)
+        reply.code(204)
+      })
+  )
 
-  child.delete<{ Params: { id: string } }>(`${path('factors')}/:id`, { ...common, schema: describeRoute({ summary: 'Remove one of my second factors', ...described, params: Id, response: { 204: Empty, ...failures } }) }, async (request, reply) => await guarded(async () => {
-    await removeFactor({ ...await fresh(request), factorId: request.params.id, by: 'user' }, accounts)
-    reply.code(204)
-  }))
+  child.delete<{ Params: { id: string } }>(
+    `${path('factors')}/:id`,
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'Remove one of my second factors',
+        ...described,
+        params: Id,
+        response: { 204: Empty, ...failures }
+      })
+    },
+    async (request, reply) =>
+      await guarded(async () => {
+        await removeFactor({ ...(await fresh(request)), factorId: request.params.id, by: 'user' }, accounts)
+        reply.code(204)
+      })
+  )
 }

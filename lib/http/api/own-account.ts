@@ -14,7 +14,15 @@ import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { localeOf } from '../edge/locale.ts'
 import type { Registration } from '../edge/registration.ts'
-import { describeRoute, EmailAddress, Empty, ErrorResponse, FOR_THE_ACCOUNT, PasswordAgain, Profile } from '../edge/schemas.ts'
+import {
+  describeRoute,
+  EmailAddress,
+  Empty,
+  ErrorResponse,
+  FOR_THE_ACCOUNT,
+  PasswordAgain,
+  Profile
+} from '../edge/schemas.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 
 const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
@@ -25,7 +33,7 @@ const ACCEPTED = { message: 'A message is on its way to this address, unless one
 const Accepted = Type.Object({ message: Type.String() })
 
 /** What people do with their own account while they are signed in. What the user store can't do has no route. */
-export function ownAccountRoutes (child: FastifyInstance, deps: HttpDeps): void {
+export function ownAccountRoutes(child: FastifyInstance, deps: HttpDeps): void {
   const { users, outbox } = deps.grants.accounts
   const fields = deps.registration?.profile ?? null
   registerBodyParsers(child, { forms: false })
@@ -36,80 +44,152 @@ export function ownAccountRoutes (child: FastifyInstance, deps: HttpDeps): void 
   if (users.remove !== undefined) removeRoute(child, deps)
 }
 
-function profileRoute (child: FastifyInstance, { registration, path }: HttpDeps): void {
-  child.get(path('profile'), {
-    ...common,
-    schema: describeRoute({ summary: 'My profile', ...described, response: { 200: Profile, '4xx': ErrorResponse } })
-  }, async (request) => await guarded(async () => profileOf(accountOf(request).user, registration?.profile?.names ?? [])))
+function profileRoute(child: FastifyInstance, { registration, path }: HttpDeps): void {
+  child.get(
+    path('profile'),
+    {
+      ...common,
+      schema: describeRoute({ summary: 'My profile', ...described, response: { 200: Profile, '4xx': ErrorResponse } })
+    },
+    async (request) => await guarded(async () => profileOf(accountOf(request).user, registration?.profile?.names ?? []))
+  )
 }
 
-function changeProfileRoute (child: FastifyInstance, { grants: { accounts }, path }: HttpDeps, { names, body, validate }: NonNullable<Registration['profile']>): void {
-  child.patch<{ Body: Record<string, unknown> }>(path('profile'), {
-    ...common,
-    validatorCompiler: () => validate,
-    schema: describeRoute({ summary: 'Change my profile', ...described, body, response: { 200: Profile, ...failures } })
-  }, async (request) => await guarded(async () => {
-    const { user, sid } = accountOf(request)
-    return profileOf(await changeProfile({ user, sid, changes: request.body, origin: originOf(request) }, accounts), names)
-  }))
+function changeProfileRoute(
+  child: FastifyInstance,
+  { grants: { accounts }, path }: HttpDeps,
+  { names, body, validate }: NonNullable<Registration['profile']>
+): void {
+  child.patch<{ Body: Record<string, unknown> }>(
+    path('profile'),
+    {
+      ...common,
+      validatorCompiler: () => validate,
+      schema: describeRoute({
+        summary: 'Change my profile',
+        ...described,
+        body,
+        response: { 200: Profile, ...failures }
+      })
+    },
+    async (request) =>
+      await guarded(async () => {
+        const { user, sid } = accountOf(request)
+        return profileOf(
+          await changeProfile({ user, sid, changes: request.body, origin: originOf(request) }, accounts),
+          names
+        )
+      })
+  )
 }
 
-function changeEmailRoute (child: FastifyInstance, deps: HttpDeps): void {
-  const { grants: { accounts }, limiter, path } = deps
+function changeEmailRoute(child: FastifyInstance, deps: HttpDeps): void {
+  const {
+    grants: { accounts },
+    limiter,
+    path
+  } = deps
   const body = Type.Object({ email: EmailAddress, password: PasswordAgain }, { additionalProperties: false })
-  child.post<{ Body: { email: string, password?: string } }>(path('email'), {
-    ...common,
-    schema: describeRoute({ summary: 'Change my e-mail address', ...described, body, response: { 202: Accepted, ...failures } })
-  }, async (request, reply) => await guarded(async () => {
-    const { user, sid } = accountOf(request)
-    await freshSignIn(request, reply, request.body.password, deps)
-    await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => {
-      await requestEmailChange({ user, sid, email: request.body.email, locale: localeOf(request), origin: originOf(request) }, accounts)
-    })
-    reply.code(202)
-    return ACCEPTED
-  }))
+  child.post<{ Body: { email: string; password?: string } }>(
+    path('email'),
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'Change my e-mail address',
+        ...described,
+        body,
+        response: { 202: Accepted, ...failures }
+      })
+    },
+    async (request, reply) =>
+      await guarded(async () => {
+        const { user, sid } = accountOf(request)
+        await freshSignIn(request, reply, request.body.password, deps)
+        await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => {
+          await requestEmailChange(
+            { user, sid, email: request.body.email, locale: localeOf(request), origin: originOf(request) },
+            accounts
+          )
+        })
+        reply.code(202)
+        return ACCEPTED
+      })
+  )
 }
 
-function resendRoute (child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps): void {
-  child.post(path('emailResend'), {
-    ...common,
-    schema: describeRoute({ summary: 'Send the confirmation of my e-mail address again', ...described, response: { 202: Accepted, ...failures } })
-  }, async (request, reply) => await guarded(async () => {
-    const { user } = accountOf(request)
-    await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => { await sendVerificationAgain(user, { locale: localeOf(request), origin: originOf(request) }, accounts) })
-    reply.code(202)
-    return ACCEPTED
-  }))
+function resendRoute(child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps): void {
+  child.post(
+    path('emailResend'),
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'Send the confirmation of my e-mail address again',
+        ...described,
+        response: { 202: Accepted, ...failures }
+      })
+    },
+    async (request, reply) =>
+      await guarded(async () => {
+        const { user } = accountOf(request)
+        await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => {
+          await sendVerificationAgain(user, { locale: localeOf(request), origin: originOf(request) }, accounts)
+        })
+        reply.code(202)
+        return ACCEPTED
+      })
+  )
 }
 
-function removeRoute (child: FastifyInstance, deps: HttpDeps): void {
-  const { grants: { accounts }, path } = deps
+function removeRoute(child: FastifyInstance, deps: HttpDeps): void {
+  const {
+    grants: { accounts },
+    path
+  } = deps
   const body = Type.Object({ password: PasswordAgain }, { additionalProperties: false })
   const check = strictValidator(() => TypeCompiler.Compile(body))
-  child.delete<{ Body: { password?: string } | null | undefined }>(path('account'), {
-    ...common,
-    // Fastify hands in `null` where there is no body: with a fresh sign-in there need not be one. A body that is `null` is none of ours.
-    validatorCompiler: () => (value: unknown) => value === null || check(value),
-    preValidation (request, _reply, done) {
-      const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
-      if (request.body === null && (length !== '0' || encoding !== undefined)) done(new OAuthError('invalid_request', 'The body must be an object.'))
-      else done()
+  child.delete<{ Body: { password?: string } | null | undefined }>(
+    path('account'),
+    {
+      ...common,
+      // Fastify hands in `null` where there is no body: with a fresh sign-in there need not be one. A body that is
+      // `null` is none of ours.
+      validatorCompiler: () => (value: unknown) => value === null || check(value),
+      preValidation(request, _reply, done) {
+        const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+        if (request.body === null && (length !== '0' || encoding !== undefined))
+          done(new OAuthError('invalid_request', 'The body must be an object.'))
+        else done()
+      },
+      schema: describeRoute({ summary: 'Remove my account', ...described, body, response: { 204: Empty, ...failures } })
     },
-    schema: describeRoute({ summary: 'Remove my account', ...described, body, response: { 204: Empty, ...failures } })
-  }, async (request, reply) => await guarded(async () => {
-    const { user, sid } = accountOf(request)
-    await freshSignIn(request, reply, request.body?.password, deps)
-    await removeAccount({ user, sid, locale: localeOf(request), origin: originOf(request) }, accounts)
-    reply.code(204)
-  }))
+    async (request, reply) =>
+      await guarded(async () => {
+        const { user, sid } = accountOf(request)
+        await freshSignIn(request, reply, request.body?.password, deps)
+        await removeAccount({ user, sid, locale: localeOf(request), origin: originOf(request) }, accounts)
+        reply.code(204)
+      })
+  )
 }
 
 /** A password is an attempt like that of a sign-in, and counts with those. */
-async function freshSignIn (request: FastifyRequest, reply: FastifyReply, password: string | undefined, { grants: { accounts }, limiter }: HttpDeps): Promise<void> {
+async function freshSignIn(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  password: string | undefined,
+  { grants: { accounts }, limiter }: HttpDeps
+): Promise<void> {
   const { user, sid, authentication } = accountOf(request)
-  const prove = async (): Promise<void> => { await requireFreshSignIn({ user, sid, authentication, password, origin: originOf(request) }, accounts) }
+  const prove = async (): Promise<void> => {
+    await requireFreshSignIn({ user, sid, authentication, password, origin: originOf(request) }, accounts)
+  }
   if (password === undefined) await prove()
   // As sign-ins count it, whatever the store spells.
-  else await limiter.reserve(request, reply, { rule: 'login', account: normalizeUsername(user.username) ?? user.username }, prove)
+  else
+    await limiter.reserve(
+      request,
+      reply,
+      { rule: 'login', account: normalizeUsername(user.username) ?? user.username },
+      prove
+    )
 }

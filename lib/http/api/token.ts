@@ -13,33 +13,51 @@ import { traced } from '../../ports/tracing.ts'
 import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from '../edge/schemas.ts'
 
 /** `POST /auth/token`. @see RFC 6749 §3.2 */
-export function tokenRoute (child: FastifyInstance, { grants: deps, clientsOf, limiter, path }: HttpDeps): void {
+export function tokenRoute(child: FastifyInstance, { grants: deps, clientsOf, limiter, path }: HttpDeps): void {
   registerBodyParsers(child, { forms: true })
-  child.post(path('token'), {
-    ...callableBy('anyone'),
-    bodyLimit: BODY_LIMIT,
-    schema: describeRoute({
-      summary: 'Token endpoint',
-      consumes: ['application/json', 'application/x-www-form-urlencoded'],
-      body: TokenRequest,
-      response: { 200: TokenResponse, '4xx': ErrorResponse, 503: ErrorResponse }
-    }),
-    // protocol/token-request checks the parameters, with the error code of RFC 6749 for each mistake.
-    validatorCompiler: () => () => true,
-    onRequest: noStoreHook
-  }, async (request, reply) => await guarded(async () => {
-    const params = parseTokenRequest(request.body)
-    const grant = findGrant(params.grant_type, deps)
-    return await traced('token', { grantType: grant.type }, async () => {
-      // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong client secret.
-      const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, originOf(request), { clients: clientsOf(request), events: deps.accounts.events }))
-      if (client !== null) rememberClient(request, client.clientId)
-      checkGrantAllowed(grant, client)
-      const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> => await grant.handle(params, { client, origin: originOf(request) }, deps)
-      const guess = grant.guess?.(params)
-      const answer = guess === undefined ? await limiter.countFailure(request, reply, handle) : await limiter.reserve(request, reply, guess, handle)
-      if (answer instanceof OAuthError) throw answer
-      return 'finish' in answer ? await limiter.reserve(request, reply, answer.check, answer.finish) : answer
-    })
-  }))
+  child.post(
+    path('token'),
+    {
+      ...callableBy('anyone'),
+      bodyLimit: BODY_LIMIT,
+      schema: describeRoute({
+        summary: 'Token endpoint',
+        consumes: ['application/json', 'application/x-www-form-urlencoded'],
+        body: TokenRequest,
+        response: { 200: TokenResponse, '4xx': ErrorResponse, 503: ErrorResponse }
+      }),
+      // protocol/token-request checks the parameters, with the error code of RFC 6749 for each mistake.
+      validatorCompiler: () => () => true,
+      onRequest: noStoreHook
+    },
+    async (request, reply) =>
+      await guarded(async () => {
+        const params = parseTokenRequest(request.body)
+        const grant = findGrant(params.grant_type, deps)
+        return await traced('token', { grantType: grant.type }, async () => {
+          // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong
+          // client secret.
+          const client = await limiter.countFailure(
+            request,
+            reply,
+            async () =>
+              await authenticateClient(request.headers.authorization, params, originOf(request), {
+                clients: clientsOf(request),
+                events: deps.accounts.events
+              })
+          )
+          if (client !== null) rememberClient(request, client.clientId)
+          checkGrantAllowed(grant, client)
+          const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
+            await grant.handle(params, { client, origin: originOf(request) }, deps)
+          const guess = grant.guess?.(params)
+          const answer =
+            guess === undefined
+              ? await limiter.countFailure(request, reply, handle)
+              : await limiter.reserve(request, reply, guess, handle)
+          if (answer instanceof OAuthError) throw answer
+          return 'finish' in answer ? await limiter.reserve(request, reply, answer.check, answer.finish) : answer
+        })
+      })
+  )
 }

@@ -5,7 +5,10 @@ import { OAuthError } from '../../errors.ts'
 
 /** Most bytes of a body, but for those that routes set apart. */
 export const BODY_LIMIT = 16_384
-/** How deep a body may be nested: deeper than our schemas or a host's profile fields need, and not so deep that a recursion runs out of stack. */
+/**
+ * How deep a body may be nested: deeper than our schemas or a host's profile fields need, and not so deep that a
+ * recursion runs out of stack.
+ */
 const MAX_JSON_DEPTH = 32
 /** Most parameters of a form. */
 const MAX_FORM_PARAMETERS = 64
@@ -15,7 +18,7 @@ const MAX_FORM_PARAMETERS = 64
  * A repeated parameter is refused here, before anything can take its first or last value for the whole.
  * @see RFC 6749 §3.2
  */
-export function registerBodyParsers (child: FastifyInstance, { forms }: { forms: boolean }): void {
+export function registerBodyParsers(child: FastifyInstance, { forms }: { forms: boolean }): void {
   child.removeAllContentTypeParsers()
   const parseJson = child.getDefaultJsonParser('error', 'error')
   child.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
@@ -42,7 +45,7 @@ export function registerBodyParsers (child: FastifyInstance, { forms }: { forms:
 }
 
 /** @throws OAuthError `invalid_request` on a repeated parameter */
-export function parseForm (body: string): Record<string, string> {
+export function parseForm(body: string): Record<string, string> {
   const params = Object.create(null) as Record<string, string>
   let count = 0
   // URLSearchParams drops a leading question mark, which may belong to the first name.
@@ -56,25 +59,27 @@ export function parseForm (body: string): Record<string, string> {
 }
 
 /**
- * Refuses two things that JSON.parse accepts: repeated keys, of which it keeps the last, and any depth of nesting. Keys are compared in
- * the outermost object only: our bodies are flat, apart from profile fields of the host.
+ * Refuses two things that JSON.parse accepts: repeated keys, of which it keeps the last, and any depth of nesting. Keys
+ * are compared in the outermost object only: our bodies are flat, apart from profile fields of the host.
  * @throws OAuthError `invalid_request`
  */
-function refuseOddJson (json: string): void {
+function refuseOddJson(json: string): void {
   const seen = new Set<string>()
   let depth = 0
   for (let at = 0; at < json.length; at++) {
     const char = json[at]
     if (char === '{' || char === '[') {
       depth += 1
-      if (depth > MAX_JSON_DEPTH) throw new OAuthError('invalid_request', `The body is nested more than ${MAX_JSON_DEPTH} levels deep.`)
+      if (depth > MAX_JSON_DEPTH)
+        throw new OAuthError('invalid_request', `The body is nested more than ${MAX_JSON_DEPTH} levels deep.`)
     } else if (char === '}' || char === ']') depth -= 1
     else if (char === '"') {
       const start = at
       for (at += 1; at < json.length && json[at] !== '"'; at++) if (json[at] === '\\') at += 1
       if (depth !== 1 || !isKey(json, at + 1)) continue
       const raw = json.slice(start, at + 1)
-      // With escapes, one key can be spelt in many ways, so keys are compared as parsed. JSON.parse refuses what can't be read here.
+      // With escapes, one key can be spelt in many ways, so keys are compared as parsed. JSON.parse refuses what can't
+      // be read here.
       const key = raw.includes('\\') ? unescapeKey(raw) : raw
       if (seen.has(key)) throw new OAuthError('invalid_request', 'A parameter is repeated.')
       seen.add(key)
@@ -83,13 +88,13 @@ function refuseOddJson (json: string): void {
 }
 
 /** Whether a colon comes next, after any amount of white space. @see RFC 8259 §2 */
-function isKey (json: string, from: number): boolean {
+function isKey(json: string, from: number): boolean {
   let at = from
   while (at < json.length && ' \t\n\r'.includes(json[at] as string)) at += 1
   return json[at] === ':'
 }
 
-function unescapeKey (raw: string): string {
+function unescapeKey(raw: string): string {
   try {
     return JSON.stringify(JSON.parse(raw))
   } catch {
@@ -98,17 +103,22 @@ function unescapeKey (raw: string): string {
 }
 
 /**
- * Checks bodies exactly as they came: nothing is coerced, nothing is dropped. The host's own validator is left alone and not used.
+ * Checks bodies exactly as they came: nothing is coerced, nothing is dropped. The host's own validator is left alone
+ * and not used.
  */
-export function useStrictValidation (child: FastifyInstance): void {
+export function useStrictValidation(child: FastifyInstance): void {
   // Fastify asks for querystring and headers too; ours have none.
-  child.setValidatorCompiler<TSchema>(({ schema }) => schema[Kind] === undefined ? () => true : strictValidator(() => TypeCompiler.Compile(schema)))
+  child.setValidatorCompiler<TSchema>(({ schema }) =>
+    schema[Kind] === undefined ? () => true : strictValidator(() => TypeCompiler.Compile(schema))
+  )
   // Our handlers build every answer from named fields, so no serialiser has to remove any.
-  child.setSerializerCompiler(() => (value: unknown) => JSON.stringify(value instanceof Error ? fastifyShape(value) : value))
+  child.setSerializerCompiler(
+    () => (value: unknown) => JSON.stringify(value instanceof Error ? fastifyShape(value) : value)
+  )
 }
 
 /** Calls `compile` when the first body is checked. Compiling all schemas at the start would delay it. */
-export function strictValidator (compile: () => TypeCheck<TSchema>): (value: unknown) => true | { error: OAuthError } {
+export function strictValidator(compile: () => TypeCheck<TSchema>): (value: unknown) => true | { error: OAuthError } {
   let compiled: TypeCheck<TSchema> | undefined
   return (value) => {
     compiled ??= compile()
@@ -116,14 +126,18 @@ export function strictValidator (compile: () => TypeCheck<TSchema>): (value: unk
   }
 }
 
-function fieldError (first: { path: string, message: string } | undefined): OAuthError {
+function fieldError(first: { path: string; message: string } | undefined): OAuthError {
   const field = first?.path.slice(1).replaceAll('/', '.') ?? ''
-  if (field === '') return new OAuthError('invalid_request', 'The body must be an object with the fields of this endpoint.')
+  if (field === '')
+    return new OAuthError('invalid_request', 'The body must be an object with the fields of this endpoint.')
   return new OAuthError('invalid_request', `${field}: ${first?.message ?? 'it does not fit'}.`)
 }
 
-/** An error of the host's own code on a route of ours, as Fastify's error handler hands it over: what it sends of one cannot be enumerated. */
-function fastifyShape (error: Error & { statusCode?: number, code?: string, error?: string }): Record<string, unknown> {
+/**
+ * An error of the host's own code on a route of ours, as Fastify's error handler hands it over: what it sends of one
+ * cannot be enumerated.
+ */
+function fastifyShape(error: Error & { statusCode?: number; code?: string; error?: string }): Record<string, unknown> {
   const { statusCode, code, error: reason, message } = error
   return { statusCode, code, error: reason, message }
 }

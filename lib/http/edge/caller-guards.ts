@@ -46,16 +46,22 @@ const accounts = new WeakMap<FastifyRequest, AccountCaller>()
 const clients = new WeakMap<FastifyRequest, Client>()
 const tokens = new WeakMap<FastifyRequest, AccessTokenClaims>()
 
-/** What the guard found. Throws on a route that does not declare these callers, so no handler goes on without its guard. */
+/**
+ * What the guard found. Throws on a route that does not declare these callers, so no handler goes on without its guard.
+ */
 export const accountOf = (request: FastifyRequest): AccountCaller => found(accounts, request)
 export const clientOf = (request: FastifyRequest): Client => found(clients, request)
 export const tokenOf = (request: FastifyRequest): AccessTokenClaims => found(tokens, request)
 
 /** The guard of each kind of callers; of one kind always the same hooks. */
-export function createGuards (deps: GuardDeps): (callers: Callers) => Guard {
+export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
   const ownPage: Guard = { onRequest: ownPageHook(deps.grants.accounts.issuer) }
   const account: Guard = { onRequest: accountHook(deps) }
-  const client: Guard = { preHandler: async (request, reply) => { clients.set(request, await guarded(async () => await provenClient(request, reply, deps))) } }
+  const client: Guard = {
+    preHandler: async (request, reply) => {
+      clients.set(request, await guarded(async () => await provenClient(request, reply, deps)))
+    }
+  }
   const withScope = new Map<string, Guard>()
   return (callers) => {
     if (callers === 'anyone') return {}
@@ -63,18 +69,22 @@ export function createGuards (deps: GuardDeps): (callers: Callers) => Guard {
     if (callers === 'account') return account
     if (callers === 'client') return client
     const { scope } = callers
-    const guard: Guard = withScope.get(scope) ?? { preHandler: async (request) => { tokens.set(request, await guarded(async () => await tokenWith(scope, request, deps))) } }
+    const guard: Guard = withScope.get(scope) ?? {
+      preHandler: async (request) => {
+        tokens.set(request, await guarded(async () => await tokenWith(scope, request, deps)))
+      }
+    }
     withScope.set(scope, guard)
     return guard
   }
 }
 
 /**
- * Lets in only what a page of our own sends. What another site sends is not even parsed, and counts under no limit, or any site could
- * use up its visitor's attempts. A GET changes nothing, so it need not prove where it comes from: only what the browser itself says
- * to come from elsewhere is refused.
+ * Lets in only what a page of our own sends. What another site sends is not even parsed, and counts under no limit, or
+ * any site could use up its visitor's attempts. A GET changes nothing, so it need not prove where it comes from: only
+ * what the browser itself says to come from elsewhere is refused.
  */
-function ownPageHook (issuer: string): Hook {
+function ownPageHook(issuer: string): Hook {
   const { origin } = new URL(issuer)
   return (request, _reply, done) => {
     const { headers } = request
@@ -84,12 +94,16 @@ function ownPageHook (issuer: string): Hook {
   }
 }
 
-export function crossSite (): OAuthError {
-  return new OAuthError('access_denied', 'The request was not sent from a page of this site.', { withoutStack: true, reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' })
+export function crossSite(): OAuthError {
+  return new OAuthError('access_denied', 'The request was not sent from a page of this site.', {
+    withoutStack: true,
+    reason: 'cross_site',
+    detail: 'Sec-Fetch-Site and Origin'
+  })
 }
 
 /** Where a request has both a token and a session cookie, the token decides. */
-function accountHook (deps: GuardDeps): Hook {
+function accountHook(deps: GuardDeps): Hook {
   const { authenticate, readAuth, browser } = deps
   return (request, reply, done) => {
     const admit = (find: () => Promise<AccountCaller>): void => {
@@ -98,7 +112,8 @@ function accountHook (deps: GuardDeps): Hook {
         done()
       }, done)
     }
-    if (!isBearer(request.headers.authorization) && browser.hasCookie(request)) admit(async () => await accountOfBrowser(request, deps))
+    if (!isBearer(request.headers.authorization) && browser.hasCookie(request))
+      admit(async () => await accountOfBrowser(request, deps))
     else {
       authenticate(request, reply, (error) => {
         if (error === undefined || error === null) admit(async () => await accountOfToken(readAuth(request), deps))
@@ -108,29 +123,53 @@ function accountHook (deps: GuardDeps): Hook {
   }
 }
 
-async function accountOfToken (claims: AccessTokenClaims | null, { grants }: GuardDeps): Promise<AccountCaller> {
+async function accountOfToken(claims: AccessTokenClaims | null, { grants }: GuardDeps): Promise<AccountCaller> {
   if (claims !== null) await requireFirstParty(claims, grants.clients)
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
-  return { user, sid: family.sid, authentication: { acr: family.acr, amr: family.amr, authenticatedAt: family.authenticatedAt }, sessionSid: family.sessionSid }
+  return {
+    user,
+    sid: family.sid,
+    authentication: { acr: family.acr, amr: family.amr, authenticatedAt: family.authenticatedAt },
+    sessionSid: family.sessionSid
+  }
 }
 
-/** Checks first where the request comes from, so that another site is not even told whether its visitor is signed in. */
-async function accountOfBrowser (request: FastifyRequest, { grants, browser }: GuardDeps): Promise<AccountCaller> {
+/**
+ * Checks first where the request comes from, so that another site is not even told whether its visitor is signed in.
+ */
+async function accountOfBrowser(request: FastifyRequest, { grants, browser }: GuardDeps): Promise<AccountCaller> {
   if (!isSameOrigin(request.headers, grants.accounts.issuer)) throw crossSite()
   const signedIn = await browser.signedIn(request)
   if (signedIn === null) throw missingToken()
   const { user, session } = signedIn
-  return { user, sid: session.sid, authentication: { ...contextOf(session), authenticatedAt: provedSince(session) }, sessionSid: session.sid }
+  return {
+    user,
+    sid: session.sid,
+    authentication: { ...contextOf(session), authenticatedAt: provedSince(session) },
+    sessionSid: session.sid
+  }
 }
 
-async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, clientsOf, limiter }: GuardDeps): Promise<Client> {
+async function provenClient(
+  request: FastifyRequest,
+  reply: Parameters<Hook>[1],
+  { grants, clientsOf, limiter }: GuardDeps
+): Promise<Client> {
   const query = parseTokenQuery(request.body)
-  // Only client authentication counts here. If bad tokens counted too, anybody could lock an API out by sending it bad tokens to check.
+  // Only client authentication counts here. If bad tokens counted too, anybody could lock an API out by sending it bad
+  // tokens to check.
   return await limiter.countFailure(request, reply, async () => {
     const origin = originOf(request)
-    const client = await authenticateClient(request.headers.authorization, query, origin, { clients: clientsOf(request), events: grants.accounts.events })
+    const client = await authenticateClient(request.headers.authorization, query, origin, {
+      clients: clientsOf(request),
+      events: grants.accounts.events
+    })
     if (client === null || isPublic(client)) {
-      grants.accounts.events.emit('client_authentication_failed', { reason: 'no_secret', clientId: client?.clientId ?? null, method: 'none' }, origin)
+      grants.accounts.events.emit(
+        'client_authentication_failed',
+        { reason: 'no_secret', clientId: client?.clientId ?? null, method: 'none' },
+        origin
+      )
       throw invalidClient('client_secret_basic')
     }
     return client
@@ -138,7 +177,7 @@ async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1]
 }
 
 /** @see RFC 6750 §2, §3 */
-async function tokenWith (scope: string, request: FastifyRequest, { grants }: GuardDeps): Promise<AccessTokenClaims> {
+async function tokenWith(scope: string, request: FastifyRequest, { grants }: GuardDeps): Promise<AccessTokenClaims> {
   const token = headerOrFormToken(request.headers.authorization, isForm(request) ? request.body : undefined)
   if (token === undefined) throw missingToken()
   const claims = await grants.accessTokens.verify(token)
@@ -147,11 +186,11 @@ async function tokenWith (scope: string, request: FastifyRequest, { grants }: Gu
   return claims
 }
 
-function isForm ({ headers }: FastifyRequest): boolean {
+function isForm({ headers }: FastifyRequest): boolean {
   return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'application/x-www-form-urlencoded'
 }
 
-function found<T> (map: WeakMap<FastifyRequest, T>, request: FastifyRequest): T {
+function found<T>(map: WeakMap<FastifyRequest, T>, request: FastifyRequest): T {
   const value = map.get(request)
   if (value === undefined) throw new Error('The route does not declare these callers.')
   return value

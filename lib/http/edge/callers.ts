@@ -1,12 +1,14 @@
 import type { FastifyContextConfig, FastifyInstance, onRequestHookHandler, preHandlerHookHandler } from 'fastify'
 
 /**
- * Who may call a route. Every route of ours declares it, or the start fails, and `createGuards` makes of it the hooks that refuse all
- * others.
+ * Who may call a route. Every route of ours declares it, or the start fails, and `createGuards` makes of it the hooks
+ * that refuse all others.
  *
- * - `anyone`: nobody has to be signed in. The handler checks what the request brings as proof (a password, a code, a refresh token).
+ * - `anyone`: nobody has to be signed in. The handler checks what the request brings as proof (a password, a code, a
+ *   refresh token).
  * - `own_page`: a page of our own origin: a form or a script. The handler looks up who is signed in there.
- * - `account`: the person, by an access token of no client or of a first-party one, or by the browser session from a page of our own.
+ * - `account`: the person, by an access token of no client or of a first-party one, or by the browser session from a
+ *   page of our own.
  * - `client`: a client that proves who it is by its secret.
  * - `{ scope }`: anybody with an access token of this scope, including third-party clients.
  */
@@ -23,27 +25,34 @@ export interface CallersConfig extends FastifyContextConfig {
   fastifyAuthority: {
     callers: Callers
     /**
-     * Pages of any origin may make a browser send this (see senders.ts). So it counts under no limit, and a request alone must not be
-     * enough to change anything.
+     * Pages of any origin may make a browser send this (see senders.ts). So it counts under no limit, and a request
+     * alone must not be enough to change anything.
      */
     fromAnyPage?: true
   }
 }
 
 /** To be spread into the options of a route. */
-export function callableBy (callers: Callers, senders: { fromAnyPage?: true } = {}): { config: CallersConfig } {
+export function callableBy(callers: Callers, senders: { fromAnyPage?: true } = {}): { config: CallersConfig } {
   return { config: { fastifyAuthority: { callers, ...senders } } }
 }
 
-/** Holds for every route that is registered in `child` after it: one that does not say who may call it stops the start. */
-export function useCallers (child: FastifyInstance, guardOf: (callers: Callers) => Guard): void {
+/**
+ * Holds for every route that is registered in `child` after it: one that does not say who may call it stops the start.
+ */
+export function useCallers(child: FastifyInstance, guardOf: (callers: Callers) => Guard): void {
   child.addHook('onRoute', (route) => {
     const config: Partial<CallersConfig> | undefined = route.config
     const callers = config?.fastifyAuthority?.callers
-    if (callers === undefined) throw new Error(`fastify-authority: the route ${[route.method].flat().join(', ')} ${route.url} does not say who may call it.`)
+    if (callers === undefined)
+      throw new Error(
+        `fastify-authority: the route ${[route.method].flat().join(', ')} ${route.url} does not say who may call it.`
+      )
     const { onRequest, preHandler } = guardOf(callers)
     // The HEAD route that Fastify makes of a GET route has the hooks of that already.
-    if (onRequest !== undefined && ![route.onRequest].flat().includes(onRequest)) route.onRequest = [route.onRequest ?? [], onRequest].flat()
-    if (preHandler !== undefined && ![route.preHandler].flat().includes(preHandler)) route.preHandler = [preHandler, route.preHandler ?? []].flat()
+    if (onRequest !== undefined && ![route.onRequest].flat().includes(onRequest))
+      route.onRequest = [route.onRequest ?? [], onRequest].flat()
+    if (preHandler !== undefined && ![route.preHandler].flat().includes(preHandler))
+      route.preHandler = [preHandler, route.preHandler ?? []].flat()
   })
 }

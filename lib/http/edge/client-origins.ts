@@ -7,10 +7,10 @@ import { clientCredentials } from '../../protocol/client-authentication.ts'
 export type ClientsOf = (request: FastifyRequest) => ClientStore
 
 /**
- * Asks a host's client store for a client once a request, whoever needs it. Of two plugins in one host, each has its own; a listed
- * client needs none of this.
+ * Asks a host's client store for a client once a request, whoever needs it. Of two plugins in one host, each has its
+ * own; a listed client needs none of this.
  */
-export function oncePerRequest (clients: ClientStore): ClientsOf {
+export function oncePerRequest(clients: ClientStore): ClientsOf {
   const views = new WeakMap<FastifyRequest, ClientStore>()
   return (request) => {
     const view = views.get(request) ?? remembering(clients)
@@ -19,10 +19,10 @@ export function oncePerRequest (clients: ClientStore): ClientsOf {
   }
 }
 
-function remembering (clients: ClientStore): ClientStore {
+function remembering(clients: ClientStore): ClientStore {
   const known = new Map<string, Promise<Client | null>>()
   return {
-    findById (clientId) {
+    findById(clientId) {
       const client = known.get(clientId) ?? clients.findById(clientId)
       known.set(clientId, client)
       return client
@@ -30,20 +30,26 @@ function remembering (clients: ClientStore): ClientStore {
   }
 }
 
-/** Whether the origin is one of a registered client, so that a page of it may have sent the request. Rejects where a client store does. */
+/**
+ * Whether the origin is one of a registered client, so that a page of it may have sent the request. Rejects where a
+ * client store does.
+ */
 export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 
 /**
- * Of listed clients, the set of origins is made once. A store can't be asked by origin: there the origin must be one of the client that
- * the request names, which may be in its body.
+ * Of listed clients, the set of origins is made once. A store can't be asked by origin: there the origin must be one of
+ * the client that the request names, which may be in its body.
  */
-export function registeredOrigins (clients: readonly Client[] | ClientsOf): { isRegistered: IsRegistered, needsBody: boolean } {
+export function registeredOrigins(clients: readonly Client[] | ClientsOf): {
+  isRegistered: IsRegistered
+  needsBody: boolean
+} {
   if (typeof clients !== 'function') {
     const known = new Set(clients.flatMap(originsOf))
     return { isRegistered: (_request, origin) => known.has(origin), needsBody: false }
   }
   return {
-    async isRegistered (request, origin) {
+    async isRegistered(request, origin) {
       const clientId = claimedClientId(request)
       const client = clientId === undefined ? null : await clients(request).findById(clientId)
       return client !== null && originsOf(client).includes(origin)
@@ -52,11 +58,15 @@ export function registeredOrigins (clients: readonly Client[] | ClientsOf): { is
   }
 }
 
-/** The client that the request says it is of. It has proved nothing yet: its page must still be of an origin of that client. */
-export function claimedClientId ({ body, headers }: FastifyRequest): string | undefined {
-  const { client_id: clientId } = typeof body === 'object' && body !== null ? body as { client_id?: unknown } : {}
+/**
+ * The client that the request says it is of. It has proved nothing yet: its page must still be of an origin of that
+ * client.
+ */
+export function claimedClientId({ body, headers }: FastifyRequest): string | undefined {
+  const { client_id: clientId } = typeof body === 'object' && body !== null ? (body as { client_id?: unknown }) : {}
   try {
-    return clientCredentials(headers.authorization, typeof clientId === 'string' ? { client_id: clientId } : {})?.clientId
+    return clientCredentials(headers.authorization, typeof clientId === 'string' ? { client_id: clientId } : {})
+      ?.clientId
   } catch {
     return undefined
   }

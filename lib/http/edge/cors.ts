@@ -9,14 +9,17 @@ import { claimedClientId, type ClientsOf } from './client-origins.ts'
 export type CorsPolicy = (child: FastifyInstance) => void
 
 /**
- * Who may read our answers from a page of another origin. No policy allows credentials or the origin `null`. What a host's own CORS
- * plugin sets on our routes is removed, so exactly one of these policies holds for each.
+ * Who may read our answers from a page of another origin. No policy allows credentials or the origin `null`. What a
+ * host's own CORS plugin sets on our routes is removed, so exactly one of these policies holds for each.
  * @see RFC 9700 §2.6, https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export interface Cors {
   /** For endpoints where clients authenticate: the origins of registered clients. */
   ofClients: CorsPolicy
-  /** For endpoints that take an access token: the same; where clients are looked up, those of the client that the token was issued to. */
+  /**
+   * For endpoints that take an access token: the same; where clients are looked up, those of the client that the token
+   * was issued to.
+   */
   ofAccessTokens: CorsPolicy
   /** Public documents. */
   anyOrigin: CorsPolicy
@@ -33,8 +36,13 @@ type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet
 const PREFLIGHT_MAX_AGE_SECONDS = 600
 /** Headers that scripts need and could not read otherwise: why a token was refused, and when to try again. */
 const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
-/** The CORS headers of answers, and `private-network`, which browsers may come to ask for. @see https://fetch.spec.whatwg.org/#http-responses */
-const CORS_HEADERS = ['origin', 'credentials', 'methods', 'headers', 'private-network'].map((name) => `access-control-allow-${name}`).concat('access-control-expose-headers', 'access-control-max-age')
+/**
+ * The CORS headers of answers, and `private-network`, which browsers may come to ask for. @see
+ * https://fetch.spec.whatwg.org/#http-responses
+ */
+const CORS_HEADERS = ['origin', 'credentials', 'methods', 'headers', 'private-network']
+  .map((name) => `access-control-allow-${name}`)
+  .concat('access-control-expose-headers', 'access-control-max-age')
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 
 /** Keeps a route out of the document of @fastify/swagger. */
@@ -43,17 +51,20 @@ const NOT_IN_DOCS: FastifySchema & { hide: boolean } = { hide: true }
 /** The ids of the clients that requests have proven to be of. */
 const provenClientIds = new WeakMap<FastifyRequest, string>()
 
-/** Remembers which client a request is of, once that is proven. Endpoints that take an access token know the client by it alone. */
-export function rememberClient (request: FastifyRequest, clientId: string): void {
+/**
+ * Remembers which client a request is of, once that is proven. Endpoints that take an access token know the client by
+ * it alone.
+ */
+export function rememberClient(request: FastifyRequest, clientId: string): void {
   provenClientIds.set(request, clientId)
 }
 
 /**
  * Of listed clients, the set of origins is made once. With a store, nobody knows at a preflight which client the
- * request will name, so preflights of all web origins are allowed, which lets nobody read anything; the answer to the request can be read
- * only by the origins of its client.
+ * request will name, so preflights of all web origins are allowed, which lets nobody read anything; the answer to the
+ * request can be read only by the origins of its client.
  */
-export function createCors (clients: readonly Client[] | ClientsOf): Cors {
+export function createCors(clients: readonly Client[] | ClientsOf): Cors {
   if (typeof clients === 'function') {
     return {
       ofClients: registeredOrigins(byClient(clients, claimedClientId)),
@@ -68,7 +79,7 @@ export function createCors (clients: readonly Client[] | ClientsOf): Cors {
   return { ofClients: policy, ofAccessTokens: policy, anyOrigin, noOrigin, noOriginBesides }
 }
 
-function anyOrigin (child: FastifyInstance): void {
+function anyOrigin(child: FastifyInstance): void {
   onRoutes(child, (request, reply, methods) => {
     removeCorsHeaders(reply)
     reply.header('access-control-allow-origin', '*')
@@ -77,11 +88,13 @@ function anyOrigin (child: FastifyInstance): void {
 }
 
 /** No origin but our own, whatever the host's CORS plugin has set. @see RFC 9700 §2.6 */
-function noOrigin (child: FastifyInstance): void {
-  onRoutes(child, (_request, reply) => { removeCorsHeaders(reply) })
+function noOrigin(child: FastifyInstance): void {
+  onRoutes(child, (_request, reply) => {
+    removeCorsHeaders(reply)
+  })
 }
 
-function registeredOrigins (allows: AllowsOrigin): CorsPolicy {
+function registeredOrigins(allows: AllowsOrigin): CorsPolicy {
   return (child) => {
     onRoutes(child, (request, reply, methods) => {
       removeCorsHeaders(reply)
@@ -101,11 +114,11 @@ function registeredOrigins (allows: AllowsOrigin): CorsPolicy {
 }
 
 /**
- * The hook is set on the routes, so it runs after all hooks of instances, also those that the host registers later. `cors: false` in the
- * config keeps @fastify/cors away, and the hook removes the headers that the host sets in other ways. It can't where a host answers on the
- * raw response, or has an OPTIONS route of its own for the same path.
+ * The hook is set on the routes, so it runs after all hooks of instances, also those that the host registers later.
+ * `cors: false` in the config keeps @fastify/cors away, and the hook removes the headers that the host sets in other
+ * ways. It can't where a host answers on the raw response, or has an OPTIONS route of its own for the same path.
  */
-function onRoutes (child: FastifyInstance, apply: Apply): void {
+function onRoutes(child: FastifyInstance, apply: Apply): void {
   const methodsOfPaths = new Map<string, Set<string>>()
   child.addHook('onRoute', (route) => {
     const { constraints = {} } = route
@@ -117,7 +130,10 @@ function onRoutes (child: FastifyInstance, apply: Apply): void {
     const onSend: onSendHookHandler = (request, reply, payload, done) => {
       const applied = apply(request, reply, methods)
       if (applied === undefined) done(null, payload)
-      else applied.then(() => { done(null, payload) }, done)
+      else
+        applied.then(() => {
+          done(null, payload)
+        }, done)
     }
     route.onSend = [route.onSend ?? [], onSend].flat()
     if (route.method === 'OPTIONS') return
@@ -130,13 +146,17 @@ function onRoutes (child: FastifyInstance, apply: Apply): void {
       url: route.routePath,
       constraints,
       schema: NOT_IN_DOCS,
-      handler: async (_request, reply) => await reply.code(204).header('allow', [...methods].join(', ')).send()
+      handler: async (_request, reply) =>
+        await reply
+          .code(204)
+          .header('allow', [...methods].join(', '))
+          .send()
     })
   })
 }
 
 /** Adds no OPTIONS route. */
-function noOriginBesides (child: FastifyInstance): void {
+function noOriginBesides(child: FastifyInstance): void {
   child.addHook('onRoute', (route) => {
     const onSend: onSendHookHandler = (_request, reply, payload, done) => {
       removeCorsHeaders(reply)
@@ -147,7 +167,7 @@ function noOriginBesides (child: FastifyInstance): void {
 }
 
 /** Allows a preflight, with any header that it asks for. */
-function allowRequest (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>): void {
+function allowRequest(request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>): void {
   const { 'access-control-request-headers': headers = '' } = request.headers
   reply.header('access-control-allow-methods', [...methods].join(', '))
   if (HEADER_NAMES.test(headers)) reply.header('access-control-allow-headers', headers)
@@ -155,21 +175,26 @@ function allowRequest (request: FastifyRequest, reply: FastifyReply, methods: Re
 }
 
 /** Takes back what a host's CORS plugin has set. */
-export function removeCorsHeaders (reply: FastifyReply): void {
+export function removeCorsHeaders(reply: FastifyReply): void {
   for (const name of CORS_HEADERS) if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
 /** Set also where a request has no `Origin`, or a cache could give its answer to a request that has one. */
-function varyByOrigin (reply: FastifyReply): void {
+function varyByOrigin(reply: FastifyReply): void {
   if (!reply.hasHeader('vary')) {
     reply.header('vary', 'Origin')
     return
   }
-  const names = [reply.getHeader('vary') ?? []].flat().flatMap((value) => String(value).split(',')).map((name) => name.trim()).filter((name) => name !== '')
-  if (!names.some((name) => name === '*' || name.toLowerCase() === 'origin')) reply.header('vary', [...names, 'Origin'].join(', '))
+  const names = [reply.getHeader('vary') ?? []]
+    .flat()
+    .flatMap((value) => String(value).split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  if (!names.some((name) => name === '*' || name.toLowerCase() === 'origin'))
+    reply.header('vary', [...names, 'Origin'].join(', '))
 }
 
-function byClient (clientsOf: ClientsOf, clientIdOf: (request: FastifyRequest) => string | undefined): AllowsOrigin {
+function byClient(clientsOf: ClientsOf, clientIdOf: (request: FastifyRequest) => string | undefined): AllowsOrigin {
   return async (request, origin) => {
     if (request.method === 'OPTIONS') return isWebOrigin(origin)
     const known = provenClientIds.get(request) ?? clientIdOf(request)
@@ -185,7 +210,7 @@ function byClient (clientsOf: ClientsOf, clientIdOf: (request: FastifyRequest) =
 }
 
 /** `https:`, or `http:` on this machine, in the form that browsers send. */
-function isWebOrigin (origin: string): boolean {
+function isWebOrigin(origin: string): boolean {
   if (originOfUrl(origin) !== origin) return false
   const { protocol, hostname } = new URL(origin)
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))

@@ -17,7 +17,7 @@ export interface HttpDeps {
   /** What sign-ins can be worth. */
   acrValues: readonly string[]
   /** `null`: clients can't send people here to sign in. */
-  openid: { uiLocales: readonly string[], canSignUp: boolean, algs(): string[] } | null
+  openid: { uiLocales: readonly string[]; canSignUp: boolean; algs(): string[] } | null
   /** By their ids; empty: none. */
   connections: ReadonlyMap<string, Connection>
   /** Where each endpoint is mounted, in full. */

@@ -9,15 +9,25 @@ import { ErrorResponse } from './schemas.ts'
 import { forSwagger2 } from './swagger2.ts'
 
 /** What @fastify/swagger reads of a route, where the host has it. */
-interface RouteSchema extends FastifySchema { hide?: boolean, response?: Record<string, TSchema> }
+interface RouteSchema extends FastifySchema {
+  hide?: boolean
+  response?: Record<string, TSchema>
+}
 
 /** What it hands in to be completed: one of the two. */
 interface Documents {
-  openapiObject?: { tags?: Tag[], components?: { securitySchemes?: Record<string, unknown> } }
-  swaggerObject?: { tags?: Tag[], securityDefinitions?: Record<string, unknown> | null }
+  openapiObject?: { tags?: Tag[]; components?: { securitySchemes?: Record<string, unknown> } }
+  swaggerObject?: { tags?: Tag[]; securityDefinitions?: Record<string, unknown> | null }
 }
-interface Tag { name: string, description?: string }
-interface Transformed extends Documents { schema: RouteSchema, url: string, route: { method: string | string[] } }
+interface Tag {
+  name: string
+  description?: string
+}
+interface Transformed extends Documents {
+  schema: RouteSchema
+  url: string
+  route: { method: string | string[] }
+}
 
 interface DocumentsDeps {
   /** Whether the routes are pages. */
@@ -31,10 +41,23 @@ interface DocumentsDeps {
 const PAGE = { content: { 'text/html': { schema: Type.String() } } }
 const ANY = Type.Object({}, { additionalProperties: true, description: 'A JSON object.' })
 const LOCATION = { Location: { type: 'string', description: 'Where the browser goes on with a GET.' } }
-const CHALLENGE = { 'WWW-Authenticate': { type: 'string', description: 'The challenge of RFC 6750 §3 or RFC 7617 §2.' } }
+const CHALLENGE = {
+  'WWW-Authenticate': { type: 'string', description: 'The challenge of RFC 6750 §3 or RFC 7617 §2.' }
+}
 const RETRY = { 'Retry-After': { type: 'string', description: 'Seconds.' } }
 const CHALLENGED = ['invalid_token', 'invalid_client', 'insufficient_scope', 'insufficient_user_authentication']
-const OAUTH: readonly (PathName | null)[] = ['token', 'refresh', 'revoke', 'introspect', 'userinfo', 'authorize', 'logout', 'jwks', 'metadata', 'openidConfiguration']
+const OAUTH: readonly (PathName | null)[] = [
+  'token',
+  'refresh',
+  'revoke',
+  'introspect',
+  'userinfo',
+  'authorize',
+  'logout',
+  'jwks',
+  'metadata',
+  'openidConfiguration'
+]
 
 const TAGS = {
   auth: 'Tokens, by OAuth 2.0 and OpenID Connect.',
@@ -46,13 +69,16 @@ const TAGS = {
 const ids = new WeakMap<object, Map<string, string>>()
 
 /**
- * Lets @fastify/swagger complete what the host's document says of every route that is registered in `child` after it: an id that does not
- * change when the route is moved, who may call it, and its answers. All of this is made when a document is, and costs nothing before. The
- * host's own `transform` is not asked for these routes: most know schemas of one kind only.
+ * Lets @fastify/swagger complete what the host's document says of every route that is registered in `child` after it:
+ * an id that does not change when the route is moved, who may call it, and its answers. All of this is made when a
+ * document is, and costs nothing before. The host's own `transform` is not asked for these routes: most know schemas of
+ * one kind only.
  */
-export function useDocuments (child: FastifyInstance, deps: DocumentsDeps): void {
+export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void {
   // Of two names for one path the first one counts.
-  const names = new Map((Object.keys(deps.usualPaths) as PathName[]).map((name) => [deps.path(name), name] as const).reverse())
+  const names = new Map(
+    (Object.keys(deps.usualPaths) as PathName[]).map((name) => [deps.path(name), name] as const).reverse()
+  )
   child.addHook('onRoute', (route) => {
     const { hide } = (route.schema ?? {}) as RouteSchema
     const config: Partial<CallersConfig> = route.config ?? {}
@@ -62,32 +88,71 @@ export function useDocuments (child: FastifyInstance, deps: DocumentsDeps): void
     const usual = name === null ? null : `${usualPath(name, deps)}${parameters}`
     const claim = (method: string): string => operationId(child.server, method, route.url, usual)
     const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
-    const transform = ({ schema, url, route: { method }, ...documents }: Transformed): { schema: object, url: string } => {
+    const transform = ({
+      schema,
+      url,
+      route: { method },
+      ...documents
+    }: Transformed): { schema: object; url: string } => {
       const verb = [method].flat()[0] ?? 'GET'
-      const operation: Operation = { name, url, method: verb, callers: config.fastifyAuthority?.callers, fromAnyPage: config.fastifyAuthority?.fromAnyPage === true, hasBody: schema.body !== undefined, isPage: deps.pages }
-      return { schema: described({ schema, operation, id: verb === 'HEAD' ? claim(verb) : id }, deps.schemes, documents), url }
+      const operation: Operation = {
+        name,
+        url,
+        method: verb,
+        callers: config.fastifyAuthority?.callers,
+        fromAnyPage: config.fastifyAuthority?.fromAnyPage === true,
+        hasBody: schema.body !== undefined,
+        isPage: deps.pages
+      }
+      return {
+        schema: described({ schema, operation, id: verb === 'HEAD' ? claim(verb) : id }, deps.schemes, documents),
+        url
+      }
     }
     Object.assign(route, { config: { ...route.config, swaggerTransform: hide === true ? false : transform } })
   })
 }
 
-/** Says so where the host registers @fastify/swagger after us: its document would have none of our routes, and nothing else would tell. */
-export function tellOfLateDocuments (host: FastifyInstance): void {
+/**
+ * Says so where the host registers @fastify/swagger after us: its document would have none of our routes, and nothing
+ * else would tell.
+ */
+export function tellOfLateDocuments(host: FastifyInstance): void {
   if (host.hasDecorator('swagger')) return
   host.addHook('onReady', async () => {
-    if (host.hasDecorator('swagger')) host.log.warn(...logLine('FST_AUTHORITY_UNDOCUMENTED', '@fastify/swagger was registered after this plugin, so its document has none of the routes of this plugin. Register @fastify/swagger first.'))
+    if (host.hasDecorator('swagger'))
+      host.log.warn(
+        ...logLine(
+          'FST_AUTHORITY_UNDOCUMENTED',
+          '@fastify/swagger was registered after this plugin, so its document has none of the routes ' +
+            'of this plugin. Register @fastify/swagger first.'
+        )
+      )
   })
 }
 
-function described ({ schema, operation, id }: { schema: RouteSchema, operation: Operation, id: string }, schemes: SecuritySchemes, { openapiObject, swaggerObject }: Documents): object {
+function described(
+  { schema, operation, id }: { schema: RouteSchema; operation: Operation; id: string },
+  schemes: SecuritySchemes,
+  { openapiObject, swaggerObject }: Documents
+): object {
   const { name, isPage } = operation
   const tag = OAUTH.includes(name) ? 'auth' : isPage ? 'auth pages' : 'auth account'
   const security = schemes.of(operation)
-  const complete = { operationId: id, tags: [tag], security, ...schema, response: { ...successes(schema, operation), ...failures(errorsOf(operation), isPage) } }
+  const complete = {
+    operationId: id,
+    tags: [tag],
+    security,
+    ...schema,
+    response: { ...successes(schema, operation), ...failures(errorsOf(operation), isPage) }
+  }
   const document = openapiObject ?? swaggerObject
   if (document !== undefined) document.tags = withTag(document.tags, tag)
   if (openapiObject !== undefined) {
-    openapiObject.components = { ...openapiObject.components, securitySchemes: { ...schemes.openapi, ...openapiObject.components?.securitySchemes } }
+    openapiObject.components = {
+      ...openapiObject.components,
+      securitySchemes: { ...schemes.openapi, ...openapiObject.components?.securitySchemes }
+    }
   } else if (swaggerObject !== undefined) {
     swaggerObject.securityDefinitions = { ...schemes.swagger, ...swaggerObject.securityDefinitions }
     return forSwagger2(complete, Object.keys(swaggerObject.securityDefinitions))
@@ -96,31 +161,59 @@ function described ({ schema, operation, id }: { schema: RouteSchema, operation:
 }
 
 /** A tag that the host describes under the same name stays as it is. */
-function withTag (tags: Tag[] = [], name: keyof typeof TAGS): Tag[] {
+function withTag(tags: Tag[] = [], name: keyof typeof TAGS): Tag[] {
   return tags.some((one) => one.name === name) ? tags : [...tags, { name, description: TAGS[name] }]
 }
 
-function successes ({ response = {} }: RouteSchema, { method, isPage }: Operation): Record<string, object> {
-  if (isPage) return { [method === 'POST' ? '2xx' : 200]: { description: 'A page.', ...PAGE }, 303: { type: 'null', description: 'Onward: where the request came from, or back to the client.', headers: LOCATION } }
+function successes({ response = {} }: RouteSchema, { method, isPage }: Operation): Record<string, object> {
+  if (isPage)
+    return {
+      [method === 'POST' ? '2xx' : 200]: { description: 'A page.', ...PAGE },
+      303: {
+        type: 'null',
+        description: 'Onward: where the request came from, or back to the client.',
+        headers: LOCATION
+      }
+    }
   const declared = Object.entries(response).filter(([status]) => status.startsWith('2'))
   if (declared.length === 0) return { 200: ANY }
-  return Object.fromEntries(declared.map(([status, schema]) => [status, schema['description'] === undefined ? { ...schema, description: 'Done.' } : schema]))
+  return Object.fromEntries(
+    declared.map(([status, schema]) => [
+      status,
+      schema['description'] === undefined ? { ...schema, description: 'Done.' } : schema
+    ])
+  )
 }
 
-function failures (errors: OperationErrors, isPage: boolean): Record<string, object> {
-  return Object.fromEntries(Object.entries(errors).map(([status, codes]: [string, readonly string[]]) => {
-    const headers = status === '401' || status === '403' ? codes.some((code) => CHALLENGED.includes(code)) ? CHALLENGE : null : status === '429' || status === '503' ? RETRY : null
-    const shared = { description: codes.map((code) => `\`${code}\``).join(', '), ...(headers === null || (isPage && headers === CHALLENGE) ? {} : { headers }) }
-    const body = { ...ErrorResponse, properties: { ...ErrorResponse.properties, error: { type: 'string', enum: codes } } }
-    return [status, isPage ? { ...PAGE, ...shared } : { ...body, ...shared }]
-  }))
+function failures(errors: OperationErrors, isPage: boolean): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(errors).map(([status, codes]: [string, readonly string[]]) => {
+      const headers =
+        status === '401' || status === '403'
+          ? codes.some((code) => CHALLENGED.includes(code))
+            ? CHALLENGE
+            : null
+          : status === '429' || status === '503'
+            ? RETRY
+            : null
+      const shared = {
+        description: codes.map((code) => `\`${code}\``).join(', '),
+        ...(headers === null || (isPage && headers === CHALLENGE) ? {} : { headers })
+      }
+      const body = {
+        ...ErrorResponse,
+        properties: { ...ErrorResponse.properties, error: { type: 'string', enum: codes } }
+      }
+      return [status, isPage ? { ...PAGE, ...shared } : { ...body, ...shared }]
+    })
+  )
 }
 
 /**
- * `postAuthPasswordResetConfirm`: by the default address, whatever `prefix` and `paths` say, so that a client that was generated stays the
- * same. Of a second plugin in the app, by the address that its route has.
+ * `postAuthPasswordResetConfirm`: by the default address, whatever `prefix` and `paths` say, so that a client that was
+ * generated stays the same. Of a second plugin in the app, by the address that its route has.
  */
-function operationId (server: object, method: string, url: string, usualUrl: string | null): string {
+function operationId(server: object, method: string, url: string, usualUrl: string | null): string {
   const known = ids.get(server) ?? new Map<string, string>()
   ids.set(server, known)
   const usual = usualUrl === null ? null : idOf(method, usualUrl)
@@ -129,7 +222,7 @@ function operationId (server: object, method: string, url: string, usualUrl: str
   return id
 }
 
-function usualPath (name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPaths'>): string {
+function usualPath(name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPaths'>): string {
   if (name === 'metadata') return '/.well-known/oauth-authorization-server'
   if (name === 'openidConfiguration') return '/.well-known/openid-configuration'
   const path = usualPaths[name] ?? ''
@@ -137,11 +230,18 @@ function usualPath (name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPa
 }
 
 /** `/:id` of `/auth/sessions/:id`. */
-function parametersOf (url: string): string {
+function parametersOf(url: string): string {
   const at = url.indexOf('/:')
   return at === -1 ? '' : url.slice(at)
 }
 
-function idOf (method: string, url: string): string {
-  return method.toLowerCase() + url.split(/[^A-Za-z0-9]+/).filter((word) => word !== '').map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`).join('')
+function idOf(method: string, url: string): string {
+  return (
+    method.toLowerCase() +
+    url
+      .split(/[^A-Za-z0-9]+/)
+      .filter((word) => word !== '')
+      .map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)
+      .join('')
+  )
 }

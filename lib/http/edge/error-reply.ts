@@ -7,10 +7,11 @@ import { logLine } from '../../ports/log.ts'
 const hostReplies = new WeakSet<FastifyReply>()
 
 /**
- * One shape for every error of our routes. Errors that are not ours (a host's hook, its rate limit) go on to the error handler
- * that the host has when they happen: it may have been set after us, and Fastify's own chain of handlers knows only earlier ones.
+ * One shape for every error of our routes. Errors that are not ours (a host's hook, its rate limit) go on to the error
+ * handler that the host has when they happen: it may have been set after us, and Fastify's own chain of handlers knows
+ * only earlier ones.
  */
-export function useErrorReply (child: FastifyInstance, host: FastifyInstance): void {
+export function useErrorReply(child: FastifyInstance, host: FastifyInstance): void {
   const handOn = toHostHandler(host)
   child.setErrorHandler((error: FastifyError, request, reply) => {
     const wire = wireError(error)
@@ -19,27 +20,32 @@ export function useErrorReply (child: FastifyInstance, host: FastifyInstance): v
 }
 
 /** Hands an error on to the handler that the host has when it happens. */
-export function toHostHandler (host: FastifyInstance): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => unknown {
+export function toHostHandler(
+  host: FastifyInstance
+): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => unknown {
   const inherited = host.errorHandler
   return (error, request, reply) => {
     hostReplies.add(reply)
-    // Fastify's own handler is reached by throwing, because it would log twice if it were called from here. A thrown value that is no
-    // Error can't be thrown on: Fastify would send it as a payload with 200.
+    // Fastify's own handler is reached by throwing, because it would log twice if it were called from here. A thrown
+    // value that is no Error can't be thrown on: Fastify would send it as a payload with 200.
     if (host.errorHandler === inherited && error instanceof Error) throw error
     return host.errorHandler(error, request, reply)
   }
 }
 
 /** Our answers are written by JSON.stringify, also where the host has set a serializer for its own. */
-export function usePlainJson (child: FastifyInstance): void {
+export function usePlainJson(child: FastifyInstance): void {
   child.addHook('preSerialization', (_request, reply, payload, done) => {
     if (!hostReplies.has(reply)) reply.serializer(JSON.stringify)
     done(null, payload)
   })
 }
 
-/** Sends an error in the shape of RFC 6749 §5.2, also on the host's routes, past the host's response schemas and serializers. */
-export function sendOAuthError (error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
+/**
+ * Sends an error in the shape of RFC 6749 §5.2, also on the host's routes, past the host's response schemas and
+ * serializers.
+ */
+export function sendOAuthError(error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   logRefusal(error, request)
   reply.headers(error.headers)
   noStore(reply)
@@ -50,17 +56,27 @@ export function sendOAuthError (error: OAuthError, request: FastifyRequest, repl
     return
   }
   reply.code(error.statusCode).type('application/json; charset=utf-8').serializer(JSON.stringify)
-  reply.send({ error: error.error, error_description: error.message, ...(error.reason === 'email_not_verified' ? { error_reason: error.reason } : {}), ...error.members })
+  reply.send({
+    error: error.error,
+    error_description: error.message,
+    ...(error.reason === 'email_not_verified' ? { error_reason: error.reason } : {}),
+    ...error.members
+  })
 }
 
 /**
- * A failure of the service is logged as error, with its cause. A refused request is logged for debugging alone, or strangers could fill
- * the log; so is an overload, which has one line of its own (FST_AUTHORITY_HASH_QUEUE_FULL).
+ * A failure of the service is logged as error, with its cause. A refused request is logged for debugging alone, or
+ * strangers could fill the log; so is an overload, which has one line of its own (FST_AUTHORITY_HASH_QUEUE_FULL).
  */
-export function logRefusal (error: OAuthError, request: FastifyRequest): void {
+export function logRefusal(error: OAuthError, request: FastifyRequest): void {
   const { cause, detail } = error
   if (error.statusCode >= 500 && (cause !== undefined || error.error !== 'temporarily_unavailable')) {
-    const code = cause instanceof MisfitError || cause instanceof MissingPackageError ? cause.code : error.error === 'server_error' ? 'FST_AUTHORITY_FAULT' : 'FST_AUTHORITY_UNAVAILABLE'
+    const code =
+      cause instanceof MisfitError || cause instanceof MissingPackageError
+        ? cause.code
+        : error.error === 'server_error'
+          ? 'FST_AUTHORITY_FAULT'
+          : 'FST_AUTHORITY_UNAVAILABLE'
     request.log.error(...logLine(code, error.message, { err: cause ?? error, detail }))
   } else {
     request.log.debug({ error: error.error, detail }, 'fastify-authority: request refused')
@@ -68,21 +84,22 @@ export function logRefusal (error: OAuthError, request: FastifyRequest): void {
 }
 
 /** Answers with tokens or with anything about an account are never cached. @see RFC 6749 §5.1 */
-export function noStore (reply: FastifyReply): void {
+export function noStore(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store')
   reply.header('pragma', 'no-cache')
 }
 
 /** For every route whose answers say something about a person. */
-export function noStoreHook (_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+export function noStoreHook(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   noStore(reply)
   done()
 }
 
 /**
- * Runs a handler's work. An error that is not meant for the wire is answered with a constant text, and its cause is logged (see `serviceError`).
+ * Runs a handler's work. An error that is not meant for the wire is answered with a constant text, and its cause is
+ * logged (see `serviceError`).
  */
-export async function guarded<T> (work: () => Promise<T>): Promise<T> {
+export async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -92,21 +109,27 @@ export async function guarded<T> (work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The wire form of a failure of the service: 503 with `Retry-After` for a store that is down, for that may soon be over; 500 for a bug,
- * or for an answer of the host's code that does not fit, where a repeat would fail as well.
+ * The wire form of a failure of the service: 503 with `Retry-After` for a store that is down, for that may soon be
+ * over; 500 for a bug, or for an answer of the host's code that does not fit, where a repeat would fail as well.
  */
-export function serviceError (error: unknown): OAuthError {
+export function serviceError(error: unknown): OAuthError {
   return !isOutage(error) && (isMisfit(error) || isBug(error))
     ? new OAuthError('server_error', 'The service failed.', { cause: error })
-    : new OAuthError('temporarily_unavailable', 'The service is not available at the moment.', { headers: { 'retry-after': '5' }, cause: error })
+    : new OAuthError('temporarily_unavailable', 'The service is not available at the moment.', {
+        headers: { 'retry-after': '5' },
+        cause: error
+      })
 }
 
 /** The wire form of an error of ours or of a body that can't be read; `undefined` for any other. */
-export function wireError (error: FastifyError): OAuthError | undefined {
+export function wireError(error: FastifyError): OAuthError | undefined {
   if (error instanceof OAuthError) return error
   if (error.validation !== undefined) return new OAuthError('invalid_request', 'The request does not fit.')
   const status = CONTENT_ERRORS[error.code]
-  if (status !== undefined) return new OAuthError('invalid_request', CONTENT_MESSAGES[status] ?? 'The request does not fit.', { statusCode: status })
+  if (status !== undefined)
+    return new OAuthError('invalid_request', CONTENT_MESSAGES[status] ?? 'The request does not fit.', {
+      statusCode: status
+    })
   return undefined
 }
 
@@ -125,4 +148,3 @@ const CONTENT_MESSAGES: Record<number, string> = {
   413: 'The body is too large.',
   415: 'The content type is not supported here.'
 }
-

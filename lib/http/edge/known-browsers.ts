@@ -6,7 +6,10 @@ import type { User } from '../../ports/user-store.ts'
 import { pendingDeviceCookie, readDeviceCookie, setDeviceCookie } from './device-cookie.ts'
 import type { Log } from './limit-refusal.ts'
 
-/** Browsers in which an account had a session, by the same cookie that gives them an allowance of their own. Nothing is stored. */
+/**
+ * Browsers in which an account had a session, by the same cookie that gives them an allowance of their own. Nothing is
+ * stored.
+ */
 export interface KnownBrowsers {
   /** The id of a browser in which the user had a session with the password of now; `null` of any other. */
   idOf(request: FastifyRequest, user: User): string | null
@@ -29,19 +32,36 @@ interface KnownBrowsersDeps {
 const accountOf = ({ id }: User): string => `\0session ${id}`
 const passwordOf = (user: User | null): string => user?.passwordHash ?? ''
 
-export function knownBrowsers ({ deviceKey, onceRehashed, secureCookies, random, log }: KnownBrowsersDeps): KnownBrowsers {
+export function knownBrowsers({
+  deviceKey,
+  onceRehashed,
+  secureCookies,
+  random,
+  log
+}: KnownBrowsersDeps): KnownBrowsers {
   return {
-    idOf (request, user) {
+    idOf(request, user) {
       const device = verifyDevice(deviceKey, readDeviceCookie(request, secureCookies), accountOf(user))
       return device?.isCurrent(passwordOf(user)) === true ? device.deviceId : null
     },
     mayKnow: (request) => readDeviceCookie(request, secureCookies) !== undefined,
-    async add (request, reply, user) {
+    async add(request, reply, user) {
       try {
         const token = pendingDeviceCookie(reply, secureCookies) ?? readDeviceCookie(request, secureCookies)
-        setDeviceCookie(reply, extendDevice(deviceKey, token, { account: accountOf(user), password: passwordOf(await onceRehashed(user)) }, random.id()), secureCookies)
+        setDeviceCookie(
+          reply,
+          extendDevice(
+            deviceKey,
+            token,
+            { account: accountOf(user), password: passwordOf(await onceRehashed(user)) },
+            random.id()
+          ),
+          secureCookies
+        )
       } catch (error) {
-        log.warn(...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error }))
+        log.warn(
+          ...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error })
+        )
       }
     }
   }

@@ -13,14 +13,18 @@ export class LimitedError extends OAuthError {
   /** Whether `body` is the host's own. Then it is sent on pages too. */
   readonly custom: boolean
 
-  constructor (info: LimitInfo, custom?: { body: unknown, statusCode: number, contentType?: string }) {
+  constructor(info: LimitInfo, custom?: { body: unknown; statusCode: number; contentType?: string }) {
     super('too_many_requests', 'Too many attempts. Try again later.', {
       withoutStack: true,
       detail: `rule ${info.rule}: ${info.max} in ${info.windowMs / 1000} s (option rateLimit.${info.rule})`,
-      // The host's handler has set its headers on the reply, and ours must not replace them. Fastify drops its content type when a route throws, so that is kept here.
+      // The host's handler has set its headers on the reply, and ours must not replace them. Fastify drops its content
+      // type when a route throws, so that is kept here.
       ...(custom === undefined
         ? { headers: { 'retry-after': String(info.retryAfter) } }
-        : { statusCode: custom.statusCode, ...(custom.contentType === undefined ? {} : { headers: { 'content-type': custom.contentType } }) })
+        : {
+            statusCode: custom.statusCode,
+            ...(custom.contentType === undefined ? {} : { headers: { 'content-type': custom.contentType } })
+          })
     })
     this.custom = (custom?.body ?? null) !== null
     this.body = custom?.body ?? { error: this.error, error_description: this.message, retryAfter: info.retryAfter }
@@ -33,18 +37,31 @@ export type Log = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
 const TELL_EVERY_MS = 60_000
 
 /** Says which rule refuses, and where to change it. */
-export function refusalReports ({ clock, log }: { clock: Pick<Clock, 'monotonic'>, log: Log }): (info: LimitInfo) => void {
+export function refusalReports({
+  clock,
+  log
+}: {
+  clock: Pick<Clock, 'monotonic'>
+  log: Log
+}): (info: LimitInfo) => void {
   const toldAt = new Map<RuleName, number>()
   return ({ rule, max, windowMs }) => {
     const now = clock.monotonic()
     if (now - (toldAt.get(rule) ?? -Infinity) < TELL_EVERY_MS) return
     toldAt.set(rule, now)
-    log.info(...logLine('FST_AUTHORITY_RATE_LIMITED', `the rate limit ${rule} refuses requests: ${max} in ${windowMs / 1000} s. The option rateLimit.${rule} changes it, rateLimit.bypass leaves addresses alone.`, { rule, max, windowMs }))
+    log.info(
+      ...logLine(
+        'FST_AUTHORITY_RATE_LIMITED',
+        `the rate limit ${rule} refuses requests: ${max} in ${windowMs / 1000} s. The option ` +
+          `rateLimit.${rule} changes it, rateLimit.bypass leaves addresses alone.`,
+        { rule, max, windowMs }
+      )
+    )
   }
 }
 
 /** Sets the usual headers, for the address rule alone: the count of the account rule would tell who has an account. */
-export function showStanding (reply: FastifyReply, standings: readonly AttemptStanding[]): void {
+export function showStanding(reply: FastifyReply, standings: readonly AttemptStanding[]): void {
   const shown = standings.find(({ rule }) => rule !== 'account')
   if (shown === undefined) return
   reply.header('x-ratelimit-limit', shown.max)
@@ -52,12 +69,18 @@ export function showStanding (reply: FastifyReply, standings: readonly AttemptSt
   reply.header('x-ratelimit-reset', Math.ceil(shown.resetMs / 1000))
 }
 
-export function infoOf ({ rule, max, windowMs, resetMs }: AttemptStanding): LimitInfo {
+export function infoOf({ rule, max, windowMs, resetMs }: AttemptStanding): LimitInfo {
   return { rule: rule as RuleName, max, windowMs, retryAfter: Math.max(1, Math.ceil(resetMs / 1000)) }
 }
 
 /** Answers a refused attempt: an event, a line in the log, and what the host's `onLimit` says. @throws LimitedError */
-export async function refuse (request: FastifyRequest, reply: FastifyReply, by: AttemptStanding, onLimit: RateLimitsOf<FastifyRequest, FastifyReply>['onLimit'], { events, log, tell }: { events: Events, log: Log, tell: (info: LimitInfo) => void }): Promise<never> {
+export async function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  by: AttemptStanding,
+  onLimit: RateLimitsOf<FastifyRequest, FastifyReply>['onLimit'],
+  { events, log, tell }: { events: Events; log: Log; tell: (info: LimitInfo) => void }
+): Promise<never> {
   const info = infoOf(by)
   events.emit('rate_limited', { ...info }, originOf(request))
   tell(info)
@@ -76,6 +99,6 @@ export async function refuse (request: FastifyRequest, reply: FastifyReply, by: 
 }
 
 /** An answer that does not fit is a mistake in the host's code and logged as one; anything else may be an outage. */
-export function hookFailed (log: Log, error: unknown, what: string): void {
+export function hookFailed(log: Log, error: unknown, what: string): void {
   log[isMisfit(error) ? 'error' : 'warn'](...logLine('FST_AUTHORITY_HOOK_FAILED', what, { err: error }))
 }

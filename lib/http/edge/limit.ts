@@ -1,10 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Events } from '../../events.ts'
 import { type AttemptDeps, countFailure, reserveAttempt } from '../../limits/attempt.ts'
-import { accountKey, addressKey, apiKeyKey, customKey, knownDeviceKey, networkKey, recipientKey, secondFactorKey } from '../../limits/attempt-keys.ts'
+import {
+  accountKey,
+  addressKey,
+  apiKeyKey,
+  customKey,
+  knownDeviceKey,
+  networkKey,
+  recipientKey,
+  secondFactorKey
+} from '../../limits/attempt-keys.ts'
 import { type BypassList, parseBypassList } from '../../limits/bypass-list.ts'
 import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
-import { networkMax, type AddressRuleName, type RateLimitsOf, type Rule, type RuleName, type SecondFactorCheck } from '../../limits/rules.ts'
+import {
+  networkMax,
+  type AddressRuleName,
+  type RateLimitsOf,
+  type Rule,
+  type RuleName,
+  type SecondFactorCheck
+} from '../../limits/rules.ts'
 import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Random } from '../../ports/random.ts'
@@ -14,20 +30,29 @@ import { isFromBrowser, readDeviceCookie, setDeviceCookie } from './device-cooki
 import { logLine } from '../../ports/log.ts'
 import { hookFailed, infoOf, LimitedError, type Log, refusalReports, refuse, showStanding } from './limit-refusal.ts'
 
-/** What an attempt counts under before it is made: an address rule, and where `account` is given, the `account` rule too. */
+/**
+ * What an attempt counts under before it is made: an address rule, and where `account` is given, the `account` rule
+ * too.
+ */
 export interface AttemptCheck {
   rule: Exclude<AddressRuleName, 'refresh'>
   /** The normalised username, whether such a user exists or not. */
   account?: string
   /** A normalised name that is sent something: it counts under the same rule as the address that asks. */
   recipient?: string
-  /** The id of the browser, where the recipient has had a session there: what they ask for there has an allowance of its own beside that of all others. */
+  /**
+   * The id of the browser, where the recipient has had a session there: what they ask for there has an allowance of its
+   * own beside that of all others.
+   */
   device?: string | null
 }
 
 /** The user of the account before and after an attempt, so that they need not be looked up twice. */
 export interface AttemptUser {
-  /** The user just before the attempt; `null` where they were not looked up, because the browser is not known for the account. */
+  /**
+   * The user just before the attempt; `null` where they were not looked up, because the browser is not known for the
+   * account.
+   */
   known: User | null
   /** Called by the work with the user as it leaves them, where it knows. */
   leaves(user: User): void
@@ -35,18 +60,25 @@ export interface AttemptUser {
 
 export interface RequestLimiter {
   /**
-   * For passwords and other things that can be guessed or cost much: counts the attempt, does the work, and takes the count back where
-   * the outcome says so (see limits/attempt).
+   * For passwords and other things that can be guessed or cost much: counts the attempt, does the work, and takes the
+   * count back where the outcome says so (see limits/attempt).
    * @throws LimitedError where a limit refuses: before the work has done anything
    */
-  reserve<T>(request: FastifyRequest, reply: FastifyReply, check: AttemptCheck | SecondFactorCheck, work: (user: AttemptUser) => Promise<T>): Promise<T>
+  reserve<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    check: AttemptCheck | SecondFactorCheck,
+    work: (user: AttemptUser) => Promise<T>
+  ): Promise<T>
   /**
-   * The same for an attempt by the host's own code, where there is no request and so no address: under the rule `account` alone.
+   * The same for an attempt by the host's own code, where there is no request and so no address: under the rule
+   * `account` alone.
    * @throws LimitedError
    */
   reserveAccount<T>(account: string, work: () => Promise<T>): Promise<T>
   /**
-   * For refresh tokens, codes, one-time tokens and client secrets: does the work, and counts it under `refresh` where the proof fails.
+   * For refresh tokens, codes, one-time tokens and client secrets: does the work, and counts it under `refresh` where
+   * the proof fails.
    * @throws LimitedError in place of a failure that is over the limit
    */
   countFailure<T>(request: FastifyRequest, reply: FastifyReply, work: () => Promise<T>): Promise<T>
@@ -76,78 +108,131 @@ interface RequestLimiterDeps {
 type Limits = RateLimitsOf<FastifyRequest, FastifyReply>
 
 /** The limits of the option `rateLimit` over a request. `false`: none at all. */
-export function createRequestLimiter (options: Limits | false, deps: RequestLimiterDeps): RequestLimiter {
+export function createRequestLimiter(options: Limits | false, deps: RequestLimiterDeps): RequestLimiter {
   const { attempts } = deps
-  const close = async (): Promise<void> => { await attempts.close() }
-  if (options === false) return { reserve: async (_request, _reply, _check, work) => await work({ known: null, leaves () {} }), reserveAccount: async (_account, work) => await work(), countFailure: async (_request, _reply, work) => await work(), close }
+  const close = async (): Promise<void> => {
+    await attempts.close()
+  }
+  if (options === false)
+    return {
+      reserve: async (_request, _reply, _check, work) => await work({ known: null, leaves() {} }),
+      reserveAccount: async (_account, work) => await work(),
+      countFailure: async (_request, _reply, work) => await work(),
+      close
+    }
   const bypass = parseBypassList(options.bypass)
   const tell = refusalReports(deps)
   const attemptDeps = (request: FastifyRequest, reply: FastifyReply): AttemptDeps => ({
     reserve: attempts.reserve,
     refund: attempts.refund,
-    show (standings) { showStanding(reply, standings) },
+    show(standings) {
+      showStanding(reply, standings)
+    },
     refuse: async (by) => await refuse(request, reply, by, options.onLimit, { ...deps, tell })
   })
 
-  const reserveSecondFactor = async <T>(request: FastifyRequest, reply: FastifyReply, { userId, proof }: SecondFactorCheck, work: () => Promise<T>): Promise<T> => {
+  const reserveSecondFactor = async <T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { userId, proof }: SecondFactorCheck,
+    work: () => Promise<T>
+  ): Promise<T> => {
     const { secondFactor: rule } = options.rules
     if (rule === false) return await work()
     const { deviceKey, random, secureCookies } = deps
-    // No username has a NUL. A browser that has given the password alone is not known here: whoever knows the password would have as many as they like.
+    // No username has a NUL. A browser that has given the password alone is not known here: whoever knows the password
+    // would have as many as they like.
     const account = `\0second-factor ${userId}`
     const token = readDeviceCookie(request, secureCookies)
     const device = verifyDevice(deviceKey, token, account)
     const key = device?.isCurrent(proof) === true ? knownDeviceKey(account, device.deviceId) : secondFactorKey(userId)
     const limits = [limitOf('secondFactor', rule, { key, max: rule.max })]
-    const result = await reserveAttempt({ id: random.id(), limits, givenBack: countsFailuresOnly(options, 'secondFactor') ? limits : [] }, work, attemptDeps(request, reply))
-    if (!reply.sent && isFromBrowser(request)) setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password: proof }, random.id()), secureCookies)
+    const result = await reserveAttempt(
+      { id: random.id(), limits, givenBack: countsFailuresOnly(options, 'secondFactor') ? limits : [] },
+      work,
+      attemptDeps(request, reply)
+    )
+    if (!reply.sent && isFromBrowser(request))
+      setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password: proof }, random.id()), secureCookies)
     return result
   }
 
   return {
-    async reserve (request, reply, check, work) {
-      if (check.rule === 'secondFactor') return await reserveSecondFactor(request, reply, check, async () => await work({ known: null, leaves () {} }))
+    async reserve(request, reply, check, work) {
+      if (check.rule === 'secondFactor')
+        return await reserveSecondFactor(request, reply, check, async () => await work({ known: null, leaves() {} }))
       const device = options.rules.account === false ? null : await deviceOf(request, check, deps)
       const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
       let left: User | undefined
-      const worked = () => work({ known: device?.user ?? null, leaves (user) { left = user } })
-      const result = limits.length === 0
-        ? await worked()
-        : await reserveAttempt({ id: deps.random.id(), limits, givenBack: limits.filter(({ rule }) => countsFailuresOnly(options, rule)) }, worked, attemptDeps(request, reply))
+      const worked = () =>
+        work({
+          known: device?.user ?? null,
+          leaves(user) {
+            left = user
+          }
+        })
+      const result =
+        limits.length === 0
+          ? await worked()
+          : await reserveAttempt(
+              {
+                id: deps.random.id(),
+                limits,
+                givenBack: limits.filter(({ rule }) => countsFailuresOnly(options, rule))
+              },
+              worked,
+              attemptDeps(request, reply)
+            )
       await device?.remember(reply, left)
       return result
     },
-    async reserveAccount (account, work) {
+    async reserveAccount(account, work) {
       const { account: rule } = options.rules
       if (rule === false) return await work()
       const limits = [limitOf('account', rule, { key: accountKey(account), max: rule.max })]
-      return await reserveAttempt({ id: deps.random.id(), limits, givenBack: countsFailuresOnly(options, 'account') ? limits : [] }, work, {
-        reserve: attempts.reserve,
-        refund: attempts.refund,
-        show () {},
-        async refuse (by) {
-          const info = infoOf(by)
-          tell(info)
-          throw new LimitedError(info)
+      return await reserveAttempt(
+        { id: deps.random.id(), limits, givenBack: countsFailuresOnly(options, 'account') ? limits : [] },
+        work,
+        {
+          reserve: attempts.reserve,
+          refund: attempts.refund,
+          show() {},
+          async refuse(by) {
+            const info = infoOf(by)
+            tell(info)
+            throw new LimitedError(info)
+          }
         }
-      })
+      )
     },
-    async countFailure (request, reply, work) {
-      const plan = async (): Promise<{ id: string, limits: AttemptLimit[] }> => ({ id: deps.random.id(), limits: await limitsOf(request, { rule: 'refresh' }, null, { options, bypass, deps }) })
+    async countFailure(request, reply, work) {
+      const plan = async (): Promise<{ id: string; limits: AttemptLimit[] }> => ({
+        id: deps.random.id(),
+        limits: await limitsOf(request, { rule: 'refresh' }, null, { options, bypass, deps })
+      })
       return await countFailure(plan, work, attemptDeps(request, reply))
     },
     close
   }
 }
 
-function countsFailuresOnly (options: Limits, rule: string): boolean {
+function countsFailuresOnly(options: Limits, rule: string): boolean {
   const found = options.rules[rule as RuleName]
   return found !== false && found.count === 'failed'
 }
 
-interface Parts { options: Limits, bypass: BypassList, deps: RequestLimiterDeps }
+interface Parts {
+  options: Limits
+  bypass: BypassList
+  deps: RequestLimiterDeps
+}
 
-async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName, account?: string, recipient?: string, device?: string | null }, knownDevice: string | null, { options, bypass, deps }: Parts): Promise<AttemptLimit[]> {
+async function limitsOf(
+  request: FastifyRequest,
+  check: { rule: AddressRuleName; account?: string; recipient?: string; device?: string | null },
+  knownDevice: string | null,
+  { options, bypass, deps }: Parts
+): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
   // The bypass list goes by the address, also where an API key or the host's own key would be counted.
@@ -158,9 +243,10 @@ async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName
     const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
     if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
   }
-  // Whoever asks, from however many addresses, and by a bypass too: it is the recipient's mailbox. Strangers use up nothing of what the recipient
-  // may ask for in a browser of their own.
-  if (rule !== false && check.recipient !== undefined) limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient, check.device ?? null), max: rule.max }))
+  // Whoever asks, from however many addresses, and by a bypass too: it is the recipient's mailbox. Strangers use up
+  // nothing of what the recipient may ask for in a browser of their own.
+  if (rule !== false && check.recipient !== undefined)
+    limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient, check.device ?? null), max: rule.max }))
   const account = options.rules.account
   if (account !== false && check.account !== undefined) {
     const key = knownDevice === null ? accountKey(check.account) : knownDeviceKey(check.account, knownDevice)
@@ -169,19 +255,28 @@ async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName
   return limits
 }
 
-function limitOf (name: RuleName, rule: Rule, { key, max }: { key: string, max: number }): AttemptLimit {
+function limitOf(name: RuleName, rule: Rule, { key, max }: { key: string; max: number }): AttemptLimit {
   return { rule: name, key, windowMs: rule.windowMs, max }
 }
 
-/** What a request is counted under in place of the address: a verified API key, or what the host says. `null`: the address counts. */
-async function callerKey (request: FastifyRequest, max: number, options: Limits, { log }: RequestLimiterDeps): Promise<{ key: string, max: number } | null> {
+/**
+ * What a request is counted under in place of the address: a verified API key, or what the host says. `null`: the
+ * address counts.
+ */
+async function callerKey(
+  request: FastifyRequest,
+  max: number,
+  options: Limits,
+  { log }: RequestLimiterDeps
+): Promise<{ key: string; max: number } | null> {
   const { apiKey, key } = options
   const presented = apiKey === null ? undefined : request.headers[apiKey.header]
   if (apiKey !== null && typeof presented === 'string' && presented !== '') {
     try {
       const verified = await apiKey.verify(presented)
       // A key that does not verify is ignored, or each made-up key would have an allowance of its own.
-      if (verified !== false) return { key: apiKeyKey(presented), max: verified === true ? max : Math.min(verified.max, MAX_COUNTED) }
+      if (verified !== false)
+        return { key: apiKeyKey(presented), max: verified === true ? max : Math.min(verified.max, MAX_COUNTED) }
     } catch (error) {
       hookFailed(log, error, 'rateLimit.apiKey.verify failed; the address counts')
     }
@@ -198,10 +293,18 @@ async function callerKey (request: FastifyRequest, max: number, options: Limits,
 }
 
 /**
- * A browser that has signed in to this account with its present password has an allowance of its own, so that failures of strangers don't
- * lock it out. The user is looked up beforehand only for a browser that brings a device cookie.
+ * A browser that has signed in to this account with its present password has an allowance of its own, so that failures
+ * of strangers don't lock it out. The user is looked up beforehand only for a browser that brings a device cookie.
  */
-async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { deviceKey, userOf, onceRehashed, random, secureCookies, log }: RequestLimiterDeps): Promise<{ known: string | null, user: User | null, remember(reply: FastifyReply, left: User | undefined): Promise<void> } | null> {
+async function deviceOf(
+  request: FastifyRequest,
+  { account }: AttemptCheck,
+  { deviceKey, userOf, onceRehashed, random, secureCookies, log }: RequestLimiterDeps
+): Promise<{
+  known: string | null
+  user: User | null
+  remember(reply: FastifyReply, left: User | undefined): Promise<void>
+} | null> {
   if (account === undefined) return null
   const token = readDeviceCookie(request, secureCookies)
   const device = verifyDevice(deviceKey, token, account)
@@ -211,20 +314,22 @@ async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { d
   return {
     known: isKnown ? device.deviceId : null,
     user: isKnown ? user : null,
-    async remember (reply, left) {
+    async remember(reply, left) {
       if (reply.sent || !isFromBrowser(request)) return
       try {
         // The user as the work leaves them: it may have replaced the password hash, or be about to do so.
-        const password = passwordOf(await onceRehashed(left ?? await userOf(account)))
+        const password = passwordOf(await onceRehashed(left ?? (await userOf(account))))
         setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password }, random.id()), secureCookies)
       } catch (error) {
-        log.warn(...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error }))
+        log.warn(
+          ...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error })
+        )
       }
     }
   }
 }
 
 /** A value that changes with the password, and is the same for all users without one. */
-function passwordOf (user: User | null): string {
+function passwordOf(user: User | null): string {
   return user?.passwordHash ?? ''
 }

@@ -12,10 +12,10 @@ const URL_HEADERS = ['referer', 'location', ':path']
 const LOGGER_METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
 /**
- * A URL of our routes as a log may show it: the path and the names of its parameters; of values only those that are no secret.
- * It works on the text, so that a URL that can't be parsed is redacted too.
+ * A URL of our routes as a log may show it: the path and the names of its parameters; of values only those that are no
+ * secret. It works on the text, so that a URL that can't be parsed is redacted too.
  */
-export function redactUrl (url: string): string {
+export function redactUrl(url: string): string {
   // A host may have set ; as a delimiter of the query. No path of ours has one.
   const end = url.search(/[?;#]/)
   if (end === -1) return url
@@ -25,12 +25,13 @@ export function redactUrl (url: string): string {
 }
 
 /**
- * Every line that is logged through `request.log` or `reply.log` in routes registered in `child` after this shows their URLs as
- * `redactUrl` does, and no credentials of their headers, whatever serializers, formatters or factory of child loggers the host
- * has, and whether its logger is pino or another: they all get the request as they know it, with these members replaced.
- * What a host logs by other means, or in a text of its own, is not changed. `secretHeaders` are more names of such headers, in lower case.
+ * Every line that is logged through `request.log` or `reply.log` in routes registered in `child` after this shows their
+ * URLs as `redactUrl` does, and no credentials of their headers, whatever serializers, formatters or factory of child
+ * loggers the host has, and whether its logger is pino or another: they all get the request as they know it, with these
+ * members replaced. What a host logs by other means, or in a text of its own, is not changed. `secretHeaders` are more
+ * names of such headers, in lower case.
  */
-export function redactLoggedUrls (child: FastifyInstance, secretHeaders: readonly string[] = []): void {
+export function redactLoggedUrls(child: FastifyInstance, secretHeaders: readonly string[] = []): void {
   const secrets = new Set([...SECRET_HEADERS, ...secretHeaders])
   const inherited = child.childLoggerFactory
   child.setChildLoggerFactory(function (logger, bindings, options, rawRequest) {
@@ -38,31 +39,34 @@ export function redactLoggedUrls (child: FastifyInstance, secretHeaders: readonl
   })
 }
 
-function redactParameter (parameter: string): string {
+function redactParameter(parameter: string): string {
   if (parameter === '') return ''
   const [name = '', value] = parameter.split(/=(.*)/s)
   if (!PARAMETER_NAME.test(name)) return HIDDEN
   return value === undefined ? name : `${name}=${shownValue(name, value)}`
 }
 
-function shownValue (name: string, value: unknown): string {
+function shownValue(name: string, value: unknown): string {
   return SHOWN_PARAMETERS.includes(name) && typeof value === 'string' && PLAIN_VALUE.test(value) ? value : HIDDEN
 }
 
 /**
- * In front of the host's logger. Its own target is empty, for a proxy must not change what a frozen logger has; and methods run
- * on the logger itself, which may have private fields.
+ * In front of the host's logger. Its own target is empty, for a proxy must not change what a frozen logger has; and
+ * methods run on the logger itself, which may have private fields.
  */
-function redactingLogger (logger: FastifyBaseLogger, secrets: ReadonlySet<string>): FastifyBaseLogger {
+function redactingLogger(logger: FastifyBaseLogger, secrets: ReadonlySet<string>): FastifyBaseLogger {
   if (typeof logger !== 'object' || logger === null || isNone(logger)) return logger
   return new Proxy({} as FastifyBaseLogger, {
-    get (_target, key) {
+    get(_target, key) {
       const value: unknown = Reflect.get(logger, key, logger)
       if (typeof value !== 'function') return value ?? (isLoggerMethod(key) ? () => {} : value)
       const method = value as (...args: unknown[]) => unknown
       if (isNoop(method)) return method
       return (...args: unknown[]) => {
-        const result = method.apply(logger, args.map((entry) => redactEntry(entry, secrets)))
+        const result = method.apply(
+          logger,
+          args.map((entry) => redactEntry(entry, secrets))
+        )
         return key === 'child' ? redactingLogger(result as FastifyBaseLogger, secrets) : result
       }
     },
@@ -73,22 +77,30 @@ function redactingLogger (logger: FastifyBaseLogger, secrets: ReadonlySet<string
 }
 
 /** The logger of an app without one: nothing is logged, and no level can be set that would change that. */
-function isNone (logger: FastifyBaseLogger & { level?: unknown }): boolean {
-  return logger.level === undefined && isNoop(logger.info) && isNoop(logger.fatal) && isNoop(logger.error) && isNoop(logger.warn) && isNoop(logger.debug) && isNoop(logger.trace)
+function isNone(logger: FastifyBaseLogger & { level?: unknown }): boolean {
+  return (
+    logger.level === undefined &&
+    isNoop(logger.info) &&
+    isNoop(logger.fatal) &&
+    isNoop(logger.error) &&
+    isNoop(logger.warn) &&
+    isNoop(logger.debug) &&
+    isNoop(logger.trace)
+  )
 }
 
 /** What pino and abstract-logging have for a level that is off. A view of the request for it would be for nobody. */
-function isNoop (method: unknown): boolean {
+function isNoop(method: unknown): boolean {
   return typeof method === 'function' && method.name === 'noop' && method.length === 0
 }
 
 /** Fastify refuses a logger that lacks one, but only where a factory made it: ours must not make the difference. */
-function isLoggerMethod (key: string | symbol): boolean {
+function isLoggerMethod(key: string | symbol): boolean {
   return typeof key === 'string' && LOGGER_METHODS.includes(key)
 }
 
 /** One argument of a log call: bindings with `req` and `res`, a request itself, or anything. */
-function redactEntry (entry: unknown, secrets: ReadonlySet<string>): unknown {
+function redactEntry(entry: unknown, secrets: ReadonlySet<string>): unknown {
   if (!isObject(entry) || entry instanceof Error) return entry
   if (isRequest(entry)) return requestView(entry, secrets)
   const { req, res } = entry
@@ -100,11 +112,18 @@ function redactEntry (entry: unknown, secrets: ReadonlySet<string>): unknown {
 }
 
 /** The request of Fastify or of Node.js, or a plain object in its likeness. */
-interface RequestLike extends Record<string, unknown> { url: string }
+interface RequestLike extends Record<string, unknown> {
+  url: string
+}
 
 /** Behaves as the request does, with other values in the members that show the URL. */
-function requestView (request: RequestLike, secrets: ReadonlySet<string>): object {
-  if (Object.getPrototypeOf(request) === Object.prototype) return { ...request, url: redactUrl(request.url), ...(isObject(request['headers']) ? { headers: redactHeaders(request['headers'], secrets) } : {}) }
+function requestView(request: RequestLike, secrets: ReadonlySet<string>): object {
+  if (Object.getPrototypeOf(request) === Object.prototype)
+    return {
+      ...request,
+      url: redactUrl(request.url),
+      ...(isObject(request['headers']) ? { headers: redactHeaders(request['headers'], secrets) } : {})
+    }
   const { raw, originalUrl, query, headers } = request
   return Object.create(request, {
     url: { value: redactUrl(request.url), enumerable: true },
@@ -115,32 +134,42 @@ function requestView (request: RequestLike, secrets: ReadonlySet<string>): objec
   }) as object
 }
 
-/** The same for a reply of Fastify or a response of Node.js: they lead to the request, and know where a redirect goes. */
-function replyView (reply: Record<string, unknown>, secrets: ReadonlySet<string>): object {
+/**
+ * The same for a reply of Fastify or a response of Node.js: they lead to the request, and know where a redirect goes.
+ */
+function replyView(reply: Record<string, unknown>, secrets: ReadonlySet<string>): object {
   const { request, req, getHeaders } = reply
   const shown = {
     ...(isRequest(request) ? { request: { value: requestView(request, secrets) } } : {}),
     ...(isRequest(req) ? { req: { value: requestView(req, secrets) } } : {}),
-    ...(typeof getHeaders === 'function' ? { getHeaders: { value: () => redactHeaders(getHeaders.call(reply) as Record<string, unknown>, secrets) } } : {})
+    ...(typeof getHeaders === 'function'
+      ? { getHeaders: { value: () => redactHeaders(getHeaders.call(reply) as Record<string, unknown>, secrets) } }
+      : {})
   }
-  return Object.keys(shown).length === 0 ? reply : Object.create(reply, shown) as object
+  return Object.keys(shown).length === 0 ? reply : (Object.create(reply, shown) as object)
 }
 
-function redactQuery (query: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(query).map(([name, value]) => PARAMETER_NAME.test(name) ? [name, shownValue(name, value)] : [HIDDEN, HIDDEN]))
+function redactQuery(query: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) =>
+      PARAMETER_NAME.test(name) ? [name, shownValue(name, value)] : [HIDDEN, HIDDEN]
+    )
+  )
 }
 
-function redactHeaders (headers: Record<string, unknown>, secrets: ReadonlySet<string>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => {
-    if (secrets.has(name.toLowerCase())) return [name, HIDDEN]
-    return [name, URL_HEADERS.includes(name) && typeof value === 'string' ? redactUrl(value) : value]
-  }))
+function redactHeaders(headers: Record<string, unknown>, secrets: ReadonlySet<string>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      if (secrets.has(name.toLowerCase())) return [name, HIDDEN]
+      return [name, URL_HEADERS.includes(name) && typeof value === 'string' ? redactUrl(value) : value]
+    })
+  )
 }
 
-function isObject (value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-function isRequest (value: unknown): value is RequestLike {
+function isRequest(value: unknown): value is RequestLike {
   return isObject(value) && typeof value['url'] === 'string'
 }

@@ -23,7 +23,20 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 
 /** What each operation may answer beside what follows from who may call it, for the host's API document alone. */
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
-  'POST token': { 400: ['invalid_code', 'invalid_grant', 'invalid_scope', 'mfa_enrollment_required', 'mfa_required', 'unauthorized_client', 'unmet_authentication_requirements', 'unsupported_grant_type'], 401: ['invalid_client'], ...LIMITED },
+  'POST token': {
+    400: [
+      'invalid_code',
+      'invalid_grant',
+      'invalid_scope',
+      'mfa_enrollment_required',
+      'mfa_required',
+      'unauthorized_client',
+      'unmet_authentication_requirements',
+      'unsupported_grant_type'
+    ],
+    401: ['invalid_client'],
+    ...LIMITED
+  },
   'POST refresh': { 401: ['invalid_token'], ...LIMITED },
   'POST revoke': { 400: ['unauthorized_client'], 401: ['invalid_client'], ...LIMITED },
   'POST introspect': LIMITED,
@@ -39,14 +52,29 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST factorsTotp': { ...NOT_FRESH, 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
   'POST factorsTotpConfirm': { 400: ['invalid_code', 'invalid_token'], 401: ['login_required'], 409: ['factor_limit'] },
   'POST factorsPasskeysOptions': NOT_FRESH,
-  'POST factorsPasskeys': { 400: ['invalid_credential'], 401: ['login_required'], 409: ['duplicate_factor', 'factor_limit'] },
-  'POST factorsRecoveryCodes': { ...NOT_FRESH, 400: ['invalid_request'], 409: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
+  'POST factorsPasskeys': {
+    400: ['invalid_credential'],
+    401: ['login_required'],
+    409: ['duplicate_factor', 'factor_limit']
+  },
+  'POST factorsRecoveryCodes': {
+    ...NOT_FRESH,
+    400: ['invalid_request'],
+    409: ['invalid_request'],
+    413: ['invalid_request'],
+    415: ['invalid_request']
+  },
   'PATCH factors': { ...NOT_FRESH, 404: ['not_found'] },
   'DELETE factors': { ...NOT_FRESH, 400: ['invalid_request'], 404: ['not_found'], 409: ['last_factor'] },
   'DELETE sessions': { 400: ['invalid_request'], 404: ['not_found'] },
   'DELETE connections': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['last_sign_in_method'] },
   'GET session': { 401: ['login_required'] },
-  'POST session': { 400: ['invalid_request'], 401: ['login_required'], 413: ['invalid_request'], 415: ['invalid_request'] },
+  'POST session': {
+    400: ['invalid_request'],
+    401: ['login_required'],
+    413: ['invalid_request'],
+    415: ['invalid_request']
+  },
   'DELETE session': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
   'GET resetPassword': { 400: ['invalid_token'] },
   'GET verifyEmail': { 400: ['invalid_token'] },
@@ -58,10 +86,22 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST emailLink': { 400: ['invalid_code', 'invalid_token'], ...LIMITED },
   'GET secondFactorLink': { 400: ['invalid_token'] },
   'POST secondFactorLink': { 400: ['invalid_token'], ...LIMITED },
-  'POST secondFactorSetUp': { 400: ['invalid_code', 'invalid_credential', 'invalid_token'], 401: ['login_required'], 403: ['access_denied'] },
+  'POST secondFactorSetUp': {
+    400: ['invalid_code', 'invalid_credential', 'invalid_token'],
+    401: ['login_required'],
+    403: ['access_denied']
+  },
   'POST security': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['invalid_request'] },
-  'POST passkeyPrompt': { 400: ['invalid_credential'], 401: ['login_required'], 409: ['duplicate_factor', 'factor_limit'] },
-  'POST securityPasskeys': { 400: ['invalid_credential'], 401: ['insufficient_user_authentication', 'login_required'], 409: ['duplicate_factor', 'factor_limit'] },
+  'POST passkeyPrompt': {
+    400: ['invalid_credential'],
+    401: ['login_required'],
+    409: ['duplicate_factor', 'factor_limit']
+  },
+  'POST securityPasskeys': {
+    400: ['invalid_credential'],
+    401: ['insufficient_user_authentication', 'login_required'],
+    409: ['duplicate_factor', 'factor_limit']
+  },
   'POST securityTotp': { 400: ['invalid_code', 'invalid_token'], 409: ['factor_limit'] },
   'POST signup': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
   'POST forgotPassword': LIMITED,
@@ -72,7 +112,13 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST accountConnections': { 400: ['invalid_grant'], ...NOT_FRESH, 409: ['last_sign_in_method'], ...LIMITED },
   'POST accountRemove': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
   'GET connect/:id': { 404: ['not_found'] },
-  'GET connect/:id/callback': { 400: ['connection_denied'], 403: ['access_denied'], 404: ['not_found'], ...LIMITED, 502: ['connection_failed'] },
+  'GET connect/:id/callback': {
+    400: ['connection_denied'],
+    403: ['access_denied'],
+    404: ['not_found'],
+    ...LIMITED,
+    502: ['connection_failed']
+  },
   'POST connect/:id/callback': { 404: ['not_found'] },
   'POST connect/:id/link': { 404: ['not_found'] },
   'POST connect/confirm': LIMITED,
@@ -80,21 +126,27 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
 }
 
 /** Every error of an operation, by status. */
-export function errorsOf (operation: Operation): OperationErrors {
+export function errorsOf(operation: Operation): OperationErrors {
   const found = new Map<number, Set<OAuthErrorCode>>()
-  for (const part of [ERRORS[`${operation.method} ${operation.name ?? ''}`] ?? ERRORS[`${operation.method} ${connectPlace(operation)}`] ?? {}, ofKind(operation)]) {
-    for (const [status, codes] of Object.entries(part)) found.set(Number(status), new Set([...found.get(Number(status)) ?? [], ...codes]))
+  for (const part of [
+    ERRORS[`${operation.method} ${operation.name ?? ''}`] ??
+      ERRORS[`${operation.method} ${connectPlace(operation)}`] ??
+      {},
+    ofKind(operation)
+  ]) {
+    for (const [status, codes] of Object.entries(part))
+      found.set(Number(status), new Set([...(found.get(Number(status)) ?? []), ...codes]))
   }
   return Object.fromEntries([...found].map(([status, codes]) => [status, [...codes].sort()]))
 }
 
 /** The routes of connections are several below one path. */
-function connectPlace ({ url }: Operation): string {
+function connectPlace({ url }: Operation): string {
   const at = url.lastIndexOf('/connect/')
   return at === -1 ? '' : url.slice(at + 1)
 }
 
-function ofKind ({ method, callers, fromAnyPage, hasBody, isPage }: Operation): OperationErrors {
+function ofKind({ method, callers, fromAnyPage, hasBody, isPage }: Operation): OperationErrors {
   const isSafe = method === 'GET' || method === 'HEAD'
   const ofBody: OperationErrors = hasBody ? { 413: ['invalid_request'], 415: ['invalid_request'] } : {}
   return {
@@ -108,7 +160,7 @@ function ofKind ({ method, callers, fromAnyPage, hasBody, isPage }: Operation): 
   }
 }
 
-function ofCallers (callers: Callers | undefined): OperationErrors {
+function ofCallers(callers: Callers | undefined): OperationErrors {
   if (callers === 'account') return { 401: ['invalid_token'], 403: ['access_denied', 'insufficient_scope'] }
   if (callers === 'client') return { 401: ['invalid_client'], 403: ['access_denied'] }
   return typeof callers === 'object' ? { 401: ['invalid_token'], 403: ['insufficient_scope'] } : {}

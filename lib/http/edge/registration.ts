@@ -37,40 +37,74 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * The sign-up with the host's profile fields. Their schema is checked by the package TypeBox itself, which knows what formats and types
- * the host has registered there, and not by the copy that our bundle has for schemas of our own. The usual formats are added where the
- * host has none under their names.
+ * The sign-up with the host's profile fields. Their schema is checked by the package TypeBox itself, which knows what
+ * formats and types the host has registered there, and not by the copy that our bundle has for schemas of our own. The
+ * usual formats are added where the host has none under their names.
  */
-export async function registrationWith (fields: TObject | null, own: OwnFields): Promise<Registration> {
+export async function registrationWith(fields: TObject | null, own: OwnFields): Promise<Registration> {
   if (fields === null) return registration(Type.Object({}), own, TypeCompiler, Check)
-  const [{ FormatRegistry }, compiler, value] = await Promise.all([import('@sinclair/typebox'), import('@sinclair/typebox/compiler'), import('@sinclair/typebox/value')])
+  const [{ FormatRegistry }, compiler, value] = await Promise.all([
+    import('@sinclair/typebox'),
+    import('@sinclair/typebox/compiler'),
+    import('@sinclair/typebox/value')
+  ])
   for (const [name, pattern] of Object.entries(FORMATS)) {
     if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, (text) => text.length <= 2048 && pattern.test(text))
   }
   return registration(fields, own, compiler.TypeCompiler, value.Check)
 }
 
-function registration (fields: TObject, own: OwnFields, compiler: Pick<typeof TypeCompiler, 'Compile'>, check: (schema: TSchema, value: unknown) => boolean): Registration {
-  const body = Type.Object({ ...fields.properties, username: Username, password: Password }, { additionalProperties: false })
+function registration(
+  fields: TObject,
+  own: OwnFields,
+  compiler: Pick<typeof TypeCompiler, 'Compile'>,
+  check: (schema: TSchema, value: unknown) => boolean
+): Registration {
+  const body = Type.Object(
+    { ...fields.properties, username: Username, password: Password },
+    { additionalProperties: false }
+  )
   return { fields, body, compiled: compiler.Compile(body), profile: profileFields(fields, own, compiler), fits: check }
 }
 
-function profileFields ({ properties, required = [] }: TObject, ownNames: OwnFields, compiler: Pick<typeof TypeCompiler, 'Compile'>): ProfileFields | null {
+function profileFields(
+  { properties, required = [] }: TObject,
+  ownNames: OwnFields,
+  compiler: Pick<typeof TypeCompiler, 'Compile'>
+): ProfileFields | null {
   const names = ownNames(Object.keys(properties))
   if (names.length === 0) return null
   const own = names.map((name): [string, TSchema] => [name, properties[name] as TSchema])
-  const isRemoved = (name: string, value: unknown): boolean => value === null && names.includes(name) && !required.includes(name)
-  const check = strictValidator(() => compiler.Compile(Type.Partial(Type.Object(Object.fromEntries(own), { additionalProperties: false }))))
+  const isRemoved = (name: string, value: unknown): boolean =>
+    value === null && names.includes(name) && !required.includes(name)
+  const check = strictValidator(() =>
+    compiler.Compile(Type.Partial(Type.Object(Object.fromEntries(own), { additionalProperties: false })))
+  )
   return {
     names,
-    body: Type.Partial(Type.Object(Object.fromEntries(own.map(([name, schema]) => [name, required.includes(name) ? schema : Type.Union([schema, Type.Null()])])), { additionalProperties: false })),
+    body: Type.Partial(
+      Type.Object(
+        Object.fromEntries(
+          own.map(([name, schema]) => [name, required.includes(name) ? schema : Type.Union([schema, Type.Null()])])
+        ),
+        { additionalProperties: false }
+      )
+    ),
     // What is removed is taken out first, so that a field that does not fit is told in the words of its own schema.
-    validate: (value) => check(typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).filter(([name, field]) => !isRemoved(name, field))) : value)
+    validate: (value) =>
+      check(
+        typeof value === 'object' && value !== null && !Array.isArray(value)
+          ? Object.fromEntries(Object.entries(value).filter(([name, field]) => !isRemoved(name, field)))
+          : value
+      )
   }
 }
 
 /** Where the registration has no field for an e-mail address, the username has to be one. */
-export function aboutUsername (error: OAuthError, names: readonly string[]): OAuthError {
+export function aboutUsername(error: OAuthError, names: readonly string[]): OAuthError {
   if (error.field !== 'email' || names.includes('email')) return error
-  return new OAuthError(error.error, 'username: It must be an e-mail address here.', { field: 'username', reason: 'email_form' })
+  return new OAuthError(error.error, 'username: It must be an e-mail address here.', {
+    field: 'username',
+    reason: 'email_form'
+  })
 }

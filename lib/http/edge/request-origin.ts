@@ -10,14 +10,19 @@ const MAX_IP = 64
 const MAX_USER_AGENT = 256
 
 /** `request.id`, cut after 128 characters, and with `_` for each that is not visible ASCII. */
-export function requestIdOf ({ id }: Pick<FastifyRequest, 'id'>): string {
+export function requestIdOf({ id }: Pick<FastifyRequest, 'id'>): string {
   return REQUEST_ID.test(id) ? id : id.slice(0, MAX_REQUEST_ID).replaceAll(OTHERS, '_')
 }
 
 /**
- * Where a request comes from, for events, and which one it is. `request.ip` is Fastify's, so it obeys the host's `trustProxy`. All of it may
- * be what a stranger has sent, so each has a bound: a handler keeps it, and log systems index it.
+ * Where a request comes from, for events, and which one it is. `request.ip` is Fastify's, so it obeys the host's
+ * `trustProxy`. All of it may be what a stranger has sent, so each has a bound: a handler keeps it, and log systems
+ * index it.
  */
-export function originOf (request: FastifyRequest): Origin {
-  return { requestId: requestIdOf(request), ip: request.ip.slice(0, MAX_IP), userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null }
+export function originOf(request: FastifyRequest): Origin {
+  return {
+    requestId: requestIdOf(request),
+    ip: request.ip.slice(0, MAX_IP),
+    userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null
+  }
 }

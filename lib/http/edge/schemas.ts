@@ -12,21 +12,41 @@ interface RouteDescription extends FastifySchema {
 
 /** Beside the `security` that documents.ts adds, for what it can't say. */
 export const NEEDS_ACCESS_TOKEN = 'Needs an access token: Authorization: Bearer.'
-export const FOR_THE_ACCOUNT = 'Needs an access token of no client or of a first-party one (Authorization: Bearer), or the browser session from a page of the same origin.'
+export const FOR_THE_ACCOUNT =
+  'Needs an access token of no client or of a first-party one (Authorization: Bearer), or ' +
+  'the browser session from a page of the same origin.'
 
-export function describeRoute (description: RouteDescription): FastifySchema {
+export function describeRoute(description: RouteDescription): FastifySchema {
   return description
 }
 
 /** Every error of every route. @see RFC 6749 §5.2 */
-export const ErrorResponse = Type.Object({
-  error: Type.String({ description: 'A code to act on.' }),
-  error_description: Type.String({ description: 'A sentence for the developer.' }),
-  error_reason: Type.Optional(Type.Literal('email_not_verified', { description: 'Of a sign-in whose password was right, for an account whose e-mail address must be confirmed first.' })),
-  mfa_token: Type.Optional(Type.String({ description: 'With `mfa_required`: what the second step is made with.' })),
-  methods: Type.Optional(Type.Array(Type.String(), { description: 'With `mfa_required`: what the second step takes.' })),
-  passkey_options: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'With `mfa_required`, where the person has a passkey: for `navigator.credentials.get`.' }))
-}, { additionalProperties: true })
+export const ErrorResponse = Type.Object(
+  {
+    error: Type.String({ description: 'A code to act on.' }),
+    error_description: Type.String({ description: 'A sentence for the developer.' }),
+    error_reason: Type.Optional(
+      Type.Literal('email_not_verified', {
+        description:
+          'Of a sign-in whose password was right, for an account whose e-mail address must be confirmed first.'
+      })
+    ),
+    mfa_token: Type.Optional(Type.String({ description: 'With `mfa_required`: what the second step is made with.' })),
+    methods: Type.Optional(
+      Type.Array(Type.String(), { description: 'With `mfa_required`: what the second step takes.' })
+    ),
+    passkey_options: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'With `mfa_required`, where the person has a passkey: for `navigator.credentials.get`.'
+        }
+      )
+    )
+  },
+  { additionalProperties: true }
+)
 
 export const TokenRequest = Type.Object({
   grant_type: Type.String(),
@@ -42,12 +62,22 @@ export const TokenRequest = Type.Object({
   mfa_token: Type.Optional(Type.String({ description: 'Of the answer `mfa_required`.' })),
   otp: Type.Optional(Type.String({ description: 'Six digits that an authenticator app shows.' })),
   recovery_code: Type.Optional(Type.String({ description: 'In place of `otp`.' })),
-  subject_token: Type.Optional(Type.String({ description: 'An ID token that an app got from the provider of `connection`.' })),
+  subject_token: Type.Optional(
+    Type.String({ description: 'An ID token that an app got from the provider of `connection`.' })
+  ),
   subject_token_type: Type.Optional(Type.String({ description: '`urn:ietf:params:oauth:token-type:id_token`.' })),
-  requested_token_type: Type.Optional(Type.String({ description: '`urn:ietf:params:oauth:token-type:access_token`, or left out.' })),
+  requested_token_type: Type.Optional(
+    Type.String({ description: '`urn:ietf:params:oauth:token-type:access_token`, or left out.' })
+  ),
   connection: Type.Optional(Type.String({ description: 'The `id` of a connection that has `audiences`.' })),
-  nonce: Type.Optional(Type.String({ description: 'What the app had put into the ID token, or what that is the SHA-256 of, in hexadecimal.' })),
-  credential: Type.Optional(Type.String({ description: 'What `navigator.credentials.get` gave, as the text of `AuthenticationResponseJSON`.' }))
+  nonce: Type.Optional(
+    Type.String({
+      description: 'What the app had put into the ID token, or what that is the SHA-256 of, in hexadecimal.'
+    })
+  ),
+  credential: Type.Optional(
+    Type.String({ description: 'What `navigator.credentials.get` gave, as the text of `AuthenticationResponseJSON`.' })
+  )
 })
 
 export const TokenResponse = Type.Object({
@@ -90,44 +120,65 @@ export const EmailAddress = Type.String({ minLength: 1, maxLength: 254 })
 export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
 
 /** Spaces and hyphens don't count. */
-export const SecondFactorCode = Type.String({ maxLength: 64, description: 'Six digits that an authenticator app shows.' })
+export const SecondFactorCode = Type.String({
+  maxLength: 64,
+  description: 'Six digits that an authenticator app shows.'
+})
 /** Spaces and hyphens don't count. */
 export const EmailCode = Type.String({ maxLength: 64, description: 'Eight digits that were sent by e-mail.' })
-export const FactorName = Type.String({ maxLength: 200, description: 'What its person calls it; 64 characters of it are kept.' })
+export const FactorName = Type.String({
+  maxLength: 200,
+  description: 'What its person calls it; 64 characters of it are kept.'
+})
 export const RecoveryCode = Type.String({ maxLength: 128, description: 'A recovery code, which works once.' })
 /** The password again, where the sign-in is not fresh. */
-export const PasswordAgain = Type.Optional(Type.String({ minLength: 1, maxLength: FIELD_LIMIT, description: 'Needed where the sign-in is more than five minutes old.' }))
+export const PasswordAgain = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: FIELD_LIMIT,
+    description: 'Needed where the sign-in is more than five minutes old.'
+  })
+)
 
-export const Profile = Type.Object({
-  sub: Type.String(),
-  username: Type.String(),
-  email: Type.Optional(Type.String({ description: 'Where messages go.' })),
-  email_verified: Type.Optional(Type.Boolean({ description: 'There with `email`.' }))
-}, { additionalProperties: true, description: 'Beside these, the fields of `registration.fields` that the person has.' })
+export const Profile = Type.Object(
+  {
+    sub: Type.String(),
+    username: Type.String(),
+    email: Type.Optional(Type.String({ description: 'Where messages go.' })),
+    email_verified: Type.Optional(Type.Boolean({ description: 'There with `email`.' }))
+  },
+  { additionalProperties: true, description: 'Beside these, the fields of `registration.fields` that the person has.' }
+)
 
 export const SessionList = Type.Object({
-  sessions: Type.Array(Type.Object({
-    id: Type.String(),
-    kind: Type.Union([Type.Literal('browser'), Type.Literal('token')], { description: '`browser`: the hosted pages; `token`: what one device was given.' }),
-    client_id: Type.Union([Type.String(), Type.Null()]),
-    user_agent: Type.Union([Type.String(), Type.Null()]),
-    scope: Type.String(),
-    created_at: Type.String({ description: 'RFC 3339' }),
-    last_used_at: Type.String({ description: 'RFC 3339' }),
-    expires_at: Type.String({ description: 'RFC 3339' }),
-    current: Type.Boolean({ description: 'Whether this request belongs to it.' })
-  }))
+  sessions: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      kind: Type.Union([Type.Literal('browser'), Type.Literal('token')], {
+        description: '`browser`: the hosted pages; `token`: what one device was given.'
+      }),
+      client_id: Type.Union([Type.String(), Type.Null()]),
+      user_agent: Type.Union([Type.String(), Type.Null()]),
+      scope: Type.String(),
+      created_at: Type.String({ description: 'RFC 3339' }),
+      last_used_at: Type.String({ description: 'RFC 3339' }),
+      expires_at: Type.String({ description: 'RFC 3339' }),
+      current: Type.Boolean({ description: 'Whether this request belongs to it.' })
+    })
+  )
 })
 
 export const ConnectionList = Type.Object({
-  connections: Type.Array(Type.Object({
-    id: Type.String({ description: 'Of the link. It shows neither issuer nor subject.' }),
-    connection: Type.String({ description: 'The id of the connection through which it was last used.' }),
-    name: Type.String({ description: 'The name of that connection.' }),
-    email: Type.Union([Type.String(), Type.Null()], { description: 'What the provider verified and said last.' }),
-    linked_at: Type.String({ description: 'RFC 3339' }),
-    last_used_at: Type.String({ description: 'RFC 3339' })
-  }))
+  connections: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'Of the link. It shows neither issuer nor subject.' }),
+      connection: Type.String({ description: 'The id of the connection through which it was last used.' }),
+      name: Type.String({ description: 'The name of that connection.' }),
+      email: Type.Union([Type.String(), Type.Null()], { description: 'What the provider verified and said last.' }),
+      linked_at: Type.String({ description: 'RFC 3339' }),
+      last_used_at: Type.String({ description: 'RFC 3339' })
+    })
+  )
 })
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
@@ -135,7 +186,11 @@ const AUTHORIZATION_PARAMETERS = {
   client_id: Type.String(),
   redirect_uri: Type.String({ description: 'One that is registered for the client, character by character.' }),
   response_type: Type.Literal('code'),
-  response_mode: Type.Optional(Type.Union([Type.Literal('query'), Type.Literal('fragment'), Type.Literal('form_post')], { description: 'Default: `query`.' })),
+  response_mode: Type.Optional(
+    Type.Union([Type.Literal('query'), Type.Literal('fragment'), Type.Literal('form_post')], {
+      description: 'Default: `query`.'
+    })
+  ),
   scope: text('Separated by spaces. Default: `openid`.'),
   state: text('Comes back as it was sent.'),
   nonce: text('Comes back in the ID token.'),
@@ -158,25 +213,36 @@ export const AuthorizationRequestSchema = Type.Object(AUTHORIZATION_PARAMETERS)
 /** What the address of a sign-in page may have. */
 export const JourneySchema = Type.Object({
   ...Type.Partial(AuthorizationRequestSchema).properties,
-  return_to: text('Without `client_id`: a path of the issuer\'s origin to go on to.')
+  return_to: text("Without `client_id`: a path of the issuer's origin to go on to.")
 })
 
 /** @see RFC 7517 §5 */
 export const KeySet = Type.Object({
-  keys: Type.Array(Type.Object({ kty: Type.String(), kid: Type.String(), alg: Type.String(), use: Type.Literal('sig') }, { additionalProperties: true }))
+  keys: Type.Array(
+    Type.Object(
+      { kty: Type.String(), kid: Type.String(), alg: Type.String(), use: Type.Literal('sig') },
+      { additionalProperties: true }
+    )
+  )
 })
 
 /** @see RFC 8414 §2, OpenID Connect Discovery 1.0 §3 */
-export const Metadata = Type.Object({ issuer: Type.String(), token_endpoint: Type.String() }, { additionalProperties: true })
+export const Metadata = Type.Object(
+  { issuer: Type.String(), token_endpoint: Type.String() },
+  { additionalProperties: true }
+)
 
 export const BrowserSessionAnswer = Type.Object({
   user: Type.Object({ sub: Type.String() }, { additionalProperties: true, description: 'As userinfo has it.' }),
   expires_in: Type.Integer({ description: 'Seconds until the page should ask again.' })
 })
 
-export const UserInfo = Type.Object({
-  sub: Type.String({ description: 'The user. The other members are the claims that the token asks for.' })
-}, { additionalProperties: true })
+export const UserInfo = Type.Object(
+  {
+    sub: Type.String({ description: 'The user. The other members are the claims that the token asks for.' })
+  },
+  { additionalProperties: true }
+)
 
 /** @see RFC 7662 §2.2 */
 export const IntrospectionResponse = Type.Object({
@@ -198,7 +264,9 @@ export const IntrospectionResponse = Type.Object({
 
 /** All of it is optional. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
 export const LogoutRequestSchema = Type.Object({
-  id_token_hint: Type.Optional(Type.String({ description: 'An ID token of this session, expired or not: signs out without asking.' })),
+  id_token_hint: Type.Optional(
+    Type.String({ description: 'An ID token of this session, expired or not: signs out without asking.' })
+  ),
   logout_hint: Type.Optional(Type.String()),
   client_id: Type.Optional(Type.String()),
   post_logout_redirect_uri: Type.Optional(Type.String({ description: 'One that is registered for the client.' })),

@@ -11,7 +11,7 @@ export interface SecuritySchemes {
   openapi: Readonly<Record<string, object>>
   swagger: Readonly<Record<string, object>>
   /** What one operation asks for. `[]`: nothing. An empty alternative: it goes without. */
-  of(operation: { name: PathName | null, callers: Callers | undefined, isPage: boolean }): Security
+  of(operation: { name: PathName | null; callers: Callers | undefined; isPage: boolean }): Security
 }
 
 const SCOPES: Readonly<Record<string, string>> = {
@@ -29,31 +29,54 @@ interface SchemesDeps extends Pick<HttpDeps, 'grants' | 'openid' | 'path'> {
 }
 
 /** All addresses are made of the issuer and the mounted paths. */
-export function securitySchemes ({ grants, openid, path, hostPrefix, cookieName }: SchemesDeps): SecuritySchemes {
+export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }: SchemesDeps): SecuritySchemes {
   const { origin } = new URL(grants.accounts.issuer)
   const urlOf = (name: PathName): string => `${origin}${hostPrefix}${path(name)}`
   const schemes: Readonly<Partial<Record<SchemeName, object>>> = {
     accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token.' },
     refreshToken: { type: 'http', scheme: 'bearer', description: 'A refresh token.' },
     clientSecret: { type: 'http', scheme: 'basic', description: 'The id and the secret of a client, form-encoded.' },
-    ...(cookieName === null ? {} : { browserSession: { type: 'apiKey', in: 'cookie', name: cookieName, description: 'The browser session of the hosted pages, from a page of the same origin.' } }),
+    ...(cookieName === null
+      ? {}
+      : {
+          browserSession: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieName,
+            description: 'The browser session of the hosted pages, from a page of the same origin.'
+          }
+        }),
     oauth2: { type: 'oauth2', description: 'An access token by one of the grants.', flows: flows() },
-    ...(openid === null ? {} : { openId: { type: 'openIdConnect', openIdConnectUrl: urlOf('openidConfiguration'), description: 'An access token, as the metadata tells how to get one.' } })
+    ...(openid === null
+      ? {}
+      : {
+          openId: {
+            type: 'openIdConnect',
+            openIdConnectUrl: urlOf('openidConfiguration'),
+            description: 'An access token, as the metadata tells how to get one.'
+          }
+        })
   }
 
-  function flows (): object {
+  function flows(): object {
     const scopes = Object.fromEntries(grants.scopes.map((scope) => [scope, SCOPES[scope] ?? scope]))
     const urls = { tokenUrl: urlOf('token'), refreshUrl: urlOf('token'), scopes }
     const on = grantTypesOn(grants)
     return {
-      ...(on.includes('authorization_code') ? { authorizationCode: { authorizationUrl: urlOf('authorize'), ...urls } } : {}),
+      ...(on.includes('authorization_code')
+        ? { authorizationCode: { authorizationUrl: urlOf('authorize'), ...urls } }
+        : {}),
       ...(on.includes('password') ? { password: urls } : {}),
       // There is always a client that may be given it: a store may have one at any time.
-      clientCredentials: { tokenUrl: urls.tokenUrl, scopes: Object.fromEntries(Object.entries(scopes).filter(([scope]) => !(scope in SCOPES))) }
+      clientCredentials: {
+        tokenUrl: urls.tokenUrl,
+        scopes: Object.fromEntries(Object.entries(scopes).filter(([scope]) => !(scope in SCOPES)))
+      }
     }
   }
 
-  const existing = (...alternatives: Array<[SchemeName, ...string[]]>): Security => alternatives.filter(([name]) => name in schemes).map(([name, ...scopes]) => ({ [name]: scopes }))
+  const existing = (...alternatives: Array<[SchemeName, ...string[]]>): Security =>
+    alternatives.filter(([name]) => name in schemes).map(([name, ...scopes]) => ({ [name]: scopes }))
 
   return {
     openapi: schemes,
@@ -63,14 +86,16 @@ export function securitySchemes ({ grants, openid, path, hostPrefix, cookieName 
       refreshToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'Bearer and a refresh token.' },
       clientSecret: { type: 'basic', description: 'The id and the secret of a client, form-encoded.' }
     },
-    of ({ name, callers, isPage }) {
+    of({ name, callers, isPage }) {
       if (name === 'refresh') return existing(['refreshToken'])
       if (name === 'token' || name === 'revoke') return [...existing(['clientSecret']), {}]
       if (name === 'session') return existing(['browserSession'])
       if (isPage) return [...existing(['browserSession']), {}]
       if (callers === 'account') return existing(['accessToken'], ['oauth2'], ['browserSession'])
       if (callers === 'client') return existing(['clientSecret'])
-      return typeof callers === 'object' ? existing(['accessToken'], ['oauth2', callers.scope], ['openId', callers.scope]) : []
+      return typeof callers === 'object'
+        ? existing(['accessToken'], ['oauth2', callers.scope], ['openId', callers.scope])
+        : []
     }
   }
 }

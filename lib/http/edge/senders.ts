@@ -18,19 +18,24 @@ export interface SendersDeps {
 const CHANGE_NOTHING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * Guards every route with a method that changes something and that is registered in `child` after this. A request that the browser says
- * comes from a page of another origin is refused before anything is counted or done, unless the origin is registered. A website can make
- * its visitors' browsers send requests, and those must cost the visitors no attempt, no token and no session.
+ * Guards every route with a method that changes something and that is registered in `child` after this. A request that
+ * the browser says comes from a page of another origin is refused before anything is counted or done, unless the origin
+ * is registered. A website can make its visitors' browsers send requests, and those must cost the visitors no attempt,
+ * no token and no session.
  *
  * Programs other than browsers send neither `Sec-Fetch-Site` nor `Origin`, and pass.
  */
-export function guardSenders (child: FastifyInstance, { issuer, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps): void {
+export function guardSenders(
+  child: FastifyInstance,
+  { issuer, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps
+): void {
   const { origin: ownOrigin } = new URL(issuer)
-  // Requests to these routes name no client that a store could be asked for. A page can add an `Authorization` header only after a
-  // preflight, which the host answers here: a request that has the header comes from an origin that the host allows.
+  // Requests to these routes name no client that a store could be asked for. A page can add an `Authorization` header
+  // only after a preflight, which the host answers here: a request that has the header comes from an origin that the
+  // host allows.
   const hostJudges = needsBody && hostAnswersPreflights
 
-  function isAllowed (request: FastifyRequest): boolean | Promise<boolean> {
+  function isAllowed(request: FastifyRequest): boolean | Promise<boolean> {
     const { authorization, origin } = request.headers
     if (!isFromOtherOrigin(request.headers, ownOrigin)) return true
     if (hostJudges) return authorization !== undefined
@@ -41,7 +46,13 @@ export function guardSenders (child: FastifyInstance, { issuer, isRegistered, ne
     const judged = (allowed: boolean): void => {
       if (allowed) return done()
       removeCorsHeaders(reply)
-      done(new OAuthError('access_denied', 'A page of another site sent this, and no client has registered its origin.', { withoutStack: true, reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' }))
+      done(
+        new OAuthError('access_denied', 'A page of another site sent this, and no client has registered its origin.', {
+          withoutStack: true,
+          reason: 'cross_site',
+          detail: 'Sec-Fetch-Site and Origin'
+        })
+      )
     }
     const allowed = isAllowed(request)
     if (typeof allowed === 'boolean') judged(allowed)
@@ -51,7 +62,11 @@ export function guardSenders (child: FastifyInstance, { issuer, isRegistered, ne
 
   child.addHook('onRoute', (route) => {
     const { fastifyAuthority }: Partial<CallersConfig> = route.config ?? {}
-    if ([route.method].flat().every((method) => CHANGE_NOTHING.includes(method)) || fastifyAuthority?.fromAnyPage === true) return
+    if (
+      [route.method].flat().every((method) => CHANGE_NOTHING.includes(method)) ||
+      fastifyAuthority?.fromAnyPage === true
+    )
+      return
     // Before the route's own hooks, so that none of them runs for a refused request.
     if (needsBody && !hostJudges) route.preValidation = [refuseOthers, route.preValidation ?? []].flat()
     else route.onRequest = [refuseOthers, route.onRequest ?? []].flat()

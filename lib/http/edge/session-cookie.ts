@@ -5,7 +5,10 @@ import { cookieValues } from './cookie-header.ts'
 /** A cookie of this service. Its value is not verified here. */
 export interface SessionCookie {
   name: string
-  /** `undefined` where there is none or more than one: two cookies of this name mean that one was injected, for example from a subdomain, so neither is trusted. */
+  /**
+   * `undefined` where there is none or more than one: two cookies of this name mean that one was injected, for example
+   * from a subdomain, so neither is trusted.
+   */
   read(request: Pick<FastifyRequest, 'headers'>): string | undefined
   /** Adds it to the cookies of the reply. */
   set(reply: FastifyReply, value: string): void
@@ -25,7 +28,10 @@ export interface Cookies {
   prompted: SessionCookie
   /** What a browser carries from asking for a sign-in code to entering it. */
   email: SessionCookie
-  /** That somebody is to set up a second factor, from the link of that message to the sign-in; `null`: there are no second factors. */
+  /**
+   * That somebody is to set up a second factor, from the link of that message to the sign-in; `null`: there are no
+   * second factors.
+   */
   enrolment: SessionCookie | null
 }
 
@@ -38,19 +44,26 @@ export interface CookieOwner {
 
 interface SessionCookieOptions extends CookieOwner {
   of?: keyof Cookies
-  /** Absolute lifetime. A cookie is only set when a session begins, or begins anew, and where a browser is to be remembered. */
+  /**
+   * Absolute lifetime. A cookie is only set when a session begins, or begins anew, and where a browser is to be
+   * remembered.
+   */
   maxAgeSeconds: number
 }
 
 /**
- * Each registration of the plugin has names of its own, so that two in one app have separate sessions. An http loopback issuer has names
- * without the `__Host-` prefix, which browsers refuse there.
+ * Each registration of the plugin has names of its own, so that two in one app have separate sessions. An http loopback
+ * issuer has names without the `__Host-` prefix, which browsers refuse there.
  */
-export function cookieNaming ({ issuer, prefix }: CookieOwner): { secure: boolean, nameOf(what: string): string } {
+export function cookieNaming({ issuer, prefix }: CookieOwner): { secure: boolean; nameOf(what: string): string } {
   const { protocol, pathname } = new URL(issuer)
   const secure = protocol === 'https:'
   const alone = prefix === '/auth' && pathname === '/'
-  return { secure, nameOf: (what) => `${secure ? '__Host-' : ''}authority_${what}${alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`}` }
+  return {
+    secure,
+    nameOf: (what) =>
+      `${secure ? '__Host-' : ''}authority_${what}${alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`}`
+  }
 }
 
 /**
@@ -58,20 +71,27 @@ export function cookieNaming ({ issuer, prefix }: CookieOwner): { secure: boolea
  * authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
-export function sessionCookie ({ issuer, prefix, maxAgeSeconds, of = 'session' }: SessionCookieOptions): SessionCookie {
+export function sessionCookie({ issuer, prefix, maxAgeSeconds, of = 'session' }: SessionCookieOptions): SessionCookie {
   const { secure, nameOf } = cookieNaming({ issuer, prefix })
   const name = nameOf(of)
   const write = (reply: FastifyReply, value: string, seconds: number): void => {
     // reply.header adds to the set-cookie headers that are there, and replaces none.
-    reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)
+    reply.header(
+      'set-cookie',
+      `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+    )
   }
   return {
     name,
-    read (request) {
+    read(request) {
       const values = cookieValues(request, name)
       return values.length === 1 ? values[0] : undefined
     },
-    set (reply, value) { write(reply, value, maxAgeSeconds) },
-    clear (reply) { write(reply, '', 0) }
+    set(reply, value) {
+      write(reply, value, maxAgeSeconds)
+    },
+    clear(reply) {
+      write(reply, '', 0)
+    }
   }
 }

@@ -35,7 +35,9 @@ interface SessionHookDeps {
   loginPath: string
   /** Where who is signed in proves it anew; `null`: on the sign-in page, which is the host's own. */
   reauthenticatePath: string | null
-  /** The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help; `never`: nor can that. */
+  /**
+   * The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help; `never`: nor can that.
+   */
   stepPath(person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null>
   /** Sends an error as a page of ours, in the person's language; `null`: there are no pages. */
   sendErrorPage: ((error: OAuthError, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) | null
@@ -51,19 +53,29 @@ interface SessionHooks {
 /** A session is written as used once in this time at most, so that a page with many requests makes one write. */
 const USE_EVERY_MS = 60_000
 
-/** The `onRequest` hooks for a host's own pages. Both count as a use; an outage is answered here with 503, alike on every route. */
-export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, stepPath, sendErrorPage }: SessionHookDeps, name: string): SessionHooks {
-  async function find (request: FastifyRequest): Promise<SignedInPerson | null> {
+/**
+ * The `onRequest` hooks for a host's own pages. Both count as a use; an outage is answered here with 503, alike on
+ * every route.
+ */
+export function sessionHooks(
+  { browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, stepPath, sendErrorPage }: SessionHookDeps,
+  name: string
+): SessionHooks {
+  async function find(request: FastifyRequest): Promise<SignedInPerson | null> {
     const person = browser.hasCookie(request) ? await browser.signedIn(request) : null
-    return person === null || clock.now() - person.session.lastUsedAt < USE_EVERY_MS || await browserSessions.use(person.session) ? person : null
+    return person === null ||
+      clock.now() - person.session.lastUsedAt < USE_EVERY_MS ||
+      (await browserSessions.use(person.session))
+      ? person
+      : null
   }
 
-  function keep (request: FastifyRequest, session: BrowserSession | null): void {
-    (request as unknown as Record<string, unknown>)[name] = session === null ? null : shown(session)
+  function keep(request: FastifyRequest, session: BrowserSession | null): void {
+    ;(request as unknown as Record<string, unknown>)[name] = session === null ? null : shown(session)
   }
 
   /** @returns whether the request goes on; else the reply is sent. */
-  async function admit (request: FastifyRequest, reply: FastifyReply, required: StepUp): Promise<boolean> {
+  async function admit(request: FastifyRequest, reply: FastifyReply, required: StepUp): Promise<boolean> {
     // The cookie comes with the posts of sibling subdomains, too.
     if (!isSafe(request) && !isSameOrigin(request.headers, issuer)) throw crossSite()
     const person = await find(request)
@@ -74,21 +86,30 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
       keep(request, session)
       return true
     }
-    const step = person !== null && context === null && required.acr !== null ? await stepPath(person, required.acr) : null
+    const step =
+      person !== null && context === null && required.acr !== null ? await stepPath(person, required.acr) : null
     if (step !== null && step !== 'never') {
       noStore(reply)
       reply.redirect(`${step.path}?${serializeParams({ return_to: wayBack(request, issuer) })}`, 303)
       return false
     }
-    if (session !== null && context === null && (step === 'never' || wasProvedJustNow(session, now))) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403, reason: 'sign_in_too_weak' })
+    if (session !== null && context === null && (step === 'never' || wasProvedJustNow(session, now)))
+      throw new OAuthError(
+        'unmet_authentication_requirements',
+        'The sign-in of this account is not worth what the page asks for.',
+        { statusCode: 403, reason: 'sign_in_too_weak' }
+      )
     noStore(reply)
     const page = session === null ? null : reauthenticatePath
-    reply.redirect(`${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null || page !== null ? undefined : 'login' })}`, 303)
+    reply.redirect(
+      `${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null || page !== null ? undefined : 'login' })}`,
+      303
+    )
     return false
   }
 
   return {
-    readSession (request, reply, done) {
+    readSession(request, reply, done) {
       if (browser.hasCookie(request)) {
         run(request, reply, done, async () => {
           keep(request, (await find(request))?.session ?? null)
@@ -99,43 +120,80 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
       keep(request, null)
       done()
     },
-    requireSession: (required) => function requireSession (request, reply, done) {
-      run(request, reply, done, async () => await admit(request, reply, required), (wantsPage(request) ? sendErrorPage : null) ?? sendOAuthError)
-    }
+    requireSession: (required) =>
+      function requireSession(request, reply, done) {
+        run(
+          request,
+          reply,
+          done,
+          async () => await admit(request, reply, required),
+          (wantsPage(request) ? sendErrorPage : null) ?? sendOAuthError
+        )
+      }
   }
 }
 
-/** Browsers ask for HTML when somebody goes to a page; scripts don't, unless they say so. What has the weight 0 is refused. @see RFC 9110 §12.4.2 */
-function wantsPage ({ headers: { accept = '' } }: FastifyRequest): boolean {
-  const wanted = accept.toLowerCase().split(',').map((range) => range.split(';').map((part) => part.trim())).filter(([, ...parameters]) => !parameters.some(isZeroWeight)).map(([type]) => type)
+/**
+ * Browsers ask for HTML when somebody goes to a page; scripts don't, unless they say so. What has the weight 0 is
+ * refused. @see RFC 9110 §12.4.2
+ */
+function wantsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
+  const wanted = accept
+    .toLowerCase()
+    .split(',')
+    .map((range) => range.split(';').map((part) => part.trim()))
+    .filter(([, ...parameters]) => !parameters.some(isZeroWeight))
+    .map(([type]) => type)
   return wanted.includes('text/html') && !wanted.includes('application/json')
 }
 
-function isZeroWeight (parameter: string): boolean {
+function isZeroWeight(parameter: string): boolean {
   const [name, value] = parameter.split('=')
   return name === 'q' && Number(value) === 0
 }
 
-function run (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction, work: () => Promise<boolean>, send: (...refused: Parameters<typeof sendOAuthError>) => unknown = sendOAuthError): void {
-  guarded(work).then((goesOn) => { if (goesOn) done() }, (error: unknown) => {
-    if (error instanceof OAuthError) void send(error, request, reply)
-    else done(error as Error)
+function run(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+  work: () => Promise<boolean>,
+  send: (...refused: Parameters<typeof sendOAuthError>) => unknown = sendOAuthError
+): void {
+  guarded(work).then(
+    (goesOn) => {
+      if (goesOn) done()
+    },
+    (error: unknown) => {
+      if (error instanceof OAuthError) void send(error, request, reply)
+      else done(error as Error)
+    }
+  )
+}
+
+function shown(session: BrowserSession): AuthSession {
+  const { acr, amr, authenticatedAt } = contextOf(session)
+  return Object.freeze({
+    sub: session.userId,
+    sid: session.sid,
+    authenticatedAt: new Date(authenticatedAt),
+    acr,
+    amr: Object.freeze(amr)
   })
 }
 
-function shown (session: BrowserSession): AuthSession {
-  const { acr, amr, authenticatedAt } = contextOf(session)
-  return Object.freeze({ sub: session.userId, sid: session.sid, authenticatedAt: new Date(authenticatedAt), acr, amr: Object.freeze(amr) })
-}
-
-/** Where the sign-in leads back to, a path of this origin. The sign-in page checks it again. A form is not carried: its page is shown again, where the browser says which. */
-function wayBack (request: FastifyRequest, issuer: string): string | undefined {
+/**
+ * Where the sign-in leads back to, a path of this origin. The sign-in page checks it again. A form is not carried: its
+ * page is shown again, where the browser says which.
+ */
+function wayBack(request: FastifyRequest, issuer: string): string | undefined {
   if (isSafe(request)) return localPath(request.originalUrl, issuer) ?? undefined
   const { referer = '' } = request.headers
   const page = URL.canParse(referer) ? new URL(referer) : null
-  return page?.origin === new URL(issuer).origin ? localPath(`${page.pathname}${page.search}`, issuer) ?? undefined : undefined
+  return page?.origin === new URL(issuer).origin
+    ? (localPath(`${page.pathname}${page.search}`, issuer) ?? undefined)
+    : undefined
 }
 
-function isSafe ({ method }: FastifyRequest): boolean {
+function isSafe({ method }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD'
 }

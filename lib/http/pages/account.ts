@@ -5,8 +5,11 @@ import { resetPasswordPage } from './reset-password.ts'
 import { signupPage } from './signup.ts'
 import { verifyEmailPage } from './verify-email.ts'
 
-/** The hosted pages of a person's own account. Each exists under the same condition as the JSON endpoint with its use case. */
-export function accountPages (child: FastifyInstance, deps: PageDeps): void {
+/**
+ * The hosted pages of a person's own account. Each exists under the same condition as the JSON endpoint with its use
+ * case.
+ */
+export function accountPages(child: FastifyInstance, deps: PageDeps): void {
   const { users, outbox } = deps.authorize.accounts
   if (deps.offers.signup && deps.registration !== null) signupPage(child, deps, deps.registration)
   if (deps.offers.reset) {

@@ -26,7 +26,7 @@ export interface PageAssets {
 }
 
 /** `prefix` as mounted, with that of the host's instance in front. */
-export function pageAssets ({ prefix, look, passkeys }: { prefix: string, look: Look, passkeys: boolean }): PageAssets {
+export function pageAssets({ prefix, look, passkeys }: { prefix: string; look: Look; passkeys: boolean }): PageAssets {
   const asset = (name: string, type: string, body: string): Asset => {
     const version = digest(body).slice(0, 12)
     const path = `${prefix}/${name}`
@@ -39,23 +39,41 @@ export function pageAssets ({ prefix, look, passkeys }: { prefix: string, look: 
   }
 }
 
-/** Serves them. `prefix` as the child's own routes have it. Browsers may cache the current version for a year, and must revalidate any other. */
-export function pageAssetRoutes (child: FastifyInstance, { style, script, passkeys }: PageAssets, { prefix }: { prefix: string }): void {
-  for (const [name, asset, summary] of [['pages.css', style, 'Stylesheet of the hosted pages'], ['pages.js', script, 'Script of the hosted pages'], ['passkeys.js', passkeys, 'Script of the hosted pages that ask for a passkey']] as const) {
+/**
+ * Serves them. `prefix` as the child's own routes have it. Browsers may cache the current version for a year, and must
+ * revalidate any other.
+ */
+export function pageAssetRoutes(
+  child: FastifyInstance,
+  { style, script, passkeys }: PageAssets,
+  { prefix }: { prefix: string }
+): void {
+  for (const [name, asset, summary] of [
+    ['pages.css', style, 'Stylesheet of the hosted pages'],
+    ['pages.js', script, 'Script of the hosted pages'],
+    ['passkeys.js', passkeys, 'Script of the hosted pages that ask for a passkey']
+  ] as const) {
     if (asset === null) continue
-    child.get(`${prefix}/${name}`, {
-      ...callableBy('anyone'),
-      schema: describeRoute({ hide: true, summary })
-    }, (request, reply) => sendAsset(asset, request, reply))
+    child.get(
+      `${prefix}/${name}`,
+      {
+        ...callableBy('anyone'),
+        schema: describeRoute({ hide: true, summary })
+      },
+      (request, reply) => sendAsset(asset, request, reply)
+    )
   }
 }
 
-function sendAsset ({ type, body, version }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendAsset({ type, body, version }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const etag = `"${version}"`
   const { v } = request.query as { v?: unknown }
   // During an update, a request for one release's version can reach an instance of the other.
   reply.header('cache-control', v === version ? `public, max-age=${MAX_AGE_SECONDS}, immutable` : 'no-cache')
-  reply.header('etag', etag).header('cross-origin-resource-policy', 'same-origin').header('x-content-type-options', 'nosniff')
+  reply
+    .header('etag', etag)
+    .header('cross-origin-resource-policy', 'same-origin')
+    .header('x-content-type-options', 'nosniff')
   const known = request.headers['if-none-match']?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
   return known === true ? reply.code(304).send() : reply.type(type).send(body)
 }

@@ -1,10 +1,21 @@
 import { isFirstParty } from '../../clients/rights.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { authorize, type AuthorizeOutcome, type ClientRequest, clientRequest, denyAuthorization } from '../../authorize/authorize.ts'
+import {
+  authorize,
+  type AuthorizeOutcome,
+  type ClientRequest,
+  clientRequest,
+  denyAuthorization
+} from '../../authorize/authorize.ts'
 import type { Facts } from '../../authorize/checks.ts'
 import { grantConsent } from '../../authorize/consent.ts'
-import { type AuthorizationParams, readAuthorizationParams, satisfied, serializeParams } from '../../protocol/authorization-request.ts'
+import {
+  type AuthorizationParams,
+  readAuthorizationParams,
+  satisfied,
+  serializeParams
+} from '../../protocol/authorization-request.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 import { shownScope } from '../../pages/own-texts.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
@@ -14,56 +25,109 @@ import { formOf, formPost, pageGet, queryParam, queryParams } from './forms.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
 /**
- * `GET` and `POST /auth/consent`: asks the person whether a client that is not the host's own may have what it requests. The address carries
- * the authorization request, which is decided anew for each GET and POST, so nothing is allowed because the address says so. The code is
- * given as the answer to the button: a client that must not get a code without a page can't get one by any other address.
+ * `GET` and `POST /auth/consent`: asks the person whether a client that is not the host's own may have what it
+ * requests. The address carries the authorization request, which is decided anew for each GET and POST, so nothing is
+ * allowed because the address says so. The code is given as the answer to the button: a client that must not get a code
+ * without a page can't get one by any other address.
  */
-export function consentPage (child: FastifyInstance, deps: PageDeps): void {
-  async function decide (request: FastifyRequest): Promise<{ asked: ClientRequest, params: AuthorizationParams, browser: Browser, outcome: AuthorizeOutcome }> {
+export function consentPage(child: FastifyInstance, deps: PageDeps): void {
+  async function decide(
+    request: FastifyRequest
+  ): Promise<{ asked: ClientRequest; params: AuthorizationParams; browser: Browser; outcome: AuthorizeOutcome }> {
     const params = readAuthorizationParams(queryParams(request))
     const asked = await clientRequest(params, deps.authorize)
-    const browser = { ...await deps.browser.read(request), remembered: deps.cookies.trusted?.read(request) }
+    const browser = { ...(await deps.browser.read(request)), remembered: deps.cookies.trusted?.read(request) }
     return { asked, params, browser, outcome: await authorize(asked, browser, deps.authorize) }
   }
 
-  child.get(deps.path('consent'), pageGet({ summary: 'Consent page', querystring: AuthorizationRequestSchema }), async (request, reply) => {
-    const { params, outcome } = await decide(request)
-    return outcome.to === 'consent' ? await ask(outcome.facts, params, request, reply, deps) : await follow(outcome, params, request, reply, deps)
-  })
+  child.get(
+    deps.path('consent'),
+    pageGet({ summary: 'Consent page', querystring: AuthorizationRequestSchema }),
+    async (request, reply) => {
+      const { params, outcome } = await decide(request)
+      return outcome.to === 'consent'
+        ? await ask(outcome.facts, params, request, reply, deps)
+        : await follow(outcome, params, request, reply, deps)
+    }
+  )
 
   const decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')])
-  child.post(deps.path('consent'), formPost({ summary: 'Allow or deny a client', body: Type.Object({ decision }), querystring: AuthorizationRequestSchema }), async (request, reply) => {
-    const { asked, params, browser, outcome } = await decide(request)
-    if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
-    // Where somebody else has signed in meanwhile in another tab, the page has asked another person.
-    const samePerson = outcome.facts.signedIn?.session.sid === queryParam(request, 'session')
-    const decided = samePerson ? formOf(request).decision : undefined
-    if (decided === 'deny') return await sendToClient(denyAuthorization(asked, deps.authorize), request, reply, deps)
-    if (decided !== 'allow') return await ask(outcome.facts, params, request, reply, deps)
-    if (!asksToContinue(outcome.facts)) await grantConsent(outcome.facts, browser.origin, deps.authorize)
-    const left = satisfied(params, 'consent')
-    return await follow(await authorize({ ...asked, params: left }, { ...browser, answered: 'consent' }, deps.authorize), left, request, reply, deps)
-  })
+  child.post(
+    deps.path('consent'),
+    formPost({
+      summary: 'Allow or deny a client',
+      body: Type.Object({ decision }),
+      querystring: AuthorizationRequestSchema
+    }),
+    async (request, reply) => {
+      const { asked, params, browser, outcome } = await decide(request)
+      if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
+      // Where somebody else has signed in meanwhile in another tab, the page has asked another person.
+      const samePerson = outcome.facts.signedIn?.session.sid === queryParam(request, 'session')
+      const decided = samePerson ? formOf(request).decision : undefined
+      if (decided === 'deny') return await sendToClient(denyAuthorization(asked, deps.authorize), request, reply, deps)
+      if (decided !== 'allow') return await ask(outcome.facts, params, request, reply, deps)
+      if (!asksToContinue(outcome.facts)) await grantConsent(outcome.facts, browser.origin, deps.authorize)
+      const left = satisfied(params, 'consent')
+      return await follow(
+        await authorize({ ...asked, params: left }, { ...browser, answered: 'consent' }, deps.authorize),
+        left,
+        request,
+        reply,
+        deps
+      )
+    }
+  )
 }
 
-/** An app of the host's own on a device needs no consent. But another app could pretend to be it, so a person has to see a page. @see RFC 8252 §8.6 */
-function asksToContinue ({ client, request }: Facts): boolean {
+/**
+ * An app of the host's own on a device needs no consent. But another app could pretend to be it, so a person has to see
+ * a page. @see RFC 8252 §8.6
+ */
+function asksToContinue({ client, request }: Facts): boolean {
   return isFirstParty(client) && !request.prompt.includes('consent')
 }
 
-async function ask (facts: Facts, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, { authorize, link, pages, scopeTexts }: PageDeps): Promise<FastifyReply> {
-  const { client, redirectUri, scopes, signedIn, request: { uiLocales } } = facts
+async function ask(
+  facts: Facts,
+  params: AuthorizationParams,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { authorize, link, pages, scopeTexts }: PageDeps
+): Promise<FastifyReply> {
+  const {
+    client,
+    redirectUri,
+    scopes,
+    signedIn,
+    request: { uiLocales }
+  } = facts
   const name = client.name ?? client.clientId
   const { host, protocol } = new URL(redirectUri)
-  return await pages.send(request, reply, 'consent', {
-    action: `${link('consent')}?${serializeParams({ ...params, session: signedIn?.session.sid })}`,
-    error: null,
-    asks: asksToContinue(facts) ? 'continue' : 'consent',
-    username: signedIn?.user.username ?? '',
-    client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
-    scopes: asksToContinue(facts) ? [] : scopes.map((scope) => shownScope(scope, pages.messagesFor(request, { uiLocales }).lang, scopeTexts)),
-    lifetimeSeconds: scopes.includes('offline_access') ? authorize.refreshToken.expiresInMs / 1000 : authorize.accessTokens.expiresInSeconds,
-    clientLogoUri: client.logoUri ?? null,
-    clientUri: client.clientUri ?? null
-  }, { clientName: name, uiLocales, images: client.logoUri === undefined ? [] : [client.logoUri], formActions: [formActionOf(redirectUri)] })
+  return await pages.send(
+    request,
+    reply,
+    'consent',
+    {
+      action: `${link('consent')}?${serializeParams({ ...params, session: signedIn?.session.sid })}`,
+      error: null,
+      asks: asksToContinue(facts) ? 'continue' : 'consent',
+      username: signedIn?.user.username ?? '',
+      client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
+      scopes: asksToContinue(facts)
+        ? []
+        : scopes.map((scope) => shownScope(scope, pages.messagesFor(request, { uiLocales }).lang, scopeTexts)),
+      lifetimeSeconds: scopes.includes('offline_access')
+        ? authorize.refreshToken.expiresInMs / 1000
+        : authorize.accessTokens.expiresInSeconds,
+      clientLogoUri: client.logoUri ?? null,
+      clientUri: client.clientUri ?? null
+    },
+    {
+      clientName: name,
+      uiLocales,
+      images: client.logoUri === undefined ? [] : [client.logoUri],
+      formActions: [formActionOf(redirectUri)]
+    }
+  )
 }

@@ -2,7 +2,16 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { OAuthError } from '../../errors.ts'
 import type { PageError, PageModels } from '../../pages/model.ts'
 import { pageErrorOf } from '../../pages/page-error.ts'
-import { guarded, logRefusal, noStore, sendOAuthError, serviceError, toHostHandler, usePlainJson, wireError } from '../edge/error-reply.ts'
+import {
+  guarded,
+  logRefusal,
+  noStore,
+  sendOAuthError,
+  serviceError,
+  toHostHandler,
+  usePlainJson,
+  wireError
+} from '../edge/error-reply.ts'
 import { LimitedError } from '../edge/limit-refusal.ts'
 import type { PageReply } from './reply.ts'
 import { logLine } from '../../ports/log.ts'
@@ -11,16 +20,19 @@ export interface PageErrorDeps {
   pages: PageReply
   /** The way out of an error page: a path or an absolute URL. */
   homeUrl: string
-  /** Where a person gets another link in place of one that is no good any more and led to this route; `null` for any other route. */
+  /**
+   * Where a person gets another link in place of one that is no good any more and led to this route; `null` for any
+   * other route.
+   */
   newLinkFor(route: string | undefined): PageModels['error']['newLink']
 }
 
 /**
- * Errors of the page routes added to `child` after this are shown as pages. An error that is not meant for the wire is logged, and answered
- * with 503 or 500 and a constant text. Errors of the host's own hooks, such as its rate limit, go on to the host's error handler where
- * `host` is given, as on all our routes.
+ * Errors of the page routes added to `child` after this are shown as pages. An error that is not meant for the wire is
+ * logged, and answered with 503 or 500 and a constant text. Errors of the host's own hooks, such as its rate limit, go
+ * on to the host's error handler where `host` is given, as on all our routes.
  */
-export function usePageErrors (child: FastifyInstance, deps: PageErrorDeps, host?: FastifyInstance): void {
+export function usePageErrors(child: FastifyInstance, deps: PageErrorDeps, host?: FastifyInstance): void {
   const handOn = host === undefined ? null : toHostHandler(host)
   child.addHook('onRoute', (route) => {
     const { handler } = route
@@ -34,18 +46,31 @@ export function usePageErrors (child: FastifyInstance, deps: PageErrorDeps, host
     const wire = wireError(error)
     if (wire === undefined && handOn !== null) return handOn(error, request, reply)
     const shown = wire ?? serviceError(error)
-    return shown instanceof LimitedError && shown.custom ? sendOAuthError(shown, request, reply) : sendErrorPage(shown, request, reply, deps)
+    return shown instanceof LimitedError && shown.custom
+      ? sendOAuthError(shown, request, reply)
+      : sendErrorPage(shown, request, reply, deps)
   })
 }
 
 /** Never rejects. */
-export async function sendErrorPage (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, homeUrl, newLinkFor }: PageErrorDeps): Promise<FastifyReply> {
+export async function sendErrorPage(
+  error: OAuthError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { pages, homeUrl, newLinkFor }: PageErrorDeps
+): Promise<FastifyReply> {
   noStore(reply)
   try {
     const shown = formError(error, request, reply, { pages })
     const newLink = error.error === 'invalid_token' ? newLinkFor(request.routeOptions.url) : null
     // The address may hold a token of a message, on whichever page the error happened.
-    return await pages.send(request, reply, 'error', { error: shown, homeUrl, newLink }, { statusCode: error.statusCode, noReferrer: true })
+    return await pages.send(
+      request,
+      reply,
+      'error',
+      { error: shown, homeUrl, newLink },
+      { statusCode: error.statusCode, noReferrer: true }
+    )
   } catch (failure) {
     // If this were thrown, Fastify would answer with JSON.
     request.log.error(...logLine('FST_AUTHORITY_PAGE_FAILED', 'an error page could not be made', { err: failure }))
@@ -54,11 +79,11 @@ export async function sendErrorPage (error: OAuthError, request: FastifyRequest,
 }
 
 /**
- * Does the work of a form. Resolves to its result, or to the error that the form shows. A body of the host's `onLimit` is sent in place of
- * the page, so that error is thrown.
+ * Does the work of a form. Resolves to its result, or to the error that the form shows. A body of the host's `onLimit`
+ * is sent in place of the page, so that error is thrown.
  * @throws LimitedError with a body of the host's own
  */
-export async function attempt<T> (work: () => Promise<T>): Promise<{ done: T } | { refused: OAuthError }> {
+export async function attempt<T>(work: () => Promise<T>): Promise<{ done: T } | { refused: OAuthError }> {
   try {
     return { done: await guarded(work) }
   } catch (error) {
@@ -77,7 +102,12 @@ interface FormErrorSettings {
 }
 
 /** Logs a refusal, sets its headers, and says what a page shows of it, in the page's language. */
-export function formError (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, fields = [], uiLocales = [], minLength }: FormErrorSettings): PageError {
+export function formError(
+  error: OAuthError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { pages, fields = [], uiLocales = [], minLength }: FormErrorSettings
+): PageError {
   logRefusal(error, request)
   for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
   // The text of an error about a field that the person does not see would not help them.

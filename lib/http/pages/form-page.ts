@@ -28,12 +28,12 @@ export interface Visit {
 export type Leave = (reply: FastifyReply) => Promise<FastifyReply>
 
 /** Leads the browser on with a GET. */
-export function goOn (url: string): Leave {
+export function goOn(url: string): Leave {
   return async (reply) => await reply.redirect(url, 303)
 }
 
 /** Adds parameters to a path that may have some. */
-export function withQuery (path: string, params: Record<string, string> = {}): string {
+export function withQuery(path: string, params: Record<string, string> = {}): string {
   const query = serializeParams(params)
   return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`
 }
@@ -41,12 +41,12 @@ export function withQuery (path: string, params: Record<string, string> = {}): s
 /** What a submitted form asks for. */
 export interface Submission<Shown> {
   /**
-   * What the work counts under: a rule before the work for what can be guessed or costs much, or `failures` for what proves itself by a
-   * secret of 256 bits; `null` for what a person who is signed in may do as often as they like.
+   * What the work counts under: a rule before the work for what can be guessed or costs much, or `failures` for what
+   * proves itself by a secret of 256 bits; `null` for what a person who is signed in may do as often as they like.
    */
   limit: AttemptCheck | SecondFactorCheck | 'failures' | null
   /** What has to succeed before that, under a limit of its own. What it throws is shown on the form. */
-  before?: { limit: AttemptCheck, work(): Promise<void> }
+  before?: { limit: AttemptCheck; work(): Promise<void> }
   /** The use case. What it throws is shown on the form. Resolves to what the page shows next, or to the way on. */
   work(user: AttemptUser): Promise<Shown | Leave>
 }
@@ -58,7 +58,7 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   name: Name
   path: PathName
   /** For the host's API document. */
-  summaries: { page: string, form: string }
+  summaries: { page: string; form: string }
   querystring?: TObject
   body: TObject
   /** The fields that the person sees. An error about any other is shown as about the whole form. */
@@ -69,13 +69,21 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   journeyOf?(request: FastifyRequest): Promise<Journey>
   /** The form leads on to the client, or to where else the journey goes. */
   leadsOn?: true
-  /** What a GET shows. It changes nothing and counts nowhere, for any page can make a browser ask for it. What it throws is an error page. */
+  /**
+   * What a GET shows. It changes nothing and counts nowhere, for any page can make a browser ask for it. What it throws
+   * is an error page.
+   */
   open(visit: Visit): Promise<Shown | Leave>
   /** Reads a posted form. What it throws is shown on the form, and counts under no limit. */
   submit(form: Form, visit: Visit): Submission<Shown> | Promise<Submission<Shown>>
-  /** What the form shows beside the error. Throws the error where another try would not help; then it is an error page. */
+  /**
+   * What the form shows beside the error. Throws the error where another try would not help; then it is an error page.
+   */
   again(form: Form, refused: OAuthError, visit: Visit): Promise<Shown> | Shown
-  content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof FormModel> | Promise<Omit<PageModels[Name], keyof FormModel>>
+  content(
+    shown: Shown,
+    visit: Visit
+  ): Omit<PageModels[Name], keyof FormModel> | Promise<Omit<PageModels[Name], keyof FormModel>>
   /** Absolute URLs of images that the page shows beside the logo of all pages. */
   images?: readonly string[]
   /** The page has a form that asks for a passkey. */
@@ -89,44 +97,94 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
 type FormPageDeps = Pick<PageDeps, 'journeys' | 'limiter' | 'link' | 'minLength' | 'pages' | 'path'>
 
 /**
- * Adds the routes of a page with a form: GET shows it, POST does what it asks for, and then shows what became of it, shows the form
- * again with the error, or leads on. Only a page of our own may post the form, no answer is cached, and the work is done under the
- * limit that the submission names.
+ * Adds the routes of a page with a form: GET shows it, POST does what it asks for, and then shows what became of it,
+ * shows the form again with the error, or leads on. Only a page of our own may post the form, no answer is cached, and
+ * the work is done under the limit that the submission names.
  */
-export function formPage<Name extends FormPageName, Shown extends object> (child: FastifyInstance, page: FormPage<Name, Shown>, { journeys, limiter, link, minLength, pages, path }: FormPageDeps): void {
-  const { name, summaries: { page: pageSummary, form: formSummary }, querystring, body, fields, tokenInAddress = false, leadsOn = false } = page
+export function formPage<Name extends FormPageName, Shown extends object>(
+  child: FastifyInstance,
+  page: FormPage<Name, Shown>,
+  { journeys, limiter, link, minLength, pages, path }: FormPageDeps
+): void {
+  const {
+    name,
+    summaries: { page: pageSummary, form: formSummary },
+    querystring,
+    body,
+    fields,
+    tokenInAddress = false,
+    leadsOn = false
+  } = page
 
-  async function visitOf (request: FastifyRequest): Promise<Visit> {
-    return { request, journey: await (page.journeyOf?.(request) ?? journeys.read(request)), origin: originOf(request), locale: localeOf(request) }
+  async function visitOf(request: FastifyRequest): Promise<Visit> {
+    return {
+      request,
+      journey: await (page.journeyOf?.(request) ?? journeys.read(request)),
+      origin: originOf(request),
+      locale: localeOf(request)
+    }
   }
 
-  async function answer (visit: Visit, reply: FastifyReply, next: Shown | Leave, refused?: OAuthError): Promise<FastifyReply> {
+  async function answer(
+    visit: Visit,
+    reply: FastifyReply,
+    next: Shown | Leave,
+    refused?: OAuthError
+  ): Promise<FastifyReply> {
     if (typeof next === 'function') return await next(reply)
-    const { request, journey: { query, clientName, uiLocales, formActions } } = visit
-    const settings: PageSettings = { statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200, clientName, uiLocales, ...(leadsOn ? { formActions } : {}), ...(page.images === undefined || page.images.length === 0 ? {} : { images: page.images }), ...(tokenInAddress ? { noReferrer: true } : {}), ...(page.passkeys === undefined ? {} : { passkeys: page.passkeys }) }
-    return await pages.send(request, reply, name, {
-      action: withQuery(`${link(page.path)}${query}`, page.carries?.(next)),
-      error: refused === undefined ? null : formError(refused, request, reply, { pages, fields, uiLocales, minLength }),
-      ...await page.content(next, visit)
-    } as unknown as PageContent<Name>, settings)
+    const {
+      request,
+      journey: { query, clientName, uiLocales, formActions }
+    } = visit
+    const settings: PageSettings = {
+      statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200,
+      clientName,
+      uiLocales,
+      ...(leadsOn ? { formActions } : {}),
+      ...(page.images === undefined || page.images.length === 0 ? {} : { images: page.images }),
+      ...(tokenInAddress ? { noReferrer: true } : {}),
+      ...(page.passkeys === undefined ? {} : { passkeys: page.passkeys })
+    }
+    return await pages.send(
+      request,
+      reply,
+      name,
+      {
+        action: withQuery(`${link(page.path)}${query}`, page.carries?.(next)),
+        error:
+          refused === undefined ? null : formError(refused, request, reply, { pages, fields, uiLocales, minLength }),
+        ...(await page.content(next, visit))
+      } as unknown as PageContent<Name>,
+      settings
+    )
   }
 
-  child.get(path(page.path), { ...pageGet({ summary: pageSummary, querystring }), exposeHeadRoute: tokenInAddress }, async (request, reply) => {
-    const visit = await visitOf(request)
-    return await answer(visit, reply, await page.open(visit))
-  })
+  child.get(
+    path(page.path),
+    { ...pageGet({ summary: pageSummary, querystring }), exposeHeadRoute: tokenInAddress },
+    async (request, reply) => {
+      const visit = await visitOf(request)
+      return await answer(visit, reply, await page.open(visit))
+    }
+  )
 
-  child.post(path(page.path), formPost({ summary: formSummary, body, querystring: tokenInAddress ? undefined : querystring }), async (request, reply) => {
-    const visit = await visitOf(request)
-    const form = formOf(request)
-    const outcome = await attempt(async () => {
-      const { limit, before, work } = await page.submit(form, visit)
-      if (before !== undefined) await limiter.reserve(request, reply, before.limit, before.work)
-      const alone = async (): Promise<Shown | Leave> => await work({ known: null, leaves () {} })
-      if (limit === null) return await alone()
-      return limit === 'failures' ? await limiter.countFailure(request, reply, alone) : await limiter.reserve(request, reply, limit, work)
-    })
-    if ('done' in outcome) return await answer(visit, reply, outcome.done)
-    return await answer(visit, reply, await page.again(form, outcome.refused, visit), outcome.refused)
-  })
+  child.post(
+    path(page.path),
+    formPost({ summary: formSummary, body, querystring: tokenInAddress ? undefined : querystring }),
+    async (request, reply) => {
+      const visit = await visitOf(request)
+      const form = formOf(request)
+      const outcome = await attempt(async () => {
+        const { limit, before, work } = await page.submit(form, visit)
+        if (before !== undefined) await limiter.reserve(request, reply, before.limit, before.work)
+        const alone = async (): Promise<Shown | Leave> => await work({ known: null, leaves() {} })
+        if (limit === null) return await alone()
+        return limit === 'failures'
+          ? await limiter.countFailure(request, reply, alone)
+          : await limiter.reserve(request, reply, limit, work)
+      })
+      if ('done' in outcome) return await answer(visit, reply, outcome.done)
+      return await answer(visit, reply, await page.again(form, outcome.refused, visit), outcome.refused)
+    }
+  )
 }

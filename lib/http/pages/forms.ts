@@ -13,7 +13,7 @@ const FORM_LIMIT = 16_384
 export type Form = Readonly<Record<string, string>>
 
 /** The one parser of page routes, for forms as browsers send them. Any other content type is 415. */
-export function registerFormParser (child: FastifyInstance): void {
+export function registerFormParser(child: FastifyInstance): void {
   child.removeAllContentTypeParsers()
   child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     try {
@@ -24,15 +24,37 @@ export function registerFormParser (child: FastifyInstance): void {
   })
 }
 
-interface FormPost { config: CallersConfig, bodyLimit: number, schema: FastifySchema, validatorCompiler: () => () => boolean, onRequest: onRequestHookHandler }
+interface FormPost {
+  config: CallersConfig
+  bodyLimit: number
+  schema: FastifySchema
+  validatorCompiler: () => () => boolean
+  onRequest: onRequestHookHandler
+}
 
 /** The settings of a route that a form of ours posts to. */
-export function formPost ({ summary, body, querystring }: { summary: string, body: TObject, querystring?: TObject | undefined }): FormPost {
-  return { ...postFromAnyPage({ summary, consumes: ['application/x-www-form-urlencoded'], body, ...(querystring === undefined ? {} : { querystring }) }), ...callableBy('own_page') }
+export function formPost({
+  summary,
+  body,
+  querystring
+}: {
+  summary: string
+  body: TObject
+  querystring?: TObject | undefined
+}): FormPost {
+  return {
+    ...postFromAnyPage({
+      summary,
+      consumes: ['application/x-www-form-urlencoded'],
+      body,
+      ...(querystring === undefined ? {} : { querystring })
+    }),
+    ...callableBy('own_page')
+  }
 }
 
 /** The settings of a route that pages of clients post to as well. It must not change anything for the post alone. */
-export function postFromAnyPage (described: Parameters<typeof describeRoute>[0]): FormPost {
+export function postFromAnyPage(described: Parameters<typeof describeRoute>[0]): FormPost {
   return {
     ...callableBy('anyone', { fromAnyPage: true }),
     bodyLimit: FORM_LIMIT,
@@ -43,10 +65,16 @@ export function postFromAnyPage (described: Parameters<typeof describeRoute>[0])
   }
 }
 
-interface PageGet { config: CallersConfig, exposeHeadRoute: false, schema: FastifySchema, validatorCompiler: () => () => boolean, onRequest: onRequestHookHandler }
+interface PageGet {
+  config: CallersConfig
+  exposeHeadRoute: false
+  schema: FastifySchema
+  validatorCompiler: () => () => boolean
+  onRequest: onRequestHookHandler
+}
 
 /** The settings of a route that shows a page. */
-export function pageGet ({ summary, querystring }: { summary: string, querystring?: TObject | undefined }): PageGet {
+export function pageGet({ summary, querystring }: { summary: string; querystring?: TObject | undefined }): PageGet {
   return {
     ...callableBy('anyone'),
     exposeHeadRoute: false,
@@ -57,31 +85,34 @@ export function pageGet ({ summary, querystring }: { summary: string, querystrin
 }
 
 /** A post without a body, and so without a content type, is an empty form. */
-export function formOf (request: FastifyRequest): Form {
+export function formOf(request: FastifyRequest): Form {
   return (request.body ?? Object.create(null)) as Form
 }
 
 /**
- * The fields of these names. One that is empty or missing is a slip of the person, and no attempt: it is refused before anything is counted.
+ * The fields of these names. One that is empty or missing is a slip of the person, and no attempt: it is refused before
+ * anything is counted.
  * @throws OAuthError `invalid_request` naming the first such field
  */
-export function required<Name extends string> (form: Form, names: readonly Name[]): Record<Name, string> {
+export function required<Name extends string>(form: Form, names: readonly Name[]): Record<Name, string> {
   const missing = names.find((name) => (form[name] ?? '') === '')
-  if (missing !== undefined) throw new OAuthError('invalid_request', `${missing}: it is required.`, { field: missing, reason: 'required' })
+  if (missing !== undefined)
+    throw new OAuthError('invalid_request', `${missing}: it is required.`, { field: missing, reason: 'required' })
   return form as Record<Name, string>
 }
 
 /**
- * The parameters of the page's own address. They are not read by the host's query string parser, which may be of any kind.
+ * The parameters of the page's own address. They are not read by the host's query string parser, which may be of any
+ * kind.
  * @throws OAuthError `invalid_request` on a repeated parameter
  */
-export function queryParams (request: FastifyRequest): Form {
+export function queryParams(request: FastifyRequest): Form {
   // As the router reads it: the query ends at a #.
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(request.url) ?? []
   return parseForm(query)
 }
 
 /** One of them; `''` where it is missing. */
-export function queryParam (request: FastifyRequest, name: string): string {
+export function queryParam(request: FastifyRequest, name: string): string {
   return queryParams(request)[name] ?? ''
 }

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { ClientRequest } from '../../authorize/authorize.ts'
 
-/** Where a person on a hosted page came from and goes on to: an authorization request, a path of the host, or nowhere. */
+/**
+ * Where a person on a hosted page came from and goes on to: an authorization request, a path of the host, or nowhere.
+ */
 export interface Journey {
   /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey goes on there. */
   query: string
@@ -11,15 +13,18 @@ export interface Journey {
   /** Where a form whose answer leads on may lead beside this origin. */
   formActions: string[]
   loginHint: string | undefined
-  /** Whether all that the account takes is to be given, also where the browser is remembered: what was asked for may need it. */
+  /**
+   * Whether all that the account takes is to be given, also where the browser is remembered: what was asked for may
+   * need it.
+   */
   asksAll: boolean
   /** Whether the person should see the sign-up page first. */
   wantsSignUp: boolean
   /** Where a sign-in leads: a local path or an absolute URL. */
   next: string
   /**
-   * The authorization request of an app on a device, without the parameters that a sign-in settles; `null` for any other journey. The
-   * sign-in page answers it itself, because such an app gets a code only as the answer to a page.
+   * The authorization request of an app on a device, without the parameters that a sign-in settles; `null` for any
+   * other journey. The sign-in page answers it itself, because such an app gets a code only as the answer to a page.
    */
   nativeRequest: ClientRequest | null
 }

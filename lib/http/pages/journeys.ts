@@ -1,7 +1,14 @@
 import { isNative } from '../../clients/rights.ts'
 import { clientRequest } from '../../authorize/authorize.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
-import { type AuthorizationParams, carried, readAuthorizationParams, satisfied, serializeParams, wantsSignUp } from '../../protocol/authorization-request.ts'
+import {
+  type AuthorizationParams,
+  carried,
+  readAuthorizationParams,
+  satisfied,
+  serializeParams,
+  wantsSignUp
+} from '../../protocol/authorization-request.ts'
 import { wordsOf } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { localPath } from '../../protocol/return-to.ts'
@@ -10,13 +17,16 @@ import type { Journey, Journeys } from './journey.ts'
 import { type Form, queryParams } from './forms.ts'
 
 /** Whether a client asks for more than whatever sign-in there is. @see OpenID Connect Core 1.0 §3.1.2.1 */
-function asksMore ({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {
+function asksMore({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {
   return wordsOf(prompt).includes('login') || maxAge !== undefined || acrValues !== undefined || claims !== undefined
 }
 
 /** A journey is read from the address of the page alone. Nothing is stored for people who have not signed in. */
-export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: { authorizeUrl: string, homeUrl: string }): Journeys {
-  async function journeyOf (query: Form): Promise<Journey> {
+export function createJourneys(
+  deps: AuthorizeDeps,
+  { authorizeUrl, homeUrl }: { authorizeUrl: string; homeUrl: string }
+): Journeys {
+  async function journeyOf(query: Form): Promise<Journey> {
     const params = readAuthorizationParams(query)
     if (params.client_id === undefined) {
       const next = localPath(query.return_to, deps.issuer)

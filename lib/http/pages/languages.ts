@@ -8,7 +8,10 @@ const OF_ONE_VIEW = ['ui_locales', 'done', 'session']
 /** Several times what clients send, in characters. */
 const MAX_QUERY = 1500
 
-/** What each language calls itself. `Intl.DisplayNames` knows it too, and takes longer to begin than all the rest of the plugin's pages. */
+/**
+ * What each language calls itself. `Intl.DisplayNames` knows it too, and takes longer to begin than all the rest of the
+ * plugin's pages.
+ */
 const NAMES: Readonly<Record<Locale, string>> = {
   en: 'English',
   de: 'Deutsch',
@@ -28,13 +31,15 @@ const NAMES: Readonly<Record<Locale, string>> = {
 }
 
 /**
- * The page's own address in each language, by its query alone, for the path may be another outside of a proxy. A page that tells what a form has done can't be opened again, so there is nothing to choose;
- * a form that was refused is opened anew.
+ * The page's own address in each language, by its query alone, for the path may be another outside of a proxy. A page
+ * that tells what a form has done can't be opened again, so there is nothing to choose; a form that was refused is
+ * opened anew.
  */
-export function languagesOf ({ method, url }: FastifyRequest, statusCode: number): CommonModel['languages'] {
+export function languagesOf({ method, url }: FastifyRequest, statusCode: number): CommonModel['languages'] {
   if (method !== 'GET' && statusCode < 400) return []
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
-  // The query stands in each address: that of a request with a parameter of its greatest length would make a page of a hundred kilobytes.
+  // The query stands in each address: that of a request with a parameter of its greatest length would make a page of a
+  // hundred kilobytes.
   if (query.length > MAX_QUERY) return []
   const kept = query.split('&').filter((pair) => pair !== '' && !OF_ONE_VIEW.includes(pair.split('=', 1)[0] ?? ''))
   return LOCALES.map((lang) => ({ lang, name: NAMES[lang], url: `?${[...kept, `ui_locales=${lang}`].join('&')}` }))

@@ -6,13 +6,27 @@ import type { Form } from './forms.ts'
 import { leadOn } from './lead-on.ts'
 import { type Arrival, proposesPasskey } from './passkey-proposal.ts'
 
-/** `leadOn` from a form of ours: where a sign-in elsewhere waits to be confirmed, that comes first, and else perhaps the proposal of a passkey. */
-export async function leadOnFrom (begun: SessionBegun | StepNeeded, { request, journey, isSignUp }: Arrival, form: Form, deps: PageDeps): Promise<Leave> {
+/**
+ * `leadOn` from a form of ours: where a sign-in elsewhere waits to be confirmed, that comes first, and else perhaps the
+ * proposal of a passkey.
+ */
+export async function leadOnFrom(
+  begun: SessionBegun | StepNeeded,
+  { request, journey, isSignUp }: Arrival,
+  form: Form,
+  deps: PageDeps
+): Promise<Leave> {
   const confirm = confirmUrl(request, begun.user.id, journey, deps)
   if (confirm !== null) return leadOn(begun, { ...journey, next: confirm, nativeRequest: null }, request, deps)
-  if (!await proposesPasskey(begun, { request, journey, isSignUp }, form, deps)) return leadOn(begun, journey, request, deps)
+  if (!(await proposesPasskey(begun, { request, journey, isSignUp }, form, deps)))
+    return leadOn(begun, journey, request, deps)
   return async (reply) => {
     deps.cookies.prompted.set(reply, '1')
-    return await leadOn(begun, { ...journey, next: `${deps.link('passkeyPrompt')}${journey.query}` }, request, deps)(reply)
+    return await leadOn(
+      begun,
+      { ...journey, next: `${deps.link('passkeyPrompt')}${journey.query}` },
+      request,
+      deps
+    )(reply)
   }
 }

@@ -7,17 +7,37 @@ import type { PageDeps } from './deps.ts'
 import { goOn, type Leave } from './form-page.ts'
 import type { Journey } from './journey.ts'
 
-/** After a first factor, whichever it was: gives the browser what it has now, and leads on to where the journey goes, or to the second factor. */
-export function leadOn (begun: SessionBegun | StepNeeded, { next, nativeRequest, query }: Pick<Journey, 'next' | 'nativeRequest' | 'query'>, request: FastifyRequest, deps: PageDeps): Leave {
+/**
+ * After a first factor, whichever it was: gives the browser what it has now, and leads on to where the journey goes, or
+ * to the second factor.
+ */
+export function leadOn(
+  begun: SessionBegun | StepNeeded,
+  { next, nativeRequest, query }: Pick<Journey, 'next' | 'nativeRequest' | 'query'>,
+  request: FastifyRequest,
+  deps: PageDeps
+): Leave {
   return async (reply) => {
     if ('ticket' in begun) {
       deps.cookies.step.set(reply, begun.ticket)
-      return await goOn(`${deps.link(begun.needs === 'enrolment' ? 'secondFactorSetUp' : 'secondFactor')}${query}`)(reply)
+      return await goOn(`${deps.link(begun.needs === 'enrolment' ? 'secondFactorSetUp' : 'secondFactor')}${query}`)(
+        reply
+      )
     }
     const { cookie, session, user } = begun
     deps.browser.setCookie(reply, cookie)
     await deps.browser.makeKnown(request, reply, user)
     if (nativeRequest === null) return await goOn(next)(reply)
-    return await follow(await decide(nativeRequest, { session, origin: originOf(request), answered: 'sign_in', remembered: deps.cookies.trusted?.read(request) }, deps.authorize), nativeRequest.params, request, reply, deps)
+    return await follow(
+      await decide(
+        nativeRequest,
+        { session, origin: originOf(request), answered: 'sign_in', remembered: deps.cookies.trusted?.read(request) },
+        deps.authorize
+      ),
+      nativeRequest.params,
+      request,
+      reply,
+      deps
+    )
   }
 }

@@ -26,46 +26,70 @@ interface Shown {
   resendToken: string | null
   /** What a journey without a client does not carry: that a fresh sign-in was asked for. */
   asked: Record<string, string>
-  /** What the browser is told of the passkey that it gave and that was refused. Then it is not asked before the person says so: it might give the same. */
+  /**
+   * What the browser is told of the passkey that it gave and that was refused. Then it is not asked before the person
+   * says so: it might give the same.
+   */
   refused?: PasskeySignals['signals'] | null
 }
 
 const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
 
 /** `GET` and `POST /auth/login`: the sign-in page, or the way to the host's own. */
-export function loginPage (child: FastifyInstance, deps: PageDeps): void {
-  const { authorize: { accounts }, journeys, link, loginUrl, offers, path } = deps
+export function loginPage(child: FastifyInstance, deps: PageDeps): void {
+  const {
+    authorize: { accounts },
+    journeys,
+    link,
+    loginUrl,
+    offers,
+    path
+  } = deps
 
   const on = passkeysOf(deps)
   const renewUrl = link('passkeyChallenge')
-  const askFor = (refused: Shown['refused'] = null): PasskeyForm | null => on === null ? null : passkeyFormOf(on.passkeys.signInOptions(accounts), deps, refused === null ? { renewUrl } : { signals: refused })
+  const askFor = (refused: Shown['refused'] = null): PasskeyForm | null =>
+    on === null
+      ? null
+      : passkeyFormOf(on.passkeys.signInOptions(accounts), deps, refused === null ? { renewUrl } : { signals: refused })
   const page: FormPage<'login', Shown> = {
     name: 'login',
     path: 'login',
     summaries: SUMMARIES,
     querystring: JourneySchema,
-    body: Type.Object({ username: Username, password: takesDomains(deps) ? Type.Optional(Password) : Password, ...(on === null ? {} : { credential: Type.Optional(Credential) }) }),
+    body: Type.Object({
+      username: Username,
+      password: takesDomains(deps) ? Type.Optional(Password) : Password,
+      ...(on === null ? {} : { credential: Type.Optional(Credential) })
+    }),
     images: buttonImages(deps),
     fields: ['username', 'password', ...(on === null ? [] : ['credential'])],
     passkeys: on === null ? undefined : { renewUrl },
     leadsOn: true,
-    async open ({ request, journey }) {
+    async open({ request, journey }) {
       const person = await signedInOnTheirWay(request, deps)
       if (person !== null && mayGoOn(request)) return goOn(journey.next)
       // An authorization request comes here from the sign-up page, where the person said that they have an account.
-      if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '') return goOn(`${link('signup')}${journey.query}`)
+      if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '')
+        return goOn(`${link('signup')}${journey.query}`)
       return { again: person !== null, username: journey.loginHint ?? '', resendToken: null, asked: freshness(request) }
     },
-    async submit (form, visit) {
+    async submit(form, visit) {
       if (form.decision === 'resend') return resend(form, visit, deps)
       const { credential = '' } = form
       if (on !== null && credential !== '') return passkeySignIn(credential, visit, deps)
-      return await elsewhere(form, visit, deps) ?? passwordSignIn(form, visit, deps)
+      return (await elsewhere(form, visit, deps)) ?? passwordSignIn(form, visit, deps)
     },
-    async again (form, refused, { request }) {
+    async again(form, refused, { request }) {
       const { username = '', decision } = form
       if (decision === 'resend') throw refused
-      return { again: false, username, refused: (form.credential ?? '') === '' ? null : unknownPasskey(form, refused, deps), resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null, asked: freshness(request) }
+      return {
+        again: false,
+        username,
+        refused: (form.credential ?? '') === '' ? null : unknownPasskey(form, refused, deps),
+        resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null,
+        asked: freshness(request)
+      }
     },
     content: async ({ again, username, resendToken, refused }, { request, journey }) => ({
       again,
@@ -83,22 +107,36 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
   }
   if (loginUrl === null) formPage(child, page, deps)
   else {
-    child.get(path('login'), pageGet({ summary: SUMMARIES.page, querystring: JourneySchema }), async (request, reply) => {
-      const journey = await journeys.read(request)
-      return await reply.redirect(mayGoOn(request) && await signedInOnTheirWay(request, deps) !== null ? journey.next : hostPage(loginUrl, journey), 303)
-    })
+    child.get(
+      path('login'),
+      pageGet({ summary: SUMMARIES.page, querystring: JourneySchema }),
+      async (request, reply) => {
+        const journey = await journeys.read(request)
+        return await reply.redirect(
+          mayGoOn(request) && (await signedInOnTheirWay(request, deps)) !== null
+            ? journey.next
+            : hostPage(loginUrl, journey),
+          303
+        )
+      }
+    )
   }
 }
 
-function passwordSignIn (form: Form, { request, journey }: Visit, deps: PageDeps): Submission<Shown> {
+function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps): Submission<Shown> {
   const { authorize } = deps
   const { username, password } = required(form, ['username', 'password'])
   return {
-    // A text that can't be a username has no account, but is counted like one, so that the count does not tell which names there can be.
+    // A text that can't be a username has no account, but is counted like one, so that the count does not tell which
+    // names there can be.
     limit: { rule: 'login', account: normalizeUsername(username) ?? username },
-    async work ({ known, leaves }) {
+    async work({ known, leaves }) {
       const clientId = queryParam(request, 'client_id')
-      const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, known }, await signInBrowser(request, journey, deps), authorize)
+      const done = await signIn(
+        { username, password, clientId: clientId === '' ? null : clientId, known },
+        await signInBrowser(request, journey, deps),
+        authorize
+      )
       leaves(done.user)
       return await leadOnFrom(done, { request, journey }, form, deps)
     }
@@ -106,32 +144,55 @@ function passwordSignIn (form: Form, { request, journey }: Visit, deps: PageDeps
 }
 
 /** The button beside "your e-mail address is not confirmed yet". */
-function resend ({ token = '' }: Form, { request, locale, origin, journey: { query, clientName, uiLocales } }: Visit, { authorize: { accounts }, link, minLength, pages }: PageDeps): Submission<Shown> {
+function resend(
+  { token = '' }: Form,
+  { request, locale, origin, journey: { query, clientName, uiLocales } }: Visit,
+  { authorize: { accounts }, link, minLength, pages }: PageDeps
+): Submission<Shown> {
   return {
     limit: 'failures',
-    async work () {
+    async work() {
       await resendVerification(token, { locale, origin }, accounts)
-      const content = { action: `${link('signup')}${query}`, error: null, username: '', fields: [], minLength, loginUrl: `${link('login')}${query}`, sent: true, connections: [] }
-      return async (reply) => await pages.send(request, reply, 'signup', content, { statusCode: 202, clientName, uiLocales })
+      const content = {
+        action: `${link('signup')}${query}`,
+        error: null,
+        username: '',
+        fields: [],
+        minLength,
+        loginUrl: `${link('login')}${query}`,
+        sent: true,
+        connections: []
+      }
+      return async (reply) =>
+        await pages.send(request, reply, 'signup', content, { statusCode: 202, clientName, uiLocales })
     }
   }
 }
 
 /** Who is signed in and was led here: by an authorization request, or by a page of the host. */
-async function signedInOnTheirWay (request: FastifyRequest, { browser }: PageDeps): Promise<SignedInPerson | null> {
-  return queryParam(request, 'client_id') !== '' || queryParam(request, 'return_to') !== '' ? await browser.signedIn(request) : null
+async function signedInOnTheirWay(request: FastifyRequest, { browser }: PageDeps): Promise<SignedInPerson | null> {
+  return queryParam(request, 'client_id') !== '' || queryParam(request, 'return_to') !== ''
+    ? await browser.signedIn(request)
+    : null
 }
 
 /**
- * A page of the host has no reason to ask who is signed in to sign in. It asks for a new sign-in by `prompt=login`, as it does right after a
- * sign-out. An authorization request that leads here wants a sign-in.
+ * A page of the host has no reason to ask who is signed in to sign in. It asks for a new sign-in by `prompt=login`, as
+ * it does right after a sign-out. An authorization request that leads here wants a sign-in.
  */
-function mayGoOn (request: FastifyRequest): boolean {
+function mayGoOn(request: FastifyRequest): boolean {
   return queryParam(request, 'client_id') === '' && !['login', 'create'].includes(queryParam(request, 'prompt'))
 }
 
-/** The host's own page gets what it needs to lead on: `return_to`, a path of this origin, after `app.authority.signIn`. */
-function hostPage (loginUrl: string, { next, loginHint, wantsSignUp, uiLocales }: Journey): string {
-  const query = serializeParams({ return_to: next, login_hint: loginHint, screen_hint: wantsSignUp ? 'signup' : undefined, ui_locales: uiLocales.length === 0 ? undefined : uiLocales.join(' ') })
+/**
+ * The host's own page gets what it needs to lead on: `return_to`, a path of this origin, after `app.authority.signIn`.
+ */
+function hostPage(loginUrl: string, { next, loginHint, wantsSignUp, uiLocales }: Journey): string {
+  const query = serializeParams({
+    return_to: next,
+    login_hint: loginHint,
+    screen_hint: wantsSignUp ? 'signup' : undefined,
+    ui_locales: uiLocales.length === 0 ? undefined : uiLocales.join(' ')
+  })
   return `${loginUrl}${loginUrl.includes('?') ? '&' : '?'}${query}`
 }

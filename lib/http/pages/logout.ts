@@ -10,52 +10,108 @@ import { formOf, pageGet, postFromAnyPage, queryParams } from './forms.ts'
 import { LogoutRequestSchema } from '../edge/schemas.ts'
 
 /** `GET` and `POST /auth/logout`. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
-export function logoutRoutes (child: FastifyInstance, deps: PageDeps): void {
-  child.get(deps.path('logout'), pageGet({ summary: 'Sign out', querystring: LogoutRequestSchema }), async (request, reply) =>
-    await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: false }, deps))
+export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
+  child.get(
+    deps.path('logout'),
+    pageGet({ summary: 'Sign out', querystring: LogoutRequestSchema }),
+    async (request, reply) =>
+      await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: false }, deps)
+  )
 
   // The document describes no body, for it would call it required, and an empty request is a whole one.
-  child.post(deps.path('logout'), postFromAnyPage({ summary: 'Sign out', description: 'The parameters of the GET, as a form.' }), async (request, reply) => {
-    const form = formOf(request)
-    if (form.decision === undefined) return await answerClient(request, reply, readLogoutParams(form), deps)
-    if (!isSameOrigin(request.headers, deps.authorize.issuer)) throw new OAuthError('access_denied', 'The form was not sent from a page of this site.', { reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' })
-    return await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: form.decision === 'sign_out' }, deps)
-  })
+  child.post(
+    deps.path('logout'),
+    postFromAnyPage({ summary: 'Sign out', description: 'The parameters of the GET, as a form.' }),
+    async (request, reply) => {
+      const form = formOf(request)
+      if (form.decision === undefined) return await answerClient(request, reply, readLogoutParams(form), deps)
+      if (!isSameOrigin(request.headers, deps.authorize.issuer))
+        throw new OAuthError('access_denied', 'The form was not sent from a page of this site.', {
+          reason: 'cross_site',
+          detail: 'Sec-Fetch-Site and Origin'
+        })
+      return await answer(
+        request,
+        reply,
+        { params: readLogoutParams(queryParams(request)), confirmed: form.decision === 'sign_out' },
+        deps
+      )
+    }
+  )
 }
 
 /**
- * Answers a client's own form, or its server. A post from another site comes without our SameSite=Lax cookie. So unless the hint alone has
- * ended a session, the browser is led to the GET, with which the cookie comes.
+ * Answers a client's own form, or its server. A post from another site comes without our SameSite=Lax cookie. So unless
+ * the hint alone has ended a session, the browser is led to the GET, with which the cookie comes.
  */
-async function answerClient (request: FastifyRequest, reply: FastifyReply, params: LogoutParams, deps: PageDeps): Promise<FastifyReply> {
+async function answerClient(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  params: LogoutParams,
+  deps: PageDeps
+): Promise<FastifyReply> {
   const context = await deps.browser.read(request)
-  const result = context.session === null && params.id_token_hint === undefined ? null : await logout(params, { ...context, confirmed: false }, deps.authorize)
-  if (result !== null && (result.outcome === 'confirm' || result.ended)) return await send(result, params, request, reply, deps)
+  const result =
+    context.session === null && params.id_token_hint === undefined
+      ? null
+      : await logout(params, { ...context, confirmed: false }, deps.authorize)
+  if (result !== null && (result.outcome === 'confirm' || result.ended))
+    return await send(result, params, request, reply, deps)
   return await reply.redirect(withParams(deps.link('logout'), params), 303)
 }
 
-async function answer (request: FastifyRequest, reply: FastifyReply, { params, confirmed }: { params: LogoutParams, confirmed: boolean }, deps: PageDeps): Promise<FastifyReply> {
-  return await send(await logout(params, { ...await deps.browser.read(request), confirmed }, deps.authorize), params, request, reply, deps)
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { params, confirmed }: { params: LogoutParams; confirmed: boolean },
+  deps: PageDeps
+): Promise<FastifyReply> {
+  return await send(
+    await logout(params, { ...(await deps.browser.read(request)), confirmed }, deps.authorize),
+    params,
+    request,
+    reply,
+    deps
+  )
 }
 
-async function send (result: LogoutOutcome, params: LogoutParams, request: FastifyRequest, reply: FastifyReply, deps: PageDeps): Promise<FastifyReply> {
+async function send(
+  result: LogoutOutcome,
+  params: LogoutParams,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: PageDeps
+): Promise<FastifyReply> {
   const { authorize, browser, homeUrl, link, pages } = deps
   const uiLocales = params.ui_locales?.split(' ').filter((word) => word !== '') ?? []
   if (result.outcome === 'confirm') {
     const user = await authorize.accounts.users.findById(result.session.userId)
-    return await pages.send(request, reply, 'logout', { action: withParams(link('logout'), params), error: null, username: user?.username ?? null }, {
-      clientName: result.client?.name ?? null,
-      uiLocales,
-      formActions: result.redirectUri === null ? [] : [formActionOf(result.redirectUri)]
-    })
+    return await pages.send(
+      request,
+      reply,
+      'logout',
+      { action: withParams(link('logout'), params), error: null, username: user?.username ?? null },
+      {
+        clientName: result.client?.name ?? null,
+        uiLocales,
+        formActions: result.redirectUri === null ? [] : [formActionOf(result.redirectUri)]
+      }
+    )
   }
-  // Only where the request brought the cookie: a request that another site embeds comes without it, and must not remove it.
+  // Only where the request brought the cookie: a request that another site embeds comes without it, and must not remove
+  // it.
   if (browser.hasCookie(request)) browser.clearCookie(reply)
   if (result.outcome === 'redirect') return await reply.redirect(result.location, 303)
-  return await pages.send(request, reply, 'signed_out', { ended: result.ended, homeUrl, loginUrl: link('login') }, { clientName: result.client?.name ?? null, uiLocales })
+  return await pages.send(
+    request,
+    reply,
+    'signed_out',
+    { ended: result.ended, homeUrl, loginUrl: link('login') },
+    { clientName: result.client?.name ?? null, uiLocales }
+  )
 }
 
-function withParams (url: string, params: LogoutParams): string {
+function withParams(url: string, params: LogoutParams): string {
   const query = serializeParams(params)
   return query === '' ? url : `${url}?${query}`
 }

@@ -12,48 +12,83 @@ import { required } from './forms.ts'
 import { addPasskey } from './own-account/add-passkey.ts'
 import { passkeyFormOf, passkeysOf } from './passkeys.ts'
 
-interface Proposal { person: SignedInPerson, options: PasskeyCreationOptions, endsOthers: boolean }
+interface Proposal {
+  person: SignedInPerson
+  options: PasskeyCreationOptions
+  endsOthers: boolean
+}
 
 /**
- * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to somebody who has just signed in by a password, or signed up without one, and has none. It is on the way of a
- * journey, which goes on whatever happens here, at once where there is nothing to propose.
+ * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to somebody who has just signed in by a password, or signed
+ * up without one, and has none. It is on the way of a journey, which goes on whatever happens here, at once where there
+ * is nothing to propose.
  */
-export function passkeyPromptPage (child: FastifyInstance, deps: PageDeps): void {
+export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void {
   const on = passkeysOf(deps)
   if (on === null || !on.passkeys.prompt) return
   const { factors, passkeys } = on
   const accounts = { ...deps.authorize.accounts, factors }
 
-  async function propose ({ request, journey, origin }: Visit): Promise<Proposal | Leave> {
+  async function propose({ request, journey, origin }: Visit): Promise<Proposal | Leave> {
     const person = await deps.browser.signedIn(request)
-    if (person === null || !await isFreshSignIn(freshnessIn(person, origin), accounts)) return goOn(journey.next)
+    if (person === null || !(await isFreshSignIn(freshnessIn(person, origin), accounts))) return goOn(journey.next)
     const found = await factors.store.findFactors(person.user.id)
     if (found.passkeys.length > 0 || awaitsConfirmation(person.user, accounts)) return goOn(journey.next)
-    return { person, options: await passkeys.creationOptions({ user: person.user, sid: person.session.sid }, accounts), endsOthers: !hasSecondFactor(found) }
+    return {
+      person,
+      options: await passkeys.creationOptions({ user: person.user, sid: person.session.sid }, accounts),
+      endsOthers: !hasSecondFactor(found)
+    }
   }
 
-  formPage<'passkey_prompt', Proposal>(child, {
-    name: 'passkey_prompt',
-    path: 'passkeyPrompt',
-    summaries: { page: 'Page that proposes a passkey', form: 'Make the proposed passkey by a form' },
-    querystring: JourneySchema,
-    body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
-    fields: ['name', 'credential'],
-    passkeys: { renewUrl: null },
-    open: propose,
-    async submit (form, visit) {
-      const { request, journey, journey: { next }, locale, origin } = visit
-      const person = await deps.browser.signedIn(request)
-      if (person === null || !await isFreshSignIn(freshnessIn(person, origin), accounts)) return { limit: null, work: async () => goOn(next) }
-      const { credential } = required(form, ['credential'])
-      return { limit: null, work: async () => await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, { request, journey, goOn: goOn(next), backUrl: next }, on, deps) }
+  formPage<'passkey_prompt', Proposal>(
+    child,
+    {
+      name: 'passkey_prompt',
+      path: 'passkeyPrompt',
+      summaries: { page: 'Page that proposes a passkey', form: 'Make the proposed passkey by a form' },
+      querystring: JourneySchema,
+      body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
+      fields: ['name', 'credential'],
+      passkeys: { renewUrl: null },
+      open: propose,
+      async submit(form, visit) {
+        const {
+          request,
+          journey,
+          journey: { next },
+          locale,
+          origin
+        } = visit
+        const person = await deps.browser.signedIn(request)
+        if (person === null || !(await isFreshSignIn(freshnessIn(person, origin), accounts)))
+          return { limit: null, work: async () => goOn(next) }
+        const { credential } = required(form, ['credential'])
+        return {
+          limit: null,
+          work: async () =>
+            await addPasskey(
+              { person, credential, name: form.name ?? '', locale, origin },
+              { request, journey, goOn: goOn(next), backUrl: next },
+              on,
+              deps
+            )
+        }
+      },
+      async again(_form, refused, visit) {
+        const proposal = await propose(visit)
+        // The way on is in the error page's own link then.
+        if (typeof proposal === 'function') throw refused
+        return proposal
+      },
+      content: ({ person, options, endsOthers }, { journey: { next } }) => ({
+        username: person.user.username,
+        passkey: passkeyFormOf(options, deps),
+        skipUrl: next,
+        endsOthers,
+        hasPassword: person.user.passwordHash !== null
+      })
     },
-    async again (_form, refused, visit) {
-      const proposal = await propose(visit)
-      // The way on is in the error page's own link then.
-      if (typeof proposal === 'function') throw refused
-      return proposal
-    },
-    content: ({ person, options, endsOthers }, { journey: { next } }) => ({ username: person.user.username, passkey: passkeyFormOf(options, deps), skipUrl: next, endsOthers, hasPassword: person.user.passwordHash !== null })
-  }, deps)
+    deps
+  )
 }

@@ -8,15 +8,24 @@ import { passkeysOf } from './passkeys.ts'
 import { signInBrowser } from './remembered.ts'
 
 /** A sign-in by a passkey alone. Whoever it is of, nobody has typed a name. */
-export function passkeySignIn (credential: string, { request, journey, locale }: Visit, deps: PageDeps): Submission<never> {
+export function passkeySignIn(
+  credential: string,
+  { request, journey, locale }: Visit,
+  deps: PageDeps
+): Submission<never> {
   const on = passkeysOf(deps)
   if (on === null) throw new OAuthError('invalid_request', 'Passkeys are off.')
   const { authorize } = deps
   return {
     limit: 'failures',
-    async work () {
+    async work() {
       const clientId = queryParam(request, 'client_id')
-      const begun = await signInByPasskey({ credential, clientId: clientId === '' ? null : clientId, locale }, await signInBrowser(request, journey, deps), on.passkeys, { ...authorize, accounts: { ...authorize.accounts, factors: on.factors } })
+      const begun = await signInByPasskey(
+        { credential, clientId: clientId === '' ? null : clientId, locale },
+        await signInBrowser(request, journey, deps),
+        on.passkeys,
+        { ...authorize, accounts: { ...authorize.accounts, factors: on.factors } }
+      )
       return leadOnFrom(begun, { request, journey }, {}, deps)
     }
   }

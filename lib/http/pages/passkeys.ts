@@ -8,31 +8,43 @@ import type { PageDeps } from './deps.ts'
 import type { Form } from './forms.ts'
 
 /** What pages have that ask for passkeys; `null`: they are off. */
-export function passkeysOf ({ authorize: { accounts: { factors } } }: PageDeps): { factors: FactorDeps, passkeys: Passkeys } | null {
+export function passkeysOf({
+  authorize: {
+    accounts: { factors }
+  }
+}: PageDeps): { factors: FactorDeps; passkeys: Passkeys } | null {
   const passkeys = factors?.passkeys ?? null
   return factors === null || passkeys === null ? null : { factors, passkeys }
 }
 
 /** A form of a page that asks with these options. */
-export function passkeyFormOf (options: object, { pages }: PageDeps, { renewUrl = null, signals = {} }: Partial<Pick<PasskeyForm, 'renewUrl' | 'signals'>> = {}): PasskeyForm {
+export function passkeyFormOf(
+  options: object,
+  { pages }: PageDeps,
+  { renewUrl = null, signals = {} }: Partial<Pick<PasskeyForm, 'renewUrl' | 'signals'>> = {}
+): PasskeyForm {
   return { options, renewUrl, ...signalsOf(signals, pages) }
 }
 
-function signalsOf (signals: PasskeySignals['signals'], { assets: { passkeys } }: PageDeps['pages']): PasskeySignals {
+function signalsOf(signals: PasskeySignals['signals'], { assets: { passkeys } }: PageDeps['pages']): PasskeySignals {
   return { scriptUrl: passkeys?.url ?? '', signals }
 }
 
 const CREDENTIAL_ID = /^[A-Za-z0-9_-]{1,1364}$/
 
 /** What the browser is told after it gave a passkey that nobody has: it need not propose that any more. */
-export function unknownPasskey ({ credential = '' }: Form, { reason }: OAuthError, deps: PageDeps): PasskeySignals['signals'] {
+export function unknownPasskey(
+  { credential = '' }: Form,
+  { reason }: OAuthError,
+  deps: PageDeps
+): PasskeySignals['signals'] {
   const on = passkeysOf(deps)
   if (on === null || reason !== 'unknown_passkey') return {}
   const id = idOf(credential)
   return id === null ? {} : { signalUnknownCredential: { rpId: on.passkeys.rpId, credentialId: id } }
 }
 
-function idOf (credential: string): string | null {
+function idOf(credential: string): string | null {
   try {
     const { id } = JSON.parse(credential) as { id?: unknown }
     return typeof id === 'string' && CREDENTIAL_ID.test(id) ? id : null
@@ -42,17 +54,33 @@ function idOf (credential: string): string | null {
 }
 
 /**
- * What a browser is told of all passkeys of the user, and what they are called now. It hides or deletes each that is not among them, so they are
- * all there, or none is told: of a user who has none the browser hears only where `removed` says that the last one has just been taken away.
+ * What a browser is told of all passkeys of the user, and what they are called now. It hides or deletes each that is
+ * not among them, so they are all there, or none is told: of a user who has none the browser hears only where `removed`
+ * says that the last one has just been taken away.
  * @see W3C WebAuthn Level 3 §5.1.10
  */
-export function acceptedPasskeys ({ handle, passkeys: listed }: UserFactors, { username, name }: User, { removed }: { removed: boolean }, deps: PageDeps): PasskeySignals | null {
+export function acceptedPasskeys(
+  { handle, passkeys: listed }: UserFactors,
+  { username, name }: User,
+  { removed }: { removed: boolean },
+  deps: PageDeps
+): PasskeySignals | null {
   const on = passkeysOf(deps)
   if (on === null) return null
   if (handle === null || (listed.length === 0 && !removed)) return null
   const about = { rpId: on.passkeys.rpId, userId: Buffer.from(handle).toString('base64url') }
-  return signalsOf({
-    signalAllAcceptedCredentials: { ...about, allAcceptedCredentialIds: listed.map(({ credentialId }) => credentialId) },
-    signalCurrentUserDetails: { ...about, name: username, displayName: typeof name === 'string' && name !== '' ? name : username }
-  }, deps.pages)
+  return signalsOf(
+    {
+      signalAllAcceptedCredentials: {
+        ...about,
+        allAcceptedCredentialIds: listed.map(({ credentialId }) => credentialId)
+      },
+      signalCurrentUserDetails: {
+        ...about,
+        name: username,
+        displayName: typeof name === 'string' && name !== '' ? name : username
+      }
+    },
+    deps.pages
+  )
 }

@@ -32,10 +32,15 @@ interface MissingFieldsForm extends Pick<ProfileForm, 'names' | 'show'> {
   read(form: Form): Record<string, unknown>
 }
 
-export function missingFields (registration: Registration | null, profile: Readonly<Record<string, unknown>>): MissingFieldsForm {
+export function missingFields(
+  registration: Registration | null,
+  profile: Readonly<Record<string, unknown>>
+): MissingFieldsForm {
   if (registration === null) return { names: [], show: () => [], read: () => ({}) }
   const { fits, fields } = registration
-  const inputs = inputsOf(registration, ownProfileFields(Object.keys(fields.properties))).filter(({ name }) => (fields.required ?? []).includes(name) && profile[name] === undefined)
+  const inputs = inputsOf(registration, ownProfileFields(Object.keys(fields.properties))).filter(
+    ({ name }) => (fields.required ?? []).includes(name) && profile[name] === undefined
+  )
   return {
     names: inputs.map(({ name }) => name),
     show: (typed) => inputs.map((input) => shownField(input, typed)),
@@ -52,7 +57,7 @@ const NUMBER = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i
 /** What a ticked box sends: its value, or what browsers send of one that has none. */
 const TICKED: readonly string[] = ['true', 'on']
 
-export function profileForm (registration: Registration): ProfileForm {
+export function profileForm(registration: Registration): ProfileForm {
   const { fields, compiled, fits } = registration
   const inputs = inputsOf(registration, Object.keys(fields.properties))
   const names = ['username', 'password', ...inputs.map(({ name }) => name)]
@@ -60,11 +65,13 @@ export function profileForm (registration: Registration): ProfileForm {
   return {
     names,
     show: (typed) => inputs.map((input) => shownField(input, typed)),
-    read (form) {
-      const given = Object.fromEntries(inputs.flatMap(({ name, schema, type }) => {
-        const value = valueOf(schema, type, form[name] ?? '', fits)
-        return value === undefined ? [] : [[name, value]]
-      })) as Record<string, unknown>
+    read(form) {
+      const given = Object.fromEntries(
+        inputs.flatMap(({ name, schema, type }) => {
+          const value = valueOf(schema, type, form[name] ?? '', fits)
+          return value === undefined ? [] : [[name, value]]
+        })
+      ) as Record<string, unknown>
       const { username = '', password = '' } = form
       // Without a prototype, or the schema would find inherited members where a field is missing.
       const input = Object.assign(Object.create(null) as Record<string, unknown>, given, { username, password })
@@ -74,14 +81,21 @@ export function profileForm (registration: Registration): ProfileForm {
   }
 }
 
-interface Input { name: string, schema: TSchema, type: InputType, required: boolean }
+interface Input {
+  name: string
+  schema: TSchema
+  type: InputType
+  required: boolean
+}
 
 /** Those of these fields that a form can hold. */
-function inputsOf ({ fields, fits }: Registration, names: readonly string[]): Input[] {
+function inputsOf({ fields, fits }: Registration, names: readonly string[]): Input[] {
   return names.flatMap((name) => {
     const schema = fields.properties[name]
     const type = schema === undefined ? null : inputType(schema)
-    return schema === undefined || type === null ? [] : [{ name, schema, type, required: isRequired(fields, name, schema, fits) }]
+    return schema === undefined || type === null
+      ? []
+      : [{ name, schema, type, required: isRequired(fields, name, schema, fits) }]
   })
 }
 
@@ -91,44 +105,74 @@ interface ProfileChangeForm {
   /** What the user has, or what was typed. */
   show(user: User, typed: Form | null): ProfileField[]
   /**
-   * What the form changes, as `PATCH /auth/profile` takes it: of fields that show what the user has nothing, so that two people at
-   * one account, or two tabs, don't take back what the other changed in another field; `null` for one that was emptied.
+   * What the form changes, as `PATCH /auth/profile` takes it: of fields that show what the user has nothing, so that
+   * two people at one account, or two tabs, don't take back what the other changed in another field; `null` for one
+   * that was emptied.
    * @throws OAuthError `invalid_request` naming the field
    */
   read(form: Form, user: User): Record<string, unknown>
 }
 
-export function profileChangeForm (registration: Registration, names: readonly string[]): ProfileChangeForm {
+export function profileChangeForm(registration: Registration, names: readonly string[]): ProfileChangeForm {
   const { fits } = registration
   const inputs = inputsOf(registration, names)
   const shownOf = ({ name, type }: Input, user: User): string => {
     const value = user[name]
-    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? shownAs(type, String(value)) : ''
+    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+      ? shownAs(type, String(value))
+      : ''
   }
   return {
     names: inputs.map(({ name }) => name),
-    show: (user, typed) => inputs.map((input) => {
-      const { name, schema, type, required } = input
-      return { name, label: schema.title ?? name, type, required, value: typed === null ? shownOf(input, user) : shownAs(type, typed[name] ?? '') }
-    }),
-    read: (form, user) => Object.fromEntries(inputs.filter((input) => shownAs(input.type, form[input.name] ?? '') !== shownOf(input, user)).map((input) => [input.name, fieldValue(input, form, fits)]))
+    show: (user, typed) =>
+      inputs.map((input) => {
+        const { name, schema, type, required } = input
+        return {
+          name,
+          label: schema.title ?? name,
+          type,
+          required,
+          value: typed === null ? shownOf(input, user) : shownAs(type, typed[name] ?? '')
+        }
+      }),
+    read: (form, user) =>
+      Object.fromEntries(
+        inputs
+          .filter((input) => shownAs(input.type, form[input.name] ?? '') !== shownOf(input, user))
+          .map((input) => [input.name, fieldValue(input, form, fits)])
+      )
   }
 }
 
 /** A field with what was typed, or before that with the schema's default. */
-function shownField ({ name, schema, type, required }: Input, typed: Form | null): ProfileField {
-  return { name, label: schema.title ?? name, type, required, value: typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? '') }
+function shownField({ name, schema, type, required }: Input, typed: Form | null): ProfileField {
+  return {
+    name,
+    label: schema.title ?? name,
+    type,
+    required,
+    value: typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? '')
+  }
 }
 
-/** What was typed, by the field's own schema; `null` where it was left empty and may be. @throws OAuthError `invalid_request` naming the field */
-function fieldValue ({ name, schema, type, required }: Input, form: Form, fits: Registration['fits']): unknown {
+/**
+ * What was typed, by the field's own schema; `null` where it was left empty and may be. @throws OAuthError
+ * `invalid_request` naming the field
+ */
+function fieldValue({ name, schema, type, required }: Input, form: Form, fits: Registration['fits']): unknown {
   const value = valueOf(schema, type, form[name] ?? '', fits) ?? null
-  if (value === null ? required : !fits(schema, value)) throw fieldError(name, value === null ? { text: 'it is required.', reason: 'required' } : { text: 'it is not accepted.', ...(schema.format === 'email' ? { reason: 'email_form' } : {}) })
+  if (value === null ? required : !fits(schema, value))
+    throw fieldError(
+      name,
+      value === null
+        ? { text: 'it is required.', reason: 'required' }
+        : { text: 'it is not accepted.', ...(schema.format === 'email' ? { reason: 'email_form' } : {}) }
+    )
   return value
 }
 
 /** `null`: no form field can hold it (an array, an object). Such a field is only for the JSON endpoint. */
-function inputType (schema: TSchema): InputType | null {
+function inputType(schema: TSchema): InputType | null {
   if (Array.isArray(schema.anyOf)) {
     const types = (schema.anyOf as TSchema[]).filter(({ type }) => type !== 'null').map(inputType)
     const [first = null] = types
@@ -136,21 +180,24 @@ function inputType (schema: TSchema): InputType | null {
   }
   if (schema.type === 'boolean') return 'checkbox'
   if (schema.type === 'number' || schema.type === 'integer') return 'number'
-  return schema.type === 'string' ? BY_FORMAT[String(schema.format)] ?? 'text' : null
+  return schema.type === 'string' ? (BY_FORMAT[String(schema.format)] ?? 'text') : null
 }
 
 /** Whether a union has no literals. Literals are typed as text. */
-function isPlain (union: TSchema): boolean {
+function isPlain(union: TSchema): boolean {
   return (union.anyOf as TSchema[]).every((variant) => variant.const === undefined)
 }
 
-/** Whether the person must fill the field in. An empty text counts as not sent. A box is required only where the schema does not take `false`. */
-function isRequired (fields: TObject, name: string, schema: TSchema, fits: Registration['fits']): boolean {
+/**
+ * Whether the person must fill the field in. An empty text counts as not sent. A box is required only where the schema
+ * does not take `false`.
+ */
+function isRequired(fields: TObject, name: string, schema: TSchema, fits: Registration['fits']): boolean {
   return (fields.required ?? []).includes(name) && !(inputType(schema) === 'checkbox' && fits(schema, false))
 }
 
 /** The typed value of a text, `undefined` for none. What can't be converted stays a text, for the schema to refuse. */
-function valueOf (schema: TSchema, type: InputType, text: string, fits: Registration['fits']): unknown {
+function valueOf(schema: TSchema, type: InputType, text: string, fits: Registration['fits']): unknown {
   if (type === 'checkbox') {
     if (text === '') return fits(schema, false) ? false : undefined
     return TICKED.includes(text) ? true : text
@@ -160,31 +207,32 @@ function valueOf (schema: TSchema, type: InputType, text: string, fits: Registra
   return type === 'number' || (!fits(schema, text) && fits(schema, Number(text))) ? Number(text) : text
 }
 
-function defaultOf (schema: TSchema, type: InputType): string {
+function defaultOf(schema: TSchema, type: InputType): string {
   const value: unknown = schema.default
   return typeof value === 'string' || typeof value === 'number' || value === true ? shownAs(type, String(value)) : ''
 }
 
 /** A box is ticked by `true`. */
-function shownAs (type: InputType, text: string): string {
+function shownAs(type: InputType, text: string): string {
   return type !== 'checkbox' ? text : TICKED.includes(text) ? 'true' : ''
 }
 
-function errorOf (first: ValueError | undefined): OAuthError {
+function errorOf(first: ValueError | undefined): OAuthError {
   const field = first?.path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') ?? ''
   return fieldError(field, first === undefined ? { text: 'it is not accepted.' } : problemOf(first))
 }
 
-function fieldError (field: string, { text, reason }: Problem): OAuthError {
+function fieldError(field: string, { text, reason }: Problem): OAuthError {
   return new OAuthError('invalid_request', `${field}: ${text}`, { field, ...(reason === undefined ? {} : { reason }) })
 }
 
 type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason'>
 
 /** The problem in words for a person. */
-function problemOf ({ type, value, schema }: ValueError): Problem {
+function problemOf({ type, value, schema }: ValueError): Problem {
   if (value === undefined || value === '') return { text: 'it is required.', reason: 'required' }
-  if (type === ValueErrorType.StringFormat && schema.format === 'email') return { text: 'The e-mail address is not valid.', reason: 'email_form' }
+  if (type === ValueErrorType.StringFormat && schema.format === 'email')
+    return { text: 'The e-mail address is not valid.', reason: 'email_form' }
   return { text: PROBLEMS[type]?.(schema) ?? 'it is not accepted.' }
 }
 

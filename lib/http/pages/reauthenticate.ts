@@ -22,25 +22,35 @@ import { leadOn } from './lead-on.ts'
 import { passwordLimit } from './own-account/account-page.ts'
 import { passkeyFormOf, passkeysOf } from './passkeys.ts'
 
-/** `found`: with the passkeys alone that can be asked for; `null`: there are none. `sendsCode`: for who has no password. */
-interface Shown { person: SignedInPerson, asksPassword: boolean, found: UserFactors | null, sendsCode: boolean, connections: ConnectButton[] }
+/**
+ * `found`: with the passkeys alone that can be asked for; `null`: there are none. `sendsCode`: for who has no password.
+ */
+interface Shown {
+  person: SignedInPerson
+  asksPassword: boolean
+  found: UserFactors | null
+  sendsCode: boolean
+  connections: ConnectButton[]
+}
 
 /**
- * `GET` and `POST /auth/reauthenticate`: who is signed in proves anew that it is them, by a second factor too where they have one, and goes on where
- * `return_to` says: by the password, a passkey of theirs, a connection, or without a password by a code by e-mail. Each is good for this person
- * alone: no other name can be typed, and somebody else's passkey or account elsewhere is refused. A browser that is remembered counts for
- * nothing. The second factor is asked for on its own page; until it was right, the session of now stays what it is. Who has none of these does
- * so on the sign-in page.
+ * `GET` and `POST /auth/reauthenticate`: who is signed in proves anew that it is them, by a second factor too where
+ * they have one, and goes on where `return_to` says: by the password, a passkey of theirs, a connection, or without a
+ * password by a code by e-mail. Each is good for this person alone: no other name can be typed, and somebody else's
+ * passkey or account elsewhere is refused. A browser that is remembered counts for nothing. The second factor is asked
+ * for on its own page; until it was right, the session of now stays what it is. Who has none of these does so on the
+ * sign-in page.
  */
-export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): void {
+export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser, link } = deps
   const { accounts } = authorize
   const on = passkeysOf(deps)
   const email = accounts.emailSignIn === null ? null : { ...accounts, emailSignIn: accounts.emailSignIn }
 
-  const signIn = ({ journey: { query } }: Visit, prompt: Record<string, string> = {}): Leave => goOn(withQuery(`${link('login')}${query}`, prompt))
+  const signIn = ({ journey: { query } }: Visit, prompt: Record<string, string> = {}): Leave =>
+    goOn(withQuery(`${link('login')}${query}`, prompt))
 
-  async function shownTo (visit: Visit): Promise<Shown | Leave> {
+  async function shownTo(visit: Visit): Promise<Shown | Leave> {
     const person = await browser.signedIn(visit.request)
     if (person === null) return signIn(visit)
     const { user } = person
@@ -48,105 +58,167 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
     const asksPassword = user.passwordHash !== null && mayBeAsked
     const all = on === null || !mayBeAsked ? null : await on.factors.store.findFactors(user.id)
     const passkeys = all === null || on === null ? [] : passkeysIn(all, on.factors)
-    const linked = deps.connect === null ? new Set<string>() : new Set((await listLinks(user.id, accounts)).map(({ connection }) => connection))
+    const linked =
+      deps.connect === null
+        ? new Set<string>()
+        : new Set((await listLinks(user.id, accounts)).map(({ connection }) => connection))
     const connections = (await connectButtons(visit.request, visit.journey, deps))
       .filter(({ id }) => linked.has(id))
-      .map((button) => ({ ...button, url: withQuery(`${link('connect')}/${button.id}${visit.journey.query}`, { prompt: 'login', session: person.session.sid }) }))
-    const shown = { person, asksPassword, found: all === null || passkeys.length === 0 ? null : { ...all, passkeys }, sendsCode: email !== null && user.passwordHash === null && mayBeAsked, connections }
-    return asksPassword || shown.found !== null || shown.sendsCode || connections.length > 0 ? shown : signIn(visit, { prompt: 'login' })
+      .map((button) => ({
+        ...button,
+        url: withQuery(`${link('connect')}/${button.id}${visit.journey.query}`, {
+          prompt: 'login',
+          session: person.session.sid
+        })
+      }))
+    const shown = {
+      person,
+      asksPassword,
+      found: all === null || passkeys.length === 0 ? null : { ...all, passkeys },
+      sendsCode: email !== null && user.passwordHash === null && mayBeAsked,
+      connections
+    }
+    return asksPassword || shown.found !== null || shown.sendsCode || connections.length > 0
+      ? shown
+      : signIn(visit, { prompt: 'login' })
   }
 
   /** Begins the session anew, or has the second factor asked for. `isSame`: that what was proved still holds. */
-  async function begin (first: Pick<FirstFactor, 'user' | 'by' | 'methods'>, { request, journey }: Visit, isSame: () => Promise<boolean> = async () => true): Promise<Leave> {
-    const begun = await beginSession({
-      ...first,
-      clientId: null,
-      async confirm () {
-        const [user, same] = await Promise.all([firstFactorHolds(first, accounts), isSame()])
-        return same ? user : null
-      }
-    }, await browser.read(request), authorize)
-    return begun === null ? goOn(`${link('login')}${journey.query}`) : leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
+  async function begin(
+    first: Pick<FirstFactor, 'user' | 'by' | 'methods'>,
+    { request, journey }: Visit,
+    isSame: () => Promise<boolean> = async () => true
+  ): Promise<Leave> {
+    const begun = await beginSession(
+      {
+        ...first,
+        clientId: null,
+        async confirm() {
+          const [user, same] = await Promise.all([firstFactorHolds(first, accounts), isSame()])
+          return same ? user : null
+        }
+      },
+      await browser.read(request),
+      authorize
+    )
+    return begun === null
+      ? goOn(`${link('login')}${journey.query}`)
+      : leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
   }
 
-  function passkeyOf (user: User, sid: string, found: UserFactors | null): PasskeyForm | null {
-    const options = on === null || found === null ? null : on.passkeys.optionsFor({ user, found, purpose: 'reauthentication', sid }, accounts)
+  function passkeyOf(user: User, sid: string, found: UserFactors | null): PasskeyForm | null {
+    const options =
+      on === null || found === null
+        ? null
+        : on.passkeys.optionsFor({ user, found, purpose: 'reauthentication', sid }, accounts)
     return options === null ? null : passkeyFormOf(options, deps)
   }
 
-  function byPasskey (credential: string, { person: { user, session }, found }: Shown, visit: Visit): Submission<Shown> {
+  function byPasskey(credential: string, { person: { user, session }, found }: Shown, visit: Visit): Submission<Shown> {
     if (on === null || found === null) throw new OAuthError('invalid_request', 'There is no passkey to be asked for.')
     const { locale, origin } = visit
     return {
       limit: 'failures',
-      async work () {
-        const proof = await on.passkeys.prove({ credential, user, found, purpose: 'reauthentication', sid: session.sid, clientId: null, locale, origin }, { ...accounts, factors: on.factors })
-        return await begin({ user, by: 'passkey', methods: [proof] }, visit, async () => (await on.factors.store.findFactors(user.id)).deviceEpoch === found.deviceEpoch)
+      async work() {
+        const proof = await on.passkeys.prove(
+          { credential, user, found, purpose: 'reauthentication', sid: session.sid, clientId: null, locale, origin },
+          { ...accounts, factors: on.factors }
+        )
+        return await begin(
+          { user, by: 'passkey', methods: [proof] },
+          visit,
+          async () => (await on.factors.store.findFactors(user.id)).deviceEpoch === found.deviceEpoch
+        )
       }
     }
   }
 
-  async function byCode ({ person: { user }, sendsCode }: Shown, { request, journey, locale, origin }: Visit): Promise<Submission<Shown>> {
+  async function byCode(
+    { person: { user }, sendsCode }: Shown,
+    { request, journey, locale, origin }: Visit
+  ): Promise<Submission<Shown>> {
     if (email === null || !sendsCode) throw new OAuthError('invalid_request', 'No code is sent here.')
     const { readRecipient, sendSignInCode } = await import('../../accounts/email-sign-in/ask.ts')
     const name = readRecipient(user.username)
     const device = await browser.knownAs(request, name)
     return {
       limit: { rule: 'emailCode', recipient: name, device },
-      async work () {
+      async work() {
         const code = await sendSignInCode({ name, device }, { locale, origin }, email)
         return async (reply) => {
-          emailCookie(deps.cookies.email, email.emailSignIn, email).set(reply, { step: 'enter', code, only: user.id }, journey.query)
+          emailCookie(deps.cookies.email, email.emailSignIn, email).set(
+            reply,
+            { step: 'enter', code, only: user.id },
+            journey.query
+          )
           return await goOn(`${link('emailCode')}${journey.query}`)(reply)
         }
       }
     }
   }
 
-  formPage<'reauthenticate', Shown>(child, {
-    name: 'reauthenticate',
-    path: 'reauthenticate',
-    summaries: { page: 'Page to prove again who is signed in', form: 'Prove it by a form' },
-    querystring: JourneySchema,
-    body: Type.Object({ current_password: Type.Optional(Password), credential: Type.Optional(Credential), decision: Type.Optional(Type.Literal('email')) }),
-    images: buttonImages(deps),
-    fields: ['current_password', 'credential'],
-    passkeys: on === null ? undefined : { renewUrl: null },
-    leadsOn: true,
-    open: shownTo,
-    async submit (form, visit) {
-      const { request, journey: { query }, origin } = visit
-      const shown = await shownTo(visit)
-      if (typeof shown === 'function') return { limit: null, work: async () => shown }
-      const { person: { user, session } } = shown
-      // The page was shown to somebody else, or under a sign-in that has ended: it is shown anew.
-      if (queryParam(request, 'session') !== session.sid) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
-      if (form.decision === 'email') return await byCode(shown, visit)
-      if ((form.credential ?? '') !== '') return byPasskey(form.credential ?? '', shown, visit)
-      if (!shown.asksPassword) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
-      const { current_password: password } = required(form, ['current_password'])
-      return {
-        limit: passwordLimit(user),
-        async work ({ leaves }) {
-          await provePassword({ user, sid: session.sid, password, origin }, accounts)
-          leaves(user)
-          return await begin({ user, by: 'password', methods: [passwordProof(accounts.clock.now())] }, visit)
+  formPage<'reauthenticate', Shown>(
+    child,
+    {
+      name: 'reauthenticate',
+      path: 'reauthenticate',
+      summaries: { page: 'Page to prove again who is signed in', form: 'Prove it by a form' },
+      querystring: JourneySchema,
+      body: Type.Object({
+        current_password: Type.Optional(Password),
+        credential: Type.Optional(Credential),
+        decision: Type.Optional(Type.Literal('email'))
+      }),
+      images: buttonImages(deps),
+      fields: ['current_password', 'credential'],
+      passkeys: on === null ? undefined : { renewUrl: null },
+      leadsOn: true,
+      open: shownTo,
+      async submit(form, visit) {
+        const {
+          request,
+          journey: { query },
+          origin
+        } = visit
+        const shown = await shownTo(visit)
+        if (typeof shown === 'function') return { limit: null, work: async () => shown }
+        const {
+          person: { user, session }
+        } = shown
+        // The page was shown to somebody else, or under a sign-in that has ended: it is shown anew.
+        if (queryParam(request, 'session') !== session.sid)
+          return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
+        if (form.decision === 'email') return await byCode(shown, visit)
+        if ((form.credential ?? '') !== '') return byPasskey(form.credential ?? '', shown, visit)
+        if (!shown.asksPassword) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
+        const { current_password: password } = required(form, ['current_password'])
+        return {
+          limit: passwordLimit(user),
+          async work({ leaves }) {
+            await provePassword({ user, sid: session.sid, password, origin }, accounts)
+            leaves(user)
+            return await begin({ user, by: 'password', methods: [passwordProof(accounts.clock.now())] }, visit)
+          }
         }
-      }
+      },
+      async again(_form, refused, visit) {
+        const shown = await shownTo(visit)
+        if (typeof shown === 'function') throw refused
+        return shown
+      },
+      content: (
+        { person: { user, session }, asksPassword, found, sendsCode, connections },
+        { journey: { query } }
+      ) => ({
+        username: user.username,
+        asksPassword,
+        passkey: passkeyOf(user, session.sid, found),
+        sendsCode,
+        connections,
+        loginUrl: withQuery(`${link('login')}${query}`, { prompt: 'login' })
+      }),
+      carries: ({ person }) => ({ session: person.session.sid })
     },
-    async again (_form, refused, visit) {
-      const shown = await shownTo(visit)
-      if (typeof shown === 'function') throw refused
-      return shown
-    },
-    content: ({ person: { user, session }, asksPassword, found, sendsCode, connections }, { journey: { query } }) => ({
-      username: user.username,
-      asksPassword,
-      passkey: passkeyOf(user, session.sid, found),
-      sendsCode,
-      connections,
-      loginUrl: withQuery(`${link('login')}${query}`, { prompt: 'login' })
-    }),
-    carries: ({ person }) => ({ session: person.session.sid })
-  }, deps)
+    deps
+  )
 }

@@ -31,9 +31,17 @@ export interface PageSettings {
   passkeys?: { renewUrl: string | null } | undefined
 }
 
-/** Sends hosted pages: the host's own by `pages.render`, else the built-in ones, with the headers that every page has. */
+/**
+ * Sends hosted pages: the host's own by `pages.render`, else the built-in ones, with the headers that every page has.
+ */
 export interface PageReply {
-  send<Name extends PageName>(request: FastifyRequest, reply: FastifyReply, page: Name, content: PageContent<Name>, settings?: PageSettings): Promise<FastifyReply>
+  send<Name extends PageName>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    page: Name,
+    content: PageContent<Name>,
+    settings?: PageSettings
+  ): Promise<FastifyReply>
   /** The texts of a page sent with the same `uiLocales`, for `pageErrorOf`. */
   messagesFor(request: FastifyRequest, settings?: Pick<PageSettings, 'uiLocales'>): Messages
   /** What the pages load, for `pageAssetRoutes`. */
@@ -48,18 +56,23 @@ export interface PageReplyOptions {
   prefix: string
   /** Whether pages ask for passkeys. */
   passkeys: boolean
-  pages: Look & Pick<CommonModel, 'title' | 'logoUrl' | 'logoUrlDark' | 'faviconUrl' | 'stylesheetUrl'> & { links: CommonModel['footer'], texts: OwnTexts, render: RenderPage | null }
+  pages: Look &
+    Pick<CommonModel, 'title' | 'logoUrl' | 'logoUrlDark' | 'faviconUrl' | 'stylesheetUrl'> & {
+      links: CommonModel['footer']
+      texts: OwnTexts
+      render: RenderPage | null
+    }
 }
 
 /** Replies that hold a page, whose headers are not those of the API. */
 const pageReplies = new WeakSet<FastifyReply>()
 
 /** Whether the reply holds a page: then its security headers are set, and stay as they are. */
-export function isPageReply (reply: FastifyReply): boolean {
+export function isPageReply(reply: FastifyReply): boolean {
   return pageReplies.has(reply)
 }
 
-export function createPageReply ({ issuer, prefix, usernames, passkeys, pages }: PageReplyOptions): PageReply {
+export function createPageReply({ issuer, prefix, usernames, passkeys, pages }: PageReplyOptions): PageReply {
   const { origin } = new URL(issuer)
   const { title, logoUrl, logoUrlDark, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
   const assets = pageAssets({ prefix, look: pages, passkeys })
@@ -71,29 +84,46 @@ export function createPageReply ({ issuer, prefix, usernames, passkeys, pages }:
     passkeys: assets.passkeys === null ? null : `${origin}${assets.passkeys.path}`
   }
   const catalogues: { [Lang in Locale]?: Messages } = {}
-  const catalogueOf = (locale: Locale): Messages => catalogues[locale] ??= withOwnTexts(messagesOf(locale, usernames), texts[locale])
+  const catalogueOf = (locale: Locale): Messages =>
+    (catalogues[locale] ??= withOwnTexts(messagesOf(locale, usernames), texts[locale]))
 
-  function localeFor (request: FastifyRequest, uiLocales: readonly string[] = []): ReturnType<typeof chooseLocale> {
+  function localeFor(request: FastifyRequest, uiLocales: readonly string[] = []): ReturnType<typeof chooseLocale> {
     return chooseLocale(uiLocales, request.headers['accept-language'])
   }
 
-  /** The host's own HTML. `null` where it has none for this page, or where its function fails: that must not stop a sign-in. */
-  async function hostHtml<Name extends PageName> (request: FastifyRequest, page: Name, model: PageModels[Name]): Promise<string | null> {
+  /**
+   * The host's own HTML. `null` where it has none for this page, or where its function fails: that must not stop a
+   * sign-in.
+   */
+  async function hostHtml<Name extends PageName>(
+    request: FastifyRequest,
+    page: Name,
+    model: PageModels[Name]
+  ): Promise<string | null> {
     if (render === null) return null
     try {
-      return await render(...[page, model] as Parameters<RenderPage>) ?? null
+      return (await render(...([page, model] as Parameters<RenderPage>))) ?? null
     } catch (error) {
-      request.log.error(...logLine('FST_AUTHORITY_PAGE_FAILED', 'pages.render failed; the built-in page was sent', { err: error, page }))
+      request.log.error(
+        ...logLine('FST_AUTHORITY_PAGE_FAILED', 'pages.render failed; the built-in page was sent', { err: error, page })
+      )
     }
     return null
   }
 
-  const policyOf = (given: PageSettings['passkeys']): PageSettings['passkeys'] => given && { renewUrl: given.renewUrl === null ? null : `${origin}${given.renewUrl}` }
+  const policyOf = (given: PageSettings['passkeys']): PageSettings['passkeys'] =>
+    given && { renewUrl: given.renewUrl === null ? null : `${origin}${given.renewUrl}` }
 
   return {
     assets,
     messagesFor: (request, { uiLocales } = {}) => catalogueOf(localeFor(request, uiLocales)),
-    async send<Name extends PageName> (request: FastifyRequest, reply: FastifyReply, page: Name, content: PageContent<Name>, settings: PageSettings = {}): Promise<FastifyReply> {
+    async send<Name extends PageName>(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      page: Name,
+      content: PageContent<Name>,
+      settings: PageSettings = {}
+    ): Promise<FastifyReply> {
       const lang = localeFor(request, settings.uiLocales)
       const common: CommonModel = {
         title,
@@ -104,7 +134,8 @@ export function createPageReply ({ issuer, prefix, usernames, passkeys, pages }:
         stylesheetUrl,
         footer,
         // A page of an error repeats nothing of what was refused, and each language's address would.
-        languages: page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200),
+        languages:
+          page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200),
         requestId: requestIdOf(request),
         lang,
         dir: directionOf(lang),
@@ -114,29 +145,44 @@ export function createPageReply ({ issuer, prefix, usernames, passkeys, pages }:
         clientName: settings.clientName ?? null
       }
       // The host's function gets a copy, so that its changes are not in the built-in page.
-      const modelOf = (): PageModels[Name] => ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
+      const modelOf = (): PageModels[Name] =>
+        ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
       const own = await hostHtml(request, page, modelOf())
       const body = own ?? renderPage(page, modelOf())
 
       pageReplies.add(reply)
       noStore(reply)
       vary(reply, ['Cookie', 'Accept-Language'])
-      return await reply.code(settings.statusCode ?? 200).type('text/html; charset=utf-8').headers({
-        'content-security-policy': contentSecurityPolicy(sources, { own: own !== null, formActions: settings.formActions ?? [], images: settings.images ?? [], passkeys: policyOf(settings.passkeys) }),
-        'referrer-policy': settings.noReferrer === true ? 'no-referrer' : 'same-origin',
-        'x-frame-options': 'DENY',
-        'x-content-type-options': 'nosniff',
-        'cross-origin-opener-policy': 'same-origin',
-        'cross-origin-resource-policy': 'same-origin',
-        'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'
-      }).send(body)
+      return await reply
+        .code(settings.statusCode ?? 200)
+        .type('text/html; charset=utf-8')
+        .headers({
+          'content-security-policy': contentSecurityPolicy(sources, {
+            own: own !== null,
+            formActions: settings.formActions ?? [],
+            images: settings.images ?? [],
+            passkeys: policyOf(settings.passkeys)
+          }),
+          'referrer-policy': settings.noReferrer === true ? 'no-referrer' : 'same-origin',
+          'x-frame-options': 'DENY',
+          'x-content-type-options': 'nosniff',
+          'cross-origin-opener-policy': 'same-origin',
+          'cross-origin-resource-policy': 'same-origin',
+          'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'
+        })
+        .send(body)
     }
   }
 }
 
 /** Adds names to the `Vary` header, and keeps those that the host's hooks have set. */
-function vary (reply: FastifyReply, names: readonly string[]): void {
-  const before = String(reply.getHeader('vary') ?? '').split(',').map((name) => name.trim()).filter((name) => name !== '')
-  const missing = names.filter((name) => !before.some((known) => known === '*' || known.toLowerCase() === name.toLowerCase()))
+function vary(reply: FastifyReply, names: readonly string[]): void {
+  const before = String(reply.getHeader('vary') ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  const missing = names.filter(
+    (name) => !before.some((known) => known === '*' || known.toLowerCase() === name.toLowerCase())
+  )
   reply.header('vary', [...before, ...missing].join(', '))
 }

@@ -7,44 +7,63 @@ import type { PageDeps } from './deps.ts'
 import { formPage, goOn, withQuery } from './form-page.ts'
 import { queryParam } from './forms.ts'
 
-interface Shown { token: string, username: string }
+interface Shown {
+  token: string
+  username: string
+}
 
 /**
- * Where a link of `startEnrolment` leads: a page with a button. Opening it uses nothing up, for programs open links too. The button uses it up and
- * leads to the sign-in, which takes the first factor as ever and then goes on to set the second one up.
+ * Where a link of `startEnrolment` leads: a page with a button. Opening it uses nothing up, for programs open links
+ * too. The button uses it up and leads to the sign-in, which takes the first factor as ever and then goes on to set the
+ * second one up.
  */
-export function secondFactorLinkPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
+export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const { authorize, cookies, link, loginUrl } = deps
   const accounts = { ...authorize.accounts, factors }
-  const asked = async (token: string): Promise<Shown> => ({ token, username: (await checkEnrolmentLink(token, accounts)).username })
+  const asked = async (token: string): Promise<Shown> => ({
+    token,
+    username: (await checkEnrolmentLink(token, accounts)).username
+  })
   // A page of the host's own begins a session by itself, and comes back to where a session of just now sets one up.
-  const loginPage = withQuery(link('login'), loginUrl === null ? {} : { return_to: link('secondFactorSetUp'), prompt: 'login' })
+  const loginPage = withQuery(
+    link('login'),
+    loginUrl === null ? {} : { return_to: link('secondFactorSetUp'), prompt: 'login' }
+  )
 
-  formPage<'second_factor_link', Shown>(child, {
-    name: 'second_factor_link',
-    path: 'secondFactorLink',
-    summaries: { page: 'Page of a link to set up a second factor', form: 'Begin to set up a second factor by a link' },
-    querystring: Type.Object({ token: OneTimeTokenValue }),
-    body: Type.Object({ token: OneTimeTokenValue }),
-    fields: [],
-    tokenInAddress: true,
-    open: async ({ request }) => await asked(queryParam(request, 'token')),
-    submit: ({ token = '' }, { origin }) => ({
-      limit: 'failures',
-      async work () {
-        const invitation = await redeemEnrolmentLink({ token, origin }, accounts)
-        return async (reply) => {
-          cookies.enrolment?.set(reply, invitation)
-          // A sign-in that was begun before it is not one of who is invited.
-          cookies.step.clear(reply)
-          return await goOn(loginPage)(reply)
+  formPage<'second_factor_link', Shown>(
+    child,
+    {
+      name: 'second_factor_link',
+      path: 'secondFactorLink',
+      summaries: {
+        page: 'Page of a link to set up a second factor',
+        form: 'Begin to set up a second factor by a link'
+      },
+      querystring: Type.Object({ token: OneTimeTokenValue }),
+      body: Type.Object({ token: OneTimeTokenValue }),
+      fields: [],
+      tokenInAddress: true,
+      open: async ({ request }) => await asked(queryParam(request, 'token')),
+      submit: ({ token = '' }, { origin }) => ({
+        limit: 'failures',
+        async work() {
+          const invitation = await redeemEnrolmentLink({ token, origin }, accounts)
+          return async (reply) => {
+            cookies.enrolment?.set(reply, invitation)
+            // A sign-in that was begun before it is not one of who is invited.
+            cookies.step.clear(reply)
+            return await goOn(loginPage)(reply)
+          }
         }
-      }
-    }),
-    async again ({ token = '' }, refused) {
-      // Where the token is not good or can't be looked up, there is nothing that the page could say.
-      return await asked(token).catch(() => { throw refused })
+      }),
+      async again({ token = '' }, refused) {
+        // Where the token is not good or can't be looked up, there is nothing that the page could say.
+        return await asked(token).catch(() => {
+          throw refused
+        })
+      },
+      content: (shown) => shown
     },
-    content: (shown) => shown
-  }, deps)
+    deps
+  )
 }

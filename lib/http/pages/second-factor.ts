@@ -20,15 +20,20 @@ import { queryParam } from './forms.ts'
 import { leadOnFrom } from './lead-on-from.ts'
 import { passkeyFormOf } from './passkeys.ts'
 
-/** Who owes a second factor: whoever has given the first and is not signed in yet, or whoever was signed in without it. */
+/**
+ * Who owes a second factor: whoever has given the first and is not signed in yet, or whoever was signed in without it.
+ */
 type Pending = ({ step: PendingStep } | { person: SignedInPerson }) & { found: UserFactors }
 
-/** `GET` and `POST /auth/second-factor`: what is asked after a right password, after a sign-in elsewhere, or of a session that did without it. */
-export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
+/**
+ * `GET` and `POST /auth/second-factor`: what is asked after a right password, after a sign-in elsewhere, or of a
+ * session that did without it.
+ */
+export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const { authorize, browser, cookies, link } = deps
   const accounts = { ...authorize.accounts, factors }
 
-  async function pendingOf (request: FastifyRequest): Promise<Pending | null> {
+  async function pendingOf(request: FastifyRequest): Promise<Pending | null> {
     const ticket = cookies.step.read(request)
     const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'second_factor' }, accounts)
     if (step === null) return await ofSession(request)
@@ -37,7 +42,7 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     return hasSecondFactor(found) ? { step, found } : null
   }
 
-  async function ofSession (request: FastifyRequest): Promise<Pending | null> {
+  async function ofSession(request: FastifyRequest): Promise<Pending | null> {
     const person = await browser.signedIn(request)
     if (person === null || contextOf(person.session, [MFA_ACR]) !== null) return null
     const found = await factors.store.findFactors(person.user.id)
@@ -45,78 +50,104 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
   }
 
   /** What is stored is nothing: the browser keeps what it is known by. */
-  function rememberBrowser ({ user, session: { sid } }: SessionBegun, found: UserFactors, { request, origin }: Visit, reply: FastifyReply): void {
+  function rememberBrowser(
+    { user, session: { sid } }: SessionBegun,
+    found: UserFactors,
+    { request, origin }: Visit,
+    reply: FastifyReply
+  ): void {
     if (factors.remembered === null || cookies.trusted === null) return
     cookies.trusted.set(reply, rememberDevice(cookies.trusted.read(request), user, found, factors.remembered, accounts))
     accounts.events.emit('device_remembered', { userId: user.id, sid }, origin)
   }
 
-  function passkeyOf (user: User, found: UserFactors): PasskeyForm | null {
+  function passkeyOf(user: User, found: UserFactors): PasskeyForm | null {
     const options = factors.passkeys?.optionsFor({ user, found, purpose: 'second_factor' }, accounts) ?? null
     return options === null ? null : passkeyFormOf(options, deps)
   }
 
   /** The journey begins again where its first step is no good any more. That is no error of the person. */
-  const beginAgain = (visit: Visit): Leave => async (reply) => {
-    cookies.step.clear(reply)
-    return await toLogin(visit)(reply)
-  }
+  const beginAgain =
+    (visit: Visit): Leave =>
+    async (reply) => {
+      cookies.step.clear(reply)
+      return await toLogin(visit)(reply)
+    }
   // What is in the cookie may be good for another page: a visit, which any other site can bring about, leaves it.
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
-  formPage<'second_factor', Pending>(child, {
-    name: 'second_factor',
-    path: 'secondFactor',
-    summaries: { page: 'Page of the second factor', form: 'Give the second factor by a form' },
-    querystring: JourneySchema,
-    body: Type.Object({ code: Type.Optional(SecondFactorCode), recovery_code: Type.Optional(RecoveryCode), credential: Type.Optional(Credential), remember: Type.Optional(Type.Literal('on')) }),
-    fields: ['code', 'recovery_code', 'credential'],
-    passkeys: factors.passkeys === null ? undefined : { renewUrl: null },
-    leadsOn: true,
-    open: async (visit) => await pendingOf(visit.request) ?? toLogin(visit),
-    async submit (form, visit) {
-      const { code, recovery_code: recoveryCode, credential, remember } = form
-      const { request, locale } = visit
-      const pending = await pendingOf(request)
-      if (pending === null) return { limit: null, work: async () => beginAgain(visit) }
-      const given = readFactor({ code, recoveryCode, credential })
-      return {
-        limit: secondFactorCheck(userOf(pending), pending.found),
-        async work () {
-          try {
-            const done = { ...authorize, accounts }
-            const begun = 'step' in pending
-              ? await finishSignIn({ ...pending, given, locale }, await browser.read(request), done)
-              : await stepUp({ ...pending, given, clientId: queryParam(request, 'client_id') || null, locale }, await browser.read(request), done)
-            return async (reply) => {
-              cookies.step.clear(reply)
-              if (remember === 'on') rememberBrowser(begun, pending.found, visit, reply)
-              return await (await leadOnFrom(begun, visit, form, deps))(reply)
+  formPage<'second_factor', Pending>(
+    child,
+    {
+      name: 'second_factor',
+      path: 'secondFactor',
+      summaries: { page: 'Page of the second factor', form: 'Give the second factor by a form' },
+      querystring: JourneySchema,
+      body: Type.Object({
+        code: Type.Optional(SecondFactorCode),
+        recovery_code: Type.Optional(RecoveryCode),
+        credential: Type.Optional(Credential),
+        remember: Type.Optional(Type.Literal('on'))
+      }),
+      fields: ['code', 'recovery_code', 'credential'],
+      passkeys: factors.passkeys === null ? undefined : { renewUrl: null },
+      leadsOn: true,
+      open: async (visit) => (await pendingOf(visit.request)) ?? toLogin(visit),
+      async submit(form, visit) {
+        const { code, recovery_code: recoveryCode, credential, remember } = form
+        const { request, locale } = visit
+        const pending = await pendingOf(request)
+        if (pending === null) return { limit: null, work: async () => beginAgain(visit) }
+        const given = readFactor({ code, recoveryCode, credential })
+        return {
+          limit: secondFactorCheck(userOf(pending), pending.found),
+          async work() {
+            try {
+              const done = { ...authorize, accounts }
+              const begun =
+                'step' in pending
+                  ? await finishSignIn({ ...pending, given, locale }, await browser.read(request), done)
+                  : await stepUp(
+                      { ...pending, given, clientId: queryParam(request, 'client_id') || null, locale },
+                      await browser.read(request),
+                      done
+                    )
+              return async (reply) => {
+                cookies.step.clear(reply)
+                if (remember === 'on') rememberBrowser(begun, pending.found, visit, reply)
+                return await (
+                  await leadOnFrom(begun, visit, form, deps)
+                )(reply)
+              }
+            } catch (error) {
+              if (error instanceof OAuthError && error.error === 'login_required') return beginAgain(visit)
+              throw error
             }
-          } catch (error) {
-            if (error instanceof OAuthError && error.error === 'login_required') return beginAgain(visit)
-            throw error
           }
         }
-      }
+      },
+      async again(_form, refused, { request }) {
+        const pending = await pendingOf(request)
+        if (pending === null) throw refused
+        return pending
+      },
+      content: (pending, { journey: { query, clientName } }) => ({
+        username: userOf(pending).username,
+        rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
+        passkey: passkeyOf(userOf(pending), pending.found),
+        tellsPasskeys: factors.passkeys?.prompt === true && pending.found.passkeys.length === 0,
+        asksCode: pending.found.totp.some(({ disabled }) => !disabled),
+        // Whoever is signed in gets to the page only by asking for it.
+        loginUrl: withQuery(
+          `${link('login')}${query}`,
+          'person' in pending && clientName === null ? { prompt: 'login' } : {}
+        )
+      })
     },
-    async again (_form, refused, { request }) {
-      const pending = await pendingOf(request)
-      if (pending === null) throw refused
-      return pending
-    },
-    content: (pending, { journey: { query, clientName } }) => ({
-      username: userOf(pending).username,
-      rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
-      passkey: passkeyOf(userOf(pending), pending.found),
-      tellsPasskeys: factors.passkeys?.prompt === true && pending.found.passkeys.length === 0,
-      asksCode: pending.found.totp.some(({ disabled }) => !disabled),
-      // Whoever is signed in gets to the page only by asking for it.
-      loginUrl: withQuery(`${link('login')}${query}`, 'person' in pending && clientName === null ? { prompt: 'login' } : {})
-    })
-  }, deps)
+    deps
+  )
 }
 
-function userOf (pending: Pending): User {
+function userOf(pending: Pending): User {
   return 'step' in pending ? pending.step.user : pending.person.user
 }

@@ -22,15 +22,27 @@ interface PagePolicy {
   passkeys?: { renewUrl: string | null } | undefined
 }
 
-export function contentSecurityPolicy ({ style, script, images: always, stylesheet, passkeys: passkeyScript }: ContentSecurity, { own, formActions, images = [], passkeys }: PagePolicy): string {
+export function contentSecurityPolicy(
+  { style, script, images: always, stylesheet, passkeys: passkeyScript }: ContentSecurity,
+  { own, formActions, images = [], passkeys }: PagePolicy
+): string {
   const host = stylesheet === null ? [] : [originSource(stylesheet) ?? "'self'"]
   const also = host.filter((source) => !own || source !== "'self'")
   const scripts = passkeys === undefined || passkeyScript === null ? [script] : [script, passkeyScript]
   const renewUrl = passkeys?.renewUrl ?? null
   const loads = own
     ? [["style-src 'self'", ...also], ["script-src 'self'"], ["font-src 'self'", ...also], ["connect-src 'self'"]]
-    : [[`style-src ${style}`, ...host], ['script-src', ...scripts], ...renewUrl === null ? [] : [['connect-src', renewUrl]], ...host.length === 0 ? [] : [['font-src', ...host]]]
-  const shown = new Set([...always, ...images, ...stylesheet === null ? [] : [stylesheet]].map(originSource).filter((source) => source !== null))
+    : [
+        [`style-src ${style}`, ...host],
+        ['script-src', ...scripts],
+        ...(renewUrl === null ? [] : [['connect-src', renewUrl]]),
+        ...(host.length === 0 ? [] : [['font-src', ...host]])
+      ]
+  const shown = new Set(
+    [...always, ...images, ...(stylesheet === null ? [] : [stylesheet])]
+      .map(originSource)
+      .filter((source) => source !== null)
+  )
   const actions = [...new Set(formActions.map(formActionSource))].filter((source) => source !== null)
   return [
     "default-src 'none'",
@@ -45,16 +57,32 @@ export function contentSecurityPolicy ({ style, script, images: always, styleshe
 /** An origin or a scheme without any character that would end the source, the directive or the policy. */
 const SOURCE = /^[a-z][a-z0-9+.-]*:(?:\/\/[a-z0-9._-]+(?::\d{1,5})?)?$/
 /** Schemes that no form may lead to, whatever a client has registered. */
-const REFUSED_SCHEMES = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'filesystem:', 'about:', 'ws:', 'wss:', 'ftp:'])
+const REFUSED_SCHEMES = new Set([
+  'javascript:',
+  'data:',
+  'vbscript:',
+  'blob:',
+  'file:',
+  'filesystem:',
+  'about:',
+  'ws:',
+  'wss:',
+  'ftp:'
+])
 
 /** `null` for a path of this origin, and for what is no web address. */
-function originSource (url: string): string | null {
+function originSource(url: string): string | null {
   const { protocol, origin } = new URL(url, 'https://page.invalid')
-  return (protocol === 'https:' || protocol === 'http:') && origin !== 'https://page.invalid' && SOURCE.test(origin) ? origin : null
+  return (protocol === 'https:' || protocol === 'http:') && origin !== 'https://page.invalid' && SOURCE.test(origin)
+    ? origin
+    : null
 }
 
-/** The origin of a redirect URI, without its path. A private-use scheme (RFC 8252 §7.1) has no origin; its source is the scheme. */
-function formActionSource (url: string): string | null {
+/**
+ * The origin of a redirect URI, without its path. A private-use scheme (RFC 8252 §7.1) has no origin; its source is the
+ * scheme.
+ */
+function formActionSource(url: string): string | null {
   let parsed: URL
   try {
     parsed = new URL(url)

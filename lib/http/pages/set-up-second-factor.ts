@@ -25,60 +25,93 @@ import { leadOn } from './lead-on.ts'
 import { passkeyFormOf } from './passkeys.ts'
 
 /**
- * Who has to set one up: whoever has given a first factor and is not signed in yet, or somebody whose session began without. `isInvited`: a link of
- * the host's leads them here.
+ * Who has to set one up: whoever has given a first factor and is not signed in yet, or somebody whose session began
+ * without. `isInvited`: a link of the host's leads them here.
  */
-type Owing = ({ step: PendingStep, ticket: string } | { person: SignedInPerson }) & { isInvited: boolean }
-
-/** `forAccount`: the host wants the account to have one. `enrolment` and `passkey` are `null` where the address of the account has to be confirmed first, and each where it is not set up here. */
-interface Shown { owing: Owing, forAccount: boolean, enrolment: ShownEnrolment | null, passkey: PasskeyForm | null, name: string, sent: boolean }
+type Owing = ({ step: PendingStep; ticket: string } | { person: SignedInPerson }) & { isInvited: boolean }
 
 /**
- * `GET` and `POST /auth/second-factor/set-up`: where `mfa.required`, or a link of `startEnrolment`, leads whoever has no second factor yet. Nothing
- * is stored before a code of the app was right or the passkey was made, and nobody is signed in before that.
+ * `forAccount`: the host wants the account to have one. `enrolment` and `passkey` are `null` where the address of the
+ * account has to be confirmed first, and each where it is not set up here.
  */
-export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
+interface Shown {
+  owing: Owing
+  forAccount: boolean
+  enrolment: ShownEnrolment | null
+  passkey: PasskeyForm | null
+  name: string
+  sent: boolean
+}
+
+/**
+ * `GET` and `POST /auth/second-factor/set-up`: where `mfa.required`, or a link of `startEnrolment`, leads whoever has
+ * no second factor yet. Nothing is stored before a code of the app was right or the passkey was made, and nobody is
+ * signed in before that.
+ */
+export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const { authorize, browser, cookies, link, pages } = deps
   const accounts = { ...authorize.accounts, factors }
   const passkeys = factors.policy.methods.includes('passkey') ? factors.passkeys : null
 
   /** `null`: nobody, or they have one by now. */
-  async function owingOf (request: FastifyRequest): Promise<Owing | null> {
+  async function owingOf(request: FastifyRequest): Promise<Owing | null> {
     const ticket = cookies.step.read(request)
     const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'enrolment' }, accounts)
     const person = step === null ? await browser.signedIn(request) : null
-    const owing = step !== null && ticket !== undefined ? { step, ticket } : person !== null && isRecentEnough(person.session, accounts.clock.now()) ? { person } : null
+    const owing =
+      step !== null && ticket !== undefined
+        ? { step, ticket }
+        : person !== null && isRecentEnough(person.session, accounts.clock.now())
+          ? { person }
+          : null
     if (owing === null) return null
     const user = 'step' in owing ? owing.step.user : owing.person.user
     const found = await factors.store.findFactors(user.id)
     if (hasSecondFactor(found)) return null
-    // A ticket has what its sign-in brought: a hash that was brought up to date meanwhile is another one to the invitation.
-    return { ...owing, isInvited: 'step' in owing ? owing.step.invitedAt === found.deviceEpoch : isInvited(cookies.enrolment?.read(request), user, found, accounts) }
+    // A ticket has what its sign-in brought: a hash that was brought up to date meanwhile is another one to the
+    // invitation.
+    return {
+      ...owing,
+      isInvited:
+        'step' in owing
+          ? owing.step.invitedAt === found.deviceEpoch
+          : isInvited(cookies.enrolment?.read(request), user, found, accounts)
+    }
   }
 
-  const beginAgain = (visit: Visit): Leave => async (reply) => {
-    cookies.step.clear(reply)
-    return await toLogin(visit)(reply)
-  }
+  const beginAgain =
+    (visit: Visit): Leave =>
+    async (reply) => {
+      cookies.step.clear(reply)
+      return await toLogin(visit)(reply)
+    }
   // What is in the cookie may be good for another page: a visit, which any other site can bring about, leaves it.
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
-  async function show (owing: Owing, form: Form | null): Promise<Shown> {
+  async function show(owing: Owing, form: Form | null): Promise<Shown> {
     const of = enrollerOf(owing, accounts)
-    const forAccount = owing.isInvited || await mustKeepOne(of.user, accounts)
-    if (!owing.isInvited && awaitsConfirmation(of.user, accounts)) return { owing, forAccount, enrolment: null, passkey: null, name: '', sent: false }
-    return { owing, forAccount, enrolment: await enrolmentOf(of, form), passkey: passkeys === null ? null : passkeyFormOf(await passkeys.creationOptions(of, accounts), deps), name: form?.name ?? '', sent: false }
+    const forAccount = owing.isInvited || (await mustKeepOne(of.user, accounts))
+    if (!owing.isInvited && awaitsConfirmation(of.user, accounts))
+      return { owing, forAccount, enrolment: null, passkey: null, name: '', sent: false }
+    return {
+      owing,
+      forAccount,
+      enrolment: await enrolmentOf(of, form),
+      passkey: passkeys === null ? null : passkeyFormOf(await passkeys.creationOptions(of, accounts), deps),
+      name: form?.name ?? '',
+      sent: false
+    }
   }
 
-  async function enrolmentOf (of: Enroller, form: Form | null): Promise<ShownEnrolment | null> {
+  async function enrolmentOf(of: Enroller, form: Form | null): Promise<ShownEnrolment | null> {
     if (!factors.policy.methods.includes('totp')) return null
     // After a wrong code the same key again: the app has it by now.
     const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
-    return await withQr(begun ?? await startEnrolment(of, accounts))
+    return await withQr(begun ?? (await startEnrolment(of, accounts)))
   }
 
   /** A passkey where the form has one, or else an app. */
-  async function added (owing: Owing, form: Form, { locale, origin }: Visit): Promise<PasskeyAdded> {
+  async function added(owing: Owing, form: Form, { locale, origin }: Visit): Promise<PasskeyAdded> {
     const given = { ...enrollerOf(owing, accounts), name: form.name ?? '', locale, origin }
     const { credential = '' } = form
     if (passkeys !== null && credential !== '') return await passkeys.add({ ...given, credential }, accounts)
@@ -87,68 +120,113 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
   }
 
   /** What the browser has afterwards; `begun` is `null` where the session could not begin. */
-  async function setUp (owing: Owing, form: Form, visit: Visit): Promise<{ recoveryCodes: string[] | null, begun: SessionBegun | null }> {
+  async function setUp(
+    owing: Owing,
+    form: Form,
+    visit: Visit
+  ): Promise<{ recoveryCodes: string[] | null; begun: SessionBegun | null }> {
     const done = await added(owing, form, visit)
     const { recoveryCodes, proof } = done
     const read = await browser.read(visit.request)
-    if ('step' in owing) return { recoveryCodes, begun: await signInEnrolled(owing.step, done, read, { ...authorize, accounts }) }
+    if ('step' in owing)
+      return { recoveryCodes, begun: await signInEnrolled(owing.step, done, read, { ...authorize, accounts }) }
     const { user, session } = owing.person
     const begun = await authorize.browserSessions.renew(user.id, [...session.methods, proof], read)
     return { recoveryCodes, begun: begun === null ? null : { ...begun, user } }
   }
 
-  formPage<'set_up_second_factor', Shown>(child, {
-    name: 'set_up_second_factor',
-    path: 'secondFactorSetUp',
-    summaries: { page: 'Page to set up the second factor that a sign-in must have', form: 'Set up the second factor that a sign-in must have' },
-    querystring: JourneySchema,
-    body: Type.Object({ enrolment: Type.Optional(Type.String({ maxLength: 4096 })), code: Type.Optional(SecondFactorCode), name: Type.Optional(FactorName), decision: Type.Optional(Type.Literal('resend')), ...(passkeys === null ? {} : { credential: Type.Optional(Credential) }) }),
-    fields: ['code', 'name', 'credential'],
-    passkeys: passkeys === null ? undefined : { renewUrl: null },
-    leadsOn: true,
-    async open (visit) {
-      const owing = await owingOf(visit.request)
-      return owing === null ? toLogin(visit) : await show(owing, null)
-    },
-    async submit (form, visit) {
-      const { request, journey, locale, origin } = visit
-      const owing = await owingOf(request)
-      if (owing === null) return { limit: null, work: async () => beginAgain(visit) }
-      return {
-        limit: null,
-        async work () {
-          if (form.decision === 'resend') {
-            await sendVerificationAgain(userOf(owing), { locale, origin }, accounts)
-            return { ...await show(owing, null), sent: true }
-          }
-          const { recoveryCodes, begun } = await setUp(owing, form, visit)
-          return async (reply) => {
-            cookies.step.clear(reply)
-            if (owing.isInvited) cookies.enrolment?.clear(reply)
-            const confirm = confirmUrl(request, userOf(owing).id, journey, deps)
-            const onward = confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }
-            if (begun !== null && recoveryCodes === null) return await leadOn(begun, onward, request, deps)(reply)
-            if (begun !== null) browser.setCookie(reply, begun.cookie)
-            // They are in no other answer, so the journey goes on by a link of this one.
-            return await pages.send(request, reply, 'account_recovery_codes', { username: userOf(owing).username, signedIn: begun !== null, codes: recoveryCodes ?? [], backUrl: begun === null ? `${link('login')}${journey.query}` : onward.next }, { uiLocales: journey.uiLocales, clientName: journey.clientName })
+  formPage<'set_up_second_factor', Shown>(
+    child,
+    {
+      name: 'set_up_second_factor',
+      path: 'secondFactorSetUp',
+      summaries: {
+        page: 'Page to set up the second factor that a sign-in must have',
+        form: 'Set up the second factor that a sign-in must have'
+      },
+      querystring: JourneySchema,
+      body: Type.Object({
+        enrolment: Type.Optional(Type.String({ maxLength: 4096 })),
+        code: Type.Optional(SecondFactorCode),
+        name: Type.Optional(FactorName),
+        decision: Type.Optional(Type.Literal('resend')),
+        ...(passkeys === null ? {} : { credential: Type.Optional(Credential) })
+      }),
+      fields: ['code', 'name', 'credential'],
+      passkeys: passkeys === null ? undefined : { renewUrl: null },
+      leadsOn: true,
+      async open(visit) {
+        const owing = await owingOf(visit.request)
+        return owing === null ? toLogin(visit) : await show(owing, null)
+      },
+      async submit(form, visit) {
+        const { request, journey, locale, origin } = visit
+        const owing = await owingOf(request)
+        if (owing === null) return { limit: null, work: async () => beginAgain(visit) }
+        return {
+          limit: null,
+          async work() {
+            if (form.decision === 'resend') {
+              await sendVerificationAgain(userOf(owing), { locale, origin }, accounts)
+              return { ...(await show(owing, null)), sent: true }
+            }
+            const { recoveryCodes, begun } = await setUp(owing, form, visit)
+            return async (reply) => {
+              cookies.step.clear(reply)
+              if (owing.isInvited) cookies.enrolment?.clear(reply)
+              const confirm = confirmUrl(request, userOf(owing).id, journey, deps)
+              const onward = confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }
+              if (begun !== null && recoveryCodes === null) return await leadOn(begun, onward, request, deps)(reply)
+              if (begun !== null) browser.setCookie(reply, begun.cookie)
+              // They are in no other answer, so the journey goes on by a link of this one.
+              return await pages.send(
+                request,
+                reply,
+                'account_recovery_codes',
+                {
+                  username: userOf(owing).username,
+                  signedIn: begun !== null,
+                  codes: recoveryCodes ?? [],
+                  backUrl: begun === null ? `${link('login')}${journey.query}` : onward.next
+                },
+                { uiLocales: journey.uiLocales, clientName: journey.clientName }
+              )
+            }
           }
         }
-      }
+      },
+      async again(form, refused, { request }) {
+        const owing = await owingOf(request)
+        if (owing === null) throw refused
+        return await show(owing, form)
+      },
+      content: ({ owing, forAccount, enrolment, passkey, name, sent }, { journey: { query } }) => ({
+        username: userOf(owing).username,
+        forAccount,
+        enrolment,
+        passkey,
+        name,
+        sent,
+        loginUrl: `${link('login')}${query}`
+      })
     },
-    async again (form, refused, { request }) {
-      const owing = await owingOf(request)
-      if (owing === null) throw refused
-      return await show(owing, form)
-    },
-    content: ({ owing, forAccount, enrolment, passkey, name, sent }, { journey: { query } }) => ({ username: userOf(owing).username, forAccount, enrolment, passkey, name, sent, loginUrl: `${link('login')}${query}` })
-  }, deps)
+    deps
+  )
 }
 
-function userOf (owing: Owing): PendingStep['user'] {
+function userOf(owing: Owing): PendingStep['user'] {
   return 'step' in owing ? owing.step.user : owing.person.user
 }
 
-function enrollerOf (owing: Owing, accounts: ProvingDeps): Enroller {
+function enrollerOf(owing: Owing, accounts: ProvingDeps): Enroller {
   const { isInvited: invited } = owing
-  return 'step' in owing ? { user: owing.step.user, sid: null, ticket: owing.ticket, holds: async () => await firstFactorHolds(owing.step, accounts) !== null, isInvited: invited } : { user: owing.person.user, sid: owing.person.session.sid, isInvited: invited }
+  return 'step' in owing
+    ? {
+        user: owing.step.user,
+        sid: null,
+        ticket: owing.ticket,
+        holds: async () => (await firstFactorHolds(owing.step, accounts)) !== null,
+        isInvited: invited
+      }
+    : { user: owing.person.user, sid: owing.person.session.sid, isInvited: invited }
 }

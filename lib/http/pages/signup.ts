@@ -15,71 +15,98 @@ import { leadOn } from './lead-on.ts'
 import { profileForm } from './profile-fields.ts'
 
 /**
- * Makes an account as `POST /auth/register` does, under one limit with it, and signs the new user in; where an e-mail must be
- * confirmed first, one answer for all who ask.
+ * Makes an account as `POST /auth/register` does, under one limit with it, and signs the new user in; where an e-mail
+ * must be confirmed first, one answer for all who ask.
  */
-export function signupPage (child: FastifyInstance, deps: PageDeps, registration: Registration): void {
-  const { authorize, authorize: { accounts }, browser, link, minLength } = deps
+export function signupPage(child: FastifyInstance, deps: PageDeps, registration: Registration): void {
+  const {
+    authorize,
+    authorize: { accounts },
+    browser,
+    link,
+    minLength
+  } = deps
   const profile = profileForm(registration)
 
   /** The button below "check your inbox". It knows the name that was typed and says the same to all. */
-  function again (form: Form, { origin, locale }: Pick<Visit, 'origin' | 'locale'>): Submission<{ form: Form | null, sent: boolean }> {
+  function again(
+    form: Form,
+    { origin, locale }: Pick<Visit, 'origin' | 'locale'>
+  ): Submission<{ form: Form | null; sent: boolean }> {
     const { username } = required(form, ['username'])
     return {
       limit: { rule: 'register' },
-      async work () {
+      async work() {
         await requestVerificationAgain({ username, locale, origin }, accounts)
         return { form, sent: true }
       }
     }
   }
 
-  formPage<'signup', { form: Form | null, sent: boolean }>(child, {
-    name: 'signup',
-    path: 'signup',
-    summaries: { page: 'Sign-up page', form: 'Sign up by a form' },
-    querystring: JourneySchema,
-    body: registration.body,
-    fields: profile.names,
-    leadsOn: true,
-    open: async () => ({ form: null, sent: false }),
-    async submit (form, visit) {
-      const { request, journey, origin, locale } = visit
-      const led = await elsewhere(form, visit, deps)
-      if (led !== null) return led
-      if (form.decision === 'resend' && accounts.verifyEmail) return again(form, { origin, locale })
-      const input = profile.read(form)
-      return {
-        limit: { rule: 'register' },
-        async work () {
-          const registered = await register({ ...input, locale, origin }, accounts).catch((error: unknown) => {
-            throw error instanceof OAuthError ? aboutUsername(error, profile.names) : error
-          })
-          if (registered === 'pending') return { form, sent: true }
-          return async (reply) => {
-            try {
-              const { user } = registered
-              const begun = await beginSession({ user, by: 'password', methods: [passwordProof(accounts.clock.now())], clientId: queryParam(request, 'client_id') || null, isNew: true, confirm: async () => user }, await browser.read(request), authorize)
-              if (begun !== null) return await leadOn(begun, { ...journey, nativeRequest: null }, request, deps)(reply)
-            } catch (error) {
-              // The account exists now: the sign-up form would only find its name taken.
-              request.log.error(...logLine('FST_AUTHORITY_WORK_FAILED', 'a new user could not be signed in', { err: error }))
+  formPage<'signup', { form: Form | null; sent: boolean }>(
+    child,
+    {
+      name: 'signup',
+      path: 'signup',
+      summaries: { page: 'Sign-up page', form: 'Sign up by a form' },
+      querystring: JourneySchema,
+      body: registration.body,
+      fields: profile.names,
+      leadsOn: true,
+      open: async () => ({ form: null, sent: false }),
+      async submit(form, visit) {
+        const { request, journey, origin, locale } = visit
+        const led = await elsewhere(form, visit, deps)
+        if (led !== null) return led
+        if (form.decision === 'resend' && accounts.verifyEmail) return again(form, { origin, locale })
+        const input = profile.read(form)
+        return {
+          limit: { rule: 'register' },
+          async work() {
+            const registered = await register({ ...input, locale, origin }, accounts).catch((error: unknown) => {
+              throw error instanceof OAuthError ? aboutUsername(error, profile.names) : error
+            })
+            if (registered === 'pending') return { form, sent: true }
+            return async (reply) => {
+              try {
+                const { user } = registered
+                const begun = await beginSession(
+                  {
+                    user,
+                    by: 'password',
+                    methods: [passwordProof(accounts.clock.now())],
+                    clientId: queryParam(request, 'client_id') || null,
+                    isNew: true,
+                    confirm: async () => user
+                  },
+                  await browser.read(request),
+                  authorize
+                )
+                if (begun !== null)
+                  return await leadOn(begun, { ...journey, nativeRequest: null }, request, deps)(reply)
+              } catch (error) {
+                // The account exists now: the sign-up form would only find its name taken.
+                request.log.error(
+                  ...logLine('FST_AUTHORITY_WORK_FAILED', 'a new user could not be signed in', { err: error })
+                )
+              }
+              return await goOn(`${link('login')}${journey.query}`)(reply)
             }
-            return await goOn(`${link('login')}${journey.query}`)(reply)
           }
         }
-      }
+      },
+      again: (form) => ({ form, sent: false }),
+      images: buttonImages(deps),
+      content: async ({ form, sent }, { request, journey }) => ({
+        username: form === null ? (journey.loginHint ?? '') : (form.username ?? ''),
+        fields: profile.show(form),
+        minLength,
+        loginUrl: `${link('login')}${journey.query}`,
+        sent,
+        connections: sent ? [] : await connectButtons(request, journey, deps)
+      }),
+      statusCode: ({ sent }) => (sent ? 202 : 200)
     },
-    again: (form) => ({ form, sent: false }),
-    images: buttonImages(deps),
-    content: async ({ form, sent }, { request, journey }) => ({
-      username: form === null ? journey.loginHint ?? '' : form.username ?? '',
-      fields: profile.show(form),
-      minLength,
-      loginUrl: `${link('login')}${journey.query}`,
-      sent,
-      connections: sent ? [] : await connectButtons(request, journey, deps)
-    }),
-    statusCode: ({ sent }) => sent ? 202 : 200
-  }, deps)
+    deps
+  )
 }

@@ -1,6 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { checkVerificationToken, disownAccount, type PendingVerification, verifyEmail } from '../../accounts/verify-email.ts'
+import {
+  checkVerificationToken,
+  disownAccount,
+  type PendingVerification,
+  verifyEmail
+} from '../../accounts/verify-email.ts'
 import { OneTimeTokenValue } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage } from './form-page.ts'
@@ -14,45 +19,61 @@ interface Shown {
 }
 
 /**
- * Where the link of a confirmation message leads: a page with a button. Opening it uses nothing up, for mail programs open links too;
- * the button confirms as `POST /auth/email/verify` does, under one limit with it. A stranger may have signed up with the address of the
- * person who reads this: the page says under which name and when, and a second button ends the stranger's password.
+ * Where the link of a confirmation message leads: a page with a button. Opening it uses nothing up, for mail programs
+ * open links too; the button confirms as `POST /auth/email/verify` does, under one limit with it. A stranger may have
+ * signed up with the address of the person who reads this: the page says under which name and when, and a second button
+ * ends the stranger's password.
  */
-export function verifyEmailPage (child: FastifyInstance, deps: PageDeps): void {
-  const { authorize: { accounts }, link } = deps
-  const asked = async (token: string): Promise<Shown> => ({ token, pending: await checkVerificationToken(token, accounts), outcome: 'asked' })
+export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
+  const {
+    authorize: { accounts },
+    link
+  } = deps
+  const asked = async (token: string): Promise<Shown> => ({
+    token,
+    pending: await checkVerificationToken(token, accounts),
+    outcome: 'asked'
+  })
 
-  formPage<'verify_email', Shown>(child, {
-    name: 'verify_email',
-    path: 'verifyEmail',
-    summaries: { page: 'E-mail confirmation page', form: 'Confirm an e-mail address by a form' },
-    querystring: Type.Object({ token: OneTimeTokenValue }),
-    body: Type.Object({ token: OneTimeTokenValue, decision: Type.Optional(Type.Literal('not_me')) }),
-    fields: [],
-    tokenInAddress: true,
-    open: async ({ request }) => await asked(queryParam(request, 'token')),
-    submit: ({ token = '', decision }, { origin, locale }) => ({
-      limit: 'failures',
-      async work () {
-        const { pending } = await asked(token)
-        const isDisowned = decision === 'not_me'
-        await (isDisowned ? disownAccount({ token, origin }, accounts) : verifyEmail({ token, locale, origin }, accounts))
-        return { token: '', pending, outcome: isDisowned ? 'disowned' : 'confirmed' }
-      }
-    }),
-    async again ({ token = '' }, refused) {
-      // Where the token is not good or can't be looked up, there is nothing that the page could say.
-      return await asked(token).catch(() => { throw refused })
+  formPage<'verify_email', Shown>(
+    child,
+    {
+      name: 'verify_email',
+      path: 'verifyEmail',
+      summaries: { page: 'E-mail confirmation page', form: 'Confirm an e-mail address by a form' },
+      querystring: Type.Object({ token: OneTimeTokenValue }),
+      body: Type.Object({ token: OneTimeTokenValue, decision: Type.Optional(Type.Literal('not_me')) }),
+      fields: [],
+      tokenInAddress: true,
+      open: async ({ request }) => await asked(queryParam(request, 'token')),
+      submit: ({ token = '', decision }, { origin, locale }) => ({
+        limit: 'failures',
+        async work() {
+          const { pending } = await asked(token)
+          const isDisowned = decision === 'not_me'
+          await (isDisowned
+            ? disownAccount({ token, origin }, accounts)
+            : verifyEmail({ token, locale, origin }, accounts))
+          return { token: '', pending, outcome: isDisowned ? 'disowned' : 'confirmed' }
+        }
+      }),
+      async again({ token = '' }, refused) {
+        // Where the token is not good or can't be looked up, there is nothing that the page could say.
+        return await asked(token).catch(() => {
+          throw refused
+        })
+      },
+      content: ({ token, pending: { username, sentAt, canDisown, newAddress }, outcome }, { journey }) => ({
+        token,
+        username,
+        sentAt,
+        canDisown,
+        newAddress,
+        loginUrl: `${link('login')}${journey.query}`,
+        done: outcome === 'confirmed',
+        disowned: outcome === 'disowned'
+      })
     },
-    content: ({ token, pending: { username, sentAt, canDisown, newAddress }, outcome }, { journey }) => ({
-      token,
-      username,
-      sentAt,
-      canDisown,
-      newAddress,
-      loginUrl: `${link('login')}${journey.query}`,
-      done: outcome === 'confirmed',
-      disowned: outcome === 'disowned'
-    })
-  }, deps)
+    deps
+  )
 }

@@ -37,7 +37,8 @@ export const EN: MailTexts = {
   email_change_requested: {
     heading: 'Another e-mail address was asked for',
     text: 'Somebody asked to change the e-mail address of your account to another one. It changes when the link that was sent to that address is used.',
-    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page. That signs everybody out and stops the change.'
+    otherwise:
+      'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page. That signs everybody out and stops the change.'
   },
   email_changed: {
     heading: 'Your e-mail address was changed',
@@ -103,10 +104,12 @@ export const EN: MailTexts = {
     heading: 'Your sign-in code',
     text: 'Enter this code on the page where you asked for it.',
     button: 'Sign in',
-    otherwise: 'Tell nobody this code: nobody of ours will ever ask you for it. If you did not ask for it, you can ignore this message.'
+    otherwise:
+      'Tell nobody this code: nobody of ours will ever ask you for it. If you did not ask for it, you can ignore this message.'
   },
   secure: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.',
-  secureWithoutPassword: 'If that was not you, open your account page at once: choose “Sign out everywhere else”, and remove what is not yours.',
+  secureWithoutPassword:
+    'If that was not you, open your account page at once: choose “Sign out everywhere else”, and remove what is not yours.',
   notAsked: 'If you did not ask us for that, get in touch with us at once.',
   validity: 'The link is valid for {duration} and works once.',
   codeValidity: 'The code is valid for {duration} and works once.',

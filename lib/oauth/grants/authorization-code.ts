@@ -14,19 +14,37 @@ import { signIdToken } from '../sign-id-token.ts'
 import { reportIssued, signAccessToken } from '../issue-tokens.ts'
 
 /** What a redemption must pass once the code is used up. The first failure ends the code and is `invalid_grant`. */
-const CHECKS: ReadonlyArray<{ name: string, see: string, holds(params: TokenRequestParams, details: AuthorizationDetails): boolean }> = [
+const CHECKS: ReadonlyArray<{
+  name: string
+  see: string
+  holds(params: TokenRequestParams, details: AuthorizationDetails): boolean
+}> = [
   // With PKCE it may be left out, as in OAuth 2.1, for PKCE proves what it did.
-  { name: 'the redirect URI is the one of the authorization request', see: 'RFC 6749 §4.1.3', holds: (params, { redirectUri, codeChallenge }) => params.redirect_uri === redirectUri || (params.redirect_uri === undefined && codeChallenge !== undefined) },
-  { name: 'the verifier is the one of the challenge', see: 'RFC 7636 §4.6, RFC 9700 §4.8.2', holds: (params, { codeChallenge }) => verifyCodeChallenge(params.code_verifier, codeChallenge) }
+  {
+    name: 'the redirect URI is the one of the authorization request',
+    see: 'RFC 6749 §4.1.3',
+    holds: (params, { redirectUri, codeChallenge }) =>
+      params.redirect_uri === redirectUri || (params.redirect_uri === undefined && codeChallenge !== undefined)
+  },
+  {
+    name: 'the verifier is the one of the challenge',
+    see: 'RFC 7636 §4.6, RFC 9700 §4.8.2',
+    holds: (params, { codeChallenge }) => verifyCodeChallenge(params.code_verifier, codeChallenge)
+  }
 ]
 
 /**
- * The authorization code grant. A code works once, also where its first use fails, so a verifier can be guessed once. A second use ends
- * all that the first one gave. A code that another client presents is left as it is, or clients could sign people out of each other.
+ * The authorization code grant. A code works once, also where its first use fails, so a verifier can be guessed once. A
+ * second use ends all that the first one gave. A code that another client presents is left as it is, or clients could
+ * sign people out of each other.
  * @throws OAuthError `invalid_grant`, `invalid_request`, `invalid_client`
  * @see RFC 6749 §4.1.3, OpenID Connect Core 1.0 §3.1.3
  */
-export async function authorizationCodeGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
+export async function authorizationCodeGrant(
+  params: TokenRequestParams,
+  { client, origin }: GrantContext,
+  deps: GrantDeps
+): Promise<TokenResponse> {
   if (client === null) throw invalidClient(undefined)
   const presented = parseCredential(required(params, 'code'))
   if (presented === null) throw refused('malformed')
@@ -44,17 +62,28 @@ export async function authorizationCodeGrant (params: TokenRequestParams, { clie
   }
   try {
     const { user, response } = await answer(family, { client, details }, deps)
-    reportIssued({ user, client, scopes: family.scope.split(' '), origin, grantType: 'authorization_code' }, family.sid, deps)
+    reportIssued(
+      { user, client, scopes: family.scope.split(' '), origin, grantType: 'authorization_code' },
+      family.sid,
+      deps
+    )
     return family.offline ? { ...response, refresh_token: formatCredential(presented.id, secret) } : response
   } catch (error) {
-    // For example an outage, or a disabled user. The code is used up and no tokens were handed out, so the family is ended.
-    await deps.sessions.revoke(family.userId, family.sid, 'undone', origin).catch((failure: unknown) => { deps.accounts.onError(failure, 'a session whose tokens could not be made was not ended') })
+    // For example an outage, or a disabled user. The code is used up and no tokens were handed out, so the family is
+    // ended.
+    await deps.sessions.revoke(family.userId, family.sid, 'undone', origin).catch((failure: unknown) => {
+      deps.accounts.onError(failure, 'a session whose tokens could not be made was not ended')
+    })
     throw error
   }
 }
 
 /** The tokens of a family that has just begun, without its refresh token. */
-async function answer (family: RefreshTokenFamily, { client, details }: { client: Client, details: AuthorizationDetails }, deps: GrantDeps): Promise<{ user: User, response: TokenResponse }> {
+async function answer(
+  family: RefreshTokenFamily,
+  { client, details }: { client: Client; details: AuthorizationDetails },
+  deps: GrantDeps
+): Promise<{ user: User; response: TokenResponse }> {
   const user = await deps.accounts.users.findById(family.userId)
   if (!isActive(user)) throw refused('user gone or disabled')
   if (await deps.sessions.isOver(user, family)) throw refused('signed in before the password was changed')
@@ -63,11 +92,22 @@ async function answer (family: RefreshTokenFamily, { client, details }: { client
   const idToken = await signIdToken({ user, client, scopes, family, accessToken, nonce: details.nonce }, deps)
   return {
     user,
-    response: { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, ...idToken, scope: family.scope }
+    response: {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: deps.accessTokens.expiresInSeconds,
+      ...idToken,
+      scope: family.scope
+    }
   }
 }
 
-async function redeem (presented: Credential, tokenDigest: string, { client, origin }: GrantContext & { client: Client }, deps: GrantDeps): Promise<RefreshTokenFamily> {
+async function redeem(
+  presented: Credential,
+  tokenDigest: string,
+  { client, origin }: GrantContext & { client: Client },
+  deps: GrantDeps
+): Promise<RefreshTokenFamily> {
   const now = deps.accounts.clock.now()
   const result = await deps.tokens.redeemCode({
     sid: presented.sid,
@@ -83,11 +123,15 @@ async function redeem (presented: Credential, tokenDigest: string, { client, ori
   if (result.outcome === 'redeemed') return result.family
   if (result.outcome === 'replayed') {
     deps.sessions.forget(result.family.sid)
-    deps.accounts.events.emit('logged_out', { userId: result.family.userId, sids: [result.family.sid], by: 'code_reused' }, origin)
+    deps.accounts.events.emit(
+      'logged_out',
+      { userId: result.family.userId, sids: [result.family.sid], by: 'code_reused' },
+      origin
+    )
   }
   throw refused(result.outcome)
 }
 
-function refused (detail: string): OAuthError {
+function refused(detail: string): OAuthError {
   return new OAuthError('invalid_grant', 'The authorization code is invalid, expired or used.', { detail })
 }

@@ -11,20 +11,39 @@ import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 const USER_SCOPES: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCOPES]
 
 /**
- * The client credentials grant: an access token of the client itself. No refresh token: the client can always ask again.
+ * The client credentials grant: an access token of the client itself. No refresh token: the client can always ask
+ * again.
  *
- * `sub` and `client_id` are both the client's id, and there is no `sid`: endpoints about a user look up the session of a token,
- * so none of them takes this one for a user's, even where a user has the same id.
+ * `sub` and `client_id` are both the client's id, and there is no `sid`: endpoints about a user look up the session of
+ * a token, so none of them takes this one for a user's, even where a user has the same id.
  * @throws OAuthError `invalid_client`, `unauthorized_client`, `invalid_scope`
  * @see RFC 6749 §4.4, RFC 9068 §2.2, RFC 9700 §4.15
  */
-export async function clientCredentialsGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
+export async function clientCredentialsGrant(
+  params: TokenRequestParams,
+  { client, origin }: GrantContext,
+  deps: GrantDeps
+): Promise<TokenResponse> {
   if (client === null) throw invalidClient(undefined)
-  if (isPublic(client)) throw new OAuthError('unauthorized_client', 'The client credentials grant is for clients with a secret.')
+  if (isPublic(client))
+    throw new OAuthError('unauthorized_client', 'The client credentials grant is for clients with a secret.')
   const allowed = allowedScopes(client, deps.scopes).filter((scope) => !USER_SCOPES.includes(scope))
   const scopes = grantScope(parseScope(params.scope), allowed)
   await deps.accessTokens.ready()
-  const accessToken = deps.accessTokens.mint({ sub: client.clientId, client_id: client.clientId, ...scopeMember(scopes) })
-  deps.accounts.events.emit('token_issued', { userId: null, sid: null, clientId: client.clientId, scope: scopes.join(' '), grantType: 'client_credentials' }, origin)
-  return { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, ...scopeMember(scopes) }
+  const accessToken = deps.accessTokens.mint({
+    sub: client.clientId,
+    client_id: client.clientId,
+    ...scopeMember(scopes)
+  })
+  deps.accounts.events.emit(
+    'token_issued',
+    { userId: null, sid: null, clientId: client.clientId, scope: scopes.join(' '), grantType: 'client_credentials' },
+    origin
+  )
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: deps.accessTokens.expiresInSeconds,
+    ...scopeMember(scopes)
+  }
 }

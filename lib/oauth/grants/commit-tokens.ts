@@ -4,14 +4,22 @@ import type { GrantDeps, TokenResponse } from '../deps.ts'
 import { type Issue, issueTokens, reportIssued } from '../issue-tokens.ts'
 
 /** What somebody signed in with first, and through which connection. */
-interface By { by: FirstFactorKind, connection?: string | undefined }
+interface By {
+  by: FirstFactorKind
+  connection?: string | undefined
+}
 
 /**
- * Issues the tokens of somebody who has just proved who they are, and hands them out once `confirm` resolves. It is asked after the commit:
- * what ended sign-ins between the check and the commit (another password, a disabled account, a second factor) could not end this family.
- * The family ends where it rejects, or resolves to what is said in place of tokens.
+ * Issues the tokens of somebody who has just proved who they are, and hands them out once `confirm` resolves. It is
+ * asked after the commit: what ended sign-ins between the check and the commit (another password, a disabled account, a
+ * second factor) could not end this family. The family ends where it rejects, or resolves to what is said in place of
+ * tokens.
  */
-export async function commitTokens<Instead extends OAuthError | null> (issue: Issue & By, confirm: () => Promise<Instead>, deps: GrantDeps): Promise<TokenResponse | NonNullable<Instead>> {
+export async function commitTokens<Instead extends OAuthError | null>(
+  issue: Issue & By,
+  confirm: () => Promise<Instead>,
+  deps: GrantDeps
+): Promise<TokenResponse | NonNullable<Instead>> {
   const { user, client, methods, origin, by, connection } = issue
   const { sid, response } = await issueTokens(issue, deps)
   const held = { good: false }
@@ -22,7 +30,18 @@ export async function commitTokens<Instead extends OAuthError | null> (issue: Is
   } finally {
     if (!held.good) await deps.sessions.revoke(user.id, sid, 'undone', origin)
   }
-  deps.accounts.events.emit('authenticated', { userId: user.id, sid, clientId: client?.clientId ?? null, method: by, methods: methods.map(({ method }) => method), ...(connection === undefined ? {} : { connection }) }, origin)
+  deps.accounts.events.emit(
+    'authenticated',
+    {
+      userId: user.id,
+      sid,
+      clientId: client?.clientId ?? null,
+      method: by,
+      methods: methods.map(({ method }) => method),
+      ...(connection === undefined ? {} : { connection })
+    },
+    origin
+  )
   reportIssued(issue, sid, deps)
   return response
 }

@@ -1,5 +1,10 @@
 import { proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
-import { type FactorDeps, hasSecondFactor, type SecondFactorCheck, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import {
+  type FactorDeps,
+  hasSecondFactor,
+  type SecondFactorCheck,
+  secondFactorCheck
+} from '../../accounts/factors/deps.ts'
 import { mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
 import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.ts'
@@ -12,63 +17,109 @@ import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
 
-interface Pending extends Omit<FirstFactor, 'clientId'> { scopes: string[], factors: FactorDeps, found: UserFactors }
+interface Pending extends Omit<FirstFactor, 'clientId'> {
+  scopes: string[]
+  factors: FactorDeps
+  found: UserFactors
+}
 
-/** What a grant says in place of tokens: nothing is issued, and the same client goes on with this. It is said after a right first factor alone. */
-export async function mfaRequired ({ scopes, factors, found, ...first }: Pending, { client, origin }: GrantContext, { accounts }: GrantDeps): Promise<OAuthError> {
+/**
+ * What a grant says in place of tokens: nothing is issued, and the same client goes on with this. It is said after a
+ * right first factor alone.
+ */
+export async function mfaRequired(
+  { scopes, factors, found, ...first }: Pending,
+  { client, origin }: GrantContext,
+  { accounts }: GrantDeps
+): Promise<OAuthError> {
   const clientId = client?.clientId ?? null
-  const token = await sealStep({ ...first, clientId, scope: scopes.join(' ') }, { page: false, clientId }, { ...accounts, factors })
+  const token = await sealStep(
+    { ...first, clientId, scope: scopes.join(' ') },
+    { page: false, clientId },
+    { ...accounts, factors }
+  )
   accounts.events.emit('second_factor_required', { userId: first.user.id, clientId }, origin)
   const options = factors.passkeys?.optionsFor({ user: first.user, found, purpose: 'second_factor' }, accounts) ?? null
   return new OAuthError('mfa_required', 'A second factor is needed.', {
     withoutStack: true,
     members: {
       mfa_token: token,
-      methods: [...(found.totp.length === 0 ? [] : ['totp']), ...(options === null ? [] : ['passkey']), ...(found.recoveryCodesLeft === 0 ? [] : ['recovery_code'])],
+      methods: [
+        ...(found.totp.length === 0 ? [] : ['totp']),
+        ...(options === null ? [] : ['passkey']),
+        ...(found.recoveryCodesLeft === 0 ? [] : ['recovery_code'])
+      ],
       ...(options === null ? {} : { passkey_options: options })
     }
   })
 }
 
 /**
- * The same where somebody has to set one up before; `null` where they don't. It takes a page: there is nothing that the client could go on with. To
- * be asked by every grant in which a person gives a first factor.
+ * The same where somebody has to set one up before; `null` where they don't. It takes a page: there is nothing that the
+ * client could go on with. To be asked by every grant in which a person gives a first factor.
  */
-export async function enrolmentRequired ({ user, methods }: Pick<FirstFactor, 'user' | 'methods'>, { client, origin }: GrantContext, { accounts }: GrantDeps): Promise<OAuthError | null> {
+export async function enrolmentRequired(
+  { user, methods }: Pick<FirstFactor, 'user' | 'methods'>,
+  { client, origin }: GrantContext,
+  { accounts }: GrantDeps
+): Promise<OAuthError | null> {
   const clientId = client?.clientId ?? null
-  if (accounts.factors === null || !await mustEnrol({ user, methods, clientId }, accounts.factors, accounts)) return null
+  if (accounts.factors === null || !(await mustEnrol({ user, methods, clientId }, accounts.factors, accounts)))
+    return null
   tellOfEnrolment(user, clientId, origin, accounts)
-  return new OAuthError('mfa_enrollment_required', 'A second factor has to be set up first. Sign in through the browser.', { withoutStack: true })
+  return new OAuthError(
+    'mfa_enrollment_required',
+    'A second factor has to be set up first. Sign in through the browser.',
+    { withoutStack: true }
+  )
 }
 
 /**
- * Finishes a password grant or a token exchange by the second factor. The client must be the one that began, and gets what it asked for then.
+ * Finishes a password grant or a token exchange by the second factor. The client must be the one that began, and gets
+ * what it asked for then.
  * @see RFC 6749 §4.5
  */
-export async function mfaGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<{ check: SecondFactorCheck, finish: () => Promise<TokenResponse> }> {
+export async function mfaGrant(
+  params: TokenRequestParams,
+  { client, origin }: GrantContext,
+  deps: GrantDeps
+): Promise<{ check: SecondFactorCheck; finish: () => Promise<TokenResponse> }> {
   const clientId = client?.clientId ?? null
   const { factors } = deps.accounts
   if (factors === null) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
   const accounts = { ...deps.accounts, factors }
-  const given = readFactor({ code: params.otp, recoveryCode: params.recovery_code, credential: params.credential }, { code: 'otp', recoveryCode: 'recovery_code' })
+  const given = readFactor(
+    { code: params.otp, recoveryCode: params.recovery_code, credential: params.credential },
+    { code: 'otp', recoveryCode: 'recovery_code' }
+  )
   const step = await openStep(required(params, 'mfa_token'), { page: false, clientId }, accounts)
   const found = step === null ? null : await factors.store.findFactors(step.user.id)
-  if (step === null || found === null || !hasSecondFactor(found)) throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
+  if (step === null || found === null || !hasSecondFactor(found))
+    throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
   const { user, by, connection, methods } = step
   // What began by the one grant is no way round the right to the other.
-  if (client !== null && !mayUse(client, by === 'connection' ? TOKEN_EXCHANGE_GRANT : 'password')) throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
+  if (client !== null && !mayUse(client, by === 'connection' ? TOKEN_EXCHANGE_GRANT : 'password'))
+    throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   return {
     check: secondFactorCheck(user, found),
-    async finish () {
+    async finish() {
       const proof = await proveFactor(given, user, found, { clientId, origin, locale: undefined }, accounts)
       const allowed = allowedScopes(client, deps.scopes)
       const scopes = step.scope.split(' ').filter((scope) => allowed.includes(scope))
-      return await commitTokens({ user, by, connection, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' }, async () => {
-        const [now, later] = await Promise.all([firstFactorHolds(step, accounts), factors.store.findFactors(user.id)])
-        if (now !== null && later.deviceEpoch === found.deviceEpoch) return null
-        accounts.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)
-        throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
-      }, deps)
+      return await commitTokens(
+        { user, by, connection, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' },
+        async () => {
+          const [now, later] = await Promise.all([firstFactorHolds(step, accounts), factors.store.findFactors(user.id)])
+          if (now !== null && later.deviceEpoch === found.deviceEpoch) return null
+          accounts.events.emit(
+            'login_failed',
+            { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
+            origin
+          )
+          throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
+        },
+        deps
+      )
     }
   }
 }

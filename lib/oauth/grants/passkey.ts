@@ -7,21 +7,36 @@ import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
 
 /**
- * A sign-in by a passkey, for the host's own front ends: whoever may use the password grant may use this one. The passkey is both factors.
+ * A sign-in by a passkey, for the host's own front ends: whoever may use the password grant may use this one. The
+ * passkey is both factors.
  * @throws OAuthError `invalid_grant`, in one text for all causes
  * @see RFC 6749 §4.5
  */
-export async function passkeyGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
+export async function passkeyGrant(
+  params: TokenRequestParams,
+  { client, origin }: GrantContext,
+  deps: GrantDeps
+): Promise<TokenResponse> {
   const credential = required(params, 'credential')
   const { factors } = deps.accounts
   const passkeys = factors?.passkeys ?? null
-  if (factors === null || passkeys === null) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
-  if (client === null && deps.passwordGrant !== 'first-party') throw new OAuthError('unauthorized_client', 'The passkey grant is for registered clients.')
-  if (!isFirstParty(client)) throw new OAuthError('unauthorized_client', 'The passkey grant is for first-party clients.')
+  if (factors === null || passkeys === null)
+    throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
+  if (client === null && deps.passwordGrant !== 'first-party')
+    throw new OAuthError('unauthorized_client', 'The passkey grant is for registered clients.')
+  if (!isFirstParty(client))
+    throw new OAuthError('unauthorized_client', 'The passkey grant is for first-party clients.')
   const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
-  const { user, proof, confirm } = await passkeys.proveAlone({ credential, clientId: client?.clientId ?? null, origin, locale: undefined }, { ...deps.accounts, factors })
-  return await commitTokens({ user, by: 'passkey', client, methods: [proof], scopes, origin, grantType: 'passkey' }, async () => {
-    if (await confirm() === null) throw new OAuthError('invalid_grant', 'The passkey was not accepted.')
-    return null
-  }, deps)
+  const { user, proof, confirm } = await passkeys.proveAlone(
+    { credential, clientId: client?.clientId ?? null, origin, locale: undefined },
+    { ...deps.accounts, factors }
+  )
+  return await commitTokens(
+    { user, by: 'passkey', client, methods: [proof], scopes, origin, grantType: 'passkey' },
+    async () => {
+      if ((await confirm()) === null) throw new OAuthError('invalid_grant', 'The passkey was not accepted.')
+      return null
+    },
+    deps
+  )
 }

@@ -12,15 +12,21 @@ import { commitTokens } from './commit-tokens.ts'
 import { withMfa } from './with-mfa.ts'
 
 /**
- * The resource owner password credentials grant, for the host's own front ends.
- * RFC 9700 §2.4 says that this grant must not be used, with third parties in mind; docs/adr says why it is here and how it is fenced.
+ * The resource owner password credentials grant, for the host's own front ends. RFC 9700 §2.4 says that this grant must
+ * not be used, with third parties in mind; docs/adr says why it is here and how it is fenced.
  * @see RFC 6749 §4.3
  */
-export async function passwordGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse | OAuthError> {
+export async function passwordGrant(
+  params: TokenRequestParams,
+  { client, origin }: GrantContext,
+  deps: GrantDeps
+): Promise<TokenResponse | OAuthError> {
   const username = required(params, 'username')
   const password = required(params, 'password')
-  if (client === null && deps.passwordGrant !== 'first-party') throw new OAuthError('unauthorized_client', 'The password grant is for registered clients.')
-  if (!isFirstParty(client)) throw new OAuthError('unauthorized_client', 'The password grant is for first-party clients.')
+  if (client === null && deps.passwordGrant !== 'first-party')
+    throw new OAuthError('unauthorized_client', 'The password grant is for registered clients.')
+  if (!isFirstParty(client))
+    throw new OAuthError('unauthorized_client', 'The password grant is for first-party clients.')
   const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
 
   const clientId = client?.clientId ?? null
@@ -28,15 +34,30 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   const { user, factors: found } = await proveByPassword({ username, password, clientId, origin }, deps.accounts)
   const methods = [passwordProof(deps.accounts.clock.now())]
   // The password was right, so this is no failure: the attempt is given back.
-  const mfa = factors === null ? null : { ...await withMfa(), factors }
+  const mfa = factors === null ? null : { ...(await withMfa()), factors }
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    mfa !== null && now !== null && hasSecondFactor(now) ? await mfa.mfaRequired({ user, by: 'password', methods, scopes, factors: mfa.factors, found: now }, { client, origin }, deps) : null
-  const needed = await second(found) ?? await mfa?.enrolmentRequired({ user, methods }, { client, origin }, deps) ?? null
+    mfa !== null && now !== null && hasSecondFactor(now)
+      ? await mfa.mfaRequired(
+          { user, by: 'password', methods, scopes, factors: mfa.factors, found: now },
+          { client, origin },
+          deps
+        )
+      : null
+  const needed =
+    (await second(found)) ?? (await mfa?.enrolmentRequired({ user, methods }, { client, origin }, deps)) ?? null
   if (needed !== null) return needed
-  return await commitTokens({ user, by: 'password', client, methods, scopes, origin, grantType: 'password' }, async () => {
-    const [confirmed, now] = await Promise.all([confirmAuthentic(user, password, deps.accounts, { clientId, origin }), factors?.store.findFactors(user.id) ?? null])
-    if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-    // Whoever added their first factor has ended all sign-ins that were there then. This one came after that, or sees it here.
-    return await second(now)
-  }, deps)
+  return await commitTokens(
+    { user, by: 'password', client, methods, scopes, origin, grantType: 'password' },
+    async () => {
+      const [confirmed, now] = await Promise.all([
+        confirmAuthentic(user, password, deps.accounts, { clientId, origin }),
+        factors?.store.findFactors(user.id) ?? null
+      ])
+      if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
+      // Whoever added their first factor has ended all sign-ins that were there then. This one came after that, or sees
+      // it here.
+      return await second(now)
+    },
+    deps
+  )
 }

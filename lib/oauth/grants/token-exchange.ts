@@ -16,8 +16,8 @@ import { commitTokens } from './commit-tokens.ts'
 import { withMfa } from './with-mfa.ts'
 
 /**
- * What the app is told of each. An app can do nothing else about a token that is refused than have the person sign in at the provider once more,
- * so the wire does not say what was wrong with it; the event and the log do.
+ * What the app is told of each. An app can do nothing else about a token that is refused than have the person sign in
+ * at the provider once more, so the wire does not say what was wrong with it; the event and the log do.
  */
 const SAID: Partial<Record<UpstreamFailure, string>> = {
   email: 'The connection does not take this person, or their address.',
@@ -29,19 +29,27 @@ const SAID: Partial<Record<UpstreamFailure, string>> = {
 const REFUSED = 'The subject_token is invalid, expired or used, or is not for this connection.'
 
 /**
- * Exchanges an ID token, which an app got from another provider, for tokens of this service. What becomes of the person is decided as at the
- * callback of the connection, and who has a second factor is asked for it. The token counts once, whatever comes of it.
- * @throws OAuthError `invalid_grant` for a token or a person that is refused (RFC 8693 would have `invalid_request`, which does not tell a bad
- *   request from one that needs another sign-in), `invalid_request`, `invalid_client`, `unauthorized_client`, `temporarily_unavailable`
+ * Exchanges an ID token, which an app got from another provider, for tokens of this service. What becomes of the person
+ * is decided as at the callback of the connection, and who has a second factor is asked for it. The token counts once,
+ * whatever comes of it.
+ * @throws OAuthError `invalid_grant` for a token or a person that is refused (RFC 8693 would have `invalid_request`,
+ * which does not tell a bad request from one that needs another sign-in), `invalid_request`, `invalid_client`,
+ * `unauthorized_client`, `temporarily_unavailable`
  * @see RFC 8693 §2.1, §2.2
  */
-export async function tokenExchangeGrant (params: TokenRequestParams, context: GrantContext, deps: GrantDeps): Promise<TokenResponse | OAuthError> {
+export async function tokenExchangeGrant(
+  params: TokenRequestParams,
+  context: GrantContext,
+  deps: GrantDeps
+): Promise<TokenResponse | OAuthError> {
   const { client } = context
   if (client === null) throw invalidClient(undefined)
-  if (!isFirstParty(client)) throw new OAuthError('unauthorized_client', 'The token exchange is for first-party clients.')
+  if (!isFirstParty(client))
+    throw new OAuthError('unauthorized_client', 'The token exchange is for first-party clients.')
   const { subjectToken, connection: id, nonce } = readTokenExchange(params)
   const connection = deps.exchange?.connections.get(id)
-  if (connection === undefined) throw new OAuthError('invalid_request', 'There is no such connection, or it takes no ID tokens of apps.')
+  if (connection === undefined)
+    throw new OAuthError('invalid_request', 'There is no such connection, or it takes no ID tokens of apps.')
   if (nonce === null && connection.appNonce) throw new OAuthError('invalid_request', 'nonce is missing.')
   const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
   try {
@@ -52,42 +60,107 @@ export async function tokenExchangeGrant (params: TokenRequestParams, context: G
   }
 }
 
-interface Exchange { token: string, nonce: string | null, connection: Connection, scopes: string[] }
+interface Exchange {
+  token: string
+  nonce: string | null
+  connection: Connection
+  scopes: string[]
+}
 
 /** @throws UpstreamError */
-async function exchange ({ token, nonce, connection, scopes }: Exchange, context: GrantContext, deps: GrantDeps): Promise<TokenResponse | OAuthError> {
+async function exchange(
+  { token, nonce, connection, scopes }: Exchange,
+  context: GrantContext,
+  deps: GrantDeps
+): Promise<TokenResponse | OAuthError> {
   const { client, origin } = context
   const { accounts, exchange: parts } = deps
   const { factors } = accounts
-  if (parts === null || !await connection.enabled()) throw new UpstreamError('disabled', 'The connection is turned off.')
+  if (parts === null || !(await connection.enabled()))
+    throw new UpstreamError('disabled', 'The connection is turned off.')
   // Before the token is used up, for signing keys may not be ready yet.
   await deps.accessTokens.ready()
-  const said = await connection.upstream.verifyIdToken(token, { audiences: connection.audiences, nonce, nonceRequired: connection.appNonce })
-  if (await parts.assertions.claim(assertionDigest(token), appIdTokenEnd(said.issuedAt)) !== 'fresh') throw new UpstreamError('id_token', 'The ID token was used before.')
+  const said = await connection.upstream.verifyIdToken(token, {
+    audiences: connection.audiences,
+    nonce,
+    nonceRequired: connection.appNonce
+  })
+  if ((await parts.assertions.claim(assertionDigest(token), appIdTokenEnd(said.issuedAt))) !== 'fresh')
+    throw new UpstreamError('id_token', 'The ID token was used before.')
   const person = personOf(said, connection, accounts.clock.now())
-  const found = await federatedUser({ connection, person, authoritative: said.assertion.emailAuthoritative, origin, locale: undefined, complete: parts.complete }, accounts)
-  if (found.to === 'confirm') return new OAuthError('invalid_grant', 'An account has the address of this person already: they sign in to it the way they did before, and connect the two on its page.', { withoutStack: true })
-  if (found.to === 'ask') return new OAuthError('invalid_grant', 'The account needs more than the provider says of this person: they sign up on the page.', { withoutStack: true })
+  const found = await federatedUser(
+    {
+      connection,
+      person,
+      authoritative: said.assertion.emailAuthoritative,
+      origin,
+      locale: undefined,
+      complete: parts.complete
+    },
+    accounts
+  )
+  if (found.to === 'confirm')
+    return new OAuthError(
+      'invalid_grant',
+      'An account has the address of this person already: they sign in to it the way they did ' +
+        'before, and connect the two on its page.',
+      { withoutStack: true }
+    )
+  if (found.to === 'ask')
+    return new OAuthError(
+      'invalid_grant',
+      'The account needs more than the provider says of this person: they sign up on the page.',
+      { withoutStack: true }
+    )
   const { user, isNew } = found
-  const first = { user, by: 'connection' as const, connection: connection.id, identity: { issuer: person.issuer, subject: person.subject }, methods: [person.proof] }
-  const mfa = factors === null ? null : { ...await withMfa(), factors }
+  const first = {
+    user,
+    by: 'connection' as const,
+    connection: connection.id,
+    identity: { issuer: person.issuer, subject: person.subject },
+    methods: [person.proof]
+  }
+  const mfa = factors === null ? null : { ...(await withMfa()), factors }
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    mfa !== null && now !== null && hasSecondFactor(now) ? await mfa.mfaRequired({ ...first, scopes, factors: mfa.factors, found: now }, context, deps) : null
-  const needed = await second(await factors?.store.findFactors(user.id) ?? null) ?? await mfa?.enrolmentRequired(first, context, deps) ?? null
+    mfa !== null && now !== null && hasSecondFactor(now)
+      ? await mfa.mfaRequired({ ...first, scopes, factors: mfa.factors, found: now }, context, deps)
+      : null
+  const needed =
+    (await second((await factors?.store.findFactors(user.id)) ?? null)) ??
+    (await mfa?.enrolmentRequired(first, context, deps)) ??
+    null
   if (needed !== null) return needed
-  const response = await commitTokens({ ...first, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } }, async () => {
-    const [confirmed, now] = await Promise.all([stillFederated(person, user, accounts), factors?.store.findFactors(user.id) ?? null])
-    if (confirmed === null) throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
-    return await second(now)
-  }, deps)
+  const response = await commitTokens(
+    { ...first, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
+    async () => {
+      const [confirmed, now] = await Promise.all([
+        stillFederated(person, user, accounts),
+        factors?.store.findFactors(user.id) ?? null
+      ])
+      if (confirmed === null)
+        throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
+      return await second(now)
+    },
+    deps
+  )
   if (response instanceof OAuthError) return response
   if (!isNew) noteFederatedUse(person, user, accounts)
   return { ...response, issued_token_type: ACCESS_TOKEN }
 }
 
-function refusal (error: UpstreamError, { id }: Connection, { origin }: GrantContext, { accounts: { events } }: GrantDeps): OAuthError {
+function refusal(
+  error: UpstreamError,
+  { id }: Connection,
+  { origin }: GrantContext,
+  { accounts: { events } }: GrantDeps
+): OAuthError {
   events.emit('connection_failed', { connection: id, reason: error.reason }, origin)
   const detail = `connection ${id}: ${error.reason}`
-  if (error.reason === 'outage') return new OAuthError('temporarily_unavailable', 'The provider of this connection can not be reached. Try again soon.', { detail, cause: error, headers: { 'retry-after': '5' } })
+  if (error.reason === 'outage')
+    return new OAuthError(
+      'temporarily_unavailable',
+      'The provider of this connection can not be reached. Try again soon.',
+      { detail, cause: error, headers: { 'retry-after': '5' } }
+    )
   return new OAuthError('invalid_grant', SAID[error.reason] ?? REFUSED, { detail, cause: error })
 }

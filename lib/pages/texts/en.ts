@@ -1,6 +1,8 @@
 import { EN_ERRORS } from './errors/en.ts'
 
-/** The catalogue that the others are measured by: a key that one of them lacks does not compile. `{name}` is filled in. */
+/**
+ * The catalogue that the others are measured by: a key that one of them lacks does not compile. `{name}` is filled in.
+ */
 export const EN = {
   lang: 'en',
   errorInTitle: 'Error: {title}',
@@ -22,9 +24,16 @@ export const EN = {
   forgotLink: 'Forgot your password?',
   signupQuestion: 'No account yet?',
   signupLink: 'Create an account',
-  emailCodeLink: 'Send me a code by e-mail', emailCodeTitle: 'Sign in with a code', emailCodeText: 'We will send you a message with a code.', emailCodeSubmit: 'Send code',
-  emailCodeSent: 'If {username} can sign in here, a message with a code is on its way. Keep this page open and enter the code here.', emailCodeLabel: 'Code from the message', emailCodeOther: 'Use another address',
-  emailLinkElsewhere: 'This link works only in the browser in which you asked for it. Open it there, or enter the code from the message there. If somebody else sent you this link, close this page.',
+  emailCodeLink: 'Send me a code by e-mail',
+  emailCodeTitle: 'Sign in with a code',
+  emailCodeText: 'We will send you a message with a code.',
+  emailCodeSubmit: 'Send code',
+  emailCodeSent:
+    'If {username} can sign in here, a message with a code is on its way. Keep this page open and enter the code here.',
+  emailCodeLabel: 'Code from the message',
+  emailCodeOther: 'Use another address',
+  emailLinkElsewhere:
+    'This link works only in the browser in which you asked for it. Open it there, or enter the code from the message there. If somebody else sent you this link, close this page.',
 
   signupTitle: 'Create an account',
   signupSubmit: 'Create account',
@@ -37,7 +46,8 @@ export const EN = {
   forgotTitle: 'Forgot your password?',
   forgotText: 'Enter your username or e-mail address, and we will send you a link to set a new password.',
   forgotSubmit: 'Send link',
-  forgotSentText: 'If there is an account with this name, a message with a link is on its way. The link works for a short time only.',
+  forgotSentText:
+    'If there is an account with this name, a message with a link is on its way. The link works for a short time only.',
   backToLogin: 'Back to sign-in',
 
   resetTitle: 'Set a new password',
@@ -48,12 +58,14 @@ export const EN = {
   // The first hyphens don't break.
   verifyTitle: 'Confirm your e\u2011mail address',
   verifyText: '{username} signed up with this e-mail address. The message was sent on {time}.',
-  verifyChangeText: 'The account {username} is to have this e\u2011mail address from now on. The message was sent on {time}. Confirm the address only if you asked for that.',
+  verifyChangeText:
+    'The account {username} is to have this e\u2011mail address from now on. The message was sent on {time}. Confirm the address only if you asked for that.',
   verifyOnlyYou: 'Confirm the address only if that was you.',
   verifyNotMe: 'This was not me',
   verifyNotMeHint: 'If it was somebody else, this button ends their password:',
   verifyDisownedTitle: 'The password no longer works',
-  verifyDisownedText: 'Whoever signed up with your e-mail address is signed out and can’t sign in any more. There is nothing else for you to do.',
+  verifyDisownedText:
+    'Whoever signed up with your e-mail address is signed out and can’t sign in any more. There is nothing else for you to do.',
   verifySubmit: 'Confirm address',
   verifyDoneTitle: 'Your e\u2011mail address is confirmed',
   verifyDoneText: 'You can sign in now.',
@@ -104,10 +116,12 @@ export const EN = {
   codesNew: 'Make new recovery codes',
   codesNewText: 'The codes that you have now stop working.',
   devicesTitle: 'Remembered browsers',
-  devicesText: 'Browsers that you had remembered are not asked for a code. If you have lost a device, have all of them forgotten.',
+  devicesText:
+    'Browsers that you had remembered are not asked for a code. If you have lost a device, have all of them forgotten.',
   devicesForget: 'Forget all remembered browsers',
   codesTitle: 'Your recovery codes',
-  codesText: 'Each of these codes works once in place of your app or passkey, for instance when you have lost your phone. Keep them in a safe place: they are not shown again.',
+  codesText:
+    'Each of these codes works once in place of your app or passkey, for instance when you have lost your phone. Keep them in a safe place: they are not shown again.',
   codesSaved: 'I have saved them',
   enrolScan: 'Scan this with an authenticator app:',
   enrolQr: 'QR code of the key',
@@ -130,7 +144,8 @@ export const EN = {
   passkeyCreate: 'Create a passkey',
   passkeySynced: 'Synced',
   passkeyUnsynced: 'On one device only',
-  passkeySole: 'This passkey is on one device only. If you lose that device, you need a recovery code to sign in. Add a second passkey on another device.',
+  passkeySole:
+    'This passkey is on one device only. If you lose that device, you need a recovery code to sign in. Add a second passkey on another device.',
   passkeyLastText: 'If you remove the last passkey, your password alone is enough again.',
   passkeyFollows: 'From then on, your password alone is not enough to sign in.',
   passkeyPromptTitle: 'Sign in more easily next time?',
@@ -138,7 +153,8 @@ export const EN = {
   setUpText: 'This account needs a second step at sign-in. Set it up now, and you can go on.',
   setUpForPageText: 'What you want to open needs a second step at sign-in. Set it up now, and you can go on.',
   factorLinkTitle: 'Set up a new second step',
-  factorLinkText: 'By this link {username} sets up a new second step at sign-in. Continue, then sign in as you always do.',
+  factorLinkText:
+    'By this link {username} sets up a new second step at sign-in. Continue, then sign in as you always do.',
 
   logoutTitle: 'Sign out?',
   logoutText: 'Do you want to sign out of {title}?',
@@ -183,14 +199,16 @@ export const EN = {
   connectionsEnd: 'Disconnect',
   connectionsAdd: 'Connect {name}',
   removeTitle: 'Delete account',
-  removeText: 'The account {username} will be deleted for good, and you will be signed out everywhere. This can’t be undone.',
+  removeText:
+    'The account {username} will be deleted for good, and you will be signed out everywhere. This can’t be undone.',
   removeSubmit: 'Delete my account',
   removeDoneTitle: 'Your account has been deleted',
   freshText: 'To go on, please sign in again.',
   doneProfile: 'Your profile has been saved.',
   doneEmailSent: 'A message is on its way to the new address. Follow the link in it.',
   doneEmailResent: 'A message is on its way. Follow the link in it to confirm your address.',
-  doneEmailWaiting: 'A message went to you a few minutes ago, and its link still works. No other was sent. Please look into your spam folder, too.',
+  doneEmailWaiting:
+    'A message went to you a few minutes ago, and its link still works. No other was sent. Please look into your spam folder, too.',
   donePassword: 'Your password has been changed.',
   doneSession: 'That sign-in has ended.',
   doneOthers: 'You are signed out everywhere else.',
@@ -209,8 +227,10 @@ export const EN = {
   connectWith: 'Continue with {name}',
   connectGoText: 'You are being taken to {name}.',
   connectConfirmTitle: 'You already have an account',
-  connectConfirmText: 'There is an account with the address {email}. Sign in to it the way you did before. After that you can link {name} to it.',
-  connectConfirmHint: 'You don’t know its password, or somebody else signed up with your address? Have a link sent to you and set a new password.',
+  connectConfirmText:
+    'There is an account with the address {email}. Sign in to it the way you did before. After that you can link {name} to it.',
+  connectConfirmHint:
+    'You don’t know its password, or somebody else signed up with your address? Have a link sent to you and set a new password.',
   connectLinkTitle: 'Link {name}?',
   connectLinkText: 'You can then sign in to this account with {name} too.',
   connectLinkSubmit: 'Link',
@@ -219,14 +239,20 @@ export const EN = {
   errorConnectionAgain: 'This sign-in has expired or was started in another browser. Please start again.',
   errorConnectionDenied: 'The sign-in there was not completed. You can try again or sign in in another way.',
   errorConnectionRefused: 'You can’t sign in this way.',
-  errorConnectionEmail: 'This way to sign in needs a confirmed e-mail address that this service accepts. Please sign in in another way.',
+  errorConnectionEmail:
+    'This way to sign in needs a confirmed e-mail address that this service accepts. Please sign in in another way.',
   errorConnectionClosed: 'There is no account for you here yet, and none can be created this way.',
   errorConnectionTaken: 'That sign-in already belongs to another account here.',
-  errorLastMethod: 'This is your last way to sign in. Connect another account or set a password before you disconnect it.',
-  errorConnectionOtherWay: 'There is already an account with your e-mail address. Please sign in the way you did before.',
-  errorConnectionBroken: 'The other service sent an answer that we can’t use. Please try again later or sign in in another way.',
-  errorConnectionDown: 'The other service can’t be reached right now. Please try again in a moment or sign in in another way.',
-  errorConnectionStale: 'A new sign-in was needed there, and the other service did not ask for one. Please sign out there and try again.',
+  errorLastMethod:
+    'This is your last way to sign in. Connect another account or set a password before you disconnect it.',
+  errorConnectionOtherWay:
+    'There is already an account with your e-mail address. Please sign in the way you did before.',
+  errorConnectionBroken:
+    'The other service sent an answer that we can’t use. Please try again later or sign in in another way.',
+  errorConnectionDown:
+    'The other service can’t be reached right now. Please try again in a moment or sign in in another way.',
+  errorConnectionStale:
+    'A new sign-in was needed there, and the other service did not ask for one. Please sign out there and try again.',
   errorConnectionOnly: 'People with this address sign in through their organization.',
 
   errorTitle: 'That did not work',
@@ -250,11 +276,13 @@ export const EN = {
 export const EN_BY_EMAIL = {
   usernameLabel: 'E-mail address',
   forgotText: 'Enter your e-mail address, and we will send you a link to set a new password.',
-  forgotSentText: 'If there is an account with this address, a message with a link is on its way. The link works for a short time only.',
+  forgotSentText:
+    'If there is an account with this address, a message with a link is on its way. The link works for a short time only.',
   errorInvalidGrant: 'The e-mail address or password is wrong.',
   errorUsernameTaken: 'There is already an account with this e-mail address.',
   errorCharacters: 'The e-mail address is too long or contains characters that are not allowed.',
-  errorPasswordContext: 'This password is too easy to guess: it consists of your e-mail address or the name of this service. Please choose another one.'
+  errorPasswordContext:
+    'This password is too easy to guess: it consists of your e-mail address or the name of this service. Please choose another one.'
 } as const satisfies Partial<Record<keyof typeof EN, string>>
 
 export type MessageKey = keyof typeof EN

@@ -4,24 +4,35 @@ import type { Client } from '../../ports/client-store.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { fn, oneOf, optional, seconds, section } from '../schema-words.ts'
-import { canHavePasskeys, type PasskeyOptions, type PasskeySettings, PASSKEYS_SCHEMA, resolvePasskeys } from './passkeys.ts'
+import {
+  canHavePasskeys,
+  type PasskeyOptions,
+  type PasskeySettings,
+  PASSKEYS_SCHEMA,
+  resolvePasskeys
+} from './passkeys.ts'
 
 /** Where a second factor is asked about: the client that takes part, and `null` where none does. */
-export interface MfaContext { client: Client | null, clientId: string | null }
+export interface MfaContext {
+  client: Client | null
+  clientId: string | null
+}
 
 /** What a second factor is like, and who must have one. It takes the option `factors`. */
 export interface MfaOptions {
   /** What people can set up. What they have set up before goes on counting. Default: all three. */
   methods?: ReadonlyArray<'totp' | 'passkey' | 'recovery_code'> | undefined
   /**
-   * Who must have a second factor: `true` for everybody, or a function that says it of a user and a client. Whoever must and has none sets one up
-   * between the first factor and the session, before anything is issued. Where the function throws, hangs or answers anything but `true` and
-   * `false`, nobody gets in. Default: nobody.
+   * Who must have a second factor: `true` for everybody, or a function that says it of a user and a client. Whoever
+   * must and has none sets one up between the first factor and the session, before anything is issued. Where the
+   * function throws, hangs or answers anything but `true` and `false`, nobody gets in. Default: nobody.
    */
   required?: boolean | ((user: User, context: MfaContext) => boolean | Promise<boolean>) | undefined
   /** What authenticator apps show beside the account. Default: `pages.title`, else the host of the issuer. */
   totpIssuer?: string | undefined
-  /** Whether people can have a browser remembered in which they are not asked for the second factor. Default `false`. */
+  /**
+   * Whether people can have a browser remembered in which they are not asked for the second factor. Default `false`.
+   */
   rememberDevice?: false | { expiresIn?: number | undefined } | undefined
 }
 
@@ -42,27 +53,127 @@ export interface FactorSettings {
 }
 
 /** What every factor store has; a look at them catches a wrong option, and `host-factor-store` every wrong answer. */
-export const FACTOR_STORE_METHODS = ['findFactors', 'findByHandle', 'claimHandle', 'addTotp', 'addPasskey', 'useTotp', 'usePasskey', 'useRecoveryCode', 'replaceRecoveryCodes', 'countFailure', 'removeFactor', 'renameFactor', 'forgetDevices', 'removeFactorsOfUser'] as const satisfies ReadonlyArray<keyof FactorStore>
+export const FACTOR_STORE_METHODS = [
+  'findFactors',
+  'findByHandle',
+  'claimHandle',
+  'addTotp',
+  'addPasskey',
+  'useTotp',
+  'usePasskey',
+  'useRecoveryCode',
+  'replaceRecoveryCodes',
+  'countFailure',
+  'removeFactor',
+  'renameFactor',
+  'forgetDevices',
+  'removeFactorsOfUser'
+] as const satisfies ReadonlyArray<keyof FactorStore>
 
-export const FACTOR_STORE_TAKES = 'a FactorStore, such as memoryFactorStore(), sqliteFactorStore(db) or postgresFactorStore(db)'
+export const FACTOR_STORE_TAKES =
+  'a FactorStore, such as memoryFactorStore(), sqliteFactorStore(db) or postgresFactorStore(db)'
 
 export const FACTOR_SCHEMAS = {
-  factors: optional(Type.Any({ default: 'none', takes: FACTOR_STORE_TAKES, description: 'Where second factors are kept: authenticator apps and recovery codes. With it, people can set one up on the account page, and whoever has one is asked for it after the password, at every way in. Keep it where the users are: what it loses is a user with a password alone. A store that outlives the process takes `secret`, which seals the keys of the apps. Without it there is no route, and a sign-in makes no look-up more.' })),
-  mfa: optional(section({
-    methods: optional(Type.Array(oneOf(FACTOR_METHODS, {}), { default: FACTOR_METHODS, minItems: 1, uniqueItems: true, takes: 'an array of "totp", "passkey", "recovery_code", each once at the most', description: 'What people can set up. What they have set up before goes on counting: taking a method away locks nobody out.' })),
-    required: optional(Type.Union([Type.Boolean(), fn({ takes: 'a function' })], { default: false, takes: 'true, false or a function', description: 'Who must have a second factor: `true`, everybody; `(user, { client, clientId }) => boolean`, whoever it says so of, where this client takes part (`null`: none). Whoever must and has none is led to set one up after the first factor, before any session, code or token; a session that has shown none gets no code. A function that throws, takes longer than five seconds or answers anything else is an outage (503), and nobody gets in by it.' })),
-    totpIssuer: optional(Type.String({ minLength: 1, maxLength: 64, default: '`pages.title`, else the host of the issuer', takes: 'a string of 1 to 64 characters', description: 'What authenticator apps show beside the name of the account. Without a colon.' })),
-    rememberDevice: optional(Type.Union([Type.Literal(false), Type.Object({
-      expiresIn: optional(seconds(60, 31_536_000, { default: REMEMBER_DEVICE_DEFAULTS.expiresIn, description: 'For how long, from the sign-in in which the box was ticked.' }))
-    }, { additionalProperties: false })], { default: false, takes: 'false or { expiresIn }', description: 'Whether the page of the second factor has a box "do not ask again in this browser". A browser that is remembered is no factor: `acr` and `amr` are those of the password, and whatever asks for more is asked as ever (`requireAuth`, `acr_values`, `clients[].acr`, `prompt=login`, `max_age`, the security page). It ends with a change of the password or of the factors, and with `app.authority.forgetDevices`.' }))
-  }, 'What second factors are like, and who must have one. Takes `factors`.')),
+  factors: optional(
+    Type.Any({
+      default: 'none',
+      takes: FACTOR_STORE_TAKES,
+      description:
+        'Where second factors are kept: authenticator apps and recovery codes. With it, people can ' +
+        'set one up on the account page, and whoever has one is asked for it after the password, ' +
+        'at every way in. Keep it where the users are: what it loses is a user with a password ' +
+        'alone. A store that outlives the process takes `secret`, which seals the keys of the ' +
+        'apps. Without it there is no route, and a sign-in makes no look-up more.'
+    })
+  ),
+  mfa: optional(
+    section(
+      {
+        methods: optional(
+          Type.Array(oneOf(FACTOR_METHODS, {}), {
+            default: FACTOR_METHODS,
+            minItems: 1,
+            uniqueItems: true,
+            takes: 'an array of "totp", "passkey", "recovery_code", each once at the most',
+            description:
+              'What people can set up. What they have set up before goes on counting: taking a method ' +
+              'away locks nobody out.'
+          })
+        ),
+        required: optional(
+          Type.Union([Type.Boolean(), fn({ takes: 'a function' })], {
+            default: false,
+            takes: 'true, false or a function',
+            description:
+              'Who must have a second factor: `true`, everybody; `(user, { client, clientId }) => ' +
+              'boolean`, whoever it says so of, where this client takes part (`null`: none). Whoever ' +
+              'must and has none is led to set one up after the first factor, before any session, code ' +
+              'or token; a session that has shown none gets no code. A function that throws, takes ' +
+              'longer than five seconds or answers anything else is an outage (503), and nobody gets in ' +
+              'by it.'
+          })
+        ),
+        totpIssuer: optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 64,
+            default: '`pages.title`, else the host of the issuer',
+            takes: 'a string of 1 to 64 characters',
+            description: 'What authenticator apps show beside the name of the account. Without a colon.'
+          })
+        ),
+        rememberDevice: optional(
+          Type.Union(
+            [
+              Type.Literal(false),
+              Type.Object(
+                {
+                  expiresIn: optional(
+                    seconds(60, 31_536_000, {
+                      default: REMEMBER_DEVICE_DEFAULTS.expiresIn,
+                      description: 'For how long, from the sign-in in which the box was ticked.'
+                    })
+                  )
+                },
+                { additionalProperties: false }
+              )
+            ],
+            {
+              default: false,
+              takes: 'false or { expiresIn }',
+              description:
+                'Whether the page of the second factor has a box "do not ask again in this browser". A ' +
+                'browser that is remembered is no factor: `acr` and `amr` are those of the password, and ' +
+                'whatever asks for more is asked as ever (`requireAuth`, `acr_values`, `clients[].acr`, ' +
+                '`prompt=login`, `max_age`, the security page). It ends with a change of the password or ' +
+                'of the factors, and with `app.authority.forgetDevices`.'
+            }
+          )
+        )
+      },
+      'What second factors are like, and who must have one. Takes `factors`.'
+    )
+  ),
   passkeys: PASSKEYS_SCHEMA
 }
 
 const EVERYBODY = (): boolean => true
 
 /** `null`: there are no second factors. */
-export function resolveFactors ({ factors, mfa = {}, passkeys, issuer }: { factors?: FactorStore | undefined, mfa?: MfaOptions | undefined, passkeys?: false | PasskeyOptions | undefined, issuer: string }, title: string): FactorSettings | null {
+export function resolveFactors(
+  {
+    factors,
+    mfa = {},
+    passkeys,
+    issuer
+  }: {
+    factors?: FactorStore | undefined
+    mfa?: MfaOptions | undefined
+    passkeys?: false | PasskeyOptions | undefined
+    issuer: string
+  },
+  title: string
+): FactorSettings | null {
   if (factors === undefined) return null
   const { methods = FACTOR_METHODS, required = false, totpIssuer = title, rememberDevice = false } = mfa
   const { expiresIn = REMEMBER_DEVICE_DEFAULTS.expiresIn } = rememberDevice === false ? {} : rememberDevice

@@ -18,12 +18,18 @@ export interface PasswordOptions {
   maxQueue?: number | undefined
   /** Words that make a new password too easy to guess, beside the username and the issuer's name. */
   contextWords?: string[] | undefined
-  /** Whether a password is known from a breach. Where it throws or takes longer than 2 s, the password is accepted; where it answers with no boolean, the request fails. */
+  /**
+   * Whether a password is known from a breach. Where it throws or takes longer than 2 s, the password is accepted;
+   * where it answers with no boolean, the request fails.
+   */
   isBreached?: ((password: string) => boolean | Promise<boolean>) | undefined
   /** Peppers password hashes with the option `secret`. */
   pepper?: boolean | undefined
-  /** The hash parameters of a Firebase project, whose users' hashes are imported without them. Both in base64, as its console shows them. */
-  firebase?: { signerKey: string, saltSeparator?: string | undefined } | undefined
+  /**
+   * The hash parameters of a Firebase project, whose users' hashes are imported without them. Both in base64, as its
+   * console shows them.
+   */
+  firebase?: { signerKey: string; saltSeparator?: string | undefined } | undefined
   /** What the system that imported bcrypt hashes are from put behind each password, such as the pepper of Devise. */
   importPepper?: string | undefined
   hasher?: PasswordHasher | undefined
@@ -46,39 +52,159 @@ export interface PasswordSettings {
   isBreached: ((password: string) => boolean | Promise<boolean>) | null
   pepper: boolean
   /** `null`: hashes of Firebase must bear their project's key. */
-  firebase: { signerKey: Uint8Array, saltSeparator: Uint8Array } | null
+  firebase: { signerKey: Uint8Array; saltSeparator: Uint8Array } | null
   /** Empty: none. */
   importPepper: string
   /** `null`: that of the package `argon2`. */
   hasher: PasswordHasher | null
 }
 
-export const PASSWORD_DEFAULTS = { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, concurrency: availableParallelism(), maxQueue: 64, contextWords: [] as string[], pepper: false, importPepper: '' } as const
+export const PASSWORD_DEFAULTS = {
+  memoryCost: 19_456,
+  timeCost: 2,
+  parallelism: 1,
+  minLength: 8,
+  maxBytes: 1024,
+  concurrency: availableParallelism(),
+  maxQueue: 64,
+  contextWords: [] as string[],
+  pepper: false,
+  importPepper: ''
+} as const
 
-export const PASSWORD_SCHEMA = optional(section({
-  memoryCost: optional(integer(7168, 262_144, ' of KiB', { default: PASSWORD_DEFAULTS.memoryCost, description: 'argon2id memory.' })),
-  timeCost: optional(integer(1, 16, '', { default: PASSWORD_DEFAULTS.timeCost, description: 'argon2id passes. `memoryCost × timeCost` must be from 35,840 to 1,048,576.' })),
-  parallelism: optional(integer(1, 16, '', { default: PASSWORD_DEFAULTS.parallelism, description: 'argon2id lanes.' })),
-  minLength: optional(integer(8, 64, '', { default: PASSWORD_DEFAULTS.minLength, description: 'Least number of characters (code points) of a new password.' })),
-  maxBytes: optional(integer(256, 4096, ' of bytes', { default: PASSWORD_DEFAULTS.maxBytes, description: 'Most bytes of any password; a longer one is refused, never cut.' })),
-  concurrency: optional(integer(1, 256, '', { default: 'number of CPUs', description: 'Hashes that run at once.' })),
-  maxQueue: optional(integer(0, 100_000, '', { default: PASSWORD_DEFAULTS.maxQueue, description: 'Hashes that wait; past that a request gets 503 `temporarily_unavailable`.' })),
-  contextWords: optional(words({ default: [], takes: 'an array of words', description: 'Words that make a new password too easy to guess, beside the username and the issuer\'s name.' })),
-  isBreached: optional(fn({ takes: 'a function', description: '`(password) => boolean`: whether a password is known from a breach.' })),
-  pepper: optional(flag({ default: false, takes: 'true or false', description: 'Peppers password hashes with `secret`.' })),
-  firebase: optional(section({
-    signerKey: Type.String({ pattern: '^[A-Za-z0-9+/_-]{16,86}={0,2}$', takes: 'the base64_signer_key of the Firebase console', confidential: true, description: 'The `base64_signer_key` of the project.' }),
-    saltSeparator: optional(Type.String({ pattern: '^[A-Za-z0-9+/_-]{0,86}={0,2}$', default: '', takes: 'the base64_salt_separator of the Firebase console', confidential: true, description: 'The `base64_salt_separator` of the project.' }))
-  }, 'For imported hashes of Firebase that don\'t bear the key of their project.')),
-  importPepper: optional(Type.String({ default: PASSWORD_DEFAULTS.importPepper, takes: 'a string', confidential: true, description: 'What is put behind a password before it is compared with an imported bcrypt hash, such as the pepper of Devise.' })),
-  hasher: optional(Type.Object({ hash: fn({ takes: 'a function' }), verify: fn({ takes: 'a function' }) }, { default: 'argon2Hasher()', takes: 'a PasswordHasher, such as argon2Hasher() or nodeRsHasher()', description: 'The argon2 engine.' }))
-}, 'Password hashing (argon2id through a bounded queue) and the policy for new passwords.'))
+export const PASSWORD_SCHEMA = optional(
+  section(
+    {
+      memoryCost: optional(
+        integer(7168, 262_144, ' of KiB', { default: PASSWORD_DEFAULTS.memoryCost, description: 'argon2id memory.' })
+      ),
+      timeCost: optional(
+        integer(1, 16, '', {
+          default: PASSWORD_DEFAULTS.timeCost,
+          description: 'argon2id passes. `memoryCost × timeCost` must be from 35,840 to 1,048,576.'
+        })
+      ),
+      parallelism: optional(
+        integer(1, 16, '', { default: PASSWORD_DEFAULTS.parallelism, description: 'argon2id lanes.' })
+      ),
+      minLength: optional(
+        integer(8, 64, '', {
+          default: PASSWORD_DEFAULTS.minLength,
+          description: 'Least number of characters (code points) of a new password.'
+        })
+      ),
+      maxBytes: optional(
+        integer(256, 4096, ' of bytes', {
+          default: PASSWORD_DEFAULTS.maxBytes,
+          description: 'Most bytes of any password; a longer one is refused, never cut.'
+        })
+      ),
+      concurrency: optional(
+        integer(1, 256, '', { default: 'number of CPUs', description: 'Hashes that run at once.' })
+      ),
+      maxQueue: optional(
+        integer(0, 100_000, '', {
+          default: PASSWORD_DEFAULTS.maxQueue,
+          description: 'Hashes that wait; past that a request gets 503 `temporarily_unavailable`.'
+        })
+      ),
+      contextWords: optional(
+        words({
+          default: [],
+          takes: 'an array of words',
+          description: "Words that make a new password too easy to guess, beside the username and the issuer's name."
+        })
+      ),
+      isBreached: optional(
+        fn({ takes: 'a function', description: '`(password) => boolean`: whether a password is known from a breach.' })
+      ),
+      pepper: optional(
+        flag({ default: false, takes: 'true or false', description: 'Peppers password hashes with `secret`.' })
+      ),
+      firebase: optional(
+        section(
+          {
+            signerKey: Type.String({
+              pattern: '^[A-Za-z0-9+/_-]{16,86}={0,2}$',
+              takes: 'the base64_signer_key of the Firebase console',
+              confidential: true,
+              description: 'The `base64_signer_key` of the project.'
+            }),
+            saltSeparator: optional(
+              Type.String({
+                pattern: '^[A-Za-z0-9+/_-]{0,86}={0,2}$',
+                default: '',
+                takes: 'the base64_salt_separator of the Firebase console',
+                confidential: true,
+                description: 'The `base64_salt_separator` of the project.'
+              })
+            )
+          },
+          "For imported hashes of Firebase that don't bear the key of their project."
+        )
+      ),
+      importPepper: optional(
+        Type.String({
+          default: PASSWORD_DEFAULTS.importPepper,
+          takes: 'a string',
+          confidential: true,
+          description:
+            'What is put behind a password before it is compared with an imported bcrypt hash, such as ' +
+            'the pepper of Devise.'
+        })
+      ),
+      hasher: optional(
+        Type.Object(
+          { hash: fn({ takes: 'a function' }), verify: fn({ takes: 'a function' }) },
+          {
+            default: 'argon2Hasher()',
+            takes: 'a PasswordHasher, such as argon2Hasher() or nodeRsHasher()',
+            description: 'The argon2 engine.'
+          }
+        )
+      )
+    },
+    'Password hashing (argon2id through a bounded queue) and the policy for new passwords.'
+  )
+)
 
-export function resolvePassword (given: PasswordOptions = {}): PasswordSettings {
-  const { memoryCost = PASSWORD_DEFAULTS.memoryCost, timeCost = PASSWORD_DEFAULTS.timeCost, parallelism = PASSWORD_DEFAULTS.parallelism } = given
-  const { minLength = PASSWORD_DEFAULTS.minLength, maxBytes = PASSWORD_DEFAULTS.maxBytes, contextWords = PASSWORD_DEFAULTS.contextWords } = given
-  const { concurrency = PASSWORD_DEFAULTS.concurrency, maxQueue = PASSWORD_DEFAULTS.maxQueue, pepper = PASSWORD_DEFAULTS.pepper } = given
+export function resolvePassword(given: PasswordOptions = {}): PasswordSettings {
+  const {
+    memoryCost = PASSWORD_DEFAULTS.memoryCost,
+    timeCost = PASSWORD_DEFAULTS.timeCost,
+    parallelism = PASSWORD_DEFAULTS.parallelism
+  } = given
+  const {
+    minLength = PASSWORD_DEFAULTS.minLength,
+    maxBytes = PASSWORD_DEFAULTS.maxBytes,
+    contextWords = PASSWORD_DEFAULTS.contextWords
+  } = given
+  const {
+    concurrency = PASSWORD_DEFAULTS.concurrency,
+    maxQueue = PASSWORD_DEFAULTS.maxQueue,
+    pepper = PASSWORD_DEFAULTS.pepper
+  } = given
   const { isBreached = null, hasher = null, importPepper = PASSWORD_DEFAULTS.importPepper } = given
-  const firebase = given.firebase === undefined ? null : { signerKey: Buffer.from(given.firebase.signerKey, 'base64'), saltSeparator: Buffer.from(given.firebase.saltSeparator ?? '', 'base64') }
-  return { memoryCost, timeCost, parallelism, minLength, maxBytes, contextWords, concurrency, maxQueue, pepper, firebase, importPepper, isBreached, hasher }
+  const firebase =
+    given.firebase === undefined
+      ? null
+      : {
+          signerKey: Buffer.from(given.firebase.signerKey, 'base64'),
+          saltSeparator: Buffer.from(given.firebase.saltSeparator ?? '', 'base64')
+        }
+  return {
+    memoryCost,
+    timeCost,
+    parallelism,
+    minLength,
+    maxBytes,
+    contextWords,
+    concurrency,
+    maxQueue,
+    pepper,
+    firebase,
+    importPepper,
+    isBreached,
+    hasher
+  }
 }

@@ -6,7 +6,9 @@ import { MAX_COUNTED } from '../../protocol/bounds.ts'
 import { fn, integer, oneOf, optional, words } from '../schema-words.ts'
 
 /** What a rule takes; what is left out has its default. `false` turns it off. */
-export type RuleOption = false | { windowMs?: number | undefined, max?: number | undefined, count?: 'all' | 'failed' | undefined }
+export type RuleOption =
+  | false
+  | { windowMs?: number | undefined; max?: number | undefined; count?: 'all' | 'failed' | undefined }
 
 /** The option `rateLimit`, but for `false`. */
 export interface RateLimitOptions extends Partial<Record<RuleName, RuleOption | undefined>> {
@@ -41,33 +43,150 @@ export const RATE_LIMIT_DEFAULTS = {
 } as const
 
 const ruleTakes = 'false or { windowMs, max, count }'
-const rule = (description: string, shown: string) => optional(Type.Union([Type.Literal(false), Type.Object({
-  windowMs: optional(integer(1, 86_400_000 * 31, ' of milliseconds', { description: 'Length of the sliding window.' })),
-  max: optional(Type.Integer({ minimum: 1, maximum: MAX_COUNTED, takes: `a whole number from 1 to ${MAX_COUNTED}: each attempt looks at all that is counted, and the store does nothing else meanwhile`, description: 'How many pass in any window.' })),
-  count: optional(oneOf(['all', 'failed'], { description: '`"failed"`: an attempt that succeeds is given back.' }))
-}, { additionalProperties: false })], { takes: ruleTakes, description, default: shown }))
+const rule = (description: string, shown: string) =>
+  optional(
+    Type.Union(
+      [
+        Type.Literal(false),
+        Type.Object(
+          {
+            windowMs: optional(
+              integer(1, 86_400_000 * 31, ' of milliseconds', { description: 'Length of the sliding window.' })
+            ),
+            max: optional(
+              Type.Integer({
+                minimum: 1,
+                maximum: MAX_COUNTED,
+                takes:
+                  `a whole number from 1 to ${MAX_COUNTED}: each attempt looks at all that is counted, and ` +
+                  'the store does nothing else meanwhile',
+                description: 'How many pass in any window.'
+              })
+            ),
+            count: optional(
+              oneOf(['all', 'failed'], { description: '`"failed"`: an attempt that succeeds is given back.' })
+            )
+          },
+          { additionalProperties: false }
+        )
+      ],
+      { takes: ruleTakes, description, default: shown }
+    )
+  )
 
-export const RATE_LIMIT_SCHEMA = optional(Type.Union([Type.Literal(false), Type.Object({
-  login: rule('Every password attempt, per address.', '5 in 15 minutes'),
-  register: rule('Registrations, per address.', '3 in an hour'),
-  passwordReset: rule('Password reset requests, per address. With it goes a bound per account: one message of a kind in five minutes.', '3 in an hour'),
-  account: rule('Failed attempts on one username, from whatever address.', '10 in 15 minutes'),
-  secondFactor: rule('Wrong codes of second factors of one user, from whatever address and at every way in. A browser that this user has signed in with completely has an allowance of its own. Beside it, authenticator apps are disabled for good after 100 wrong codes in a row, whatever this rule says.', '5 in 15 minutes'),
-  refresh: rule('Refresh tokens, codes, one-time tokens and client secrets that were no good, per address, counted when they have failed. What is good always passes, so `count` makes no difference here.', '100 in 15 minutes'),
-  connect: rule('Sign-ins through connections that come back from the provider, per address: each has the server ask there.', '30 in 15 minutes, failed ones'),
-  emailCode: rule('Sign-in codes that are asked for, per address that asks, and per name that they are asked for. A browser in which that person has been signed in has an allowance of its own for the name. Beside it, five wrong codes end a code, whatever this rule says.', '3 in an hour'),
-  key: optional(fn({ takes: 'a function', description: '`(request) => string` replaces the address as what is counted.' })),
-  apiKey: optional(Type.Object({ header: optional(Type.String({ default: RATE_LIMIT_DEFAULTS.apiKey.header, pattern: '^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$', takes: 'a header name', description: 'The request header with the key.' })), verify: fn({ takes: 'a function', description: '`(key) => boolean | { max }`, or a promise of it. Where it throws, the address counts.' }) }, { additionalProperties: false, takes: '{ header, verify }', description: 'Counts by verified API key; an absent or unverified key falls back to the address.' })),
-  bypass: optional(words({ default: [], takes: 'an array of addresses and CIDR ranges', description: 'Addresses that the per-address rules don\'t limit.' })),
-  prefix: optional(Type.String({ minLength: 1, default: RATE_LIMIT_DEFAULTS.prefix, takes: 'a string that is not empty', description: 'Key prefix of the counters in a shared store.' })),
-  onStoreError: optional(oneOf(['local', 'deny', 'allow'], { default: RATE_LIMIT_DEFAULTS.onStoreError, description: 'What a counter store that fails or hangs for 250 ms leads to.' })),
-  onLimit: optional(fn({ takes: 'a function', description: '`(request, reply, { rule, max, windowMs, retryAfter }) => body`: the custom 429 handler.' }))
-}, { additionalProperties: false })], { takes: 'false or an object of rules', description: '`false` turns all limits off. Each rule is `false` or `{ windowMs, max, count }`.' }))
+export const RATE_LIMIT_SCHEMA = optional(
+  Type.Union(
+    [
+      Type.Literal(false),
+      Type.Object(
+        {
+          login: rule('Every password attempt, per address.', '5 in 15 minutes'),
+          register: rule('Registrations, per address.', '3 in an hour'),
+          passwordReset: rule(
+            'Password reset requests, per address. With it goes a bound per account: one message of a ' +
+              'kind in five minutes.',
+            '3 in an hour'
+          ),
+          account: rule('Failed attempts on one username, from whatever address.', '10 in 15 minutes'),
+          secondFactor: rule(
+            'Wrong codes of second factors of one user, from whatever address and at every way in. A ' +
+              'browser that this user has signed in with completely has an allowance of its own. Beside ' +
+              'it, authenticator apps are disabled for good after 100 wrong codes in a row, whatever ' +
+              'this rule says.',
+            '5 in 15 minutes'
+          ),
+          refresh: rule(
+            'Refresh tokens, codes, one-time tokens and client secrets that were no good, per address, ' +
+              'counted when they have failed. What is good always passes, so `count` makes no difference ' +
+              'here.',
+            '100 in 15 minutes'
+          ),
+          connect: rule(
+            'Sign-ins through connections that come back from the provider, per address: each has the ' +
+              'server ask there.',
+            '30 in 15 minutes, failed ones'
+          ),
+          emailCode: rule(
+            'Sign-in codes that are asked for, per address that asks, and per name that they are asked ' +
+              'for. A browser in which that person has been signed in has an allowance of its own for ' +
+              'the name. Beside it, five wrong codes end a code, whatever this rule says.',
+            '3 in an hour'
+          ),
+          key: optional(
+            fn({ takes: 'a function', description: '`(request) => string` replaces the address as what is counted.' })
+          ),
+          apiKey: optional(
+            Type.Object(
+              {
+                header: optional(
+                  Type.String({
+                    default: RATE_LIMIT_DEFAULTS.apiKey.header,
+                    pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+                    takes: 'a header name',
+                    description: 'The request header with the key.'
+                  })
+                ),
+                verify: fn({
+                  takes: 'a function',
+                  description: '`(key) => boolean | { max }`, or a promise of it. Where it throws, the address counts.'
+                })
+              },
+              {
+                additionalProperties: false,
+                takes: '{ header, verify }',
+                description: 'Counts by verified API key; an absent or unverified key falls back to the address.'
+              }
+            )
+          ),
+          bypass: optional(
+            words({
+              default: [],
+              takes: 'an array of addresses and CIDR ranges',
+              description: "Addresses that the per-address rules don't limit."
+            })
+          ),
+          prefix: optional(
+            Type.String({
+              minLength: 1,
+              default: RATE_LIMIT_DEFAULTS.prefix,
+              takes: 'a string that is not empty',
+              description: 'Key prefix of the counters in a shared store.'
+            })
+          ),
+          onStoreError: optional(
+            oneOf(['local', 'deny', 'allow'], {
+              default: RATE_LIMIT_DEFAULTS.onStoreError,
+              description: 'What a counter store that fails or hangs for 250 ms leads to.'
+            })
+          ),
+          onLimit: optional(
+            fn({
+              takes: 'a function',
+              description: '`(request, reply, { rule, max, windowMs, retryAfter }) => body`: the custom 429 handler.'
+            })
+          )
+        },
+        { additionalProperties: false }
+      )
+    ],
+    {
+      takes: 'false or an object of rules',
+      description: '`false` turns all limits off. Each rule is `false` or `{ windowMs, max, count }`.'
+    }
+  )
+)
 
 /** `false`: everything is off. */
-export function resolveRateLimits (given: RateLimitOptions | false = {}): RateLimits | false {
+export function resolveRateLimits(given: RateLimitOptions | false = {}): RateLimits | false {
   if (given === false) return false
-  const { bypass = RATE_LIMIT_DEFAULTS.bypass, prefix = RATE_LIMIT_DEFAULTS.prefix, onStoreError = RATE_LIMIT_DEFAULTS.onStoreError, key = null, onLimit = null, apiKey } = given
+  const {
+    bypass = RATE_LIMIT_DEFAULTS.bypass,
+    prefix = RATE_LIMIT_DEFAULTS.prefix,
+    onStoreError = RATE_LIMIT_DEFAULTS.onStoreError,
+    key = null,
+    onLimit = null,
+    apiKey
+  } = given
   const { header = RATE_LIMIT_DEFAULTS.apiKey.header } = apiKey ?? {}
   return {
     rules: {
@@ -90,8 +209,12 @@ export function resolveRateLimits (given: RateLimitOptions | false = {}): RateLi
   }
 }
 
-function resolveRule (name: RuleName, given: RuleOption = {}): RateLimits['rules'][RuleName] {
+function resolveRule(name: RuleName, given: RuleOption = {}): RateLimits['rules'][RuleName] {
   if (given === false) return false
-  const { windowMs = RATE_LIMIT_DEFAULTS[name].windowMs, max = RATE_LIMIT_DEFAULTS[name].max, count = RATE_LIMIT_DEFAULTS[name].count } = given
+  const {
+    windowMs = RATE_LIMIT_DEFAULTS[name].windowMs,
+    max = RATE_LIMIT_DEFAULTS[name].max,
+    count = RATE_LIMIT_DEFAULTS[name].count
+  } = given
   return { windowMs, max, count }
 }

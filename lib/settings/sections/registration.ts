@@ -18,9 +18,53 @@ export interface RegistrationSettings {
 
 export const REGISTRATION_DEFAULTS = { username: 'email', verifyEmail: false } as const
 
-export const REGISTRATION_SCHEMA = optional(Type.Union([Type.Literal(false), Type.Object({ username: optional(oneOf(['email', 'any'], { default: REGISTRATION_DEFAULTS.username, description: '`email`: the username is the e-mail address, is stored as `email` too, and the pages call it so. `any`: that, or a name of 3 to 64 characters.' })), fields: optional(Type.Any({ takes: 'an object', description: 'Extra profile fields, as a `Type.Object(…)` of @sinclair/typebox.' })), verifyEmail: optional(flag({ takes: 'true or false', description: 'Whether an account must confirm its e-mail address before it can sign in. Registration then answers 202 whoever asks. Needs `sendMessage`.' })) }, { additionalProperties: false })], { default: 'on when `users.create` exists', takes: 'false or { username, fields, verifyEmail }', description: '`username`: what a username may be; `fields`: TypeBox object schema of extra profile fields; `verifyEmail`: whether an account must confirm its e-mail before it can sign in.' }))
+export const REGISTRATION_SCHEMA = optional(
+  Type.Union(
+    [
+      Type.Literal(false),
+      Type.Object(
+        {
+          username: optional(
+            oneOf(['email', 'any'], {
+              default: REGISTRATION_DEFAULTS.username,
+              description:
+                '`email`: the username is the e-mail address, is stored as `email` too, and the pages call ' +
+                'it so. `any`: that, or a name of 3 to 64 characters.'
+            })
+          ),
+          fields: optional(
+            Type.Any({
+              takes: 'an object',
+              description: 'Extra profile fields, as a `Type.Object(…)` of @sinclair/typebox.'
+            })
+          ),
+          verifyEmail: optional(
+            flag({
+              takes: 'true or false',
+              description:
+                'Whether an account must confirm its e-mail address before it can sign in. Registration ' +
+                'then answers 202 whoever asks. Needs `sendMessage`.'
+            })
+          )
+        },
+        { additionalProperties: false }
+      )
+    ],
+    {
+      default: 'on when `users.create` exists',
+      takes: 'false or { username, fields, verifyEmail }',
+      description:
+        '`username`: what a username may be; `fields`: TypeBox object schema of extra profile ' +
+        'fields; `verifyEmail`: whether an account must confirm its e-mail before it can sign in.'
+    }
+  )
+)
 
-export function resolveRegistration (given: RegistrationOptions = {}): RegistrationSettings {
-  const { username = REGISTRATION_DEFAULTS.username, fields = null, verifyEmail = REGISTRATION_DEFAULTS.verifyEmail } = given
+export function resolveRegistration(given: RegistrationOptions = {}): RegistrationSettings {
+  const {
+    username = REGISTRATION_DEFAULTS.username,
+    fields = null,
+    verifyEmail = REGISTRATION_DEFAULTS.verifyEmail
+  } = given
   return { username, fields, verifyEmail }
 }

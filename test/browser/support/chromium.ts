@@ -1,11 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type ConsoleMessage, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type ConsoleMessage,
+  type Page
+} from 'playwright-core'
 import type { Test } from 'tap'
 import { isFirefox, launchFirefox } from './firefox.ts'
 
 /** Where Chromium may be; scripts/ensure-servers.mjs looks there too. */
-const EXECUTABLES = JSON.parse(readFileSync(new URL('../../../scripts/chromium-paths.json', import.meta.url), 'utf8')) as string[]
+const EXECUTABLES = JSON.parse(
+  readFileSync(new URL('../../../scripts/chromium-paths.json', import.meta.url), 'utf8')
+) as string[]
 
 /** What a page must do within; a browser on a busy machine is slow, a browser that hangs is found. */
 const WITHIN_MS = 30_000
@@ -15,7 +24,10 @@ const DELAY_MS = Number(process.env.BROWSER_DELAY_MS ?? 0)
 const SLOWDOWN = Number(process.env.BROWSER_SLOWDOWN ?? 1)
 const DELAYED = 0.3
 
-export interface PageOptions extends Pick<BrowserContextOptions, 'javaScriptEnabled' | 'colorScheme' | 'locale' | 'viewport' | 'baseURL' | 'reducedMotion' | 'isMobile' | 'hasTouch'> {
+export interface PageOptions extends Pick<
+  BrowserContextOptions,
+  'javaScriptEnabled' | 'colorScheme' | 'locale' | 'viewport' | 'baseURL' | 'reducedMotion' | 'isMobile' | 'hasTouch'
+> {
   /** Messages of the console that this test brings about on purpose. */
   allow?: RegExp[]
 }
@@ -27,14 +39,14 @@ export interface TestChromium {
 }
 
 /**
- * The browser of a test file. What its pages complain about in the console (a CSP violation too) fails the test that opened them. `args`: for a
- * Chromium of its own, where the one that all files share can't be asked for it.
+ * The browser of a test file. What its pages complain about in the console (a CSP violation too) fails the test that
+ * opened them. `args`: for a Chromium of its own, where the one that all files share can't be asked for it.
  */
-export async function withChromium (t: Test, args: string[] = []): Promise<TestChromium> {
+export async function withChromium(t: Test, args: string[] = []): Promise<TestChromium> {
   const browser = await launchBrowser(t, args)
   return {
     browser,
-    async newPage (test, { allow = [], ...options } = {}) {
+    async newPage(test, { allow = [], ...options } = {}) {
       const context = await browser.newContext(isFirefox ? { ...options, colorScheme: null } : options)
       context.setDefaultTimeout(WITHIN_MS)
       await slowDown(context)
@@ -53,10 +65,11 @@ export async function withChromium (t: Test, args: string[] = []): Promise<TestC
 const shared = new WeakMap<object, Promise<Browser>>()
 
 /**
- * The one that the files of a process share, closed when the last of them has ended: each opens contexts of its own in it. In the same process as
- * the tests nothing of what is said to it and by it goes through a socket. Firefox is started for each file.
+ * The one that the files of a process share, closed when the last of them has ended: each opens contexts of its own in
+ * it. In the same process as the tests nothing of what is said to it and by it goes through a socket. Firefox is
+ * started for each file.
  */
-async function launchBrowser (t: Test, args: string[]): Promise<Browser> {
+async function launchBrowser(t: Test, args: string[]): Promise<Browser> {
   if (isFirefox || args.length > 0) return await closedAfter(t, isFirefox ? launchFirefox() : launch(args))
   let all = t
   while (all.parent !== undefined) all = all.parent as Test
@@ -65,39 +78,62 @@ async function launchBrowser (t: Test, args: string[]): Promise<Browser> {
   return await browser
 }
 
-async function closedAfter (t: Test, launched: Promise<Browser>): Promise<Browser> {
+async function closedAfter(t: Test, launched: Promise<Browser>): Promise<Browser> {
   const browser = await launched
-  t.teardown(async () => { await browser.close() })
+  t.teardown(async () => {
+    await browser.close()
+  })
   return browser
 }
 
-async function launch (args: string[] = []): Promise<Browser> {
+async function launch(args: string[] = []): Promise<Browser> {
   const executablePath = chromiumPath()
-  if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
-  return await chromium.launch({ executablePath, headless: true, args: process.getuid?.() === 0 ? ['--no-sandbox', ...args] : args })
+  if (executablePath === undefined)
+    throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
+  return await chromium.launch({
+    executablePath,
+    headless: true,
+    args: process.getuid?.() === 0 ? ['--no-sandbox', ...args] : args
+  })
 }
 
-function chromiumPath (): string | undefined {
+function chromiumPath(): string | undefined {
   const named = process.env.CHROMIUM_PATH
   return named === undefined || named === '' ? EXECUTABLES.find((path) => existsSync(path)) : named
 }
 
-/** Errors of the console and of scripts, and warnings about a policy. That a page came with a status of 4xx is no complaint. */
-function watch (context: BrowserContext): () => string[] {
+/**
+ * Errors of the console and of scripts, and warnings about a policy. That a page came with a status of 4xx is no
+ * complaint.
+ */
+function watch(context: BrowserContext): () => string[] {
   const messages: ConsoleMessage[] = []
   const thrown: string[] = []
   const documents = new Set<string>()
-  context.on('console', (message) => { if (message.type() === 'error' || /content security policy/i.test(message.text())) messages.push(message) })
-  context.on('weberror', (error) => { thrown.push(`uncaught: ${error.error().message}`) })
-  context.on('response', (response) => { if (response.request().isNavigationRequest()) documents.add(response.url()) })
+  context.on('console', (message) => {
+    if (message.type() === 'error' || /content security policy/i.test(message.text())) messages.push(message)
+  })
+  context.on('weberror', (error) => {
+    thrown.push(`uncaught: ${error.error().message}`)
+  })
+  context.on('response', (response) => {
+    if (response.request().isNavigationRequest()) documents.add(response.url())
+  })
   return () => [
-    ...messages.filter((message) => !(message.text().startsWith('Failed to load resource') && documents.has(message.location().url))).map((message) => `${message.text()} (${message.location().url})`),
+    ...messages
+      .filter(
+        (message) => !(message.text().startsWith('Failed to load resource') && documents.has(message.location().url))
+      )
+      .map((message) => `${message.text()} (${message.location().url})`),
     ...thrown
   ]
 }
 
-/** Requests that wait by chance, and scripts that take longer. A request that a test's own route answers or continues does not wait. */
-async function slowDown (context: BrowserContext): Promise<void> {
+/**
+ * Requests that wait by chance, and scripts that take longer. A request that a test's own route answers or continues
+ * does not wait.
+ */
+async function slowDown(context: BrowserContext): Promise<void> {
   if (DELAY_MS > 0) {
     await context.route('**', async (route) => {
       if (Math.random() < DELAYED) await setTimeout(Math.random() * DELAY_MS)
@@ -109,9 +145,15 @@ async function slowDown (context: BrowserContext): Promise<void> {
     context.on('page', (page) => {
       const session = context.newCDPSession(page)
       // The rate is the renderer's, and a page may get another one on its way. A page that has gone needs none.
-      const apply = (): void => { session.then(async (its) => await its.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN })).catch(() => {}) }
+      const apply = (): void => {
+        session
+          .then(async (its) => await its.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN }))
+          .catch(() => {})
+      }
       apply()
-      page.on('framenavigated', (frame) => { if (frame === page.mainFrame()) apply() })
+      page.on('framenavigated', (frame) => {
+        if (frame === page.mainFrame()) apply()
+      })
     })
   }
 }

@@ -11,7 +11,9 @@ import { type Provider, startProvider } from './provider.ts'
 import { type StaticFile, staticServer } from './static-server.ts'
 
 /** What a call of the client came to. */
-export type Outcome = { value: unknown } | { error: string, retryable: boolean, description: string, typed: boolean, appState?: unknown }
+export type Outcome =
+  | { value: unknown }
+  | { error: string; retryable: boolean; description: string; typed: boolean; appState?: unknown }
 
 export interface AppOptions {
   /** Of the client, as JavaScript: `{ storage: 'memory' }`. The identifiers `clientId` and `domain` are there. */
@@ -42,13 +44,16 @@ export interface ClientApp {
   events(page: Page): Promise<Array<[string, unknown]>>
 }
 
-export interface Subject { provider: Provider, app: ClientApp }
+export interface Subject {
+  provider: Provider
+  app: ClientApp
+}
 
 const LIB = new URL('../../../lib/client/', import.meta.url)
 const PAGES = ['/', '/callback', '/signed-out', '/popup']
 
 /** `domain` is known later than the app: the provider registers the origin of the app. */
-export async function startClientApp (t: Test, domain: () => string, options: AppOptions = {}): Promise<ClientApp> {
+export async function startClientApp(t: Test, domain: () => string, options: AppOptions = {}): Promise<ClientApp> {
   const { client = '{}', script = '', host = '127.0.0.1', modules = false } = options
   const source = (): string => `
     import { AuthClientError, createAuthClient } from '/client/index.ts'
@@ -72,21 +77,33 @@ export async function startClientApp (t: Test, domain: () => string, options: Ap
     globalThis.started ??= settle(async () => location.pathname === '/callback' ? await auth.handleRedirectCallback() : undefined)
   `
   const { origin } = await staticServer(t, host, (path): StaticFile | undefined => {
-    if (PAGES.includes(path)) return { type: 'text/html', body: `<!doctype html><html lang="en"><meta charset="utf-8">${options.head?.(domain()) ?? ''}<link rel="icon" href="data:,"><title>App</title><h1>App</h1><script type="module" src="/app.js"></script>` }
+    if (PAGES.includes(path))
+      return {
+        type: 'text/html',
+        body:
+          '<!doctype html><html lang="en"><meta ' +
+          `charset="utf-8">${options.head?.(domain()) ?? ''}<link rel="icon" ` +
+          'href="data:,"><title>App</title><h1>App</h1><script type="module" src="/app.js"></script>'
+      }
     if (path === '/app.js') return { type: 'text/javascript', body: source() }
-    return path.startsWith('/client/') ? { type: 'text/javascript', body: (modules ? compiled : bundled)(path.slice('/client/'.length)) } : undefined
+    return path.startsWith('/client/')
+      ? { type: 'text/javascript', body: (modules ? compiled : bundled)(path.slice('/client/'.length)) }
+      : undefined
   })
-  const call: ClientApp['call'] = async (page, expression) => await page.evaluate(`settle(async () => await (${expression}))`)
+  const call: ClientApp['call'] = async (page, expression) =>
+    await page.evaluate(`settle(async () => await (${expression}))`)
   return {
     origin,
     call,
-    async value (page, expression) {
+    async value(page, expression) {
       const outcome = await call(page, expression)
       if ('error' in outcome) throw new Error(`${expression}: ${outcome.error} ${outcome.description}`)
       return outcome.value
     },
-    leave: async (page, expression) => { await page.evaluate(`void (${expression})`) },
-    async arrived (page) {
+    leave: async (page, expression) => {
+      await page.evaluate(`void (${expression})`)
+    },
+    async arrived(page) {
       await page.waitForURL((url) => url.origin === origin && url.pathname === '/callback')
       return await page.evaluate('started')
     },
@@ -96,35 +113,50 @@ export async function startClientApp (t: Test, domain: () => string, options: Ap
 
 let bundles: Map<string, string> | undefined
 
-/** What apps import, and what the doors share: a page asks for two files in place of eight, and asks for them at each of its loads. */
-function bundled (name: string): string {
-  bundles ??= new Map(buildSync({
-    entryPoints: ['index', 'popup', 'silent', 'step-up'].map((door) => fileURLToPath(new URL(`${door}.ts`, LIB))),
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    target: 'es2022',
-    outdir: fileURLToPath(LIB),
-    outExtension: { '.js': '.ts' },
-    write: false
-  }).outputFiles.map(({ path, text }) => [basename(path), text]))
+/**
+ * What apps import, and what the doors share: a page asks for two files in place of eight, and asks for them at each of
+ * its loads.
+ */
+function bundled(name: string): string {
+  bundles ??= new Map(
+    buildSync({
+      entryPoints: ['index', 'popup', 'silent', 'step-up'].map((door) => fileURLToPath(new URL(`${door}.ts`, LIB))),
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      target: 'es2022',
+      outdir: fileURLToPath(LIB),
+      outExtension: { '.js': '.ts' },
+      write: false
+    }).outputFiles.map(({ path, text }) => [basename(path), text])
+  )
   const text = bundles.get(name)
   if (text === undefined) throw new Error(`the client has no file ${name}`)
   return text
 }
 
 /** As `tsc` would, file by file. */
-function compiled (name: string): string {
+function compiled(name: string): string {
   return transformSync(readFileSync(new URL(name, LIB), 'utf8'), { loader: 'ts', target: 'es2022' }).code
 }
 
 /** An app and our provider, where it is registered as the client `app`. */
-export async function clientSubject (t: Test, options: AppOptions = {}, authority: Partial<AuthorityOptions> = {}): Promise<Subject> {
+export async function clientSubject(
+  t: Test,
+  options: AppOptions = {},
+  authority: Partial<AuthorityOptions> = {}
+): Promise<Subject> {
   let domain = ''
   const app = await startClientApp(t, () => domain, options)
   const provider = await startProvider(t, {
     clock: steppedClock(Date.now()),
-    clients: [{ clientId: 'app', redirectUris: [`${app.origin}/callback`, `${app.origin}/popup`, `${app.origin}/`], postLogoutRedirectUris: [`${app.origin}/signed-out`] }],
+    clients: [
+      {
+        clientId: 'app',
+        redirectUris: [`${app.origin}/callback`, `${app.origin}/popup`, `${app.origin}/`],
+        postLogoutRedirectUris: [`${app.origin}/signed-out`]
+      }
+    ],
     ...authority
   })
   domain = provider.origin
@@ -132,14 +164,14 @@ export async function clientSubject (t: Test, options: AppOptions = {}, authorit
 }
 
 /** From the app to the sign-in page. */
-export async function toSignIn (page: Page, { provider, app }: Subject, options = '{}'): Promise<void> {
+export async function toSignIn(page: Page, { provider, app }: Subject, options = '{}'): Promise<void> {
   await page.goto(`${app.origin}/`)
   await app.leave(page, `auth.loginWithRedirect(${options})`)
   await page.waitForURL((url) => url.origin === provider.origin && url.pathname === '/auth/login')
 }
 
 /** From the app to the sign-in page and back. */
-export async function signIn (page: Page, subject: Subject, options?: string): Promise<unknown> {
+export async function signIn(page: Page, subject: Subject, options?: string): Promise<unknown> {
   await toSignIn(page, subject, options)
   await signInOn(page)
   const outcome = await subject.app.arrived(page)
@@ -155,10 +187,11 @@ export interface Calls {
 }
 
 /** Between the pages of a browser and an endpoint of the provider. */
-export async function intercept (page: Page, url: string): Promise<Calls> {
+export async function intercept(page: Page, url: string): Promise<Calls> {
   const calls: Calls = { forms: [], answer: null }
   await page.context().route(`${url}*`, async (route) => {
-    if (route.request().method() === 'POST') calls.forms.push(Object.fromEntries(new URLSearchParams(route.request().postData() ?? '')))
+    if (route.request().method() === 'POST')
+      calls.forms.push(Object.fromEntries(new URLSearchParams(route.request().postData() ?? '')))
     await (calls.answer === null ? route.fallback() : calls.answer(route))
   })
   return calls
@@ -167,10 +200,14 @@ export async function intercept (page: Page, url: string): Promise<Calls> {
 export const CORS = { 'access-control-allow-origin': '*' }
 
 /** Answers with this JSON. */
-export const respond = (status: number, json: unknown) => async (route: Route): Promise<void> => { await route.fulfill({ status, headers: CORS, json }) }
+export const respond =
+  (status: number, json: unknown) =>
+  async (route: Route): Promise<void> => {
+    await route.fulfill({ status, headers: CORS, json })
+  }
 
 /** Lets the server answer, and changes what it says. */
-export function changed (change: (body: Record<string, unknown>) => Record<string, unknown>) {
+export function changed(change: (body: Record<string, unknown>) => Record<string, unknown>) {
   return async (route: Route): Promise<void> => {
     const response = await route.fetch()
     await route.fulfill({ response, json: change(await response.json()) })
@@ -178,7 +215,7 @@ export function changed (change: (body: Record<string, unknown>) => Record<strin
 }
 
 /** An ID token that says something else. */
-export function withClaims (token: unknown, claims: Record<string, unknown>): string {
+export function withClaims(token: unknown, claims: Record<string, unknown>): string {
   const [head, body = '', signature] = String(token).split('.')
   const all = { ...JSON.parse(Buffer.from(body, 'base64url').toString()), ...claims }
   return [head, Buffer.from(JSON.stringify(all)).toString('base64url'), signature].join('.')

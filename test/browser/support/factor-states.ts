@@ -19,10 +19,14 @@ export const FACTOR_PAGES = {
   emailSignIn: { signUp: true }
 } satisfies Partial<AuthorityOptions>
 
-interface Person { id: string, username: string, browser: TestBrowser }
+interface Person {
+  id: string
+  username: string
+  browser: TestBrowser
+}
 
 /** Somebody with an authenticator app, in the browser where it was set up. */
-async function withApp (provider: Provider, username = nextName()): Promise<Person> {
+async function withApp(provider: Provider, username = nextName()): Promise<Person> {
   const { id } = await provider.addUser(username)
   const browser = testBrowser(provider.app, provider.origin)
   await logIn(browser, username)
@@ -30,7 +34,7 @@ async function withApp (provider: Provider, username = nextName()): Promise<Pers
   return { id, username, browser }
 }
 
-async function withPasskey (provider: Provider, username = nextName()): Promise<Person> {
+async function withPasskey(provider: Provider, username = nextName()): Promise<Person> {
   const { id } = await provider.addUser(username)
   const browser = testBrowser(provider.app, provider.origin)
   await logIn(browser, username)
@@ -38,25 +42,29 @@ async function withPasskey (provider: Provider, username = nextName()): Promise<
   return { id, username, browser }
 }
 
-async function addPasskey ({ origin }: Provider, browser: TestBrowser, synced = false): Promise<void> {
-  const { statusCode, body } = await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin, synced }), { name: 'My laptop' })
+async function addPasskey({ origin }: Provider, browser: TestBrowser, synced = false): Promise<void> {
+  const { statusCode, body } = await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin, synced }), {
+    name: 'My laptop'
+  })
   if (![200, 303].includes(statusCode)) throw new Error(`passkey: ${statusCode} ${body}`)
 }
 
 /** One of each, with what was made once for all states that look at it. */
 const people = new WeakMap<Provider, Promise<Person>>()
-async function everything (provider: Provider): Promise<Person> {
-  const made = people.get(provider) ?? withApp(provider).then(async (person) => {
-    await addPasskey(provider, person.browser)
-    await addPasskey(provider, person.browser, true)
-    return person
-  })
+async function everything(provider: Provider): Promise<Person> {
+  const made =
+    people.get(provider) ??
+    withApp(provider).then(async (person) => {
+      await addPasskey(provider, person.browser)
+      await addPasskey(provider, person.browser, true)
+      return person
+    })
   people.set(provider, made)
   return await made
 }
 
 /** Past the password. */
-async function secondStep (page: Page, provider: Provider, { username }: Pick<Person, 'username'>): Promise<void> {
+async function secondStep(page: Page, provider: Provider, { username }: Pick<Person, 'username'>): Promise<void> {
   const browser = testBrowser(provider.app, provider.origin)
   await logIn(browser, username)
   await carryOver(browser, page, provider.origin)
@@ -64,27 +72,27 @@ async function secondStep (page: Page, provider: Provider, { username }: Pick<Pe
 }
 
 /** Whoever has to have a second factor, and has a password alone. */
-async function setUp (page: Page, provider: Provider): Promise<void> {
+async function setUp(page: Page, provider: Provider): Promise<void> {
   const username = `${MUST}${nextName()}`
   await provider.addUser(username)
   await signIn(page, provider, username)
   await page.goto(`${provider.origin}/auth/second-factor/set-up`)
 }
 
-async function askForCode (page: Page, { origin }: Provider, username = 'ann@example.com'): Promise<void> {
+async function askForCode(page: Page, { origin }: Provider, username = 'ann@example.com'): Promise<void> {
   await page.goto(`${origin}/auth/email-code`)
   await post(page, { username })
 }
 
 const own = (name: string, path: string, of: (provider: Provider) => Promise<Pick<Person, 'browser'>>): PageState => ({
   name,
-  async open (page, provider) {
+  async open(page, provider) {
     await carryOver((await of(provider)).browser, page, provider.origin)
     await page.goto(`${provider.origin}/auth/${path}`)
   }
 })
 
-async function ann ({ app, origin }: Provider): Promise<Pick<Person, 'browser'>> {
+async function ann({ app, origin }: Provider): Promise<Pick<Person, 'browser'>> {
   const browser = testBrowser(app, origin)
   await logIn(browser)
   return { browser }
@@ -93,13 +101,18 @@ async function ann ({ app, origin }: Provider): Promise<Pick<Person, 'browser'>>
 /** The page `from`, once its form was sent with these. */
 const then = (name: string, from: PageState, fields: Record<string, string>): PageState => ({
   name,
-  async open (page, provider) {
+  async open(page, provider) {
     await from.open(page, provider)
     await post(page, fields)
   }
 })
 
-const second: PageState = { name: 'second-factor', open: async (page, provider) => { await secondStep(page, provider, await everything(provider)) } }
+const second: PageState = {
+  name: 'second-factor',
+  open: async (page, provider) => {
+    await secondStep(page, provider, await everything(provider))
+  }
+}
 const mustSetUp: PageState = { name: 'set-up', open: setUp }
 const totp = own('security-totp', 'security/totp', ann)
 const reauthenticate = own('reauthenticate', 'reauthenticate', ann)
@@ -110,17 +123,22 @@ export const FACTOR_STATES: readonly PageState[] = [
   then('second-factor-wrong', second, { code: '000000' }),
   {
     name: 'second-factor-recovery-wrong',
-    async open (page, provider) {
+    async open(page, provider) {
       await second.open(page, provider)
       await page.locator('summary').first().click()
       await page.locator('input[name=recovery_code]').fill('none of mine')
       await Promise.all([page.waitForEvent('load'), page.locator('input[name=recovery_code]').press('Enter')])
     }
   },
-  { name: 'second-factor-passkey', async open (page, provider) { await secondStep(page, provider, await withPasskey(provider)) } },
+  {
+    name: 'second-factor-passkey',
+    async open(page, provider) {
+      await secondStep(page, provider, await withPasskey(provider))
+    }
+  },
   {
     name: 'second-factor-disabled',
-    async open (page, provider) {
+    async open(page, provider) {
       const person = await withApp(provider)
       await factors.countFailure({ userId: person.id, max: 1 })
       await secondStep(page, provider, person)
@@ -130,7 +148,7 @@ export const FACTOR_STATES: readonly PageState[] = [
   then('set-up-wrong', mustSetUp, { code: '000000' }),
   {
     name: 'recovery-codes',
-    async open (page, provider) {
+    async open(page, provider) {
       await totp.open(page, provider)
       const key = await page.locator('.key code').innerText()
       await post(page, { code: codeFor(key.replaceAll(' ', ''), provider.clock.now()) })
@@ -146,26 +164,31 @@ export const FACTOR_STATES: readonly PageState[] = [
   own('passkey-prompt', 'passkey-prompt', ann),
   reauthenticate,
   then('reauthenticate-wrong', reauthenticate, { current_password: 'not this one' }),
-  { name: 'email-code', async open (page, { origin }) { await page.goto(`${origin}/auth/email-code`) } },
+  {
+    name: 'email-code',
+    async open(page, { origin }) {
+      await page.goto(`${origin}/auth/email-code`)
+    }
+  },
   entering,
   then('email-code-wrong', entering, { code: '00000000' }),
   {
     name: 'email-code-spent',
-    async open (page, provider) {
+    async open(page, provider) {
       await entering.open(page, provider)
       for (const digit of '123456') await post(page, { code: digit.repeat(8) })
     }
   },
   {
     name: 'email-code-finish',
-    async open (page, provider) {
+    async open(page, provider) {
       await askForCode(page, provider, nextName())
       await post(page, { code: (await provider.messages.next('sign_in_code')).code })
     }
   },
   {
     name: 'email-link',
-    async open (page, provider) {
+    async open(page, provider) {
       const username = nextName()
       await askForCode(page, provider, username)
       await page.goto((await provider.messages.next('sign_in_code')).url ?? '')
@@ -173,7 +196,7 @@ export const FACTOR_STATES: readonly PageState[] = [
   },
   {
     name: 'email-link-elsewhere',
-    async open (page, provider) {
+    async open(page, provider) {
       await askForCode(page, provider, nextName())
       await page.context().clearCookies()
       await page.goto((await provider.messages.next('sign_in_code')).url ?? '')
@@ -181,7 +204,7 @@ export const FACTOR_STATES: readonly PageState[] = [
   },
   {
     name: 'security-stale',
-    async open (page, provider) {
+    async open(page, provider) {
       const person = await everything(provider)
       provider.clock.step(301_000)
       await carryOver(person.browser, page, provider.origin)

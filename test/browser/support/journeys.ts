@@ -7,7 +7,7 @@ import { basic, type CodeTokens, redeem, SECRET } from '../../support/openid.ts'
 import type { Provider } from './provider.ts'
 
 /** Every journey is made with and without scripts; in Firefox, which can't be driven without them, with them. */
-export const WITH_AND_WITHOUT: ReadonlyArray<{ name: string, options: PageOptions }> = [
+export const WITH_AND_WITHOUT: ReadonlyArray<{ name: string; options: PageOptions }> = [
   { name: 'without JavaScript', options: { javaScriptEnabled: false, locale: 'en' } },
   { name: 'with JavaScript', options: { javaScriptEnabled: true, locale: 'en' } }
 ].filter(({ options }) => !isFirefox || options.javaScriptEnabled)
@@ -15,65 +15,77 @@ export const WITH_AND_WITHOUT: ReadonlyArray<{ name: string, options: PageOption
 export const USERNAME = 'Username or e-mail address'
 
 /** Presses a button that posts a form; resolves to the first answer, once the page that it led to is there. */
-export async function press (page: Page, name: string): Promise<Response> {
-  const posted = page.waitForResponse((response) => response.request().isNavigationRequest() && response.request().method() === 'POST')
-  const [response] = await Promise.all([posted, page.waitForEvent('load'), page.getByRole('button', { name, exact: true }).click()])
+export async function press(page: Page, name: string): Promise<Response> {
+  const posted = page.waitForResponse(
+    (response) => response.request().isNavigationRequest() && response.request().method() === 'POST'
+  )
+  const [response] = await Promise.all([
+    posted,
+    page.waitForEvent('load'),
+    page.getByRole('button', { name, exact: true }).click()
+  ])
   return response
 }
 
 /** Follows a link to a page. */
-export async function followLink (page: Page, name: string): Promise<void> {
+export async function followLink(page: Page, name: string): Promise<void> {
   await Promise.all([page.waitForEvent('load'), page.getByRole('link', { name, exact: true }).click()])
 }
 
 /** Fills in the fields with these labels. */
-export async function fill (page: Page, fields: Record<string, string>): Promise<void> {
+export async function fill(page: Page, fields: Record<string, string>): Promise<void> {
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value)
 }
 
-export async function signInOn (page: Page, { username = 'ann', password = PASSWORD } = {}): Promise<Response> {
+export async function signInOn(page: Page, { username = 'ann', password = PASSWORD } = {}): Promise<Response> {
   await fill(page, { [USERNAME]: username, Password: password })
   return await press(page, 'Sign in')
 }
 
-export async function signUpOn (page: Page, username: string): Promise<Response> {
+export async function signUpOn(page: Page, username: string): Promise<Response> {
   await fill(page, { [USERNAME]: username, Password: PASSWORD })
   return await press(page, 'Create account')
 }
 
 /** The heading of the page, which is what a person takes it for. */
-export async function heading (page: Page): Promise<string> {
+export async function heading(page: Page): Promise<string> {
   return await page.getByRole('heading', { level: 1 }).innerText()
 }
 
 /** What the page says is wrong. */
-export async function alerts (page: Page): Promise<string[]> {
+export async function alerts(page: Page): Promise<string[]> {
   return await page.getByRole('alert').allInnerTexts()
 }
 
 /** What is in the fields with these labels. */
-export async function valuesOf (page: Page, ...labels: string[]): Promise<string[]> {
+export async function valuesOf(page: Page, ...labels: string[]): Promise<string[]> {
   return await Promise.all(labels.map(async (label) => await page.getByLabel(label, { exact: true }).inputValue()))
 }
 
 /** The parameters with which the browser came (back) to the client's redirect URI. */
-export async function answerAt (page: Page, { client }: Provider): Promise<Record<string, string>> {
+export async function answerAt(page: Page, { client }: Provider): Promise<Record<string, string>> {
   await page.waitForURL((url) => url.href.startsWith(`${client.origin}/cb`))
   const visit = client.visits.at(-1)
-  if (visit === undefined || visit.path !== '/cb') throw new Error(`the client was last asked for ${visit?.path ?? 'nothing'}`)
+  if (visit === undefined || visit.path !== '/cb')
+    throw new Error(`the client was last asked for ${visit?.path ?? 'nothing'}`)
   return visit.params
 }
 
 /** Who the browser has brought to the client: the subject of the ID token that its code is worth. */
-export async function userAt (page: Page, provider: Provider, clientId = 'spa'): Promise<unknown> {
+export async function userAt(page: Page, provider: Provider, clientId = 'spa'): Promise<unknown> {
   return decodeJwt((await tokensAt(page, provider, clientId)).id_token ?? '').claims.sub
 }
 
 /** What the client gets for its code. */
-export async function tokensAt (page: Page, provider: Provider, clientId = 'spa'): Promise<CodeTokens> {
+export async function tokensAt(page: Page, provider: Provider, clientId = 'spa'): Promise<CodeTokens> {
   const { code = '', ...rest } = await answerAt(page, provider)
   if (code === '') throw new Error(`the client got no code: ${JSON.stringify(rest)}`)
-  const reply = await redeem(provider.app, code, { client_id: clientId === 'spa' ? clientId : undefined, redirect_uri: `${provider.client.origin}/cb` }, clientId === 'spa' ? {} : basic(clientId, SECRET))
+  const reply = await redeem(
+    provider.app,
+    code,
+    { client_id: clientId === 'spa' ? clientId : undefined, redirect_uri: `${provider.client.origin}/cb` },
+    clientId === 'spa' ? {} : basic(clientId, SECRET)
+  )
   if (reply.statusCode !== 200) throw new Error(`token: ${reply.statusCode} ${reply.body}`)
   return reply.json<CodeTokens>()
 }

@@ -8,11 +8,13 @@ export interface Authenticator {
   answers(answers: boolean): Promise<void>
   /** Whether it recognizes who holds it. If not, the request fails, as one that is cancelled does. */
   recognizes(recognizes: boolean): Promise<void>
-  credentials(): Promise<Array<{ credentialId: string, userHandle?: string, userName?: string, userDisplayName?: string, signCount: number }>>
+  credentials(): Promise<
+    Array<{ credentialId: string; userHandle?: string; userName?: string; userDisplayName?: string; signCount: number }>
+  >
 }
 
 /** @see https://chromedevtools.github.io/devtools-protocol/tot/WebAuthn/ */
-export async function addAuthenticator (page: Page, options: { synced?: boolean } = {}): Promise<Authenticator> {
+export async function addAuthenticator(page: Page, options: { synced?: boolean } = {}): Promise<Authenticator> {
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('WebAuthn.enable', { enableUI: false })
   const { authenticatorId: id } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
@@ -31,8 +33,12 @@ export async function addAuthenticator (page: Page, options: { synced?: boolean 
   return {
     cdp,
     id,
-    answers: async (enabled) => { await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId: id, enabled }) },
-    recognizes: async (isUserVerified) => { await cdp.send('WebAuthn.setUserVerified', { authenticatorId: id, isUserVerified }) },
+    answers: async (enabled) => {
+      await cdp.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId: id, enabled })
+    },
+    recognizes: async (isUserVerified) => {
+      await cdp.send('WebAuthn.setUserVerified', { authenticatorId: id, isUserVerified })
+    },
     credentials: async () => (await cdp.send('WebAuthn.getCredentials', { authenticatorId: id })).credentials
   }
 }

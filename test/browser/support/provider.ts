@@ -49,26 +49,51 @@ export interface Provider extends TestApp {
 }
 
 /**
- * The whole server on a socket: `localhost`, for only there do browsers take a cookie over http; the clients are at `127.0.0.1`,
- * which is another site. `routes` are the host's own.
+ * The whole server on a socket: `localhost`, for only there do browsers take a cookie over http; the clients are at
+ * `127.0.0.1`, which is another site. `routes` are the host's own.
  */
-export async function startProvider (t: Scope, { issuerSlash = false, host = 'localhost', ...options }: ProviderOptions = {}, routes?: (host: FastifyInstance) => void): Promise<Provider> {
+export async function startProvider(
+  t: Scope,
+  { issuerSlash = false, host = 'localhost', ...options }: ProviderOptions = {},
+  routes?: (host: FastifyInstance) => void
+): Promise<Provider> {
   const client = await startSite(t, 'The client')
   const users = memoryUserStore()
   // Listens before there is an app: the issuer has the port in it.
   const { server, port } = await listening(t)
   const origin = `http://${host}:${port}`
-  const subject = await testApp({ issuer: issuerSlash ? `${origin}/` : origin, keys: KEYS, users, clients: clientsAt(client.origin), pages: { title: 'Example Accounts' }, ...options }, {
-    serverFactory: (handler) => server.on('request', handler as RequestListener)
-  }, async (app) => {
-    // As browsers ask for it on every site.
-    app.get('/favicon.ico', async (_request, reply) => await reply.code(204).send())
-    app.get('/', async (_request, reply) => await reply.type('text/html').send('<!doctype html><html lang="en"><title>Home</title><h1>Home</h1>'))
-    if (routes !== undefined) routes(app)
-  })
+  const subject = await testApp(
+    {
+      issuer: issuerSlash ? `${origin}/` : origin,
+      keys: KEYS,
+      users,
+      clients: clientsAt(client.origin),
+      pages: { title: 'Example Accounts' },
+      ...options
+    },
+    {
+      serverFactory: (handler) => server.on('request', handler as RequestListener)
+    },
+    async (app) => {
+      // As browsers ask for it on every site.
+      app.get('/favicon.ico', async (_request, reply) => await reply.code(204).send())
+      app.get(
+        '/',
+        async (_request, reply) =>
+          await reply.type('text/html').send('<!doctype html><html lang="en"><title>Home</title><h1>Home</h1>')
+      )
+      if (routes !== undefined) routes(app)
+    }
+  )
   t.teardown(subject.close)
   // Past the sign-up and its limits.
-  const addUser = async (username: string): Promise<User> => await users.create({ username, passwordHash: await subject.app.authority.hashPassword(PASSWORD), email: username.includes('@') ? username : `${username}@example.com`, emailVerified: true })
+  const addUser = async (username: string): Promise<User> =>
+    await users.create({
+      username,
+      passwordHash: await subject.app.authority.hashPassword(PASSWORD),
+      email: username.includes('@') ? username : `${username}@example.com`,
+      emailVerified: true
+    })
   return {
     ...subject,
     origin,
@@ -79,7 +104,7 @@ export async function startProvider (t: Scope, { issuerSlash = false, host = 'lo
   }
 }
 
-function clientsAt (origin: string): Client[] {
+function clientsAt(origin: string): Client[] {
   const common = { redirectUris: [`${origin}/cb`], postLogoutRedirectUris: [`${origin}/logged-out`] }
   return [
     { clientId: 'spa', name: 'The App', ...common },
@@ -89,29 +114,49 @@ function clientsAt (origin: string): Client[] {
 }
 
 /** `host`: `localhost` for another origin of the provider's own site. */
-export async function startSite (t: Scope, title: string, host = '127.0.0.1'): Promise<Site> {
+export async function startSite(t: Scope, title: string, host = '127.0.0.1'): Promise<Site> {
   const { server, port } = await listening(t)
   const site: Site = { origin: `http://${host}:${port}`, visits: [], pages: new Map() }
   server.on('request', (request, response) => {
-    answer(site, title, request).then(({ status, html }) => {
-      response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(html)
-    }, (error: unknown) => { response.destroy(error as Error) })
+    answer(site, title, request).then(
+      ({ status, html }) => {
+        response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(html)
+      },
+      (error: unknown) => {
+        response.destroy(error as Error)
+      }
+    )
   })
   return site
 }
 
-async function answer ({ origin, visits, pages }: Site, title: string, request: IncomingMessage): Promise<{ status: number, html: string }> {
+async function answer(
+  { origin, visits, pages }: Site,
+  title: string,
+  request: IncomingMessage
+): Promise<{ status: number; html: string }> {
   const { pathname, searchParams } = new URL(request.url ?? '/', origin)
   let body = ''
   for await (const chunk of request) body += String(chunk)
   if (pathname === '/favicon.ico') return { status: 204, html: '' }
-  visits.push({ method: request.method ?? '', path: pathname, params: { ...Object.fromEntries(searchParams), ...Object.fromEntries(new URLSearchParams(body)) }, body, referer: request.headers.referer ?? null })
-  return { status: 200, html: pages.get(pathname) ?? `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>` }
+  visits.push({
+    method: request.method ?? '',
+    path: pathname,
+    params: { ...Object.fromEntries(searchParams), ...Object.fromEntries(new URLSearchParams(body)) },
+    body,
+    referer: request.headers.referer ?? null
+  })
+  return {
+    status: 200,
+    html: pages.get(pathname) ?? `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>`
+  }
 }
 
-async function listening (t: Scope): Promise<{ server: Server, port: number }> {
+async function listening(t: Scope): Promise<{ server: Server; port: number }> {
   const server = createServer()
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
   t.teardown(() => {
     server.close()
     server.closeAllConnections()

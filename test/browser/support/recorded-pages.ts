@@ -3,7 +3,10 @@ import type { CommonModel, PageError, PageModels, PageName } from '../../../lib/
 import { renderPage } from '../../../lib/pages/render.ts'
 import { directionOf, formatNumbers, type Locale, type MessageKey, messagesOf } from '../../../lib/pages/texts.ts'
 
-/** The pages of a provider with this `render`, as they were last shown, so that each can be had in every language without going there again. */
+/**
+ * The pages of a provider with this `render`, as they were last shown, so that each can be had in every language
+ * without going there again.
+ */
 export interface Recorder {
   render: RenderPage
   last(): RecordedPage
@@ -14,17 +17,17 @@ export interface RecordedPage {
   in(locale: Locale): string
 }
 
-type Model = CommonModel & { error?: PageError | null, minLength?: number }
+type Model = CommonModel & { error?: PageError | null; minLength?: number }
 
-export function pageRecorder (): Recorder {
+export function pageRecorder(): Recorder {
   let page: PageName | null = null
   let model: Model | null = null
   return {
     render: (...shown) => {
-      [page, model] = shown
+      ;[page, model] = shown
       return undefined
     },
-    last () {
+    last() {
       const [name, shown] = [page, model]
       if (name === null || shown === null) throw new Error('no page was shown')
       page = model = null
@@ -34,17 +37,25 @@ export function pageRecorder (): Recorder {
 }
 
 /** A page as if it had been shown. */
-export function recorded<Name extends PageName> (name: Name, model: PageModels[Name]): RecordedPage {
+export function recorded<Name extends PageName>(name: Name, model: PageModels[Name]): RecordedPage {
   return { in: (locale) => renderPage(name, translated(model, locale) as PageModels[Name]) }
 }
 
 /** All that depends on the language: the catalogue, and what went wrong in its words. */
-function translated (model: Model, locale: Locale): Model {
+function translated(model: Model, locale: Locale): Model {
   const messages = messagesOf(locale)
   const { error = null } = model
   if (error === null) return { ...model, lang: locale, dir: directionOf(locale), messages }
   const values = { minLength: model.minLength ?? 0 }
-  const key = (Object.keys(messages) as MessageKey[]).find((each) => each.startsWith('error') && formatNumbers(model.messages[each], values, model.messages) === error.text)
+  const key = (Object.keys(messages) as MessageKey[]).find(
+    (each) => each.startsWith('error') && formatNumbers(model.messages[each], values, model.messages) === error.text
+  )
   if (key === undefined) throw new Error(`no message says: ${error.text}`)
-  return { ...model, lang: locale, dir: directionOf(locale), messages, error: { ...error, text: formatNumbers(messages[key], values, messages) } }
+  return {
+    ...model,
+    lang: locale,
+    dir: directionOf(locale),
+    messages,
+    error: { ...error, text: formatNumbers(messages[key], values, messages) }
+  }
 }

@@ -12,18 +12,35 @@ export interface Spa {
   origin: string
   /** Calls the library in the page: an expression with `manager`. */
   call(page: Page, expression: string): Promise<Outcome>
-  /** Runs an expression that takes the page away, until `path` of the app is there and has done what it does at its start. */
+  /**
+   * Runs an expression that takes the page away, until `path` of the app is there and has done what it does at its
+   * start.
+   */
   leave(page: Page, expression: string): Promise<void>
   /** Waits for a page of the app, and resolves to what its start came to. */
   arrived(page: Page, path: string): Promise<Outcome>
 }
 
-const BUNDLE = readFileSync(fileURLToPath(new URL('../../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js', import.meta.url)), 'utf8')
+const BUNDLE = readFileSync(
+  fileURLToPath(new URL('../../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.min.js', import.meta.url)),
+  'utf8'
+)
 
-const HTML = '<!doctype html><html lang="en"><meta charset="utf-8"><title>App</title><h1>App</h1><script src="/oidc-client-ts.js"></script><script src="/app.js"></script>'
+const HTML =
+  '<!doctype html><html lang="en"><meta ' +
+  'charset="utf-8"><title>App</title><h1>App</h1><script ' +
+  'src="/oidc-client-ts.js"></script><script src="/app.js"></script>'
 
 /** `authority` is known later than the app: the provider registers the origin of the app. */
-export async function startSpa (t: Test, { host = 'localhost', clientId, scope, authority }: { host?: 'localhost' | '127.0.0.1', clientId: string, scope: string, authority: () => string }): Promise<Spa> {
+export async function startSpa(
+  t: Test,
+  {
+    host = 'localhost',
+    clientId,
+    scope,
+    authority
+  }: { host?: 'localhost' | '127.0.0.1'; clientId: string; scope: string; authority: () => string }
+): Promise<Spa> {
   const script = (): string => `
     const at = (path) => location.origin + path
     const manager = new oidc.UserManager({
@@ -51,13 +68,16 @@ export async function startSpa (t: Test, { host = 'localhost', clientId, scope, 
     '/oidc-client-ts.js': () => ({ type: 'text/javascript', body: BUNDLE }),
     '/app.js': () => ({ type: 'text/javascript', body: script() })
   }
-  for (const path of ['/', '/callback', '/silent', '/signed-out']) files[path] = () => ({ type: 'text/html', body: HTML })
+  for (const path of ['/', '/callback', '/silent', '/signed-out'])
+    files[path] = () => ({ type: 'text/html', body: HTML })
   const { origin } = await staticServer(t, host, (path) => files[path]?.())
   return {
     origin,
     call: async (page, expression) => await page.evaluate(`settle(${expression})`),
-    leave: async (page, expression) => { await page.evaluate(`void ${expression}`) },
-    async arrived (page, path) {
+    leave: async (page, expression) => {
+      await page.evaluate(`void ${expression}`)
+    },
+    async arrived(page, path) {
       await page.waitForURL((url) => url.origin === origin && url.pathname === path)
       return await page.evaluate('started')
     }

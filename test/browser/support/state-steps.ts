@@ -11,7 +11,7 @@ export interface PageState {
 }
 
 /** Past the pages: each has its own state. */
-export async function signIn (page: Page, { app, origin }: Provider, username = 'ann'): Promise<TestBrowser> {
+export async function signIn(page: Page, { app, origin }: Provider, username = 'ann'): Promise<TestBrowser> {
   const browser = testBrowser(app, origin)
   const { statusCode } = await browser.submit('/auth/login', { username, password: PASSWORD })
   if (statusCode !== 303) throw new Error(`sign-in: ${statusCode}`)
@@ -20,26 +20,29 @@ export async function signIn (page: Page, { app, origin }: Provider, username = 
 }
 
 /** Resolves to the link in the message. */
-export async function signUp ({ app, origin, messages }: Provider, username: string): Promise<string> {
+export async function signUp({ app, origin, messages }: Provider, username: string): Promise<string> {
   await testBrowser(app, origin).submit('/auth/signup', { username, password: PASSWORD })
   return (await messages.next('verify_email')).url
 }
 
 /** From now on the page has what the other browser has: a session, or a step of a sign-in. */
-export async function carryOver ({ cookies }: TestBrowser, page: Page, origin: string): Promise<void> {
+export async function carryOver({ cookies }: TestBrowser, page: Page, origin: string): Promise<void> {
   await page.context().addCookies([...cookies].map(([name, value]) => ({ name, value, url: origin })))
 }
 
 let names = 0
 
 /** One that nobody has. */
-export function nextName (): string {
+export function nextName(): string {
   names += 1
   return `somebody${names}@example.com`
 }
 
 /** Sends the page's form with its first button, whatever language that is in; not the form that asks for a passkey. */
-export async function post (page: Page, fields: Record<string, string> = {}): Promise<void> {
+export async function post(page: Page, fields: Record<string, string> = {}): Promise<void> {
   for (const [name, value] of Object.entries(fields)) await page.locator(`input[name=${name}]`).fill(value)
-  await Promise.all([page.waitForEvent('load'), page.locator('form:not([data-passkey]) button[type=submit]').first().click()])
+  await Promise.all([
+    page.waitForEvent('load'),
+    page.locator('form:not([data-passkey]) button[type=submit]').first().click()
+  ])
 }

@@ -25,14 +25,14 @@ export const PAGE_STATES: readonly PageState[] = [
   { name: 'login', open: login },
   {
     name: 'login-wrong',
-    async open (page, provider) {
+    async open(page, provider) {
       await login(page, provider)
       await post(page, { username: 'ann', password: 'not this one' })
     }
   },
   {
     name: 'login-unconfirmed',
-    async open (page, provider) {
+    async open(page, provider) {
       const username = nextName()
       await signUp(provider, username)
       await login(page, provider)
@@ -42,23 +42,28 @@ export const PAGE_STATES: readonly PageState[] = [
   { name: 'signup', open: signup },
   {
     name: 'signup-wrong',
-    async open (page, provider) {
+    async open(page, provider) {
       await signup(page, provider)
       await post(page, { username: 'berta@example.com', password: 'password1', given_name: 'Berta' })
     }
   },
   {
     name: 'signup-sent',
-    async open (page, provider) {
+    async open(page, provider) {
       await signup(page, provider)
       await post(page, { username: nextName(), password: PASSWORD })
       await provider.messages.next('verify_email')
     }
   },
-  { name: 'forgot-password', async open (page, { origin }) { await page.goto(`${origin}/auth/forgot-password`) } },
+  {
+    name: 'forgot-password',
+    async open(page, { origin }) {
+      await page.goto(`${origin}/auth/forgot-password`)
+    }
+  },
   {
     name: 'forgot-password-sent',
-    async open (page, { origin }) {
+    async open(page, { origin }) {
       await page.goto(`${origin}/auth/forgot-password`)
       // Nobody's, so that no message lies about.
       await post(page, { username: 'nobody' })
@@ -67,60 +72,73 @@ export const PAGE_STATES: readonly PageState[] = [
   { name: 'reset-password', open: resetPassword },
   {
     name: 'reset-password-wrong',
-    async open (page, provider) {
+    async open(page, provider) {
       await resetPassword(page, provider)
       await post(page, { password: 'short' })
     }
   },
   {
     name: 'reset-password-done',
-    async open (page, provider) {
+    async open(page, provider) {
       await resetPassword(page, provider)
       await post(page, { password: PASSWORD })
     }
   },
-  { name: 'link-expired', async open (page, { origin }) { await page.goto(`${origin}/auth/reset-password?token=of-last-year`) } },
+  {
+    name: 'link-expired',
+    async open(page, { origin }) {
+      await page.goto(`${origin}/auth/reset-password?token=of-last-year`)
+    }
+  },
   { name: 'verify-email', open: verifyEmail },
   {
     name: 'verify-email-done',
-    async open (page, provider) {
+    async open(page, provider) {
       await verifyEmail(page, provider)
       await post(page)
     }
   },
   {
     name: 'verify-email-disowned',
-    async open (page, provider) {
+    async open(page, provider) {
       await verifyEmail(page, provider)
       await Promise.all([page.waitForEvent('load'), page.locator('button[value=not_me]').click()])
     }
   },
   {
     name: 'consent',
-    async open (page, provider) {
+    async open(page, provider) {
       await signIn(page, provider)
-      await page.goto(provider.authorizeUrl({ client_id: 'third', prompt: 'consent', scope: 'openid profile email offline_access orders:read' }))
+      await page.goto(
+        provider.authorizeUrl({
+          client_id: 'third',
+          prompt: 'consent',
+          scope: 'openid profile email offline_access orders:read'
+        })
+      )
     }
   },
   ...['', '-profile', '-email', '-password', '-sessions', '-remove'].map((page): PageState => ({
     name: `account${page}`,
-    async open (browserPage, provider) {
+    async open(browserPage, provider) {
       await signIn(browserPage, provider)
       await browserPage.goto(`${provider.origin}/auth/account${page.replace('-', '/')}`)
     }
   })),
   {
     name: 'account-access',
-    async open (page, provider) {
+    async open(page, provider) {
       const browser = await signIn(page, provider)
-      const asked = await browser.get(provider.authorizeUrl({ client_id: 'third', prompt: 'consent', scope: 'openid profile orders:read' }))
+      const asked = await browser.get(
+        provider.authorizeUrl({ client_id: 'third', prompt: 'consent', scope: 'openid profile orders:read' })
+      )
       await browser.submit(formAction((await browser.follow(asked)).reply.body), { decision: 'allow' })
       await page.goto(`${provider.origin}/auth/account/access`)
     }
   },
   {
     name: 'account-password-wrong',
-    async open (page, provider) {
+    async open(page, provider) {
       await signIn(page, provider)
       await page.goto(`${provider.origin}/auth/account/password`)
       await post(page, { current_password: 'not this one', password: 'another long one' })
@@ -128,7 +146,7 @@ export const PAGE_STATES: readonly PageState[] = [
   },
   {
     name: 'account-sessions-done',
-    async open (page, provider) {
+    async open(page, provider) {
       await signIn(page, provider)
       await page.goto(`${provider.origin}/auth/account/sessions`)
       await Promise.all([page.waitForEvent('load'), page.locator('button[value=end_others]').click()])
@@ -136,45 +154,52 @@ export const PAGE_STATES: readonly PageState[] = [
   },
   {
     name: 'logout',
-    async open (page, provider) {
+    async open(page, provider) {
       await signIn(page, provider)
       await page.goto(`${provider.origin}/auth/logout`)
     }
   },
   {
     name: 'signed-out',
-    async open (page, provider) {
+    async open(page, provider) {
       await signIn(page, provider)
       await page.goto(`${provider.origin}/auth/logout`)
       await post(page)
     }
   },
-  { name: 'error', async open (page, provider) { await page.goto(provider.authorizeUrl({ redirect_uri: 'https://elsewhere.example/cb' })) } },
+  {
+    name: 'error',
+    async open(page, provider) {
+      await page.goto(provider.authorizeUrl({ redirect_uri: 'https://elsewhere.example/cb' }))
+    }
+  },
   {
     name: 'form-post',
-    async open (page, provider) {
+    async open(page, provider) {
       // With its script it would be gone at once.
-      await page.route('**/pages.js*', async (route) => { await route.fulfill({ contentType: 'text/javascript', body: '' }) })
+      await page.route('**/pages.js*', async (route) => {
+        await route.fulfill({ contentType: 'text/javascript', body: '' })
+      })
       await page.goto(provider.authorizeUrl({ response_mode: 'form_post', prompt: 'none' }))
     }
   },
   ...FACTOR_STATES
 ]
 
-async function login (page: Page, provider: Provider): Promise<void> {
+async function login(page: Page, provider: Provider): Promise<void> {
   await page.goto(provider.authorizeUrl({ prompt: 'login' }))
 }
 
-async function signup (page: Page, { origin }: Provider): Promise<void> {
+async function signup(page: Page, { origin }: Provider): Promise<void> {
   await page.goto(`${origin}/auth/signup`)
 }
 
-async function resetPassword (page: Page, { app, ann, messages }: Provider): Promise<void> {
+async function resetPassword(page: Page, { app, ann, messages }: Provider): Promise<void> {
   await app.authority.startPasswordReset(ann.id)
   const { url } = await messages.next('password_reset')
   await page.goto(url)
 }
 
-async function verifyEmail (page: Page, provider: Provider): Promise<void> {
+async function verifyEmail(page: Page, provider: Provider): Promise<void> {
   await page.goto(await signUp(provider, nextName()))
 }

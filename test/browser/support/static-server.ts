@@ -9,9 +9,14 @@ export interface StaticFile {
 }
 
 /**
- * A web server of files, of another origin than the provider's. On `localhost` it is still the same site, on 127.0.0.1 another one.
+ * A web server of files, of another origin than the provider's. On `localhost` it is still the same site, on 127.0.0.1
+ * another one.
  */
-export async function staticServer (t: Test, host: 'localhost' | '127.0.0.1', fileAt: (path: string) => StaticFile | undefined): Promise<{ origin: string }> {
+export async function staticServer(
+  t: Test,
+  host: 'localhost' | '127.0.0.1',
+  fileAt: (path: string) => StaticFile | undefined
+): Promise<{ origin: string }> {
   const server = createServer((request, response) => {
     const file = fileAt(new URL(request.url ?? '/', 'http://static.invalid').pathname)
     if (file === undefined) response.writeHead(204).end()

@@ -7,7 +7,10 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** What one document was found to be. */
 export interface Sight {
   lang: string
-  /** Each element with its attributes, and whether it says anything and in the document's language, in no order: what is left where texts are taken out. */
+  /**
+   * Each element with its attributes, and whether it says anything and in the document's language, in no order: what is
+   * left where texts are taken out.
+   */
   parts: string[]
   /** One for each look. */
   views: View[]
@@ -17,10 +20,13 @@ export interface Sight {
 export interface View {
   /** The findings of axe: the rule, and the elements that break it. */
   violations: string[]
-  /** How many pixels there are to scroll sideways, in the page or in an element whose content sticks out, at each of the `textSizes`. */
+  /**
+   * How many pixels there are to scroll sideways, in the page or in an element whose content sticks out, at each of the
+   * `textSizes`.
+   */
   overflow: number[]
   /** The box of each element that `measure` selects. */
-  boxes: Array<{ y: number, height: number }>
+  boxes: Array<{ y: number; height: number }>
 }
 
 export interface Look {
@@ -34,43 +40,80 @@ export interface Look {
   measure?: string
 }
 
-/** The rules of axe that look at colours, at sizes, or at where things lie: alone they can find something else in another sight of a document. */
+/**
+ * The rules of axe that look at colours, at sizes, or at where things lie: alone they can find something else in
+ * another sight of a document.
+ */
 export const BY_SIGHT = { runOnly: ['color-contrast', 'link-in-text-block', 'target-size'] }
 export const ALL_RULES = { rules: { 'target-size': { enabled: true } } }
 /**
- * The rules of axe that look at `lang`, at what a text says beside another one, or at the room that it takes: of elements and attributes
- * that are those of another language they alone can find something else.
+ * The rules of axe that look at `lang`, at what a text says beside another one, or at the room that it takes: of
+ * elements and attributes that are those of another language they alone can find something else.
  */
 export const BY_LANGUAGE = {
-  runOnly: ['document-title', 'html-has-lang', 'html-lang-valid', 'html-xml-lang-mismatch', 'valid-lang', 'frame-title-unique', 'landmark-unique', 'image-redundant-alt', 'label-title-only', 'table-duplicate-name', 'link-in-text-block', 'scrollable-region-focusable', 'target-size']
+  runOnly: [
+    'document-title',
+    'html-has-lang',
+    'html-lang-valid',
+    'html-xml-lang-mismatch',
+    'valid-lang',
+    'frame-title-unique',
+    'landmark-unique',
+    'image-redundant-alt',
+    'label-title-only',
+    'table-duplicate-name',
+    'link-in-text-block',
+    'scrollable-region-focusable',
+    'target-size'
+  ]
 }
 
 /** The findings of axe in a page as it stands. */
-export async function violationsOf (page: Page, options: Record<string, unknown>): Promise<string[]> {
+export async function violationsOf(page: Page, options: Record<string, unknown>): Promise<string[]> {
   await page.evaluate(AXE)
-  return await page.evaluate<string[]>(`axe.run(${JSON.stringify({ preload: false, resultTypes: ['violations'], ...options })}).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? ''))))`)
+  return await page.evaluate<string[]>(
+    `axe.run(${JSON.stringify({ preload: false, resultTypes: ['violations'], ...options })}).then(({ ` +
+      'violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary ' +
+      `}) => id + ': ' + html + ' ' + (failureSummary ?? ''))))`
+  )
 }
 
-/** Looks at documents one after another in a frame that has axe already: that takes a tenth of loading each as a page of its own. */
+/**
+ * Looks at documents one after another in a frame that has axe already: that takes a tenth of loading each as a page of
+ * its own.
+ */
 export interface Viewer {
   page: Page
   frame: Frame
-  /** The colours are those that the page has. Each document becomes the frame's whole content once, and the frame takes the size of each look. */
+  /**
+   * The colours are those that the page has. Each document becomes the frame's whole content once, and the frame takes
+   * the size of each look.
+   */
   look(documents: readonly string[], looks: readonly Look[]): Promise<Sight[]>
 }
 
 /** `style` stands for the style sheets that the documents link to, `script` for their scripts, and runs in each. */
-export async function viewerIn (page: Page, { style = '', script = '' } = {}): Promise<Viewer> {
-  // Out of sight, so that nothing is painted. A change of the frame's size takes no word between the browser and this process.
-  await page.setContent('<!doctype html><html lang="en"><title>Viewer</title><h1>Viewer</h1><iframe title="Document" style="position:absolute;left:-5000px;border:0" srcdoc="<!doctype html><title>Document</title>"></iframe>')
+export async function viewerIn(page: Page, { style = '', script = '' } = {}): Promise<Viewer> {
+  // Out of sight, so that nothing is painted. A change of the frame's size takes no word between the browser and this
+  // process.
+  await page.setContent(
+    '<!doctype html><html lang="en"><title>Viewer</title><h1>Viewer</h1><iframe ' +
+      'title="Document" style="position:absolute;left:-5000px;border:0" srcdoc="<!doctype ' +
+      'html><title>Document</title>"></iframe>'
+  )
   const [, frame] = page.frames()
   if (frame === undefined) throw new Error('the viewer has no frame')
   await frame.evaluate(AXE)
-  await frame.evaluate(`globalThis.lookAt = ${lookAt}; globalThis.SCRIPT = new Function(${JSON.stringify(script)}); document.adoptedStyleSheets = [new CSSStyleSheet()]; document.adoptedStyleSheets[0].replaceSync(${JSON.stringify(style)})`)
+  await frame.evaluate(
+    `globalThis.lookAt = ${lookAt}; globalThis.SCRIPT = new ` +
+      `Function(${JSON.stringify(script)}); document.adoptedStyleSheets = [new CSSStyleSheet()]; ` +
+      `document.adoptedStyleSheets[0].replaceSync(${JSON.stringify(style)})`
+  )
   return {
     page,
     frame,
-    look: async (documents, looks) => await frame.evaluate<Sight[]>(`(async () => {
+    look: async (documents, looks) =>
+      await frame.evaluate<Sight[]>(`(async () => {
       const sights = []
       for (const html of ${JSON.stringify(documents)}) sights.push(await lookAt(html, ${JSON.stringify(looks)}))
       return sights

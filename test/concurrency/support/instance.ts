@@ -1,6 +1,6 @@
 /**
- * A process of its own with the plugin on a file that others write to as well. Reports `ready`; redeems each code it is sent five
- * times at once and reports the statuses; ends when it is sent `end`.
+ * A process of its own with the plugin on a file that others write to as well. Reports `ready`; redeems each code it is
+ * sent five times at once and reports the statuses; ends when it is sent `end`.
  */
 import Fastify from 'fastify'
 import Database from 'libsql'
@@ -12,12 +12,30 @@ import { CALLBACK, CLIENTS, VERIFIER } from '../../support/openid.ts'
 const [file = '', issuer = ''] = process.argv.slice(2)
 const db = new Database(file)
 const app = Fastify()
-await app.register(authPlugin, { issuer, users: sqliteUserStore(db), state: sqliteState(db), clients: CLIENTS, rateLimit: false, secret: 'of two processes, of 32 bytes at least', password: { hasher: fastHasher() } })
+await app.register(authPlugin, {
+  issuer,
+  users: sqliteUserStore(db),
+  state: sqliteState(db),
+  clients: CLIENTS,
+  rateLimit: false,
+  secret: 'of two processes, of 32 bytes at least',
+  password: { hasher: fastHasher() }
+})
 await app.ready()
 
-async function work (code: string): Promise<Array<{ status: number, accessToken: string | undefined }>> {
+async function work(code: string): Promise<Array<{ status: number; accessToken: string | undefined }>> {
   return await parallel(5, async () => {
-    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'authorization_code', client_id: 'spa', redirect_uri: CALLBACK, code_verifier: VERIFIER, code } })
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: {
+        grant_type: 'authorization_code',
+        client_id: 'spa',
+        redirect_uri: CALLBACK,
+        code_verifier: VERIFIER,
+        code
+      }
+    })
     return { status: reply.statusCode, accessToken: reply.json<{ access_token?: string }>().access_token }
   })
 }
@@ -31,8 +49,12 @@ process.on('message', (message) => {
     return
   }
   work(String(message)).then(
-    (outcomes) => { process.send?.({ outcomes }) },
-    (error: unknown) => { process.send?.({ error: String(error) }) }
+    (outcomes) => {
+      process.send?.({ outcomes })
+    },
+    (error: unknown) => {
+      process.send?.({ error: String(error) })
+    }
   )
 })
 process.send?.('ready')

@@ -1,7 +1,7 @@
 /**
- * A process of its own with the plugin on a Redis server that others share. Reports `loaded`, and begins when it is sent `begin`:
- * reports what it publishes and an access token that it has signed. Each list of tokens it is sent it verifies, and reports how many
- * are good. Ends when it is sent `end`.
+ * A process of its own with the plugin on a Redis server that others share. Reports `loaded`, and begins when it is
+ * sent `begin`: reports what it publishes and an access token that it has signed. Each list of tokens it is sent it
+ * verifies, and reports how many are good. Ends when it is sent `end`.
  */
 import { drawFrom } from '../../support/small-rsa.ts'
 import Fastify from 'fastify'
@@ -19,15 +19,26 @@ redis.on('error', () => {})
 const users = memoryUserStore()
 const app = Fastify()
 
-async function begin (): Promise<{ kids: string[], token: string }> {
-  await app.register(authPlugin, { issuer, users, state: redisState(redis), clients: CLIENTS, rateLimit: false, secret, password: { hasher: fastHasher() } })
+async function begin(): Promise<{ kids: string[]; token: string }> {
+  await app.register(authPlugin, {
+    issuer,
+    users,
+    state: redisState(redis),
+    clients: CLIENTS,
+    rateLimit: false,
+    secret,
+    password: { hasher: fastHasher() }
+  })
   await app.ready()
-  const [kids, user] = await Promise.all([patiently(async () => await publishedKids(app)), users.create({ username: 'ann', passwordHash: 'none' })])
+  const [kids, user] = await Promise.all([
+    patiently(async () => await publishedKids(app)),
+    users.create({ username: 'ann', passwordHash: 'none' })
+  ])
   const { access_token: token } = await patiently(async () => await app.authority.issueTokens(user.id))
   return { kids, token }
 }
 
-async function verify (tokens: string[]): Promise<{ good: number }> {
+async function verify(tokens: string[]): Promise<{ good: number }> {
   const settled = await Promise.allSettled(tokens.map(async (token) => await app.authority.verify(token)))
   return { good: settled.filter(({ status }) => status === 'fulfilled').length }
 }
@@ -41,6 +52,9 @@ process.on('message', (message: 'begin' | 'end' | string[]) => {
     return
   }
   const work: Promise<unknown> = message === 'begin' ? begin() : verify(message as string[])
-  work.then((report) => process.send?.(report), (error: unknown) => process.send?.({ error: String(error) }))
+  work.then(
+    (report) => process.send?.(report),
+    (error: unknown) => process.send?.({ error: String(error) })
+  )
 })
 process.send?.('loaded')

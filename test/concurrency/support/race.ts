@@ -5,7 +5,13 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import Database from 'libsql'
-import { type AuthorityOptions, memoryState, memoryUserStore, sqliteState, sqliteUserStore } from '../../../lib/index.ts'
+import {
+  type AuthorityOptions,
+  memoryState,
+  memoryUserStore,
+  sqliteState,
+  sqliteUserStore
+} from '../../../lib/index.ts'
 import { delayed, steppedClock, type SteppedClock } from '../../../lib/testing/index.ts'
 import { bearer, type LightMyRequestResponse, signUp, testApp, type TestApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
@@ -17,29 +23,43 @@ export interface World {
   instances: TestApp[]
   clock: SteppedClock
   browser(): TestBrowser
-  ann: { sub: string, username: string }
+  ann: { sub: string; username: string }
 }
 
 type Setup = { teardown(task: () => unknown): void }
 
-/** Where a race is run: with every call of a store taking several turns of the event loop, so that parallel requests overtake each other. */
-export const WORLDS: ReadonlyArray<readonly [name: string, make: (t: Setup, options?: Partial<AuthorityOptions>) => Promise<World>]> = [
-  ['one instance, memory', async (t, options = {}) => await worldOf(t, [{ state: delayed(memoryState()), users: delayed(memoryUserStore()), ...options }])],
-  ['two instances, one SQLite file', async (t, options = {}) => {
-    const directory = mkdtempSync(join(tmpdir(), 'authority-race-'))
-    const open = (): Partial<AuthorityOptions> => {
-      const db = new Database(join(directory, 'shared.db'))
-      db.exec('PRAGMA synchronous = OFF')
-      t.teardown(() => { db.close() })
-      return { state: delayed(sqliteState(db)), users: delayed(sqliteUserStore(db)), ...options }
+/**
+ * Where a race is run: with every call of a store taking several turns of the event loop, so that parallel requests
+ * overtake each other.
+ */
+export const WORLDS: ReadonlyArray<
+  readonly [name: string, make: (t: Setup, options?: Partial<AuthorityOptions>) => Promise<World>]
+> = [
+  [
+    'one instance, memory',
+    async (t, options = {}) =>
+      await worldOf(t, [{ state: delayed(memoryState()), users: delayed(memoryUserStore()), ...options }])
+  ],
+  [
+    'two instances, one SQLite file',
+    async (t, options = {}) => {
+      const directory = mkdtempSync(join(tmpdir(), 'authority-race-'))
+      const open = (): Partial<AuthorityOptions> => {
+        const db = new Database(join(directory, 'shared.db'))
+        db.exec('PRAGMA synchronous = OFF')
+        t.teardown(() => {
+          db.close()
+        })
+        return { state: delayed(sqliteState(db)), users: delayed(sqliteUserStore(db)), ...options }
+      }
+      const world = await worldOf(t, [open(), open()])
+      t.teardown(() => rm(directory, { recursive: true, force: true }))
+      return world
     }
-    const world = await worldOf(t, [open(), open()])
-    t.teardown(() => rm(directory, { recursive: true, force: true }))
-    return world
-  }]
+  ]
 ]
 
-async function worldOf (t: Setup, stores: ReadonlyArray<Partial<AuthorityOptions>>): Promise<World> {
+async function worldOf(t: Setup, stores: ReadonlyArray<Partial<AuthorityOptions>>): Promise<World> {
   const clock = steppedClock()
   const instances: TestApp[] = []
   for (const store of stores) {
@@ -56,15 +76,22 @@ async function worldOf (t: Setup, stores: ReadonlyArray<Partial<AuthorityOptions
 /** How many turns of the event loop a rival starts later: from before the other's first step to after its last. */
 export const DELAYS = [0, 4, 8, 12, 16, 20, 28, 40, 60]
 
-export async function later<T> (turns: number, work: () => Promise<T>): Promise<T> {
+export async function later<T>(turns: number, work: () => Promise<T>): Promise<T> {
   for (let turn = 0; turn < turns; turn++) await setImmediate()
   return await work()
 }
 
-interface Given { access_token: string, refresh_token?: string }
+interface Given {
+  access_token: string
+  refresh_token?: string
+}
 
 /** What still works of the tokens of an answer, wherever it is asked for. */
-export async function aliveOf (world: World, tokens: Given, client: { id: string, secret?: string } = { id: 'spa' }): Promise<string[]> {
+export async function aliveOf(
+  world: World,
+  tokens: Given,
+  client: { id: string; secret?: string } = { id: 'spa' }
+): Promise<string[]> {
   const alive: string[] = []
   for (const { app } of world.instances) {
     const userinfo = await app.inject({ url: '/auth/userinfo', headers: bearer(tokens.access_token) })
@@ -80,7 +107,11 @@ export async function aliveOf (world: World, tokens: Given, client: { id: string
   return alive
 }
 
-export async function refresh ({ app }: Pick<World, 'app'>, token: string, { id, secret }: { id: string, secret?: string } = { id: 'spa' }): Promise<LightMyRequestResponse> {
+export async function refresh(
+  { app }: Pick<World, 'app'>,
+  token: string,
+  { id, secret }: { id: string; secret?: string } = { id: 'spa' }
+): Promise<LightMyRequestResponse> {
   return await app.inject({
     method: 'POST',
     url: '/auth/token',
@@ -89,5 +120,10 @@ export async function refresh ({ app }: Pick<World, 'app'>, token: string, { id,
   })
 }
 
-export const THIRD = { client_id: 'third', redirect_uri: 'https://third.example/cb', scope: 'openid offline_access', prompt: 'consent' }
+export const THIRD = {
+  client_id: 'third',
+  redirect_uri: 'https://third.example/cb',
+  scope: 'openid offline_access',
+  prompt: 'consent'
+}
 export const THIRD_SECRET = { id: 'third', secret: SECRET }

@@ -32,7 +32,12 @@ export const MEMBERS: Readonly<Record<string, Member>> = {
   subject_types_supported: { is: 'words', required: true, holds: ['public'] },
   id_token_signing_alg_values_supported: { is: 'words', required: true, holds: ['RS256'], like: ALG },
   userinfo_signing_alg_values_supported: { is: 'words', like: ALG },
-  token_endpoint_auth_methods_supported: { is: 'words', required: true, holds: ['client_secret_basic', 'client_secret_post'], like: AUTH_METHOD },
+  token_endpoint_auth_methods_supported: {
+    is: 'words',
+    required: true,
+    holds: ['client_secret_basic', 'client_secret_post'],
+    like: AUTH_METHOD
+  },
   display_values_supported: { is: 'words' },
   claims_supported: { is: 'words', required: true, holds: ['sub', 'iss', 'auth_time', 'acr', 'name', 'email'] },
   ui_locales_supported: { is: 'words', like: LANGUAGE },
@@ -56,27 +61,36 @@ export const MEMBERS: Readonly<Record<string, Member>> = {
 }
 
 /** All that is wrong with a document; its URLs must be https, or http on localhost. */
-export function faultsOf (document: Readonly<Record<string, unknown>>): string[] {
-  const missing = Object.entries(MEMBERS).filter(([name, { required }]) => required === true && !(name in document)).map(([name]) => `${name} is missing`)
-  return [...missing, ...Object.entries(document).flatMap(([name, value]) => {
-    const member = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined
-    return member === undefined ? [`${name} is not known`] : faultsOfMember(value, member).map((fault) => `${name} ${fault}`)
-  })]
+export function faultsOf(document: Readonly<Record<string, unknown>>): string[] {
+  const missing = Object.entries(MEMBERS)
+    .filter(([name, { required }]) => required === true && !(name in document))
+    .map(([name]) => `${name} is missing`)
+  return [
+    ...missing,
+    ...Object.entries(document).flatMap(([name, value]) => {
+      const member = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined
+      return member === undefined
+        ? [`${name} is not known`]
+        : faultsOfMember(value, member).map((fault) => `${name} ${fault}`)
+    })
+  ]
 }
 
-function faultsOfMember (value: unknown, { is, holds = [], like = WORD }: Member): string[] {
+function faultsOfMember(value: unknown, { is, holds = [], like = WORD }: Member): string[] {
   if (is === 'flag') return typeof value === 'boolean' ? [] : ['is no boolean']
   if (is !== 'words') return typeof value === 'string' ? faultsOfUrl(value, is) : ['is no string']
   if (!Array.isArray(value) || value.length === 0) return ['is no list with elements']
   const words: unknown[] = value
   return [
     ...(new Set(words).size === words.length ? [] : ['says something twice']),
-    ...words.filter((word) => typeof word !== 'string' || !like.test(word)).map((word) => `must not hold ${JSON.stringify(word)}`),
+    ...words
+      .filter((word) => typeof word !== 'string' || !like.test(word))
+      .map((word) => `must not hold ${JSON.stringify(word)}`),
     ...holds.filter((word) => !words.includes(word)).map((word) => `lacks ${word}`)
   ]
 }
 
-function faultsOfUrl (value: string, is: 'issuer' | 'url'): string[] {
+function faultsOfUrl(value: string, is: 'issuer' | 'url'): string[] {
   if (!URL.canParse(value)) return ['is no URL']
   const { protocol, hostname, search, hash, username, password, href } = new URL(value)
   return [

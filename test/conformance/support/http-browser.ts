@@ -1,10 +1,12 @@
 import { PASSWORD } from '../../support/app.ts'
 import { formAction } from '../../support/browser.ts'
 
-/** Where a navigation ends: at the client's own address, with the answer, or at a page that has nothing left to fill in. */
+/**
+ * Where a navigation ends: at the client's own address, with the answer, or at a page that has nothing left to fill in.
+ */
 export type Landing =
-  | { at: 'client', method: 'GET' | 'POST', url: string }
-  | { at: 'page', status: number, url: string, html: string }
+  | { at: 'client'; method: 'GET' | 'POST'; url: string }
+  | { at: 'page'; status: number; url: string; html: string }
 
 export interface Visit {
   landing: Landing
@@ -18,28 +20,40 @@ export interface Visit {
 type Answers = (page: string) => Record<string, string> | undefined
 
 export interface HttpBrowser {
-  /** Goes to `url`, or posts `form` to it, as a link or form of the client's site would, and on until there is nothing left to do. */
-  go(url: string, options?: { form?: URLSearchParams, answers?: Answers }): Promise<Visit>
+  /**
+   * Goes to `url`, or posts `form` to it, as a link or form of the client's site would, and on until there is nothing
+   * left to do.
+   */
+  go(url: string, options?: { form?: URLSearchParams; answers?: Answers }): Promise<Visit>
 }
 
 const MAX_STEPS = 12
 
 /** Signs in, allows what is asked for, and confirms a sign-out. */
-export const WILLING: Answers = (page) => ({ login: { username: 'ann', password: PASSWORD }, consent: { decision: 'allow' }, logout: { decision: 'sign_out' } })[page]
+export const WILLING: Answers = (page) =>
+  ({
+    login: { username: 'ann', password: PASSWORD },
+    consent: { decision: 'allow' },
+    logout: { decision: 'sign_out' }
+  })[page]
 
-/** A browser over real sockets: a cookie jar, redirects by hand, forms filled in as the suite's scripted browser does. */
-export function httpBrowser (issuer: string): HttpBrowser {
+/**
+ * A browser over real sockets: a cookie jar, redirects by hand, forms filled in as the suite's scripted browser does.
+ */
+export function httpBrowser(issuer: string): HttpBrowser {
   const { origin } = new URL(issuer)
   const cookies = new Map<string, string>()
 
-  async function load (url: string, form: URLSearchParams | undefined, from: 'client' | 'page'): Promise<Response> {
+  async function load(url: string, form: URLSearchParams | undefined, from: 'client' | 'page'): Promise<Response> {
     // What a site posts brings no SameSite=Lax cookie; what it links to does.
     const bare = from === 'client' && form !== undefined
     const response = await fetch(url, {
       ...(form === undefined ? {} : { method: 'POST', body: form }),
       redirect: 'manual',
       headers: {
-        ...(bare || cookies.size === 0 ? {} : { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
+        ...(bare || cookies.size === 0
+          ? {}
+          : { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
         'sec-fetch-site': from === 'client' ? 'cross-site' : 'same-origin',
         ...(form === undefined ? {} : { origin: from === 'client' ? 'https://app.example' : origin })
       }
@@ -53,7 +67,7 @@ export function httpBrowser (issuer: string): HttpBrowser {
   }
 
   return {
-    async go (start, { form: posted, answers = WILLING } = {}) {
+    async go(start, { form: posted, answers = WILLING } = {}) {
       const seen: string[] = []
       let url = start
       let response = await load(url, posted, 'client')
@@ -63,12 +77,14 @@ export function httpBrowser (issuer: string): HttpBrowser {
           if (response.status !== 303) throw new Error(`a redirect by ${response.status} at ${url}`)
           url = new URL(location, url).href
           // As it was sent, which URL might spell another way.
-          if (new URL(url).origin !== origin) return { landing: { at: 'client', method: 'GET', url: location }, seen, form: [] }
+          if (new URL(url).origin !== origin)
+            return { landing: { at: 'client', method: 'GET', url: location }, seen, form: [] }
           response = await load(url, undefined, 'page')
           continue
         }
         const html = await response.text()
-        if (html.includes('data-submit')) return { landing: { at: 'client', method: 'POST', url: formAction(html) }, seen, form: fieldsOf(html) }
+        if (html.includes('data-submit'))
+          return { landing: { at: 'client', method: 'POST', url: formAction(html) }, seen, form: fieldsOf(html) }
         const page = new URL(url).pathname.split('/').at(-1) ?? ''
         const answer = response.status === 200 && html.includes('<form') ? answers(page) : undefined
         if (answer === undefined) return { landing: { at: 'page', status: response.status, url, html }, seen, form: [] }
@@ -84,7 +100,9 @@ export function httpBrowser (issuer: string): HttpBrowser {
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
 /** The hidden fields of a page's form, in their order. */
-function fieldsOf (html: string): Array<[string, string]> {
+function fieldsOf(html: string): Array<[string, string]> {
   const decoded = (text: string): string => text.replace(/&(#?\w+);/g, (whole, name: string) => ENTITIES[name] ?? whole)
-  return [...html.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(([, name = '', value = '']) => [decoded(name), decoded(value)])
+  return [...html.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)].map(
+    ([, name = '', value = '']) => [decoded(name), decoded(value)]
+  )
 }

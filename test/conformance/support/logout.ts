@@ -16,7 +16,7 @@ export interface LogoutSuite {
 }
 
 /** Somebody signed in, as every logout module begins. */
-export async function startLogout (t: Test, op?: Op): Promise<LogoutSuite> {
+export async function startLogout(t: Test, op?: Op): Promise<LogoutSuite> {
   const suite = await startSuite(t, 'query', op)
   const browser = suite.op.newBrowser()
   const signedIn = await suite.signIn({}, { browser })
@@ -24,13 +24,20 @@ export async function startLogout (t: Test, op?: Op): Promise<LogoutSuite> {
     suite,
     browser,
     signedIn,
-    async logOut (params = {}, { confirm = true } = {}) {
-      const all = { id_token_hint: signedIn.tokens.id_token, post_logout_redirect_uri: LOGGED_OUT, state: LONG_STATE, ...params }
-      const query = new URLSearchParams(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined))
+    async logOut(params = {}, { confirm = true } = {}) {
+      const all = {
+        id_token_hint: signedIn.tokens.id_token,
+        post_logout_redirect_uri: LOGGED_OUT,
+        state: LONG_STATE,
+        ...params
+      }
+      const query = new URLSearchParams(
+        Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)
+      )
       const url = `${suite.op.endpoint('end_session_endpoint')}${query.size === 0 ? '' : `?${query.toString()}`}`
       return await browser.go(url, confirm ? {} : { answers: () => undefined })
     },
-    async isSignedIn () {
+    async isSignedIn() {
       const url = `${suite.op.endpoint('authorization_endpoint')}?${new URLSearchParams(suite.paramsOf({ prompt: 'none' })).toString()}`
       const { landing } = await browser.go(url)
       if (landing.at === 'page') throw new Error(landing.html)
@@ -43,7 +50,7 @@ export async function startLogout (t: Test, op?: Op): Promise<LogoutSuite> {
 }
 
 /** The browser is back at the client, with its state and nothing else. */
-export function checkBack (t: Test, landing: Landing): void {
+export function checkBack(t: Test, landing: Landing): void {
   const { origin, pathname, searchParams, hash } = new URL(landing.url)
   t.equal(landing.at, 'client')
   t.strictSame([origin + pathname, [...searchParams], hash], [LOGGED_OUT, [['state', LONG_STATE]], ''])

@@ -8,7 +8,7 @@ export type Module = (suite: Suite) => Promise<void>
 
 /** The flow itself: what is asked, how it is answered, what the answer is good for. */
 export const FLOW_MODULES: Readonly<Record<string, Module>> = {
-  async 'oidcc-server' (suite) {
+  async 'oidcc-server'(suite) {
     const { t } = suite
     const first = await suite.signIn()
     const second = await suite.signIn({}, { client: SECOND })
@@ -22,47 +22,71 @@ export const FLOW_MODULES: Readonly<Record<string, Module>> = {
     }
   },
 
-  async 'oidcc-response-type-missing' (suite) {
-    suite.t.ok(['unsupported_response_type', 'invalid_request'].includes(await suite.refusal({ response_type: undefined })))
+  async 'oidcc-response-type-missing'(suite) {
+    suite.t.ok(
+      ['unsupported_response_type', 'invalid_request'].includes(await suite.refusal({ response_type: undefined }))
+    )
   },
 
-  async 'oidcc-idtoken-signature' (suite) {
+  async 'oidcc-idtoken-signature'(suite) {
     const { t, op } = suite
     const { tokens } = await suite.signIn()
-    const header = JSON.parse(Buffer.from(tokens.id_token.split('.')[0] ?? '', 'base64url').toString()) as Record<string, unknown>
-    t.strictSame(op.keys.filter(({ kid, alg }) => kid === header['kid'] && alg === 'RS256').length, 1, 'RS256 where the client registered nothing')
+    const header = JSON.parse(Buffer.from(tokens.id_token.split('.')[0] ?? '', 'base64url').toString()) as Record<
+      string,
+      unknown
+    >
+    t.strictSame(
+      op.keys.filter(({ kid, alg }) => kid === header['kid'] && alg === 'RS256').length,
+      1,
+      'RS256 where the client registered nothing'
+    )
   },
 
-  async 'oidcc-idtoken-unsigned' ({ t, op }) {
+  async 'oidcc-idtoken-unsigned'({ t, op }) {
     // The suite skips the module then.
-    t.notOk((op.document['id_token_signing_alg_values_supported'] as string[]).includes('none'), 'nobody can register it')
+    t.notOk(
+      (op.document['id_token_signing_alg_values_supported'] as string[]).includes('none'),
+      'nobody can register it'
+    )
   },
 
-  async 'oidcc-userinfo-get' (suite) {
+  async 'oidcc-userinfo-get'(suite) {
     const { tokens, claims } = await suite.signIn()
-    await checkUserinfo(suite.t, await suite.userinfo({ headers: { authorization: `Bearer ${tokens.access_token}` } }), claims)
+    await checkUserinfo(
+      suite.t,
+      await suite.userinfo({ headers: { authorization: `Bearer ${tokens.access_token}` } }),
+      claims
+    )
   },
 
-  async 'oidcc-userinfo-post-header' (suite) {
+  async 'oidcc-userinfo-post-header'(suite) {
     const { tokens, claims } = await suite.signIn()
-    await checkUserinfo(suite.t, await suite.userinfo({ method: 'POST', headers: { authorization: `Bearer ${tokens.access_token}` } }), claims)
+    await checkUserinfo(
+      suite.t,
+      await suite.userinfo({ method: 'POST', headers: { authorization: `Bearer ${tokens.access_token}` } }),
+      claims
+    )
   },
 
-  async 'oidcc-userinfo-post-body' (suite) {
+  async 'oidcc-userinfo-post-body'(suite) {
     const { tokens, claims } = await suite.signIn()
-    await checkUserinfo(suite.t, await suite.userinfo({ method: 'POST', body: new URLSearchParams({ access_token: tokens.access_token }) }), claims)
+    await checkUserinfo(
+      suite.t,
+      await suite.userinfo({ method: 'POST', body: new URLSearchParams({ access_token: tokens.access_token }) }),
+      claims
+    )
   },
 
-  async 'oidcc-ensure-request-without-nonce-succeeds-for-code-flow' (suite) {
+  async 'oidcc-ensure-request-without-nonce-succeeds-for-code-flow'(suite) {
     const { claims } = await suite.signIn({ nonce: undefined })
     suite.t.notOk('nonce' in claims)
   },
 
-  async 'oidcc-ensure-request-with-unknown-parameter-succeeds' (suite) {
+  async 'oidcc-ensure-request-with-unknown-parameter-succeeds'(suite) {
     await suite.signIn({ extra: 'foobar', kq3ZbT0c8VvYx1Lr: 'Jm2nHs7pQe5dWu9A' })
   },
 
-  async 'oidcc-ensure-post-request-succeeds' (suite) {
+  async 'oidcc-ensure-post-request-succeeds'(suite) {
     const { seen, claims } = await suite.signIn({}, { method: 'POST' })
     suite.t.strictSame(seen, ['login'])
     const again = await suite.signIn({}, { method: 'POST' })
@@ -70,34 +94,41 @@ export const FLOW_MODULES: Readonly<Record<string, Module>> = {
     suite.t.equal(again.claims['auth_time'], claims['auth_time'])
   },
 
-  async 'oidcc-ensure-registered-redirect-uri' (suite) {
+  async 'oidcc-ensure-registered-redirect-uri'(suite) {
     const { t } = suite
     for (const redirectUri of [`${CALLBACK}/qLx8Wv0sTz`, `${CALLBACK}?x=y`, 'https://evil.example/cb']) {
       t.match(await suite.errorPage({ redirect_uri: redirectUri }), 'invalid_request', redirectUri)
     }
   },
 
-  async 'oidcc-server-client-secret-post' (suite) {
+  async 'oidcc-server-client-secret-post'(suite) {
     const { t } = suite
     const { code } = await suite.signIn({}, { client: BY_POST })
     const { code: other } = await suite.code({}, { client: BY_POST })
     const twice = await fetch(suite.op.endpoint('token_endpoint'), {
       method: 'POST',
       headers: basic(BY_POST.id, BY_POST.secret),
-      body: new URLSearchParams({ grant_type: 'authorization_code', code: other, redirect_uri: CALLBACK, client_id: BY_POST.id, client_secret: BY_POST.secret })
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: other,
+        redirect_uri: CALLBACK,
+        client_id: BY_POST.id,
+        client_secret: BY_POST.secret
+      })
     })
     t.equal(twice.status, 400, 'never two at once')
     t.not(code, other)
   },
 
-  async 'oidcc-ensure-request-with-valid-pkce-succeeds' (suite) {
+  async 'oidcc-ensure-request-with-valid-pkce-succeeds'(suite) {
     const { t, op } = suite
     const { code } = await suite.code({ code_challenge: CHALLENGE, code_challenge_method: 'S256', nonce: 'n-pkce' })
-    const redeem = async (given: string, params: Record<string, string>): Promise<Response> => await fetch(op.endpoint('token_endpoint'), {
-      method: 'POST',
-      headers: basic(FIRST.id, FIRST.secret),
-      body: new URLSearchParams({ grant_type: 'authorization_code', code: given, redirect_uri: CALLBACK, ...params })
-    })
+    const redeem = async (given: string, params: Record<string, string>): Promise<Response> =>
+      await fetch(op.endpoint('token_endpoint'), {
+        method: 'POST',
+        headers: basic(FIRST.id, FIRST.secret),
+        body: new URLSearchParams({ grant_type: 'authorization_code', code: given, redirect_uri: CALLBACK, ...params })
+      })
     await suite.tokensOf(await redeem(code, { code_verifier: VERIFIER }), { nonce: 'n-pkce' })
     for (const params of [{}, { code_verifier: `${VERIFIER}x` }]) {
       const { code: another } = await suite.code({ code_challenge: CHALLENGE, code_challenge_method: 'S256' })

@@ -7,7 +7,7 @@ export const LONG_STATE = `${'aZ09'.repeat(31)}-._~`
 
 /** Who is signed in already, and how long that counts. */
 export const SESSION_MODULES: Readonly<Record<string, Module>> = {
-  async 'oidcc-prompt-login' (suite) {
+  async 'oidcc-prompt-login'(suite) {
     const { t, op } = suite
     const first = await suite.signIn()
     op.clock.step(2000)
@@ -17,13 +17,13 @@ export const SESSION_MODULES: Readonly<Record<string, Module>> = {
     t.ok(Number(second.claims['auth_time']) > Number(first.claims['auth_time']), 'a later sign-in')
   },
 
-  async 'oidcc-prompt-none-not-logged-in' (suite) {
+  async 'oidcc-prompt-none-not-logged-in'(suite) {
     const { t } = suite
     t.equal(LONG_STATE.length, 128)
     t.ok(NEEDS_A_PAGE.includes(await suite.refusal({ prompt: 'none', state: LONG_STATE })))
   },
 
-  async 'oidcc-prompt-none-logged-in' (suite) {
+  async 'oidcc-prompt-none-logged-in'(suite) {
     const { t, op } = suite
     const first = await suite.signIn()
     op.clock.step(2000)
@@ -33,7 +33,7 @@ export const SESSION_MODULES: Readonly<Record<string, Module>> = {
     t.equal(second.claims['auth_time'], first.claims['auth_time'])
   },
 
-  async 'oidcc-max-age-1' (suite) {
+  async 'oidcc-max-age-1'(suite) {
     const { t, op } = suite
     const first = await suite.signIn()
     op.clock.step(2000)
@@ -45,7 +45,7 @@ export const SESSION_MODULES: Readonly<Record<string, Module>> = {
     t.equal(second.claims['auth_time'], Math.floor(op.clock.now() / 1000), 'a recent one')
   },
 
-  async 'oidcc-max-age-10000' (suite) {
+  async 'oidcc-max-age-10000'(suite) {
     const { t, op } = suite
     const first = await suite.signIn({ max_age: '15000' })
     t.strictSame(first.seen, ['login'])
@@ -56,7 +56,7 @@ export const SESSION_MODULES: Readonly<Record<string, Module>> = {
     t.equal(second.claims['auth_time'], first.claims['auth_time'])
   },
 
-  async 'oidcc-id-token-hint' (suite) {
+  async 'oidcc-id-token-hint'(suite) {
     const { t, op } = suite
     const first = await suite.signIn()
     // An ID token counts as a hint when it has long expired.
@@ -67,7 +67,7 @@ export const SESSION_MODULES: Readonly<Record<string, Module>> = {
     t.equal(second.claims['auth_time'], first.claims['auth_time'])
   },
 
-  async 'oidcc-login-hint' (suite) {
+  async 'oidcc-login-hint'(suite) {
     const { t, op } = suite
     for (const hint of ['ann', 'buffy@localhost', 'tel:+49 30', '<b>"\'&', 'ä'.repeat(200)]) {
       const { seen } = await suite.signIn({ login_hint: hint }, { browser: op.newBrowser() })

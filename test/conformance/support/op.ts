@@ -5,15 +5,33 @@ import { CALLBACK, CLIENTS, LOGGED_OUT, openidApp, type OpenidApp, SECRET } from
 import { httpBrowser, type HttpBrowser } from './http-browser.ts'
 import { readKeys, type PublicKey } from './jwt-checks.ts'
 
-export interface Teardown { teardown(task: () => Promise<void>): void }
+export interface Teardown {
+  teardown(task: () => Promise<void>): void
+}
 
 /** How the suite's clients are registered: by a secret, without PKCE, to use as HTTP Basic or in the body. */
-export interface SuiteClient { id: string, secret: string, redirectUri: string, auth: 'basic' | 'post' }
+export interface SuiteClient {
+  id: string
+  secret: string
+  redirectUri: string
+  auth: 'basic' | 'post'
+}
 export const FIRST: SuiteClient = { id: 'suite', secret: SECRET, redirectUri: CALLBACK, auth: 'basic' }
-export const SECOND: SuiteClient = { id: 'suite2', secret: `${SECRET} 2`, redirectUri: `${CALLBACK}?dummy1=lorem&dummy2=ipsum`, auth: 'basic' }
+export const SECOND: SuiteClient = {
+  id: 'suite2',
+  secret: `${SECRET} 2`,
+  redirectUri: `${CALLBACK}?dummy1=lorem&dummy2=ipsum`,
+  auth: 'basic'
+}
 export const BY_POST: SuiteClient = { id: 'suite3', secret: `${SECRET} 3`, redirectUri: CALLBACK, auth: 'post' }
 
-const THIRD: Client = { clientId: 'suite3', clientSecret: BY_POST.secret, requirePkce: false, redirectUris: [CALLBACK], postLogoutRedirectUris: [LOGGED_OUT] }
+const THIRD: Client = {
+  clientId: 'suite3',
+  clientSecret: BY_POST.secret,
+  requirePkce: false,
+  redirectUris: [CALLBACK],
+  postLogoutRedirectUris: [LOGGED_OUT]
+}
 export const SUITE_CLIENTS: Client[] = [...CLIENTS, THIRD]
 export const SUITE_SCOPES = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access']
 
@@ -36,7 +54,13 @@ const PROFILE = {
   emailVerified: true,
   phone_number: '+49 30 901820',
   phone_number_verified: false,
-  address: { formatted: 'Unter den Linden 1\n10117 Berlin', street_address: 'Unter den Linden 1', locality: 'Berlin', postal_code: '10117', country: 'DE' }
+  address: {
+    formatted: 'Unter den Linden 1\n10117 Berlin',
+    street_address: 'Unter den Linden 1',
+    locality: 'Berlin',
+    postal_code: '10117',
+    country: 'DE'
+  }
 }
 
 export interface Op extends Pick<OpenidApp, 'clock'> {
@@ -50,11 +74,20 @@ export interface Op extends Pick<OpenidApp, 'clock'> {
 }
 
 /** The provider on a socket of its own, as the suite finds it: by its discovery document. */
-export async function startOp (t: Teardown, { clients = SUITE_CLIENTS, clock = steppedClock() }: { clients?: Client[], clock?: SteppedClock } = {}): Promise<Op> {
+export async function startOp(
+  t: Teardown,
+  { clients = SUITE_CLIENTS, clock = steppedClock() }: { clients?: Client[]; clock?: SteppedClock } = {}
+): Promise<Op> {
   // The issuer must be known before the server listens.
   const port = await freePort()
   const issuer = `http://localhost:${port}`
-  const options: Partial<AuthorityOptions> = { issuer, clients, clock, scopes: SUITE_SCOPES, users: withProfiles(memoryUserStore()) }
+  const options: Partial<AuthorityOptions> = {
+    issuer,
+    clients,
+    clock,
+    scopes: SUITE_SCOPES,
+    users: withProfiles(memoryUserStore())
+  }
   const { app, close } = await openidApp(options)
   t.teardown(close)
   await app.listen({ port, host: 'localhost' })
@@ -64,14 +97,15 @@ export async function startOp (t: Teardown, { clients = SUITE_CLIENTS, clock = s
   return { clock, issuer, document, keys, endpoint, newBrowser: () => httpBrowser(issuer) }
 }
 
-async function json (url: string): Promise<Record<string, unknown>> {
+async function json(url: string): Promise<Record<string, unknown>> {
   const response = await fetch(url)
-  if (response.status !== 200 || response.headers.get('content-type')?.startsWith('application/json') !== true) throw new Error(`${url}: ${response.status} ${String(response.headers.get('content-type'))}`)
-  return await response.json() as Record<string, unknown>
+  if (response.status !== 200 || response.headers.get('content-type')?.startsWith('application/json') !== true)
+    throw new Error(`${url}: ${response.status} ${String(response.headers.get('content-type'))}`)
+  return (await response.json()) as Record<string, unknown>
 }
 
-function withProfiles (store: ReturnType<typeof memoryUserStore>): UserStore {
-  const known = (user: User | null): User | null => user === null ? null : { ...user, ...PROFILE }
+function withProfiles(store: ReturnType<typeof memoryUserStore>): UserStore {
+  const known = (user: User | null): User | null => (user === null ? null : { ...user, ...PROFILE })
   return {
     ...store,
     findById: async (id) => known(await store.findById(id)),

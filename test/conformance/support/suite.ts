@@ -25,16 +25,25 @@ export interface SignedIn {
   userinfo: Claims
 }
 
-export interface Tokens { access_token: string, id_token: string, refresh_token?: string, scope?: string, expires_in: number }
+export interface Tokens {
+  access_token: string
+  id_token: string
+  refresh_token?: string
+  scope?: string
+  expires_in: number
+}
 
-/** One run of a module: a provider and a browser of its own. Every answer passes the checks that the suite makes in all modules. */
+/**
+ * One run of a module: a provider and a browser of its own. Every answer passes the checks that the suite makes in all
+ * modules.
+ */
 export interface Suite {
   t: Test
   op: Op
   /** The parameters that every request has, with `params` on top. */
   paramsOf(params?: Params, client?: SuiteClient): Answer
   /** A request that is answered by a code, which is not redeemed. */
-  code(params?: Params, options?: AskOptions): Promise<{ code: string, seen: string[] }>
+  code(params?: Params, options?: AskOptions): Promise<{ code: string; seen: string[] }>
   /** A request that the client gets an error for; resolves to its code. No page is seen on the way. */
   refusal(params?: Params, options?: AskOptions): Promise<string>
   /** A request that ends at a page of the provider; resolves to its HTML. */
@@ -42,20 +51,23 @@ export interface Suite {
   /** The whole journey: code, tokens, userinfo. */
   signIn(params?: Params, options?: AskOptions): Promise<SignedIn>
   redeem(code: string, client?: SuiteClient): Promise<Response>
-  refresh(refreshToken: string, options?: { client?: SuiteClient, scope?: string }): Promise<Response>
+  refresh(refreshToken: string, options?: { client?: SuiteClient; scope?: string }): Promise<Response>
   /** Checks a token answer and its ID token. */
-  tokensOf(response: Response, expected: { nonce: string | undefined, client?: SuiteClient }): Promise<{ tokens: Tokens, claims: Claims }>
+  tokensOf(
+    response: Response,
+    expected: { nonce: string | undefined; client?: SuiteClient }
+  ): Promise<{ tokens: Tokens; claims: Claims }>
   userinfo(init: RequestInit): Promise<Response>
 }
 
-export async function startSuite (t: Test, mode: ResponseMode = 'query', op?: Op): Promise<Suite> {
-  const provider = op ?? await startOp(t)
+export async function startSuite(t: Test, mode: ResponseMode = 'query', op?: Op): Promise<Suite> {
+  const provider = op ?? (await startOp(t))
   const browser = provider.newBrowser()
   const { issuer, keys, clock, endpoint } = provider
   let requests = 0
   checkKeys(t, keys)
 
-  function paramsOf (params: Params = {}, client: SuiteClient = FIRST): Answer {
+  function paramsOf(params: Params = {}, client: SuiteClient = FIRST): Answer {
     requests++
     const all = {
       client_id: client.id,
@@ -70,7 +82,10 @@ export async function startSuite (t: Test, mode: ResponseMode = 'query', op?: Op
     return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined))
   }
 
-  async function ask (sent: Answer, { method = 'GET', browser: other, reversed = false }: AskOptions): Promise<{ landing: Landing, form: Array<[string, string]>, seen: string[] }> {
+  async function ask(
+    sent: Answer,
+    { method = 'GET', browser: other, reversed = false }: AskOptions
+  ): Promise<{ landing: Landing; form: Array<[string, string]>; seen: string[] }> {
     const entries = Object.entries(sent)
     const form = new URLSearchParams(reversed ? entries.toReversed() : entries)
     const url = endpoint('authorization_endpoint')
@@ -80,7 +95,10 @@ export async function startSuite (t: Test, mode: ResponseMode = 'query', op?: Op
   }
 
   /** An answer that came back to the client, in the way that was asked for. */
-  async function answered (params: Params, options: AskOptions): Promise<{ sent: Answer, answer: Answer, seen: string[] }> {
+  async function answered(
+    params: Params,
+    options: AskOptions
+  ): Promise<{ sent: Answer; answer: Answer; seen: string[] }> {
     const { client = FIRST } = options
     const sent = paramsOf(params, client)
     const { landing, form, seen } = await ask(sent, options)
@@ -95,14 +113,22 @@ export async function startSuite (t: Test, mode: ResponseMode = 'query', op?: Op
     return { sent, answer, seen }
   }
 
-  async function coded (params: Params, options: AskOptions): Promise<{ sent: Answer, code: string, seen: string[] }> {
-    const { sent, answer: { code, ...others }, seen } = await answered(params, options)
+  async function coded(params: Params, options: AskOptions): Promise<{ sent: Answer; code: string; seen: string[] }> {
+    const {
+      sent,
+      answer: { code, ...others },
+      seen
+    } = await answered(params, options)
     if (code === undefined) throw new Error(`no code, but ${JSON.stringify(others)}`)
-    t.strictSame(Object.keys(others).toSorted(), sent['state'] === undefined ? ['iss'] : ['iss', 'state'], 'nothing else')
+    t.strictSame(
+      Object.keys(others).toSorted(),
+      sent['state'] === undefined ? ['iss'] : ['iss', 'state'],
+      'nothing else'
+    )
     return { sent, code, seen }
   }
 
-  async function tokenRequest (params: Record<string, string>, { id, secret, auth }: SuiteClient): Promise<Response> {
+  async function tokenRequest(params: Record<string, string>, { id, secret, auth }: SuiteClient): Promise<Response> {
     return await fetch(endpoint('token_endpoint'), {
       method: 'POST',
       headers: auth === 'basic' ? basic(id, secret) : {},
@@ -115,36 +141,48 @@ export async function startSuite (t: Test, mode: ResponseMode = 'query', op?: Op
     op: provider,
     paramsOf,
     code: async (params = {}, options = {}) => await coded(params, options),
-    async refusal (params = {}, options = {}) {
+    async refusal(params = {}, options = {}) {
       const { answer, seen } = await answered(params, options)
-      t.strictSame(Object.keys(answer).filter((name) => !['error', 'error_description', 'error_uri', 'state', 'iss'].includes(name)), [], 'nothing but the error')
+      t.strictSame(
+        Object.keys(answer).filter(
+          (name) => !['error', 'error_description', 'error_uri', 'state', 'iss'].includes(name)
+        ),
+        [],
+        'nothing but the error'
+      )
       // RFC 6749 §4.1.2.1
       t.match(answer['error_description'] ?? '', /^[\x20-\x21\x23-\x5B\x5D-\x7E]*$/)
       t.strictSame(seen, [], 'nobody was asked anything')
       return answer['error'] ?? ''
     },
-    async errorPage (params = {}) {
+    async errorPage(params = {}) {
       const { landing, seen } = await ask(paramsOf(params), {})
       if (landing.at === 'client') throw new Error(`no page, but ${landing.url}`)
       t.equal(landing.status, 400)
       t.strictSame(seen, [], 'before anybody signs in')
       return landing.html
     },
-    async signIn (params = {}, options = {}) {
+    async signIn(params = {}, options = {}) {
       const { client = FIRST } = options
       const { sent, code, seen } = await coded(params, options)
-      const { tokens, claims } = await suite.tokensOf(await suite.redeem(code, client), { nonce: sent['nonce'], client })
+      const { tokens, claims } = await suite.tokensOf(await suite.redeem(code, client), {
+        nonce: sent['nonce'],
+        client
+      })
       const response = await suite.userinfo({ headers: { authorization: `Bearer ${tokens.access_token}` } })
       return { code, seen, tokens, claims, userinfo: await checkUserinfo(t, response, claims) }
     },
-    async redeem (code, client = FIRST) {
+    async redeem(code, client = FIRST) {
       return await tokenRequest({ grant_type: 'authorization_code', code, redirect_uri: client.redirectUri }, client)
     },
-    async refresh (refreshToken, { client = FIRST, scope } = {}) {
-      return await tokenRequest({ grant_type: 'refresh_token', refresh_token: refreshToken, ...(scope === undefined ? {} : { scope }) }, client)
+    async refresh(refreshToken, { client = FIRST, scope } = {}) {
+      return await tokenRequest(
+        { grant_type: 'refresh_token', refresh_token: refreshToken, ...(scope === undefined ? {} : { scope }) },
+        client
+      )
     },
-    async tokensOf (response, { nonce, client = FIRST }) {
-      const tokens = await response.json() as Tokens & { token_type: string }
+    async tokensOf(response, { nonce, client = FIRST }) {
+      const tokens = (await response.json()) as Tokens & { token_type: string }
       t.equal(response.status, 200, 'error' in tokens ? String(tokens.error) : 'tokens')
       t.match(response.headers.get('content-type'), /^application\/json/)
       t.match(response.headers.get('cache-control'), /no-store/)
@@ -152,7 +190,13 @@ export async function startSuite (t: Test, mode: ResponseMode = 'query', op?: Op
       t.match(tokens.access_token, /^[\x20-\x7e]+$/)
       t.ok(Number.isInteger(tokens.expires_in) && tokens.expires_in > 0, 'expires_in is a number of seconds')
       const claims = verifiedClaims(t, tokens.id_token, keys, 'JWT')
-      checkIdToken(t, claims, { issuer, clientId: client.id, nonce, now: clock.now(), accessToken: tokens.access_token })
+      checkIdToken(t, claims, {
+        issuer,
+        clientId: client.id,
+        nonce,
+        now: clock.now(),
+        accessToken: tokens.access_token
+      })
       return { tokens, claims }
     },
     userinfo: async (init) => await fetch(endpoint('userinfo_endpoint'), init)
@@ -161,8 +205,8 @@ export async function startSuite (t: Test, mode: ResponseMode = 'query', op?: Op
 }
 
 /** @see OpenID Connect Core 1.0 §5.3.2 */
-export async function checkUserinfo (t: Test, response: Response, { sub }: Claims): Promise<Claims> {
-  const claims = await response.json() as Record<string, unknown>
+export async function checkUserinfo(t: Test, response: Response, { sub }: Claims): Promise<Claims> {
+  const claims = (await response.json()) as Record<string, unknown>
   t.equal(response.status, 200, 'error' in claims ? String(claims['error']) : 'claims')
   t.match(response.headers.get('content-type'), /^application\/json/)
   t.equal(claims['sub'], sub, 'the person of the ID token')
@@ -171,7 +215,7 @@ export async function checkUserinfo (t: Test, response: Response, { sub }: Claim
 }
 
 /** What was added to the redirect URI, whose own query is still there, byte for byte. */
-function queryBehind (t: Test, url: string, redirectUri: string): Array<[string, string]> {
+function queryBehind(t: Test, url: string, redirectUri: string): Array<[string, string]> {
   const separator = redirectUri.includes('?') ? '&' : '?'
   t.ok(url.startsWith(`${redirectUri}${separator}`), `the answer is at the redirect URI: ${url}`)
   t.notOk(url.includes('#'), 'and not in a fragment')

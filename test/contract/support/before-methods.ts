@@ -1,6 +1,7 @@
 /**
- * What the last commit before sessions and families knew how their user was authenticated (1c547b9) sends to each store: as it was, so that
- * an older release can be tried on the tables and records of this one, and this one on those of an older. Times are of `NOW`.
+ * What the last commit before sessions and families knew how their user was authenticated (1c547b9) sends to each
+ * store: as it was, so that an older release can be tried on the tables and records of this one, and this one on those
+ * of an older. Times are of `NOW`.
  */
 export const NOW = Date.UTC(2026, 5, 1)
 export const END = NOW + 3_600_000
@@ -21,15 +22,23 @@ export const SQLITE = {
   code: `INSERT INTO authority_families (sid, user_id, client_id, scope, authenticated_at, created_at, last_used_at, expires_at,
     idle_expires_at, user_agent, session_sid, offline, authorization, code_digest, current_digest)
     VALUES (?, 'user-19367', 'app', 'openid', ${NOW}, ${NOW}, ${NOW}, ${END}, ${END}, NULL, 'sid-1', 1, '{}', 'd', NULL)`,
-  redemption: `UPDATE authority_families SET current_digest = 'e', last_used_at = ${LATER}, expires_at = ${END}, idle_expires_at = ${END}, user_agent = 'ua' WHERE sid = ?`
+  redemption:
+    `UPDATE authority_families SET current_digest = 'e', last_used_at = ${LATER}, expires_at = ` +
+    `${END}, idle_expires_at = ${END}, user_agent = 'ua' WHERE sid = ?`
 }
 
 export const POSTGRES = {
-  session: `SELECT authority_add_session($1, 'user-19367', ${NOW}, ${NOW}, ${NOW}, ${END}, ${END}, 'ua', '["app"]'::text::json, 'd', 100)`,
+  session:
+    `SELECT authority_add_session($1, 'user-19367', ${NOW}, ${NOW}, ${NOW}, ${END}, ${END}, ` +
+    `'ua', '["app"]'::text::json, 'd', 100)`,
   renewal: `UPDATE authority_browser_sessions SET authenticated_at = ${LATER}, last_used_at = ${LATER}, expires_at = ${END}, idle_expires_at = ${END},
     sweep_after = authority_sweep_after(least(${END}::bigint, ${END}::bigint), ${LATER}::bigint, sweep_after), digests = ARRAY['e'] WHERE sid = $1 RETURNING sid`,
-  family: `SELECT authority_add_family($1, 'user-19367', 'app', 'openid', ${NOW}, ${NOW}, ${NOW}, ${END}, ${END}, 'ua', NULL, true, NULL, NULL, 'd', 100)`,
-  code: `SELECT authority_add_family($1, 'user-19367', 'app', 'openid', ${NOW}, ${NOW}, ${NOW}, ${END}, ${END}, NULL, 'sid-1', true, '{}', 'd', NULL, 100)`,
+  family:
+    `SELECT authority_add_family($1, 'user-19367', 'app', 'openid', ${NOW}, ${NOW}, ${NOW}, ` +
+    `${END}, ${END}, 'ua', NULL, true, NULL, NULL, 'd', 100)`,
+  code:
+    `SELECT authority_add_family($1, 'user-19367', 'app', 'openid', ${NOW}, ${NOW}, ${NOW}, ` +
+    `${END}, ${END}, NULL, 'sid-1', true, '{}', 'd', NULL, 100)`,
   redemption: `SELECT authority_redeem_code($1, 'd', 'app', ${LATER}, 'e', ${END}, ${END}, ${END}, 'ua', 100)`
 }
 

@@ -1,8 +1,20 @@
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
-import { ALICE, codesOf, digestOf, handleOf, passkeyAddition, passkeyUse, totp, totpAddition, totpUse } from '../../../lib/testing/factor-fixtures.ts'
+import {
+  ALICE,
+  codesOf,
+  digestOf,
+  handleOf,
+  passkeyAddition,
+  passkeyUse,
+  totp,
+  totpAddition,
+  totpUse
+} from '../../../lib/testing/factor-fixtures.ts'
 
 /** Every operation, in an order in which each has something to do, with each of its outcomes that goes another way. */
-export const factorOperations = (store: FactorStore): ReadonlyArray<readonly [name: string, call: () => Promise<unknown>]> => [
+export const factorOperations = (
+  store: FactorStore
+): ReadonlyArray<readonly [name: string, call: () => Promise<unknown>]> => [
   ['claimHandle', () => store.claimHandle(ALICE, handleOf('a'))],
   ['addTotp', () => store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))],
   ['addTotp, full', () => store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), limit: 1 }))],
@@ -28,4 +40,7 @@ const NO_OPERATIONS = ['kind', 'durable', 'prepare', 'sweep', 'isAppendOnly']
 
 /** Those of the store that are not among them. */
 export const leftOut = (store: FactorStore): string[] =>
-  Object.keys(store).filter((name) => !NO_OPERATIONS.includes(name) && !factorOperations(store).some(([operation]) => operation.split(',')[0] === name))
+  Object.keys(store).filter(
+    (name) =>
+      !NO_OPERATIONS.includes(name) && !factorOperations(store).some(([operation]) => operation.split(',')[0] === name)
+  )

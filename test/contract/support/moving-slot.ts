@@ -1,7 +1,10 @@
 import type { RedisCluster } from '../../support/redis-server.ts'
 
 /** Half of the keys of a slot at either node; `finish` gives the rest to the new one. */
-export async function halfMoved (cluster: RedisCluster, key: string): Promise<{ arrived(): Promise<string[]>, finish(): Promise<void> }> {
+export async function halfMoved(
+  cluster: RedisCluster,
+  key: string
+): Promise<{ arrived(): Promise<string[]>; finish(): Promise<void> }> {
   const admins = cluster.masters.map((master) => master.client())
   const slot = Number(await admins[0]?.cluster('KEYSLOT', key))
   const counts = await Promise.all(admins.map(async (admin) => await admin.cluster('COUNTKEYSINSLOT', slot)))
@@ -12,13 +15,13 @@ export async function halfMoved (cluster: RedisCluster, key: string): Promise<{ 
   await target.cluster('SETSLOT', slot, 'IMPORTING', await source.cluster('MYID'))
   await source.cluster('SETSLOT', slot, 'MIGRATING', await target.cluster('MYID'))
   const move = async (count: number): Promise<void> => {
-    const keys = await source.cluster('GETKEYSINSLOT', slot, count) as string[]
+    const keys = (await source.cluster('GETKEYSINSLOT', slot, count)) as string[]
     if (keys.length > 0) await source.call('MIGRATE', node.host, node.port, '', 0, 5000, 'KEYS', ...keys)
   }
   await move(Math.floor((counts[from] ?? 0) / 2))
   return {
-    arrived: async () => (await target.cluster('GETKEYSINSLOT', slot, 100) as string[]).toSorted(),
-    async finish () {
+    arrived: async () => ((await target.cluster('GETKEYSINSLOT', slot, 100)) as string[]).toSorted(),
+    async finish() {
       await move(100)
       const id = await target.cluster('MYID')
       await target.cluster('SETSLOT', slot, 'NODE', id)

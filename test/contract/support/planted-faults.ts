@@ -8,7 +8,12 @@ import { stateContract } from '../../../lib/testing/state-contract.ts'
 
 export interface Fault {
   name: string
-  of: (state: State) => { tokens?: Partial<TokenStore>, browserSessions?: Partial<SessionStore>, consents?: Partial<ConsentStore>, sweep?: State['sweep'] }
+  of: (state: State) => {
+    tokens?: Partial<TokenStore>
+    browserSessions?: Partial<SessionStore>
+    consents?: Partial<ConsentStore>
+    sweep?: State['sweep']
+  }
   /** Cases that must fail, by the beginning of their name. */
   found: string[]
   /** That no other does, where the fault is a narrow one. */
@@ -16,7 +21,7 @@ export interface Fault {
 }
 
 /** A test for each: that `stateContract` finds it. */
-export function mustBeFound (faults: readonly Fault[]): void {
+export function mustBeFound(faults: readonly Fault[]): void {
   for (const { name, of, found, only = false } of faults) {
     t.test(`stateContract finds ${name}`, async (t) => {
       const make = async (): Promise<{ state: State }> => {
@@ -33,9 +38,21 @@ export function mustBeFound (faults: readonly Fault[]): void {
         }
       }
       const failed: string[] = []
-      for (const { name, run } of stateContract(make)) await run().catch(() => { failed.push(name) })
-      for (const beginning of found) t.ok(failed.some((name) => name.startsWith(beginning)), beginning, { failed })
-      if (only) t.same(failed.filter((name) => !found.some((beginning) => name.startsWith(beginning))), [])
+      for (const { name, run } of stateContract(make))
+        await run().catch(() => {
+          failed.push(name)
+        })
+      for (const beginning of found)
+        t.ok(
+          failed.some((name) => name.startsWith(beginning)),
+          beginning,
+          { failed }
+        )
+      if (only)
+        t.same(
+          failed.filter((name) => !found.some((beginning) => name.startsWith(beginning))),
+          []
+        )
     })
   }
 }

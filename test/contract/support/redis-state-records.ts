@@ -1,7 +1,12 @@
 import type { Consent } from '../../../lib/ports/consent-store.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import type { State } from '../../../lib/ports/state.ts'
-import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, TokenUse } from '../../../lib/ports/token-store.ts'
+import type {
+  CodeRedemption,
+  NewAuthorizationCode,
+  NewRefreshTokenFamily,
+  TokenUse
+} from '../../../lib/ports/token-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
 import { newCredentialId, sidOf } from '../../../lib/protocol/credential.ts'
@@ -12,41 +17,121 @@ export const NOW = Date.UTC(2026, 5, 1)
 export const END = NOW + 60 * MINUTE
 
 export const userOf = (name: string): string => `bytes-of-user-6f1c0a4e-9b2d-${name.padStart(8, '0')}`
-export const sidFor = (userId: string, name: string): string => sidOf(newCredentialId(userId, digest(`${userId} ${name}`).slice(0, 22)))
+export const sidFor = (userId: string, name: string): string =>
+  sidOf(newCredentialId(userId, digest(`${userId} ${name}`).slice(0, 22)))
 export const secretOf = (name: string): string => digest(`secret ${name}`)
 
-const USER_AGENT = 'Mozilla/5.0 (bytes-of Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'
+const USER_AGENT =
+  'Mozilla/5.0 (bytes-of Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'
 const CLIENT = 'bytes-of-client'
 const SCOPE = 'openid email bytes-of offline_access'
-const authorization = JSON.stringify({ redirectUri: 'https://bytes-of.example.com/callback', codeChallenge: digest('verifier'), nonce: digest('nonce').slice(0, 22) })
-
-export const family = (userId: string, name: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid: sidFor(userId, name), userId, clientId: CLIENT, scope: SCOPE, authenticatedAt: NOW, acr: 'password', amr: ['pwd'], createdAt: NOW, lastUsedAt: NOW, expiresAt: END,
-  idleExpiresAt: END, userAgent: USER_AGENT, sessionSid: sidFor(userId, 'session'), offline: true, authorization: null, tokenDigest: secretOf(name), ...fields
+const authorization = JSON.stringify({
+  redirectUri: 'https://bytes-of.example.com/callback',
+  codeChallenge: digest('verifier'),
+  nonce: digest('nonce').slice(0, 22)
 })
-export const code = (userId: string, name: string, fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
-  sid: sidFor(userId, name), userId, clientId: CLIENT, scope: SCOPE, authenticatedAt: NOW, acr: 'password', amr: ['pwd'], createdAt: NOW, sessionSid: sidFor(userId, 'session'),
-  offline: true, authorization, codeDigest: secretOf(name), codeExpiresAt: NOW + MINUTE, ...fields
+
+export const family = (
+  userId: string,
+  name: string,
+  fields: Partial<NewRefreshTokenFamily> = {}
+): NewRefreshTokenFamily => ({
+  sid: sidFor(userId, name),
+  userId,
+  clientId: CLIENT,
+  scope: SCOPE,
+  authenticatedAt: NOW,
+  acr: 'password',
+  amr: ['pwd'],
+  createdAt: NOW,
+  lastUsedAt: NOW,
+  expiresAt: END,
+  idleExpiresAt: END,
+  userAgent: USER_AGENT,
+  sessionSid: sidFor(userId, 'session'),
+  offline: true,
+  authorization: null,
+  tokenDigest: secretOf(name),
+  ...fields
+})
+export const code = (
+  userId: string,
+  name: string,
+  fields: Partial<NewAuthorizationCode> = {}
+): NewAuthorizationCode => ({
+  sid: sidFor(userId, name),
+  userId,
+  clientId: CLIENT,
+  scope: SCOPE,
+  authenticatedAt: NOW,
+  acr: 'password',
+  amr: ['pwd'],
+  createdAt: NOW,
+  sessionSid: sidFor(userId, 'session'),
+  offline: true,
+  authorization,
+  codeDigest: secretOf(name),
+  codeExpiresAt: NOW + MINUTE,
+  ...fields
 })
 export const redemption = (userId: string, name: string, fields: Partial<CodeRedemption> = {}): CodeRedemption => ({
-  sid: sidFor(userId, name), digest: secretOf(name), clientId: CLIENT, now: NOW, tokenDigest: secretOf(`${name} token`), expiresAt: END, idleExpiresAt: END,
-  onlineExpiresAt: NOW + 15 * MINUTE, userAgent: USER_AGENT, ...fields
+  sid: sidFor(userId, name),
+  digest: secretOf(name),
+  clientId: CLIENT,
+  now: NOW,
+  tokenDigest: secretOf(`${name} token`),
+  expiresAt: END,
+  idleExpiresAt: END,
+  onlineExpiresAt: NOW + 15 * MINUTE,
+  userAgent: USER_AGENT,
+  ...fields
 })
 export const use = (userId: string, name: string, fields: Partial<TokenUse> = {}): TokenUse => ({
-  sid: sidFor(userId, name), digest: secretOf(name), now: NOW, graceMs: 10_000, idleExpiresAt: END, clientId: CLIENT, ...fields
+  sid: sidFor(userId, name),
+  digest: secretOf(name),
+  now: NOW,
+  graceMs: 10_000,
+  idleExpiresAt: END,
+  clientId: CLIENT,
+  ...fields
 })
 export const session = (userId: string, name: string, fields: Partial<BrowserSession> = {}): BrowserSession => ({
-  sid: sidFor(userId, name), userId, authenticatedAt: NOW, methods: [{ method: 'password', at: NOW }], createdAt: NOW, lastUsedAt: NOW, expiresAt: END, idleExpiresAt: END, userAgent: USER_AGENT,
-  clientIds: [CLIENT], ...fields
+  sid: sidFor(userId, name),
+  userId,
+  authenticatedAt: NOW,
+  methods: [{ method: 'password', at: NOW }],
+  createdAt: NOW,
+  lastUsedAt: NOW,
+  expiresAt: END,
+  idleExpiresAt: END,
+  userAgent: USER_AGENT,
+  clientIds: [CLIENT],
+  ...fields
 })
 export const consent = (userId: string, fields: Partial<Consent> = {}): Consent => ({
-  userId, clientId: CLIENT, scopes: SCOPE.split(' '), grantedAt: NOW, expiresAt: END, ...fields
+  userId,
+  clientId: CLIENT,
+  scopes: SCOPE.split(' '),
+  grantedAt: NOW,
+  expiresAt: END,
+  ...fields
 })
 
 /** Every operation of every store once, by its name, so that most find something to do. */
-export function operations ({ tokens, oneTimeTokens, browserSessions, consents, keys, assertions, time }: State, user: string): Array<[name: string, call: () => Promise<unknown>]> {
+export function operations(
+  { tokens, oneTimeTokens, browserSessions, consents, keys, assertions, time }: State,
+  user: string
+): Array<[name: string, call: () => Promise<unknown>]> {
   const mail = oneTimeToken(user, secretOf('mail')).digest
-  const key = { kid: 'kid', alg: 'ES256', sequence: 1, signsFrom: NOW, createdAt: NOW, publicJwk: { kty: 'EC' }, sealed: 'sealed' }
+  const key = {
+    kid: 'kid',
+    alg: 'ES256',
+    sequence: 1,
+    signsFrom: NOW,
+    createdAt: NOW,
+    publicJwk: { kty: 'EC' },
+    sealed: 'sealed'
+  }
   return [
     ['tokens.createFamily', () => tokens.createFamily(family(user, 'phone'))],
     ['tokens.createCode', () => tokens.createCode(code(user, 'code'))],
@@ -54,24 +139,68 @@ export function operations ({ tokens, oneTimeTokens, browserSessions, consents, 
     ['tokens.findFamily', () => tokens.findFamily(sidFor(user, 'phone'), NOW)],
     ['tokens.peekToken', () => tokens.peekToken(use(user, 'phone'))],
     ['tokens.useToken', () => tokens.useToken(use(user, 'phone'))],
-    ['tokens.rotateToken', () => tokens.rotateToken(use(user, 'phone'), { digest: secretOf('next'), sealed: secretOf('sealed') })],
-    ['tokens.undoRotation', () => tokens.undoRotation({ sid: sidFor(user, 'phone'), digest: secretOf('next'), replacedDigest: secretOf('phone'), former: null })],
+    [
+      'tokens.rotateToken',
+      () => tokens.rotateToken(use(user, 'phone'), { digest: secretOf('next'), sealed: secretOf('sealed') })
+    ],
+    [
+      'tokens.undoRotation',
+      () =>
+        tokens.undoRotation({
+          sid: sidFor(user, 'phone'),
+          digest: secretOf('next'),
+          replacedDigest: secretOf('phone'),
+          former: null
+        })
+    ],
     ['tokens.listFamiliesOfUser', () => tokens.listFamiliesOfUser(user, NOW)],
     ['tokens.revokeFamily', () => tokens.revokeFamily(sidFor(user, 'code'), user)],
     ['tokens.revokeSession', () => tokens.revokeSession(user, sidFor(user, 'browser'), CLIENT)],
     ['tokens.revokeFamiliesOfClient', () => tokens.revokeFamiliesOfClient(user, CLIENT)],
     ['tokens.revokeFamiliesOfUser', () => tokens.revokeFamiliesOfUser(user)],
-    ['oneTimeTokens.put', () => oneTimeTokens.put({ purpose: 'verify_email', digest: mail, userId: user, expiresAt: END })],
+    [
+      'oneTimeTokens.put',
+      () => oneTimeTokens.put({ purpose: 'verify_email', digest: mail, userId: user, expiresAt: END })
+    ],
     ['oneTimeTokens.find', () => oneTimeTokens.find('verify_email', mail, NOW)],
     ['oneTimeTokens.consume', () => oneTimeTokens.consume('verify_email', mail, NOW)],
     ['oneTimeTokens.discard', () => oneTimeTokens.discard('verify_email', user)],
-    ['oneTimeTokens.redeemCode', async () => await oneTimeTokens.redeemCode?.({ purpose: 'sign_in_code', owner: user, codeDigest: mail, now: NOW })],
-    ['browserSessions.createSession', () => browserSessions.createSession(session(user, 'browser'), secretOf('browser'))],
-    ['browserSessions.findSession', () => browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW)],
-    ['browserSessions.useSession', () => browserSessions.useSession({ sid: sidFor(user, 'browser'), now: NOW, idleExpiresAt: END, clientId: 'bytes-of-another' })],
-    ['browserSessions.renewSession', () => browserSessions.renewSession({
-      sid: sidFor(user, 'browser'), userId: user, formerDigest: secretOf('browser'), digest: secretOf('renewed'), now: NOW, methods: [{ method: 'password', at: NOW }], expiresAt: END, idleExpiresAt: END
-    })],
+    [
+      'oneTimeTokens.redeemCode',
+      async () => await oneTimeTokens.redeemCode?.({ purpose: 'sign_in_code', owner: user, codeDigest: mail, now: NOW })
+    ],
+    [
+      'browserSessions.createSession',
+      () => browserSessions.createSession(session(user, 'browser'), secretOf('browser'))
+    ],
+    [
+      'browserSessions.findSession',
+      () => browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW)
+    ],
+    [
+      'browserSessions.useSession',
+      () =>
+        browserSessions.useSession({
+          sid: sidFor(user, 'browser'),
+          now: NOW,
+          idleExpiresAt: END,
+          clientId: 'bytes-of-another'
+        })
+    ],
+    [
+      'browserSessions.renewSession',
+      () =>
+        browserSessions.renewSession({
+          sid: sidFor(user, 'browser'),
+          userId: user,
+          formerDigest: secretOf('browser'),
+          digest: secretOf('renewed'),
+          now: NOW,
+          methods: [{ method: 'password', at: NOW }],
+          expiresAt: END,
+          idleExpiresAt: END
+        })
+    ],
     ['browserSessions.listSessionsOfUser', () => browserSessions.listSessionsOfUser(user, NOW)],
     ['browserSessions.revokeSessionsOfUser', () => browserSessions.revokeSessionsOfUser(user)],
     ['consents.grantConsent', () => consents.grantConsent(consent(user))],

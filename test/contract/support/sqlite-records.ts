@@ -3,15 +3,72 @@ import type { BrowserSession, SessionRenewal } from '../../../lib/ports/session-
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 
 export const family = (sid: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid, userId: 'user-19367', clientId: null, scope: 's', authenticatedAt: 0, acr: 'password', amr: ['pwd'], createdAt: 0, lastUsedAt: 0, expiresAt: 1000, idleExpiresAt: 1000, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: 'd', ...fields
+  sid,
+  userId: 'user-19367',
+  clientId: null,
+  scope: 's',
+  authenticatedAt: 0,
+  acr: 'password',
+  amr: ['pwd'],
+  createdAt: 0,
+  lastUsedAt: 0,
+  expiresAt: 1000,
+  idleExpiresAt: 1000,
+  userAgent: null,
+  sessionSid: null,
+  offline: true,
+  authorization: null,
+  tokenDigest: 'd',
+  ...fields
 })
 
 export const code = (sid: string): NewAuthorizationCode => ({
-  sid, userId: 'user-19367', clientId: 'c', scope: 's', authenticatedAt: 0, acr: 'password', amr: ['pwd'], createdAt: 0, sessionSid: null, offline: true, authorization: '{}', codeDigest: 'd', codeExpiresAt: 1000
+  sid,
+  userId: 'user-19367',
+  clientId: 'c',
+  scope: 's',
+  authenticatedAt: 0,
+  acr: 'password',
+  amr: ['pwd'],
+  createdAt: 0,
+  sessionSid: null,
+  offline: true,
+  authorization: '{}',
+  codeDigest: 'd',
+  codeExpiresAt: 1000
 })
-export const redemption: CodeRedemption = { sid: 'sid-2', digest: 'd', clientId: 'c', now: 1, tokenDigest: 'e', expiresAt: 1000, idleExpiresAt: 900, onlineExpiresAt: 1000, userAgent: null }
+export const redemption: CodeRedemption = {
+  sid: 'sid-2',
+  digest: 'd',
+  clientId: 'c',
+  now: 1,
+  tokenDigest: 'e',
+  expiresAt: 1000,
+  idleExpiresAt: 900,
+  onlineExpiresAt: 1000,
+  userAgent: null
+}
 export const session = (sid: string, fields: Partial<BrowserSession> = {}): BrowserSession => ({
-  sid, userId: 'user-19367', authenticatedAt: 0, methods: [{ method: 'password', at: 0 }], createdAt: 0, lastUsedAt: 0, expiresAt: 1000, idleExpiresAt: 1000, userAgent: null, clientIds: [], ...fields
+  sid,
+  userId: 'user-19367',
+  authenticatedAt: 0,
+  methods: [{ method: 'password', at: 0 }],
+  createdAt: 0,
+  lastUsedAt: 0,
+  expiresAt: 1000,
+  idleExpiresAt: 1000,
+  userAgent: null,
+  clientIds: [],
+  ...fields
 })
 export const consent: Consent = { userId: 'user-19367', clientId: 'c', scopes: ['s'], grantedAt: 0, expiresAt: 1000 }
-export const renewal: SessionRenewal = { sid: 'sid-1', userId: 'user-19367', formerDigest: 'd', digest: 'e', now: 1, methods: [{ method: 'password', at: 1 }], expiresAt: 1000, idleExpiresAt: 1000 }
+export const renewal: SessionRenewal = {
+  sid: 'sid-1',
+  userId: 'user-19367',
+  formerDigest: 'd',
+  digest: 'e',
+  now: 1,
+  methods: [{ method: 'password', at: 1 }],
+  expiresAt: 1000,
+  idleExpiresAt: 1000
+}

@@ -1,6 +1,6 @@
 /**
- * A process of its own that writes to a file others write to as well. Reports `ready`; for each number it is sent it does one
- * round and reports the outcomes; ends when it is sent `end`.
+ * A process of its own that writes to a file others write to as well. Reports `ready`; for each number it is sent it
+ * does one round and reports the outcomes; ends when it is sent `end`.
  */
 import Database from 'libsql'
 import { sqliteState } from '../../../lib/adapters/sqlite/state.ts'
@@ -11,34 +11,116 @@ const NOW = Date.UTC(2026, 0, 1)
 const lifetime = { expiresAt: NOW + 1e6, idleExpiresAt: NOW + 1e6 }
 const times = { authenticatedAt: NOW, createdAt: NOW, lastUsedAt: NOW, ...lifetime }
 
-function open () {
+function open() {
   const db = new Database(file)
   db.exec('PRAGMA synchronous = OFF')
   return { db, state: sqliteState(db), users: sqliteUserStore(db) }
 }
 let opened: ReturnType<typeof open> | undefined
 
-async function work (round: number): Promise<string[]> {
+async function work(round: number): Promise<string[]> {
   // Opened only in the first round, so that the processes migrate at once, too.
   opened ??= open()
-  const { state: { tokens, keys, browserSessions, consents }, users } = opened
+  const {
+    state: { tokens, keys, browserSessions, consents },
+    users
+  } = opened
   const [sid, codeSid] = [`sid-${round}`, `code-${round}`]
-  const created = await users.create({ username: `user-${round}`, passwordHash: name }).then(() => 'created', (error: unknown) => error instanceof Error && 'code' in error ? String(error.code) : String(error))
-  const added = await keys.addIfAbsent({ kid: `${name}-${round}`, alg: 'ES256', sequence: round, signsFrom: 0, createdAt: 0, publicJwk: {}, sealed: 's' })
+  const created = await users.create({ username: `user-${round}`, passwordHash: name }).then(
+    () => 'created',
+    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error))
+  )
+  const added = await keys.addIfAbsent({
+    kid: `${name}-${round}`,
+    alg: 'ES256',
+    sequence: round,
+    signsFrom: 0,
+    createdAt: 0,
+    publicJwk: {},
+    sealed: 's'
+  })
 
   // One of the processes creates it; to the other its sid is taken. So with the code and the session.
-  await tokens.createFamily({ sid, userId: 'u', clientId: null, scope: '', acr: 'password', amr: ['pwd'], ...times, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: 'first' }).catch(() => undefined)
-  const rotated = await tokens.rotateToken({ sid, digest: 'first', now: NOW, graceMs: 1000, idleExpiresAt: NOW + 1e6 }, { digest: `of ${name}`, sealed: `sealed by ${name}` })
+  await tokens
+    .createFamily({
+      sid,
+      userId: 'u',
+      clientId: null,
+      scope: '',
+      acr: 'password',
+      amr: ['pwd'],
+      ...times,
+      userAgent: null,
+      sessionSid: null,
+      offline: true,
+      authorization: null,
+      tokenDigest: 'first'
+    })
+    .catch(() => undefined)
+  const rotated = await tokens.rotateToken(
+    { sid, digest: 'first', now: NOW, graceMs: 1000, idleExpiresAt: NOW + 1e6 },
+    { digest: `of ${name}`, sealed: `sealed by ${name}` }
+  )
 
-  await tokens.createCode({ sid: codeSid, userId: 'u', clientId: 'c', scope: '', authenticatedAt: NOW, acr: 'password', amr: ['pwd'], createdAt: NOW, sessionSid: null, offline: true, authorization: '{}', codeDigest: 'code', codeExpiresAt: NOW + 1e6 }).catch(() => undefined)
-  const redeemed = await tokens.redeemCode({ sid: codeSid, digest: 'code', clientId: 'c', now: NOW, tokenDigest: name, ...lifetime, onlineExpiresAt: NOW + 1e6, userAgent: null })
+  await tokens
+    .createCode({
+      sid: codeSid,
+      userId: 'u',
+      clientId: 'c',
+      scope: '',
+      authenticatedAt: NOW,
+      acr: 'password',
+      amr: ['pwd'],
+      createdAt: NOW,
+      sessionSid: null,
+      offline: true,
+      authorization: '{}',
+      codeDigest: 'code',
+      codeExpiresAt: NOW + 1e6
+    })
+    .catch(() => undefined)
+  const redeemed = await tokens.redeemCode({
+    sid: codeSid,
+    digest: 'code',
+    clientId: 'c',
+    now: NOW,
+    tokenDigest: name,
+    ...lifetime,
+    onlineExpiresAt: NOW + 1e6,
+    userAgent: null
+  })
 
-  await browserSessions.createSession({ methods: [{ method: 'password', at: NOW }], sid, userId: 'u', ...times, userAgent: null, clientIds: [] }, 'first').catch(() => undefined)
-  const renewed = await browserSessions.renewSession({ sid, userId: 'u', formerDigest: 'first', digest: `of ${name}`, now: NOW, methods: [{ method: 'password', at: NOW }], ...lifetime })
+  await browserSessions
+    .createSession(
+      { methods: [{ method: 'password', at: NOW }], sid, userId: 'u', ...times, userAgent: null, clientIds: [] },
+      'first'
+    )
+    .catch(() => undefined)
+  const renewed = await browserSessions.renewSession({
+    sid,
+    userId: 'u',
+    formerDigest: 'first',
+    digest: `of ${name}`,
+    now: NOW,
+    methods: [{ method: 'password', at: NOW }],
+    ...lifetime
+  })
   await browserSessions.useSession({ sid, now: NOW, idleExpiresAt: NOW + 1e6, clientId: name })
-  await consents.grantConsent({ userId: `user-${round}`, clientId: 'c', scopes: [name], grantedAt: NOW, expiresAt: NOW + 1e6 })
+  await consents.grantConsent({
+    userId: `user-${round}`,
+    clientId: 'c',
+    scopes: [name],
+    grantedAt: NOW,
+    expiresAt: NOW + 1e6
+  })
 
-  return [`create ${round} ${created}`, `key ${round} ${added}`, `rotate ${round} ${rotated.outcome}`, `redeem ${round} ${redeemed.outcome}`, `renew ${round} ${renewed}`]
+  return [
+    `create ${round} ${created}`,
+    `key ${round} ${added}`,
+    `rotate ${round} ${rotated.outcome}`,
+    `redeem ${round} ${redeemed.outcome}`,
+    `renew ${round} ${renewed}`
+  ]
 }
 
 process.on('message', (message) => {
@@ -48,8 +130,12 @@ process.on('message', (message) => {
     return
   }
   work(Number(message)).then(
-    (outcomes) => { process.send?.({ outcomes }) },
-    (error: unknown) => { process.send?.({ error: String(error) }) }
+    (outcomes) => {
+      process.send?.({ outcomes })
+    },
+    (error: unknown) => {
+      process.send?.({ error: String(error) })
+    }
   )
 })
 process.send?.('ready')

@@ -4,11 +4,11 @@ import { type Entry, wasLost } from './log.ts'
 import type { LimitTerm, Terms } from './terms.ts'
 
 /**
- * An attempt was counted at some instant between its start and its end, nobody knows when. So only those count that lie in the
- * window as a whole: where more than `max` do, no choice of the instants excuses it.
+ * An attempt was counted at some instant between its start and its end, nobody knows when. So only those count that lie
+ * in the window as a whole: where more than `max` do, no choice of the instants excuses it.
  */
-export function checkLimits (entries: readonly Entry[], { limits, limitsPer }: Terms): Violation[] {
-  const groups = new Map<string, { rule: string, term: LimitTerm, passed: Entry[] }>()
+export function checkLimits(entries: readonly Entry[], { limits, limitsPer }: Terms): Violation[] {
+  const groups = new Map<string, { rule: string; term: LimitTerm; passed: Entry[] }>()
   for (const entry of entries) {
     for (const { rule, key } of entry.attempts ?? []) {
       const term = limits[rule]
@@ -21,17 +21,28 @@ export function checkLimits (entries: readonly Entry[], { limits, limitsPer }: T
   }
   return [...groups].flatMap(([name, { term, passed }]) => {
     const evidence = crowdedWindow(passed, term)
-    return evidence === null ? [] : [{ rule: 'limit' as const, message: `${evidence.length} attempts passed in ${term.windowMs} ms, and ${term.max} may: ${name}`, evidence }]
+    return evidence === null
+      ? []
+      : [
+          {
+            rule: 'limit' as const,
+            message: `${evidence.length} attempts passed in ${term.windowMs} ms, and ${term.max} may: ${name}`,
+            evidence
+          }
+        ]
   })
 }
 
-function surelyPassed (entry: Entry, { count }: LimitTerm): boolean {
+function surelyPassed(entry: Entry, { count }: LimitTerm): boolean {
   if (wasLost(entry) || entry.outcome.kind !== 'answer' || entry.outcome.status === 429) return false
   return count === 'all' || entry.outcome.status >= 400
 }
 
-/** The fullest of the windows with too many, if there is one. A window is half open, so its first and its last instant are `windowMs` apart. */
-function crowdedWindow (passed: readonly Entry[], { windowMs, max }: LimitTerm): Entry[] | null {
+/**
+ * The fullest of the windows with too many, if there is one. A window is half open, so its first and its last instant
+ * are `windowMs` apart.
+ */
+function crowdedWindow(passed: readonly Entry[], { windowMs, max }: LimitTerm): Entry[] | null {
   let fullest: Entry[] = []
   const byStart = passed.toSorted((a, b) => a.start - b.start)
   for (const [index, { start }] of byStart.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Reads the log of a scenario and says what was broken. Pure: the same log and terms give the same report. It says only what no order
- * of events inside the service could explain, so what it says is a fault.
+ * Reads the log of a scenario and says what was broken. Pure: the same log and terms give the same report. It says only
+ * what no order of events inside the service could explain, so what it says is a fault.
  */
 import { checkAnswers, checkRecovery } from './check-answers.ts'
 import { checkAccounts, checkFamiliesLast } from './check-lasting.ts'
@@ -22,10 +22,10 @@ export interface Violation {
 
 export interface Report {
   violations: Violation[]
-  excused: Array<{ excuse: Excuse, violation: Violation }>
+  excused: Array<{ excuse: Excuse; violation: Violation }>
 }
 
-export function check (entries: readonly Entry[], terms: Terms): Report {
+export function check(entries: readonly Entry[], terms: Terms): Report {
   const ordered = entries.toSorted((a, b) => a.start - b.start)
   const tokens = tokensOf(ordered)
   const families = familiesOf(ordered, terms)
@@ -45,7 +45,7 @@ export function check (entries: readonly Entry[], terms: Terms): Report {
   return excuseAll(found, terms.excuses)
 }
 
-function excuseAll (found: readonly Violation[], excuses: readonly Excuse[]): Report {
+function excuseAll(found: readonly Violation[], excuses: readonly Excuse[]): Report {
   const report: Report = { violations: [], excused: [] }
   const lost = new Map<string, Excuse>()
   for (const violation of found) {
@@ -54,13 +54,20 @@ function excuseAll (found: readonly Violation[], excuses: readonly Excuse[]): Re
   }
   for (const violation of found) {
     const inherited = violation.family === undefined ? undefined : lost.get(violation.family)
-    const excuse = excuseOf(violation, excuses) ?? (inherited?.rules.includes(violation.rule) === true ? inherited : undefined)
+    const excuse =
+      excuseOf(violation, excuses) ?? (inherited?.rules.includes(violation.rule) === true ? inherited : undefined)
     if (excuse === undefined) report.violations.push(violation)
     else report.excused.push({ excuse, violation })
   }
   return report
 }
 
-function excuseOf ({ rule, evidence }: Violation, excuses: readonly Excuse[]): Excuse | undefined {
-  return excuses.find((excuse) => excuse.rules.includes(rule) && evidence.some((entry) => overlaps(entry, excuse) && (excuse.instance === undefined || isOf(excuse.instance, entry))))
+function excuseOf({ rule, evidence }: Violation, excuses: readonly Excuse[]): Excuse | undefined {
+  return excuses.find(
+    (excuse) =>
+      excuse.rules.includes(rule) &&
+      evidence.some(
+        (entry) => overlaps(entry, excuse) && (excuse.instance === undefined || isOf(excuse.instance, entry))
+      )
+  )
 }

@@ -17,18 +17,20 @@ export interface Listener {
 }
 
 /** `accept` may be called with a socket that is paused, so that nothing of what it carries is lost. */
-export async function listener (accept: (socket: Socket) => void): Promise<Listener> {
+export async function listener(accept: (socket: Socket) => void): Promise<Listener> {
   const sockets = new Set<Socket>()
   let server: Server | null = null
   let port = 0
 
-  async function start (): Promise<void> {
+  async function start(): Promise<void> {
     if (server !== null) return
     server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
       sockets.add(socket)
       // A peer that is killed resets its connections: that is what this is for.
       socket.on('error', () => {})
-      socket.on('close', () => { sockets.delete(socket) })
+      socket.on('close', () => {
+        sockets.delete(socket)
+      })
       accept(socket)
     })
     server.listen(port, HOST)
@@ -37,15 +39,21 @@ export async function listener (accept: (socket: Socket) => void): Promise<Liste
     if (typeof address === 'object' && address !== null) port = address.port
   }
 
-  const cut = (): void => { for (const socket of sockets) socket.resetAndDestroy() }
+  const cut = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy()
+  }
 
   await start()
   return {
-    get port () { return port },
-    get open () { return sockets.size },
+    get port() {
+      return port
+    },
+    get open() {
+      return sockets.size
+    },
     cut,
     start,
-    async stop () {
+    async stop() {
       const stopped = server
       if (stopped === null) return
       server = null

@@ -14,19 +14,36 @@ const CLOSE_WITHIN_MS = 6000
 const EXIT_WITHIN_MS = 3000
 
 /** The promises held, and the scenario was not an idle one. */
-export function expectHeld (t: Test, { violations, summary, succeeded, stopped, entries }: Result): void {
+export function expectHeld(t: Test, { violations, summary, succeeded, stopped, entries }: Result): void {
   for (const line of summary) t.comment(line)
   for (const violation of violations.slice(0, 20)) t.fail(described(violation).join('\n'))
   t.equal(violations.length, 0, 'no violation')
-  t.strictSame(DONE.filter((operation) => succeeded[operation] === 0), [], 'every operation succeeded')
-  t.ok(entries.some(({ outcome }) => outcome.kind === 'answer' && outcome.status === 429), 'limits were reached')
-  t.strictSame(stopped.filter(({ closeMs, exitMs }) => closeMs > CLOSE_WITHIN_MS || exitMs === null || exitMs > EXIT_WITHIN_MS), [], 'every instance closed in time and ended by itself')
+  t.strictSame(
+    DONE.filter((operation) => succeeded[operation] === 0),
+    [],
+    'every operation succeeded'
+  )
+  t.ok(
+    entries.some(({ outcome }) => outcome.kind === 'answer' && outcome.status === 429),
+    'limits were reached'
+  )
+  t.strictSame(
+    stopped.filter(({ closeMs, exitMs }) => closeMs > CLOSE_WITHIN_MS || exitMs === null || exitMs > EXIT_WITHIN_MS),
+    [],
+    'every instance closed in time and ended by itself'
+  )
 }
 
 /** A violation and the first of what shows it, a line each: times in milliseconds since this process began. */
-function described ({ rule, message, evidence }: Violation): string[] {
-  return [`${rule}: ${message}`, ...evidence.slice(0, 6).map(({ operation, start, end, outcome, instance, token, gave }) => {
-    const how = outcome.kind === 'answer' ? `${outcome.status} ${outcome.error ?? ''}` : outcome.kind
-    return `  ${operation} ${Math.round(start)}-${Math.round(end)} ${how} of ${instance ?? 'nobody'} ${token ?? ''} -> ${gave?.token ?? gave?.family ?? ''}`
-  })]
+function described({ rule, message, evidence }: Violation): string[] {
+  return [
+    `${rule}: ${message}`,
+    ...evidence.slice(0, 6).map(({ operation, start, end, outcome, instance, token, gave }) => {
+      const how = outcome.kind === 'answer' ? `${outcome.status} ${outcome.error ?? ''}` : outcome.kind
+      return (
+        `  ${operation} ${Math.round(start)}-${Math.round(end)} ${how} of ${instance ?? 'nobody'} ` +
+        `${token ?? ''} -> ${gave?.token ?? gave?.family ?? ''}`
+      )
+    })
+  ]
 }

@@ -1,7 +1,7 @@
 /** A replica that takes over, and what the docs say that costs. */
 import { type RedisServer, until } from '../../support/redis-process.ts'
 
-export async function becomesMaster (replica: RedisServer): Promise<void> {
+export async function becomesMaster(replica: RedisServer): Promise<void> {
   const admin = replica.client()
   try {
     await until('a failover', async () => (await admin.info('replication')).includes('role:master'))
@@ -12,5 +12,17 @@ export async function becomesMaster (replica: RedisServer): Promise<void> {
 
 /** Redis answers before its replicas have a write. Milliseconds on one machine; a second is generous. */
 export const UNREPLICATED = {
-  rules: ['undone', 'lost-refresh', 'revoked-accepted', 'fork', 'code-twice', 'one-time-twice', 'replay-accepted', 'limit'], reason: 'a write that no replica had when its master died', beforeMs: 1000, afterMs: 200
+  rules: [
+    'undone',
+    'lost-refresh',
+    'revoked-accepted',
+    'fork',
+    'code-twice',
+    'one-time-twice',
+    'replay-accepted',
+    'limit'
+  ],
+  reason: 'a write that no replica had when its master died',
+  beforeMs: 1000,
+  afterMs: 200
 } as const

@@ -30,23 +30,40 @@ export interface Tokens {
   successors(token: string): ReadonlySet<string>
 }
 
-export function tokensOf (entries: readonly Entry[]): Tokens {
-  const byToken = groupedBy(entries.filter(({ operation }) => PRESENTS_REFRESH_TOKEN.has(operation)), ({ token }) => token)
+export function tokensOf(entries: readonly Entry[]): Tokens {
+  const byToken = groupedBy(
+    entries.filter(({ operation }) => PRESENTS_REFRESH_TOKEN.has(operation)),
+    ({ token }) => token
+  )
   const successors = new Map<string, Set<string>>()
   for (const { operation, token, gave } of entries) {
     if (operation !== 'rotate' || token === undefined || gave?.token === undefined) continue
     successors.set(token, (successors.get(token) ?? new Set()).add(gave.token))
   }
-  return { presentations: (token) => byToken.get(token) ?? [], successors: (token) => successors.get(token) ?? new Set() }
+  return {
+    presentations: (token) => byToken.get(token) ?? [],
+    successors: (token) => successors.get(token) ?? new Set()
+  }
 }
 
-export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
+export function familiesOf(entries: readonly Entry[], terms: Terms): Family[] {
   const tokens = tokensOf(entries)
   const byFamily = groupedBy(entries, ({ family }) => family)
-  const byUser = groupedBy(entries.filter(({ operation }) => operation === 'reset-confirm' || operation === 'change-password'), ({ user }) => user)
-  const sessionEnds = groupedBy(entries.filter(({ operation }) => operation === 'sign-out'), ({ family }) => family)
-  const redemptions = groupedBy(entries.filter(({ operation }) => operation === 'redeem'), ({ code }) => code)
-  const authorizations = new Map(entries.flatMap((entry) => entry.gave?.code === undefined ? [] : [[entry.gave.code, entry] as const]))
+  const byUser = groupedBy(
+    entries.filter(({ operation }) => operation === 'reset-confirm' || operation === 'change-password'),
+    ({ user }) => user
+  )
+  const sessionEnds = groupedBy(
+    entries.filter(({ operation }) => operation === 'sign-out'),
+    ({ family }) => family
+  )
+  const redemptions = groupedBy(
+    entries.filter(({ operation }) => operation === 'redeem'),
+    ({ code }) => code
+  )
+  const authorizations = new Map(
+    entries.flatMap((entry) => (entry.gave?.code === undefined ? [] : [[entry.gave.code, entry] as const]))
+  )
   const families: Family[] = []
   const seen = new Set<string>()
   for (const issuedBy of entries) {
@@ -55,12 +72,18 @@ export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
     seen.add(name)
     const allowedBy = (issuedBy.code === undefined ? undefined : authorizations.get(issuedBy.code)) ?? issuedBy
     const own = byFamily.get(name) ?? []
-    const revocations = own.filter(({ operation }) => operation === 'revoke' || operation === 'end-session' || operation === 'sign-out')
-    const changes = (byUser.get(issuedBy.user ?? '') ?? []).filter(({ operation, family }) => operation === 'reset-confirm' || family !== name)
+    const revocations = own.filter(
+      ({ operation }) => operation === 'revoke' || operation === 'end-session' || operation === 'sign-out'
+    )
+    const changes = (byUser.get(issuedBy.user ?? '') ?? []).filter(
+      ({ operation, family }) => operation === 'reset-confirm' || family !== name
+    )
     // What outlives its browser session has refresh tokens.
     const isOnline = issuedBy.operation === 'redeem' && issuedBy.gave?.token === undefined
-    const signOuts = isOnline ? sessionEnds.get(allowedBy.family ?? '') ?? [] : []
-    const again = (issuedBy.code === undefined ? [] : redemptions.get(issuedBy.code) ?? []).filter((entry) => entry !== issuedBy && !wasLimited(entry))
+    const signOuts = isOnline ? (sessionEnds.get(allowedBy.family ?? '') ?? []) : []
+    const again = (issuedBy.code === undefined ? [] : (redemptions.get(issuedBy.code) ?? [])).filter(
+      (entry) => entry !== issuedBy && !wasLimited(entry)
+    )
     families.push({
       name,
       user: issuedBy.user,
@@ -71,7 +94,12 @@ export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
         ...[...revocations, ...signOuts].filter(saidYes),
         ...own.filter((entry) => wasRefused(entry) && isReplay(entry, tokens, terms)),
         // Whoever changes the password stays signed in, in the browser as well.
-        ...changes.filter((change) => saidYes(change) && (change.operation === 'reset-confirm' || issuedBy.operation !== 'authorize') && mustEnd(change, allowedBy)),
+        ...changes.filter(
+          (change) =>
+            saidYes(change) &&
+            (change.operation === 'reset-confirm' || issuedBy.operation !== 'authorize') &&
+            mustEnd(change, allowedBy)
+        ),
         ...again.filter(wasRefused)
       ],
       possibleEnds: [
@@ -86,39 +114,75 @@ export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
 }
 
 /** A changed password ends what was there before, and what the old password began meanwhile. */
-function mustEnd (change: Entry, allowedBy: Entry): boolean {
-  return allowedBy.end <= change.start || (allowedBy.start < change.end && allowedBy.password !== undefined && allowedBy.password !== change.newPassword)
-}
-
-/** Whether the service can only take it for a replay, which ends the family: the token's successor was used, or its grace time was over. */
-function isReplay (entry: Entry, { presentations, successors }: Tokens, { graceMs, clockToleranceMs, faults }: Terms): boolean {
-  if (entry.token === undefined || !PRESENTS_REFRESH_TOKEN.has(entry.operation)) return false
-  const rotations = (token: string): Entry[] => presentations(token).filter((other) => other !== entry && other.operation === 'rotate' && saidYes(other) && other.end < entry.start)
-  if ([...successors(entry.token)].some((successor) => rotations(successor).length > 0)) return true
-  // The grace time stands still in an outage.
-  return rotations(entry.token).some(({ start, end }) => end + graceMs + clockToleranceMs < entry.start && !faults.some((fault) => overlaps(fault, { start, end: entry.end })))
+function mustEnd(change: Entry, allowedBy: Entry): boolean {
+  return (
+    allowedBy.end <= change.start ||
+    (allowedBy.start < change.end && allowedBy.password !== undefined && allowedBy.password !== change.newPassword)
+  )
 }
 
 /**
- * Whether the service may rightly take the presented token for a replay: its successor was presented before, or it was replaced
- * longer ago than the grace time. A request that the client gave up may be carried out after others that it sent later. A token whose every answer was lost counts for as long as the scenario promises.
+ * Whether the service can only take it for a replay, which ends the family: the token's successor was used, or its
+ * grace time was over.
  */
-export function mayBeReplay (entry: Entry, { presentations, successors }: Tokens, terms: Terms): boolean {
+function isReplay(
+  entry: Entry,
+  { presentations, successors }: Tokens,
+  { graceMs, clockToleranceMs, faults }: Terms
+): boolean {
+  if (entry.token === undefined || !PRESENTS_REFRESH_TOKEN.has(entry.operation)) return false
+  const rotations = (token: string): Entry[] =>
+    presentations(token).filter(
+      (other) => other !== entry && other.operation === 'rotate' && saidYes(other) && other.end < entry.start
+    )
+  if ([...successors(entry.token)].some((successor) => rotations(successor).length > 0)) return true
+  // The grace time stands still in an outage.
+  return rotations(entry.token).some(
+    ({ start, end }) =>
+      end + graceMs + clockToleranceMs < entry.start &&
+      !faults.some((fault) => overlaps(fault, { start, end: entry.end }))
+  )
+}
+
+/**
+ * Whether the service may rightly take the presented token for a replay: its successor was presented before, or it was
+ * replaced longer ago than the grace time. A request that the client gave up may be carried out after others that it
+ * sent later. A token whose every answer was lost counts for as long as the scenario promises.
+ */
+export function mayBeReplay(entry: Entry, { presentations, successors }: Tokens, terms: Terms): boolean {
   if (entry.token === undefined || !PRESENTS_REFRESH_TOKEN.has(entry.operation) || wasLimited(entry)) return false
   for (const successor of successors(entry.token)) {
-    if (presentations(successor).some((later) => later.operation === 'rotate' && mayHaveRun(later) && later.start < runsUntil(entry, terms))) return true
+    if (
+      presentations(successor).some(
+        (later) => later.operation === 'rotate' && mayHaveRun(later) && later.start < runsUntil(entry, terms)
+      )
+    )
+      return true
   }
-  const before = presentations(entry.token).filter((other) => other !== entry && other.operation === 'rotate' && mayHaveRun(other) && other.start < entry.end)
+  const before = presentations(entry.token).filter(
+    (other) => other !== entry && other.operation === 'rotate' && mayHaveRun(other) && other.start < entry.end
+  )
   const first = before[0]
   if (first === undefined || entry.end <= first.start + terms.graceMs - terms.clockToleranceMs) return false
   // What the client gave up and the service answered is replaced, as far as the service knows.
   if (!before.every((other) => wasLost(other) && other.wasDone !== true)) return true
   // While the service is still busy with what the client gave up, it has lost no answer that it could make good.
-  if (before.some(({ start, end, doneBy }) => doneBy !== undefined && end < entry.start && doneBy > entry.start && entry.end > start + terms.graceMs - terms.clockToleranceMs)) return true
+  if (
+    before.some(
+      ({ start, end, doneBy }) =>
+        doneBy !== undefined &&
+        end < entry.start &&
+        doneBy > entry.start &&
+        entry.end > start + terms.graceMs - terms.clockToleranceMs
+    )
+  )
+    return true
   return entry.end > lostAnswerCountsUntil(before, terms)
 }
 
-function lostAnswerCountsUntil (lost: readonly Entry[], { faults, retryWithinMs }: Terms): number {
-  const ends = faults.filter((fault) => lost.some(({ start, end }) => start <= fault.end && end >= fault.start)).map(({ end }) => end)
+function lostAnswerCountsUntil(lost: readonly Entry[], { faults, retryWithinMs }: Terms): number {
+  const ends = faults
+    .filter((fault) => lost.some(({ start, end }) => start <= fault.end && end >= fault.start))
+    .map(({ end }) => end)
   return Math.max(-Infinity, ...ends.map((end) => end + retryWithinMs))
 }

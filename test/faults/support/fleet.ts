@@ -6,7 +6,11 @@ import { type Balancer, createBalancer } from './balancer.ts'
 import { buildProgram } from './program.ts'
 import type { InstanceSettings, Report } from './settings.ts'
 
-export interface Mail { kind: string, username: string, token: string }
+export interface Mail {
+  kind: string
+  username: string
+  token: string
+}
 
 export interface Stopped {
   /** What `app.close()` took, and then the process until it ended by itself; `null` where it had to be killed. */
@@ -32,7 +36,10 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-interface Instance { child: ChildProcess, port: number }
+interface Instance {
+  child: ChildProcess
+  port: number
+}
 
 const START_TIMEOUT_MS = 60_000
 const EXIT_TIMEOUT_MS = 10_000
@@ -40,7 +47,10 @@ const EXIT_TIMEOUT_MS = 10_000
 const MAX_CONNECTIONS = 16
 
 /** `settingsOf` is asked at every start, for things may have moved since. */
-export async function startFleet (names: readonly string[], settingsOf: (name: string) => Omit<InstanceSettings, 'name'>): Promise<Fleet> {
+export async function startFleet(
+  names: readonly string[],
+  settingsOf: (name: string) => Omit<InstanceSettings, 'name'>
+): Promise<Fleet> {
   const program = await buildProgram()
   const balancer = createBalancer(MAX_CONNECTIONS)
   const instances = new Map<string, Instance>()
@@ -48,26 +58,36 @@ export async function startFleet (names: readonly string[], settingsOf: (name: s
   const listeners: Array<(mail: Mail) => void> = []
   const degradedListeners: Array<(store: string, name: string) => void> = []
   const children = new Set<ChildProcess>()
-  const redirect = (): void => { balancer.direct([...instances.values()].map(({ port }) => port)) }
+  const redirect = (): void => {
+    balancer.direct([...instances.values()].map(({ port }) => port))
+  }
 
-  async function start (name: string): Promise<void> {
+  async function start(name: string): Promise<void> {
     const incarnation = (incarnations.get(name) ?? 0) + 1
     incarnations.set(name, incarnation)
     const child = fork(program.path, [JSON.stringify({ ...settingsOf(name), name: `${name}#${incarnation}` })], {
-      // Without the loaders of the test, which the script doesn't need; on standard output they would be read as test results.
-      execArgv: [], env: { ...process.env, NODE_OPTIONS: '' }, stdio: ['ignore', 'ignore', 'inherit', 'ipc']
+      // Without the loaders of the test, which the script doesn't need; on standard output they would be read as test
+      // results.
+      execArgv: [],
+      env: { ...process.env, NODE_OPTIONS: '' },
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc']
     })
     children.add(child)
-    // Not what the test has taken for itself and its servers (test/support/priority.ts): other tests run beside this one.
+    // Not what the test has taken for itself and its servers (test/support/priority.ts): other tests run beside this
+    // one.
     if (child.pid !== undefined && getPriority() < 0) setPriority(child.pid, 0)
-    child.once('exit', () => { children.delete(child) })
+    child.once('exit', () => {
+      children.delete(child)
+    })
     child.on('message', (report: Report) => {
       if ('mail' in report) for (const listener of listeners) listener(report.mail)
       if ('degraded' in report) for (const listener of degradedListeners) listener(report.degraded, name)
     })
     const port = await Promise.race([
-      reported(child, (report) => 'ready' in report ? report.ready : undefined),
-      once(child, 'exit').then(() => { throw new Error(`the instance ${name} ended before it listened`) }),
+      reported(child, (report) => ('ready' in report ? report.ready : undefined)),
+      once(child, 'exit').then(() => {
+        throw new Error(`the instance ${name} ended before it listened`)
+      }),
       timeout(START_TIMEOUT_MS, `the instance ${name} did not start`)
     ])
     instances.set(name, { child, port })
@@ -86,21 +106,23 @@ export async function startFleet (names: readonly string[], settingsOf: (name: s
 
   const fleet: Fleet = {
     balancer,
-    get running () { return new Map([...instances].map(([name, { port }]) => [name, port])) },
+    get running() {
+      return new Map([...instances].map(([name, { port }]) => [name, port]))
+    },
     start,
-    async kill (name) {
+    async kill(name) {
       const { child } = instanceOf(name)
       const gone = once(child, 'exit')
       child.kill('SIGKILL')
       forget(name)
       await gone
     },
-    async stopGracefully (name) {
+    async stopGracefully(name) {
       const { child } = instanceOf(name)
       forget(name)
       const start = performance.now()
       const exit = once(child, 'exit').then(() => performance.now())
-      const closing = reported(child, (report) => 'closed' in report ? report.closed : undefined)
+      const closing = reported(child, (report) => ('closed' in report ? report.closed : undefined))
       child.kill('SIGTERM')
       const ended = await Promise.race([exit, timeout(EXIT_TIMEOUT_MS, '').catch(() => null)])
       if (ended === null) {
@@ -110,15 +132,31 @@ export async function startFleet (names: readonly string[], settingsOf: (name: s
       const closeMs = await Promise.race([closing, Promise.resolve(Infinity)])
       return { closeMs, exitMs: ended - start - closeMs }
     },
-    onMail (listener) { listeners.push(listener) },
-    onDegraded (listener) { degradedListeners.push(listener) },
-    pids: () => new Map([...instances].flatMap(([name, { child: { pid } }]) => pid === undefined ? [] : [[name, pid]])),
-    async close () {
-      await Promise.all([...children].map(async (child) => {
-        const gone = once(child, 'exit')
-        child.kill('SIGKILL')
-        await gone
-      }))
+    onMail(listener) {
+      listeners.push(listener)
+    },
+    onDegraded(listener) {
+      degradedListeners.push(listener)
+    },
+    pids: () =>
+      new Map(
+        [...instances].flatMap(
+          ([
+            name,
+            {
+              child: { pid }
+            }
+          ]) => (pid === undefined ? [] : [[name, pid]])
+        )
+      ),
+    async close() {
+      await Promise.all(
+        [...children].map(async (child) => {
+          const gone = once(child, 'exit')
+          child.kill('SIGKILL')
+          await gone
+        })
+      )
       balancer.agent.destroy()
       await program.remove()
     }
@@ -131,7 +169,7 @@ export async function startFleet (names: readonly string[], settingsOf: (name: s
   throw failed.reason
 }
 
-async function reported<T> (child: ChildProcess, read: (report: Report) => T | undefined): Promise<T> {
+async function reported<T>(child: ChildProcess, read: (report: Report) => T | undefined): Promise<T> {
   return await new Promise((resolve) => {
     const listen = (report: Report): void => {
       const value = read(report)
@@ -143,6 +181,10 @@ async function reported<T> (child: ChildProcess, read: (report: Report) => T | u
   })
 }
 
-async function timeout (ms: number, message: string): Promise<never> {
-  return await new Promise((_resolve, reject) => { setTimeout(() => { reject(new Error(message)) }, ms).unref() })
+async function timeout(ms: number, message: string): Promise<never> {
+  return await new Promise((_resolve, reject) => {
+    setTimeout(() => {
+      reject(new Error(message))
+    }, ms).unref()
+  })
 }

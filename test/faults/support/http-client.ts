@@ -23,8 +23,8 @@ export interface Call {
   /** Reads what an answer of 2xx or 3xx bore. */
   gave?: (answer: Answer) => Entry['gave']
   /**
-   * Waits no longer than so many milliseconds after the request was sent. The answer is nobody's then, but the connection is kept
-   * until it comes: only so the log can say until when the service may have been at it.
+   * Waits no longer than so many milliseconds after the request was sent. The answer is nobody's then, but the
+   * connection is kept until it comes: only so the log can say until when the service may have been at it.
    */
   abandonAfterMs?: number
 }
@@ -34,84 +34,152 @@ export interface HttpClient {
   close(): void
 }
 
-/** Without a `port` the agent knows where to connect. `timeoutMs` must be more than what the service promises, so that a late answer is seen as late. */
-export function httpClient ({ log, port, caller, agent, timeoutMs }: { log: Log, port?: number, caller: string, agent: Agent, timeoutMs: number }): HttpClient {
+/**
+ * Without a `port` the agent knows where to connect. `timeoutMs` must be more than what the service promises, so that a
+ * late answer is seen as late.
+ */
+export function httpClient({
+  log,
+  port,
+  caller,
+  agent,
+  timeoutMs
+}: {
+  log: Log
+  port?: number
+  caller: string
+  agent: Agent
+  timeoutMs: number
+}): HttpClient {
   return {
-    async call (call) {
+    async call(call) {
       const start = log.now()
-      const { answer: sent, done } = await send(call, { ...(port === undefined ? {} : { port }), caller, agent, timeoutMs })
-      const answer = call.means === undefined || sent.outcome.kind !== 'answer' ? sent : { ...sent, outcome: call.means(sent) }
+      const { answer: sent, done } = await send(call, {
+        ...(port === undefined ? {} : { port }),
+        caller,
+        agent,
+        timeoutMs
+      })
+      const answer =
+        call.means === undefined || sent.outcome.kind !== 'answer' ? sent : { ...sent, outcome: call.means(sent) }
       const instance = answer.headers[INSTANCE]
       const gave = isGood(answer.outcome) ? call.gave?.(answer) : undefined
-      const entry: Entry = { ...call.about, start, end: log.now(), outcome: answer.outcome, ...(typeof instance === 'string' ? { instance } : {}), ...(gave === undefined ? {} : { gave }) }
+      const entry: Entry = {
+        ...call.about,
+        start,
+        end: log.now(),
+        outcome: answer.outcome,
+        ...(typeof instance === 'string' ? { instance } : {}),
+        ...(gave === undefined ? {} : { gave })
+      }
       log.add(entry)
-      if (answer.outcome.kind === 'abandoned') void done.then((outcome) => { Object.assign(entry, { doneBy: log.now(), wasDone: isGood(outcome) }) })
+      if (answer.outcome.kind === 'abandoned')
+        void done.then((outcome) => {
+          Object.assign(entry, { doneBy: log.now(), wasDone: isGood(outcome) })
+        })
       return answer
     },
-    close () { agent.destroy() }
+    close() {
+      agent.destroy()
+    }
   }
 }
 
 /** Sockets take turns, and so do the instances behind them. */
-export const sharedAgent = (maxSockets: number): Agent => new Agent({ keepAlive: true, scheduling: 'fifo', maxSockets, maxFreeSockets: maxSockets })
+export const sharedAgent = (maxSockets: number): Agent =>
+  new Agent({ keepAlive: true, scheduling: 'fifo', maxSockets, maxFreeSockets: maxSockets })
 
 const ISSUER_HOST = new URL(ISSUER).host
 
 const isGood = (outcome: Outcome): boolean => outcome.kind === 'answer' && outcome.status < 400
 
-async function send ({ method, path, headers = {}, form, json, abandonAfterMs }: Call, { port, caller, agent, timeoutMs }: { port?: number, caller: string, agent: Agent, timeoutMs: number }): Promise<{ answer: Answer, done: Promise<Outcome> }> {
-  const payload = form === undefined ? json === undefined ? undefined : JSON.stringify(json) : new URLSearchParams(form).toString()
+async function send(
+  { method, path, headers = {}, form, json, abandonAfterMs }: Call,
+  { port, caller, agent, timeoutMs }: { port?: number; caller: string; agent: Agent; timeoutMs: number }
+): Promise<{ answer: Answer; done: Promise<Outcome> }> {
+  const payload =
+    form === undefined ? (json === undefined ? undefined : JSON.stringify(json)) : new URLSearchParams(form).toString()
   return await new Promise((resolve) => {
     const timers: NodeJS.Timeout[] = []
     let isDone = (_outcome: Outcome): void => {}
-    const done = new Promise<Outcome>((resolve) => { isDone = resolve })
-    const tell = (outcome: Outcome, answer: Partial<Answer> = {}): void => { resolve({ answer: { headers: {}, body: {}, ...answer, outcome }, done }) }
+    const done = new Promise<Outcome>((resolve) => {
+      isDone = resolve
+    })
+    const tell = (outcome: Outcome, answer: Partial<Answer> = {}): void => {
+      resolve({ answer: { headers: {}, body: {}, ...answer, outcome }, done })
+    }
     const settle = (outcome: Outcome, answer: Partial<Answer> = {}): void => {
       for (const timer of timers) clearTimeout(timer)
       tell(outcome, answer)
       isDone(outcome)
     }
-    const outgoing = request({
-      host: HOST,
-      ...(port === undefined ? {} : { port }),
-      agent,
-      method,
-      path,
-      headers: {
-        host: ISSUER_HOST,
-        [CALLER]: caller,
-        ...(payload === undefined ? {} : { 'content-type': form === undefined ? 'application/json' : 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(payload) }),
-        ...headers
+    const outgoing = request(
+      {
+        host: HOST,
+        ...(port === undefined ? {} : { port }),
+        agent,
+        method,
+        path,
+        headers: {
+          host: ISSUER_HOST,
+          [CALLER]: caller,
+          ...(payload === undefined
+            ? {}
+            : {
+                'content-type': form === undefined ? 'application/json' : 'application/x-www-form-urlencoded',
+                'content-length': Buffer.byteLength(payload)
+              }),
+          ...headers
+        }
+      },
+      (incoming) => {
+        const chunks: Buffer[] = []
+        incoming.on('data', (chunk: Buffer) => {
+          chunks.push(chunk)
+        })
+        incoming.on('error', (error: NodeJS.ErrnoException) => {
+          settle({ kind: 'network', code: error.code ?? 'ERROR' })
+        })
+        incoming.on('end', () => {
+          const body = parsed(Buffer.concat(chunks).toString())
+          const { error, active } = body
+          const retryAfter = incoming.headers['retry-after']
+          settle(
+            {
+              kind: 'answer',
+              status: incoming.statusCode ?? 0,
+              ...(typeof error === 'string' ? { error } : {}),
+              ...(retryAfter === undefined ? {} : { retryAfter }),
+              ...(typeof active === 'boolean' ? { active } : {})
+            },
+            { headers: incoming.headers, body }
+          )
+        })
       }
-    }, (incoming) => {
-      const chunks: Buffer[] = []
-      incoming.on('data', (chunk: Buffer) => { chunks.push(chunk) })
-      incoming.on('error', (error: NodeJS.ErrnoException) => { settle({ kind: 'network', code: error.code ?? 'ERROR' }) })
-      incoming.on('end', () => {
-        const body = parsed(Buffer.concat(chunks).toString())
-        const { error, active } = body
-        const retryAfter = incoming.headers['retry-after']
-        settle({
-          kind: 'answer',
-          status: incoming.statusCode ?? 0,
-          ...(typeof error === 'string' ? { error } : {}),
-          ...(retryAfter === undefined ? {} : { retryAfter }),
-          ...(typeof active === 'boolean' ? { active } : {})
-        }, { headers: incoming.headers, body })
+    )
+    timers.push(
+      setTimeout(() => {
+        settle({ kind: 'timeout' })
+        outgoing.destroy()
+      }, timeoutMs)
+    )
+    if (abandonAfterMs !== undefined)
+      outgoing.once('finish', () => {
+        timers.push(
+          setTimeout(() => {
+            tell({ kind: 'abandoned' })
+          }, abandonAfterMs)
+        )
       })
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      settle({ kind: 'network', code: error.code ?? 'ERROR' })
     })
-    timers.push(setTimeout(() => {
-      settle({ kind: 'timeout' })
-      outgoing.destroy()
-    }, timeoutMs))
-    if (abandonAfterMs !== undefined) outgoing.once('finish', () => { timers.push(setTimeout(() => { tell({ kind: 'abandoned' }) }, abandonAfterMs)) })
-    outgoing.on('error', (error: NodeJS.ErrnoException) => { settle({ kind: 'network', code: error.code ?? 'ERROR' }) })
     outgoing.end(payload)
   })
 }
 
 /** Pages are no JSON, and nothing is read of them. */
-function parsed (text: string): Record<string, unknown> {
+function parsed(text: string): Record<string, unknown> {
   if (!text.startsWith('{')) return {}
   return JSON.parse(text) as Record<string, unknown>
 }

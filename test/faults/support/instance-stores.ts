@@ -3,7 +3,15 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Cluster, Redis } from 'ioredis'
 import Database from 'libsql'
 import { Pool } from 'pg'
-import { type AuthorityOptions, postgresState, postgresUserStore, redisState, sqliteState, sqliteUserStore, type State } from '../../../lib/index.ts'
+import {
+  type AuthorityOptions,
+  postgresState,
+  postgresUserStore,
+  redisState,
+  sqliteState,
+  sqliteUserStore,
+  type State
+} from '../../../lib/index.ts'
 import type { User, UserStore } from '../../../lib/ports/user-store.ts'
 import type { TokenUse } from '../../../lib/ports/token-store.ts'
 import type { InstanceSettings, Place, PlantedInStores, RedisPlace } from './settings.ts'
@@ -15,11 +23,15 @@ export interface Stores {
 
 const POOL_SIZE = 8
 
-export function openStores ({ state, users, limits }: Pick<InstanceSettings, 'state' | 'users' | 'limits'>): Stores {
-  const opened = new Map<string, { connection: unknown, close(): Promise<void> | void }>()
+export function openStores({ state, users, limits }: Pick<InstanceSettings, 'state' | 'users' | 'limits'>): Stores {
+  const opened = new Map<string, { connection: unknown; close(): Promise<void> | void }>()
 
   /** One connection to each place, whatever is kept there. */
-  function at<Connection> (place: Place, open: () => Connection, close: (connection: Connection) => Promise<void> | void): Connection {
+  function at<Connection>(
+    place: Place,
+    open: () => Connection,
+    close: (connection: Connection) => Promise<void> | void
+  ): Connection {
     const name = JSON.stringify(place)
     const known = opened.get(name)
     if (known !== undefined) return known.connection as Connection
@@ -27,27 +39,55 @@ export function openStores ({ state, users, limits }: Pick<InstanceSettings, 'st
     opened.set(name, { connection, close: () => close(connection) })
     return connection
   }
-  const redisAt = (place: RedisPlace): Redis | Cluster => at(place, () => openRedis(place), (client) => { client.disconnect() })
-  const sqliteAt = (place: Extract<Place, { kind: 'sqlite' }>): Database.Database => at(place, () => openSqlite(place.file), (db) => { db.close() })
-  const postgresAt = (place: Extract<Place, { kind: 'postgres' }>): Pool => at(place, () => openPostgres(place.url), async (pool) => { await pool.end() })
+  const redisAt = (place: RedisPlace): Redis | Cluster =>
+    at(
+      place,
+      () => openRedis(place),
+      (client) => {
+        client.disconnect()
+      }
+    )
+  const sqliteAt = (place: Extract<Place, { kind: 'sqlite' }>): Database.Database =>
+    at(
+      place,
+      () => openSqlite(place.file),
+      (db) => {
+        db.close()
+      }
+    )
+  const postgresAt = (place: Extract<Place, { kind: 'postgres' }>): Pool =>
+    at(
+      place,
+      () => openPostgres(place.url),
+      async (pool) => {
+        await pool.end()
+      }
+    )
 
   return {
     options: {
-      state: state.kind === 'sqlite' ? sqliteState(sqliteAt(state)) : state.kind === 'postgres' ? postgresState(postgresAt(state)) : redisState(redisAt(state)),
+      state:
+        state.kind === 'sqlite'
+          ? sqliteState(sqliteAt(state))
+          : state.kind === 'postgres'
+            ? postgresState(postgresAt(state))
+            : redisState(redisAt(state)),
       users: users.kind === 'sqlite' ? sqliteUserStore(sqliteAt(users)) : postgresUserStore(postgresAt(users)),
       ...(limits === undefined ? {} : { redis: redisAt(limits) })
     },
-    async close () { for (const { close } of opened.values()) await close() }
+    async close() {
+      for (const { close } of opened.values()) await close()
+    }
   }
 }
 
 /** The stores, with one thing that they do not do; where two things stand against a fault, without both. */
-export function broken ({ state, users, ...rest }: Stores['options'], planted: PlantedInStores): Stores['options'] {
+export function broken({ state, users, ...rest }: Stores['options'], planted: PlantedInStores): Stores['options'] {
   if (state === undefined) throw new TypeError('The state must be a store.')
   return { ...rest, state: brokenState(state, planted), users: brokenUsers(users, planted) }
 }
 
-function brokenUsers (users: UserStore, planted: PlantedInStores): UserStore {
+function brokenUsers(users: UserStore, planted: PlantedInStores): UserStore {
   const { setPasswordHash } = users
   if (planted === 'one-time-twice' && setPasswordHash !== undefined) {
     // Of two that would replace the same hash, each does: it takes its time, and does not look.
@@ -58,59 +98,91 @@ function brokenUsers (users: UserStore, planted: PlantedInStores): UserStore {
     return { ...users, setPasswordHash: blindly }
   }
   if (planted !== 'reset-leaves-codes') return users
-  const forgetful = (user: User | null): User | null => user === null ? null : { ...user, passwordChangedAt: null }
-  return { ...users, findById: async (id) => forgetful(await users.findById(id)), findByUsername: async (username) => forgetful(await users.findByUsername(username)) }
+  const forgetful = (user: User | null): User | null => (user === null ? null : { ...user, passwordChangedAt: null })
+  return {
+    ...users,
+    findById: async (id) => forgetful(await users.findById(id)),
+    findByUsername: async (username) => forgetful(await users.findByUsername(username))
+  }
 }
 
-function brokenState (state: State, planted: PlantedInStores): State {
+function brokenState(state: State, planted: PlantedInStores): State {
   const { tokens, oneTimeTokens } = state
   switch (planted) {
-    case 'revokes-nothing': return { ...state, tokens: { ...tokens, revokeFamily: async () => true } }
+    case 'revokes-nothing':
+      return { ...state, tokens: { ...tokens, revokeFamily: async () => true } }
     case 'spares-replays': {
-      const isReplay = async (use: TokenUse): Promise<boolean> => await tokens.findFamily(use.sid, use.now) !== null && await tokens.peekToken(use) === null
+      const isReplay = async (use: TokenUse): Promise<boolean> =>
+        (await tokens.findFamily(use.sid, use.now)) !== null && (await tokens.peekToken(use)) === null
       return {
         ...state,
         tokens: {
           ...tokens,
-          useToken: async (use) => await isReplay(use) ? { outcome: 'unknown' } : await tokens.useToken(use),
-          rotateToken: async (use, next) => await isReplay(use) ? { outcome: 'unknown' } : await tokens.rotateToken(use, next)
+          useToken: async (use) => ((await isReplay(use)) ? { outcome: 'unknown' } : await tokens.useToken(use)),
+          rotateToken: async (use, next) =>
+            (await isReplay(use)) ? { outcome: 'unknown' } : await tokens.rotateToken(use, next)
         }
       }
     }
-    case 'reset-leaves-codes': return {
-      ...state,
-      tokens: {
-        ...tokens,
-        // What is listed are families: codes stay.
-        async revokeFamiliesOfUser (userId, exceptSid) {
-          const sids = (await tokens.listFamiliesOfUser(userId, Date.now())).map(({ sid }) => sid).filter((sid) => sid !== exceptSid)
-          for (const sid of sids) await tokens.revokeFamily(sid, userId)
-          return sids
+    case 'reset-leaves-codes':
+      return {
+        ...state,
+        tokens: {
+          ...tokens,
+          // What is listed are families: codes stay.
+          async revokeFamiliesOfUser(userId, exceptSid) {
+            const sids = (await tokens.listFamiliesOfUser(userId, Date.now()))
+              .map(({ sid }) => sid)
+              .filter((sid) => sid !== exceptSid)
+            for (const sid of sids) await tokens.revokeFamily(sid, userId)
+            return sids
+          }
         }
       }
-    }
-    case 'sign-out-leaves-families': return { ...state, tokens: { ...tokens, revokeSession: async (userId, sid) => ({ session: (await state.browserSessions.listSessionsOfUser(userId, 0)).find((session) => session.sid === sid) ?? null, sids: [] }) } }
-    case 'one-time-twice': return { ...state, oneTimeTokens: { ...oneTimeTokens, consume: async (purpose, digest, now) => await oneTimeTokens.find(purpose, digest, now) } }
+    case 'sign-out-leaves-families':
+      return {
+        ...state,
+        tokens: {
+          ...tokens,
+          revokeSession: async (userId, sid) => ({
+            session:
+              (await state.browserSessions.listSessionsOfUser(userId, 0)).find((session) => session.sid === sid) ??
+              null,
+            sids: []
+          })
+        }
+      }
+    case 'one-time-twice':
+      return {
+        ...state,
+        oneTimeTokens: {
+          ...oneTimeTokens,
+          consume: async (purpose, digest, now) => await oneTimeTokens.find(purpose, digest, now)
+        }
+      }
   }
 }
 
-function openSqlite (file: string): Database.Database {
+function openSqlite(file: string): Database.Database {
   const db = new Database(file)
   // A killed process loses nothing by it, and the disk of a test machine is not what is tried here.
   db.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF')
   return db
 }
 
-function openPostgres (url: string): Pool {
+function openPostgres(url: string): Pool {
   const pool = new Pool({ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 2000 })
   pool.on('error', () => {})
   return pool
 }
 
-function openRedis (place: RedisPlace): Redis | Cluster {
-  const client = place.kind === 'redis'
-    ? new Redis(place.url)
-    : place.kind === 'sentinel' ? new Redis({ sentinels: place.sentinels, name: place.name }) : new Cluster(place.nodes)
+function openRedis(place: RedisPlace): Redis | Cluster {
+  const client =
+    place.kind === 'redis'
+      ? new Redis(place.url)
+      : place.kind === 'sentinel'
+        ? new Redis({ sentinels: place.sentinels, name: place.name })
+        : new Cluster(place.nodes)
   client.on('error', () => {})
   return client
 }

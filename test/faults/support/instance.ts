@@ -1,6 +1,6 @@
 /**
- * The process under test: an app with the plugin on the stores that its settings name. It reports its port when it listens and every
- * message it would send; it closes on SIGTERM and then has nothing left that keeps it alive.
+ * The process under test: an app with the plugin on the stores that its settings name. It reports its port when it
+ * listens and every message it would send; it closes on SIGTERM and then has nothing left that keeps it alive.
  */
 import './skew.ts'
 import { drawFrom } from '../../support/small-rsa.ts'
@@ -13,10 +13,14 @@ import { API_CLIENT, CALLBACK, CALLER, CLIENT_ID, INSTANCE, type Report, setting
 const { name, issuer, state, users, limits, rateLimit, options, planted } = settings()
 // Each has keys of its own.
 drawFrom(1000 * Number.parseInt(name, 10))
-const report = (message: Report): void => { if (process.connected) process.send?.(message) }
+const report = (message: Report): void => {
+  if (process.connected) process.send?.(message)
+}
 
 const log = process.env['FAULTS_LOG']
-const app = Fastify(log === undefined ? {} : { logger: { level: 'warn', file: `${log}/${name.replace('#', '-')}.log` } })
+const app = Fastify(
+  log === undefined ? {} : { logger: { level: 'warn', file: `${log}/${name.replace('#', '-')}.log` } }
+)
 app.addHook('onRequest', (_request, reply, done) => {
   reply.header(INSTANCE, name)
   done()
@@ -26,7 +30,9 @@ const stores = openStores({ state, users, ...(limits === undefined ? {} : { limi
 if (planted === 'never-ends') setInterval(() => {}, 1000)
 let closing = false
 // A harness that died leaves nobody behind. Where this process closes by itself, what keeps it alive must be seen to.
-process.once('disconnect', () => { if (!closing) process.exit(1) })
+process.once('disconnect', () => {
+  if (!closing) process.exit(1)
+})
 process.once('SIGTERM', () => {
   closing = true
   const start = performance.now()
@@ -37,7 +43,7 @@ process.once('SIGTERM', () => {
   })
 })
 
-async function listen (): Promise<number> {
+async function listen(): Promise<number> {
   await app.register(authPlugin, {
     ...options,
     ...(planted === undefined || planted === 'never-ends' ? stores.options : broken(stores.options, planted)),
@@ -49,12 +55,14 @@ async function listen (): Promise<number> {
     ],
     secret: 'of all instances of a scenario, of 32 bytes at least',
     password: { hasher: fastHasher() },
-    sendMessage ({ kind, user, token }) {
+    sendMessage({ kind, user, token }) {
       if (token !== undefined) report({ mail: { kind, username: user.username, token } })
     },
     rateLimit: { ...rateLimit, key: (request: FastifyRequest) => String(request.headers[CALLER] ?? '') }
   })
-  app.authority.on('store_degraded', ({ store }) => { report({ degraded: store }) })
+  app.authority.on('store_degraded', ({ store }) => {
+    report({ degraded: store })
+  })
   app.get('/ping', async () => 'pong')
   app.get('/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
   await app.listen({ host: '127.0.0.1', port: 0 })
@@ -62,4 +70,6 @@ async function listen (): Promise<number> {
   return typeof address === 'object' ? address.port : 0
 }
 
-void listen().then((ready) => { report({ ready }) })
+void listen().then((ready) => {
+  report({ ready })
+})

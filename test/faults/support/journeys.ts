@@ -13,40 +13,47 @@ export interface JourneyDeps {
 type Journey = (device: Device, deps: JourneyDeps) => Promise<void>
 
 /** Rotates until the answer came, with the same token: what a client does that lost the answer. */
-async function rotateUntilAnswered (device: Device, { user, waitAfter }: JourneyDeps, first?: Answer): Promise<void> {
-  let answer = first ?? await user.rotate(device)
-  while ((isLost(answer) || statusOf(answer) === 429) && await waitAfter(answer)) answer = await user.rotate(device)
+async function rotateUntilAnswered(device: Device, { user, waitAfter }: JourneyDeps, first?: Answer): Promise<void> {
+  let answer = first ?? (await user.rotate(device))
+  while ((isLost(answer) || statusOf(answer) === 429) && (await waitAfter(answer))) answer = await user.rotate(device)
 }
 
 /** A request that may be asked again. */
-async function untilAnswered (ask: () => Promise<Answer>, { waitAfter }: JourneyDeps): Promise<Answer> {
+async function untilAnswered(ask: () => Promise<Answer>, { waitAfter }: JourneyDeps): Promise<Answer> {
   let answer = await ask()
-  while ((isLost(answer) || statusOf(answer) === 429) && await waitAfter(answer)) answer = await ask()
+  while ((isLost(answer) || statusOf(answer) === 429) && (await waitAfter(answer))) answer = await ask()
   return answer
 }
 
 /** What was revoked is tried by all ways there are. */
-async function tryRevoked (device: Device, user: VirtualUser): Promise<void> {
-  await Promise.all([user.rotate({ ...device }), user.refresh({ ...device }), user.look('userinfo', device), user.introspect(device)])
+async function tryRevoked(device: Device, user: VirtualUser): Promise<void> {
+  await Promise.all([
+    user.rotate({ ...device }),
+    user.refresh({ ...device }),
+    user.look('userinfo', device),
+    user.introspect(device)
+  ])
 }
 
 const looks = ['userinfo', 'sessions', 'me'] as const
 
 export const JOURNEYS = {
-  async rotate (device, deps) { await rotateUntilAnswered(device, deps) },
+  async rotate(device, deps) {
+    await rotateUntilAnswered(device, deps)
+  },
 
-  async rotateTwice (device, deps) {
+  async rotateTwice(device, deps) {
     const answers = await Promise.all([deps.user.rotate(device), deps.user.rotate({ ...device })])
     if (!answers.some(isYes)) await rotateUntilAnswered(device, deps, answers.find(isLost))
   },
 
-  async rotateAndLoseTheAnswer (device, deps) {
+  async rotateAndLoseTheAnswer(device, deps) {
     await deps.user.rotate(device, { abandonAfterMs: deps.choices.upTo(6) })
     await rotateUntilAnswered(device, deps)
   },
 
   /** Whoever stole a token comes after its owner: the family ends. */
-  async replay (device, deps) {
+  async replay(device, deps) {
     const stolen = { ...device }
     await rotateUntilAnswered(device, deps)
     await rotateUntilAnswered(device, deps)
@@ -58,25 +65,31 @@ export const JOURNEYS = {
     }
   },
 
-  async refresh (device, deps) { await untilAnswered(() => deps.user.refresh(device), deps) },
+  async refresh(device, deps) {
+    await untilAnswered(() => deps.user.refresh(device), deps)
+  },
 
-  async look (device, { user, choices }) { await user.look(looks[choices.upTo(looks.length - 1)] ?? 'userinfo', device) },
+  async look(device, { user, choices }) {
+    await user.look(looks[choices.upTo(looks.length - 1)] ?? 'userinfo', device)
+  },
 
-  async introspect (device, { user }) { await user.introspect(device) },
+  async introspect(device, { user }) {
+    await user.introspect(device)
+  },
 
-  async signIn (_device, { user, waitAfter }) {
+  async signIn(_device, { user, waitAfter }) {
     const device = await user.signIn()
     if (device !== null) await user.look('userinfo', device)
     await waitAfter(NOTHING)
   },
 
-  async code (_device, { user }) {
+  async code(_device, { user }) {
     const code = await user.authorize()
     const device = code === null ? null : await user.redeem(code)
     if (device !== null) await user.look('userinfo', device)
   },
 
-  async codeTwice (_device, { user }) {
+  async codeTwice(_device, { user }) {
     const code = await user.authorize()
     if (code === null) return
     for (const device of await Promise.all([user.redeem(code), user.redeem(code)])) {
@@ -87,25 +100,25 @@ export const JOURNEYS = {
   },
 
   /** With a code that waits, and one that was redeemed: of what needs the session, nothing is left. */
-  async signOut (_device, deps) {
+  async signOut(_device, deps) {
     const { user } = deps
     const used = await user.authorize('openid')
     const device = used === null ? null : await user.redeem(used)
     const waits = await user.authorize('openid')
-    const answer = await untilAnswered(async () => await user.signOut() ?? NOTHING, deps)
+    const answer = await untilAnswered(async () => (await user.signOut()) ?? NOTHING, deps)
     if (!isYes(answer)) return
     if (device !== null) await Promise.all([user.look('userinfo', device), user.introspect(device)])
     if (waits !== null) await user.redeem(waits)
   },
 
-  async revoke (device, deps) {
+  async revoke(device, deps) {
     const { user } = deps
     const answer = await untilAnswered(() => user.revoke(device), deps)
     if (isYes(answer)) await tryRevoked(device, user)
     user.drop(device)
   },
 
-  async endSession (device, deps) {
+  async endSession(device, deps) {
     const { user } = deps
     const other = user.devices.find((other) => other !== device)
     if (other === undefined) return
@@ -114,7 +127,7 @@ export const JOURNEYS = {
     user.drop(device)
   },
 
-  async changePassword (device, { user }) {
+  async changePassword(device, { user }) {
     if (!user.canBeSignedIn) return
     const others = user.devices.filter((other) => other !== device)
     const answer = await user.changePassword(device)
@@ -125,11 +138,13 @@ export const JOURNEYS = {
     await user.look('userinfo', device)
   },
 
-  async resetPassword (_device, { user }) {
+  async resetPassword(_device, { user }) {
     const before = [...user.devices]
     // One code waits, one is asked for while the password is set.
     const codes = [await user.authorize()]
-    const answer = await user.resetPassword(async () => { if (user.hasBrowser) codes.push(await user.authorize()) })
+    const answer = await user.resetPassword(async () => {
+      if (user.hasBrowser) codes.push(await user.authorize())
+    })
     if (isYes(answer ?? NOTHING)) for (const code of codes) if (code !== null) await user.redeem(code)
     if (answer === null || (!isYes(answer) && !isLost(answer))) return
     if (isYes(answer)) for (const device of before.slice(0, 2)) await tryRevoked(device, user)

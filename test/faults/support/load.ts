@@ -1,4 +1,7 @@
-/** Virtual users at work over HTTP: some use the service as they should, some guess passwords, one watches the host's own route. */
+/**
+ * Virtual users at work over HTTP: some use the service as they should, some guess passwords, one watches the host's
+ * own route.
+ */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { basic } from '../../support/openid.ts'
@@ -15,7 +18,10 @@ export interface LoadSettings {
   seed: string
   users: number
   guessers: number
-  /** So often a user begins a journey at most: a machine that is slow makes them few by what they take, and not by a pause beside. */
+  /**
+   * So often a user begins a journey at most: a machine that is slow makes them few by what they take, and not by a
+   * pause beside.
+   */
   journeyEveryMs: number
   /** When a client gives up waiting: more than is promised. */
   timeoutMs: number
@@ -33,33 +39,45 @@ const MAX_WAIT_MS = 1000
 const LEAST_PAUSE_MS = 20
 const PING_EVERY_MS = 250
 
-export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, users, guessers, journeyEveryMs, timeoutMs, mix = {} }: LoadSettings): Load {
+export function startLoad(
+  { log, fleet }: { log: Log; fleet: Fleet },
+  { seed, users, guessers, journeyEveryMs, timeoutMs, mix = {} }: LoadSettings
+): Load {
   const weights = { ...MIX, ...mix }
   const mailbox = createMailbox(1500)
-  fleet.onMail((mail) => { mailbox.deliver(mail) })
+  fleet.onMail((mail) => {
+    mailbox.deliver(mail)
+  })
   const apiAuthorization = basic(API_CLIENT.clientId, API_CLIENT.clientSecret).authorization
   const over = new AbortController()
   setMaxListeners(0, over.signal)
   const pause = async (ms: number): Promise<boolean> => await wait(ms, true, { signal: over.signal }).catch(() => false)
-  const person = (name: string): VirtualUser => virtualUser(name, {
-    http: httpClient({ log, caller: name, agent: fleet.balancer.agent, timeoutMs }), mailbox, apiAuthorization, now: log.now
-  })
+  const person = (name: string): VirtualUser =>
+    virtualUser(name, {
+      http: httpClient({ log, caller: name, agent: fleet.balancer.agent, timeoutMs }),
+      mailbox,
+      apiAuthorization,
+      now: log.now
+    })
 
   /** As long as `Retry-After` says, but not so long that a short run sees nothing of what comes after a fault. */
-  async function waitAfter ({ outcome }: Answer): Promise<boolean> {
-    const saidMs = outcome.kind === 'answer' && outcome.retryAfter !== undefined ? Number(outcome.retryAfter) * 1000 : journeyEveryMs * 2
+  async function waitAfter({ outcome }: Answer): Promise<boolean> {
+    const saidMs =
+      outcome.kind === 'answer' && outcome.retryAfter !== undefined
+        ? Number(outcome.retryAfter) * 1000
+        : journeyEveryMs * 2
     return await pause(Math.min(saidMs, MAX_WAIT_MS))
   }
 
-  async function work (name: string): Promise<void> {
+  async function work(name: string): Promise<void> {
     const user = person(name)
     const choices = schedule(`${seed} ${name}`)
-    while (!over.signal.aborted && !await user.register()) await pause(MAX_WAIT_MS)
+    while (!over.signal.aborted && !(await user.register())) await pause(MAX_WAIT_MS)
     while (!over.signal.aborted) {
       const begun = log.now()
       const device = user.devices[choices.upTo(Math.max(0, user.devices.length - 1))]
       if (device === undefined) {
-        if (await user.signIn() === null) await pause(MAX_WAIT_MS)
+        if ((await user.signIn()) === null) await pause(MAX_WAIT_MS)
       } else if (user.devices.length > MAX_DEVICES) {
         await JOURNEYS.revoke(device, { user, choices, waitAfter })
       } else {
@@ -70,33 +88,54 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
   }
 
   /** Bursts of wrong passwords, more at once than any limit lets through. */
-  async function guess (name: string): Promise<void> {
+  async function guess(name: string): Promise<void> {
     const user = person(name)
-    while (!over.signal.aborted && !await user.register()) await pause(MAX_WAIT_MS)
+    while (!over.signal.aborted && !(await user.register())) await pause(MAX_WAIT_MS)
     while (!over.signal.aborted) {
       const answers = await Promise.all(Array.from({ length: 12 }, async () => await user.guess()))
       await pause(answers.some((answer) => statusOf(answer) === 429) ? MAX_WAIT_MS : journeyEveryMs)
     }
   }
 
-  async function watch (): Promise<void> {
+  async function watch(): Promise<void> {
     const own = sharedAgent(8)
     while (await pause(PING_EVERY_MS)) {
-      await Promise.all([...fleet.running].map(async ([name, port]) => {
-        await httpClient({ log: { ...log, add: (entry) => { log.add({ ...entry, instance: name }) } }, port, caller: 'watch', agent: own, timeoutMs })
-          .call({ method: 'GET', path: '/ping', headers: { host: new URL(ISSUER).host }, about: { operation: 'ping' } })
-      }))
+      await Promise.all(
+        [...fleet.running].map(async ([name, port]) => {
+          await httpClient({
+            log: {
+              ...log,
+              add: (entry) => {
+                log.add({ ...entry, instance: name })
+              }
+            },
+            port,
+            caller: 'watch',
+            agent: own,
+            timeoutMs
+          }).call({
+            method: 'GET',
+            path: '/ping',
+            headers: { host: new URL(ISSUER).host },
+            about: { operation: 'ping' }
+          })
+        })
+      )
     }
     own.destroy()
   }
 
   const all = [
-    ...Array.from({ length: users }, async (_, index) => { await work(`user-${index}`) }),
-    ...Array.from({ length: guessers }, async (_, index) => { await guess(`guessed-${index}`) }),
+    ...Array.from({ length: users }, async (_, index) => {
+      await work(`user-${index}`)
+    }),
+    ...Array.from({ length: guessers }, async (_, index) => {
+      await guess(`guessed-${index}`)
+    }),
     watch()
   ]
   return {
-    async stop () {
+    async stop() {
       over.abort()
       await Promise.all(all)
     }

@@ -1,20 +1,36 @@
 /**
- * What the clients of a scenario saw, and nothing else: the only evidence that the checker takes. All times are milliseconds on one
- * clock, that of the process that drives the load. Credentials are digests: equal credentials have equal names, and that is enough.
+ * What the clients of a scenario saw, and nothing else: the only evidence that the checker takes. All times are
+ * milliseconds on one clock, that of the process that drives the load. Credentials are digests: equal credentials have
+ * equal names, and that is enough.
  */
 import { hash } from 'node:crypto'
 
 export const OPERATIONS = [
-  'register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'end-session', 'sign-out',
-  'reset-request', 'reset-confirm', 'change-password', 'me', 'ping'
+  'register',
+  'sign-in',
+  'authorize',
+  'redeem',
+  'rotate',
+  'refresh',
+  'userinfo',
+  'introspect',
+  'sessions',
+  'revoke',
+  'end-session',
+  'sign-out',
+  'reset-request',
+  'reset-confirm',
+  'change-password',
+  'me',
+  'ping'
 ] as const
-export type Operation = typeof OPERATIONS[number]
+export type Operation = (typeof OPERATIONS)[number]
 
 export type Outcome =
   /** `error` is the OAuth error code; `active` what an introspection said. */
-  | { kind: 'answer', status: number, error?: string, retryAfter?: string, active?: boolean }
+  | { kind: 'answer'; status: number; error?: string; retryAfter?: string; active?: boolean }
   /** The connection was refused or cut: whether the request was carried out is not known. */
-  | { kind: 'network', code: string }
+  | { kind: 'network'; code: string }
   /** The client gave up waiting. */
   | { kind: 'timeout' }
   /** The client hung up by itself. */
@@ -43,9 +59,9 @@ export interface Entry {
   /** When what was presented ends by itself, as far as the client was told. */
   expiresAt?: number
   /** What the answer bore. */
-  gave?: { family?: string, token?: string, code?: string }
+  gave?: { family?: string; token?: string; code?: string }
   /** The limits it counts under, where it is let through. */
-  attempts?: ReadonlyArray<{ rule: string, key: string }>
+  attempts?: ReadonlyArray<{ rule: string; key: string }>
   outcome: Outcome
   /** Where the client had given up: when the service was done with it nevertheless. */
   doneBy?: number
@@ -59,50 +75,66 @@ export interface Log {
   add(entry: Entry): void
 }
 
-export function createLog (): Log {
+export function createLog(): Log {
   const entries: Entry[] = []
-  return { entries, now: () => performance.now(), add (entry) { entries.push(entry) } }
+  return {
+    entries,
+    now: () => performance.now(),
+    add(entry) {
+      entries.push(entry)
+    }
+  }
 }
 
 /** The name of a credential in a log. */
 export const named = (credential: string): string => hash('sha256', credential, 'base64url').slice(0, 16)
 
 /** Those of the token endpoint and of the account, each with what a yes is. */
-export function saidYes ({ outcome }: Entry): boolean {
+export function saidYes({ outcome }: Entry): boolean {
   if (outcome.kind !== 'answer' || outcome.active === false) return false
   return outcome.status >= 200 && outcome.status < 400
 }
 
 /** No answer, or one that says that the service could not tell. */
-export function wasLost ({ outcome }: Entry): boolean {
+export function wasLost({ outcome }: Entry): boolean {
   return outcome.kind !== 'answer' || outcome.status >= 500
 }
 
 /** Whether the service may have done what was asked: an answer of 4xx says that it has not. */
-export function mayHaveRun (entry: Entry): boolean {
+export function mayHaveRun(entry: Entry): boolean {
   return saidYes(entry) || wasLost(entry)
 }
 
 /** Refused by a rule of the limits that comes before the work, so nothing was looked at. */
-export function wasLimited (entry: Entry): boolean {
+export function wasLimited(entry: Entry): boolean {
   return entry.outcome.kind === 'answer' && entry.outcome.status === 429 && !bringsToken(entry)
 }
 
-/** The credential was looked at and found bad: tokens are counted when they have failed, and beyond the limit that is 429. */
-export function wasRefused (entry: Entry): boolean {
+/**
+ * The credential was looked at and found bad: tokens are counted when they have failed, and beyond the limit that is
+ * 429.
+ */
+export function wasRefused(entry: Entry): boolean {
   const { outcome } = entry
-  return outcome.kind === 'answer' && (outcome.status === 400 || outcome.status === 401 || outcome.active === false || (outcome.status === 429 && bringsToken(entry)))
+  return (
+    outcome.kind === 'answer' &&
+    (outcome.status === 400 ||
+      outcome.status === 401 ||
+      outcome.active === false ||
+      (outcome.status === 429 && bringsToken(entry)))
+  )
 }
 
-const bringsToken = ({ token, code, mail }: Entry): boolean => token !== undefined || code !== undefined || mail !== undefined
+const bringsToken = ({ token, code, mail }: Entry): boolean =>
+  token !== undefined || code !== undefined || mail !== undefined
 
 /** Whether a process of that name answered, in whichever of its incarnations. */
-export function isOf (name: string, { instance }: Entry): boolean {
+export function isOf(name: string, { instance }: Entry): boolean {
   return instance?.split('#')[0] === name
 }
 
 /** Entries by one of their fields, in order of their start. */
-export function groupedBy (entries: readonly Entry[], key: (entry: Entry) => string | undefined): Map<string, Entry[]> {
+export function groupedBy(entries: readonly Entry[], key: (entry: Entry) => string | undefined): Map<string, Entry[]> {
   const groups = new Map<string, Entry[]>()
   for (const entry of entries) {
     const name = key(entry)

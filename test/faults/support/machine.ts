@@ -13,17 +13,21 @@ interface MachineDeps {
 }
 
 /**
- * A thread with nothing else to do wakes every 20 ms and waits for the disk every 100 ms. `onStill` hears of each time that one of the two
- * took 100 ms longer than it should: a processor was taken away, or the disk did not answer.
+ * A thread with nothing else to do wakes every 20 ms and waits for the disk every 100 ms. `onStill` hears of each time
+ * that one of the two took 100 ms longer than it should: a processor was taken away, or the disk did not answer.
  */
-export function watchMachine ({ now, onStill }: MachineDeps): Machine {
+export function watchMachine({ now, onStill }: MachineDeps): Machine {
   const worker = new Worker(THREAD, { eval: true })
   worker.on('message', (startedAt: number) => {
     const end = now()
     onStill({ start: end - (performance.timeOrigin + performance.now() - startedAt), end })
   })
   worker.unref()
-  return { stop: async () => { await worker.terminate() } }
+  return {
+    stop: async () => {
+      await worker.terminate()
+    }
+  }
 }
 
 const THREAD = `

@@ -1,6 +1,6 @@
 /**
- * The process under test as one plain script. Ten processes that each translate the whole source anew would keep two processors
- * busy for longer than a short scenario lasts.
+ * The process under test as one plain script. Ten processes that each translate the whole source anew would keep two
+ * processors busy for longer than a short scenario lasts.
  */
 import { hash } from 'node:crypto'
 import { existsSync, mkdtempSync, symlinkSync } from 'node:fs'
@@ -18,8 +18,8 @@ export interface Program {
 
 const START = 'start.cjs'
 /**
- * Runs the script with what an earlier process that ended by itself has compiled of it: without that, a process spends as long on compiling as
- * on all that it answers in a short scenario. Of two that end at once one comes late.
+ * Runs the script with what an earlier process that ended by itself has compiled of it: without that, a process spends
+ * as long on compiling as on all that it answers in a short scenario. Of two that end at once one comes late.
  */
 const RUNNER = `
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
@@ -38,10 +38,12 @@ script.runInThisContext()(require, module, exports, pathToFileURL(filename).href
 `
 
 /**
- * `entry` is the module that the process begins with: by default, the instance of the fault scenarios. In a run of several files it is
- * built once, in the directory that the runner names in `TEST_PROGRAMS` and removes.
+ * `entry` is the module that the process begins with: by default, the instance of the fault scenarios. In a run of
+ * several files it is built once, in the directory that the runner names in `TEST_PROGRAMS` and removes.
  */
-export async function buildProgram (entry = new URL(`instance${extname(import.meta.url)}`, import.meta.url)): Promise<Program> {
+export async function buildProgram(
+  entry = new URL(`instance${extname(import.meta.url)}`, import.meta.url)
+): Promise<Program> {
   const shared = process.env['TEST_PROGRAMS']
   if (shared === undefined) return await buildIn(mkdtempSync(join(tmpdir(), 'authority-instance-')), entry)
   const directory = join(shared, hash('sha256', entry.href))
@@ -49,20 +51,33 @@ export async function buildProgram (entry = new URL(`instance${extname(import.me
   if (existsSync(program.path)) return program
   // Renamed into place, so that nobody starts half of it. Of two that build it at once one comes late.
   const built = await buildIn(mkdtempSync(`${directory}-`), entry)
-  await rename(dirname(built.path), directory).catch(async () => { await built.remove() })
+  await rename(dirname(built.path), directory).catch(async () => {
+    await built.remove()
+  })
   return program
 }
 
-async function buildIn (directory: string, entry: URL): Promise<Program> {
-  const remove = async (): Promise<void> => { await rm(directory, { recursive: true, force: true }) }
+async function buildIn(directory: string, entry: URL): Promise<Program> {
+  const remove = async (): Promise<void> => {
+    await rm(directory, { recursive: true, force: true })
+  }
   const path = join(directory, START)
   try {
-    // Of the packages those with a binary are looked for beside the script. The others go into it: reading them file by file was half of a start.
+    // Of the packages those with a binary are looked for beside the script. The others go into it: reading them file by
+    // file was half of a start.
     symlinkSync(nodeModules(), join(directory, 'node_modules'), 'dir')
     await build({
       entryPoints: [fileURLToPath(entry)],
-      outfile: join(directory, 'instance.js'), bundle: true, platform: 'node', target: 'node20', format: 'cjs', minifySyntax: true, minifyWhitespace: true,
-      external: ['libsql', 'argon2', '@node-rs/*', 'pg-native'], define: { 'import.meta.url': 'importMetaUrl' }, logLevel: 'error'
+      outfile: join(directory, 'instance.js'),
+      bundle: true,
+      platform: 'node',
+      target: 'node20',
+      format: 'cjs',
+      minifySyntax: true,
+      minifyWhitespace: true,
+      external: ['libsql', 'argon2', '@node-rs/*', 'pg-native'],
+      define: { 'import.meta.url': 'importMetaUrl' },
+      logLevel: 'error'
     })
     await writeFile(path, RUNNER)
     return { path, remove }
@@ -73,7 +88,9 @@ async function buildIn (directory: string, entry: URL): Promise<Program> {
 }
 
 /** Where this project's packages are: the folder that the bundler itself was found in. */
-function nodeModules (): string {
-  const [before = ''] = createRequire(import.meta.url).resolve('esbuild').split(/node_modules/)
+function nodeModules(): string {
+  const [before = ''] = createRequire(import.meta.url)
+    .resolve('esbuild')
+    .split(/node_modules/)
   return join(before, 'node_modules')
 }

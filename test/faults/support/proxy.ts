@@ -6,41 +6,67 @@ export interface Proxy extends Listener {
   /** Milliseconds by which what flows towards the target, and back from it, comes later. Order is kept. */
   delay(towardsMs: number, backMs?: number): void
   /**
-   * Takes connections and bytes, and hands nothing on: either way, or `back` only, so that what is asked is done and no answer
-   * comes. What it swallowed is lost for good.
+   * Takes connections and bytes, and hands nothing on: either way, or `back` only, so that what is asked is done and no
+   * answer comes. What it swallowed is lost for good.
    */
   drop(dropping: boolean | 'back'): void
 }
 
-export async function startProxy (target: { host?: string, port: number }): Promise<Proxy> {
+export async function startProxy(target: { host?: string; port: number }): Promise<Proxy> {
   let dropping: boolean | 'back' = false
   const delays = { towards: 0, back: 0 }
 
-  function pipe (from: Socket, to: Socket, direction: keyof typeof delays): void {
+  function pipe(from: Socket, to: Socket, direction: keyof typeof delays): void {
     // Each chunk waits for the one before, so that a delay that gets shorter overtakes nothing.
     let last: Promise<void> = Promise.resolve()
     const later = (act: () => void): void => {
-      const waited = delays[direction] === 0 ? null : new Promise<void>((resolve) => { setTimeout(resolve, delays[direction]) })
+      const waited =
+        delays[direction] === 0
+          ? null
+          : new Promise<void>((resolve) => {
+              setTimeout(resolve, delays[direction])
+            })
       last = last.then(async () => {
         await waited
         if (dropping === false || (dropping === 'back' && direction === 'towards')) act()
       })
     }
-    from.on('data', (chunk: Buffer) => { later(() => { to.write(chunk) }) })
-    from.on('end', () => { later(() => { to.end() }) })
-    from.on('close', () => { if (from.errored !== null || from.destroyed) later(() => { to.destroy() }) })
+    from.on('data', (chunk: Buffer) => {
+      later(() => {
+        to.write(chunk)
+      })
+    })
+    from.on('end', () => {
+      later(() => {
+        to.end()
+      })
+    })
+    from.on('close', () => {
+      if (from.errored !== null || from.destroyed)
+        later(() => {
+          to.destroy()
+        })
+    })
   }
 
   const server = await listener((client) => {
     const upstream = connect({ host: target.host ?? HOST, port: target.port, allowHalfOpen: true, noDelay: true })
-    upstream.on('error', () => { client.resetAndDestroy() })
-    client.on('close', () => { upstream.destroy() })
+    upstream.on('error', () => {
+      client.resetAndDestroy()
+    })
+    client.on('close', () => {
+      upstream.destroy()
+    })
     pipe(client, upstream, 'towards')
     pipe(upstream, client, 'back')
     client.resume()
   })
   return Object.assign(server, {
-    delay (towardsMs: number, backMs = towardsMs) { Object.assign(delays, { towards: towardsMs, back: backMs }) },
-    drop (value: boolean | 'back') { dropping = value }
+    delay(towardsMs: number, backMs = towardsMs) {
+      Object.assign(delays, { towards: towardsMs, back: backMs })
+    },
+    drop(value: boolean | 'back') {
+      dropping = value
+    }
   })
 }

@@ -2,7 +2,16 @@
 import type { RedisState } from '../../../lib/adapters/redis/state.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
-import { END, NOW, consent, family, secretOf, session, sidFor, use } from '../../contract/support/redis-state-records.ts'
+import {
+  END,
+  NOW,
+  consent,
+  family,
+  secretOf,
+  session,
+  sidFor,
+  use
+} from '../../contract/support/redis-state-records.ts'
 
 export interface Tally {
   answered: number
@@ -23,11 +32,15 @@ export interface Person {
   settle(): Promise<void>
 }
 
-interface Device { name: string, token: number, isUnsure: boolean }
+interface Device {
+  name: string
+  token: number
+  isUnsure: boolean
+}
 
 const DEVICES = 3
 
-export function person (state: RedisState, userId: string, tally: Tally): Person {
+export function person(state: RedisState, userId: string, tally: Tally): Person {
   const { tokens, browserSessions, consents, oneTimeTokens } = state
   const devices: Device[] = []
   const revoked: string[] = []
@@ -36,7 +49,7 @@ export function person (state: RedisState, userId: string, tally: Tally): Person
   let steps = 0
 
   /** The answer; `null` where there was none. */
-  async function ask<Answer> (call: () => Promise<Answer>): Promise<{ answer: Answer } | null> {
+  async function ask<Answer>(call: () => Promise<Answer>): Promise<{ answer: Answer } | null> {
     try {
       const answer = await call()
       tally.answered++
@@ -48,7 +61,7 @@ export function person (state: RedisState, userId: string, tally: Tally): Person
     }
   }
   /** Repeats what may be repeated; the second result: whether an answer was lost before. */
-  async function persist<Answer> (call: () => Promise<Answer>): Promise<[answer: Answer, isRepeated: boolean]> {
+  async function persist<Answer>(call: () => Promise<Answer>): Promise<[answer: Answer, isRepeated: boolean]> {
     for (let tries = 0; ; tries++) {
       const result = await ask(call)
       if (result !== null) return [result.answer, tries > 0]
@@ -57,25 +70,37 @@ export function person (state: RedisState, userId: string, tally: Tally): Person
   const expect = (holds: boolean, what: string, found: unknown): void => {
     if (!holds) tally.wrong.push(`${what}: ${JSON.stringify(found)} (${userId})`)
   }
-  const tokenOf = ({ name, token }: Device): string => token === 0 ? secretOf(name) : secretOf(`${name} ${token}`)
+  const tokenOf = ({ name, token }: Device): string => (token === 0 ? secretOf(name) : secretOf(`${name} ${token}`))
 
-  async function signIn (): Promise<void> {
+  async function signIn(): Promise<void> {
     const device = { name: `device ${count++}`, token: 0, isUnsure: false }
     // The sid is taken where the answer to the first try was lost.
-    if (await ask(async () => { await tokens.createFamily(family(userId, device.name)) }) !== null) devices.push(device)
+    if (
+      (await ask(async () => {
+        await tokens.createFamily(family(userId, device.name))
+      })) !== null
+    )
+      devices.push(device)
     else await persist(async () => await tokens.revokeFamily(sidFor(userId, device.name)))
   }
 
-  async function rotate (device: Device): Promise<void> {
-    const next = { digest: secretOf(`${device.name} ${device.token + 1}`), sealed: digest(`sealed ${device.name} ${device.token + 1}`) }
-    const [{ outcome }, isRepeated] = await persist(async () => await tokens.rotateToken(use(userId, device.name, { digest: tokenOf(device) }), next))
+  async function rotate(device: Device): Promise<void> {
+    const next = {
+      digest: secretOf(`${device.name} ${device.token + 1}`),
+      sealed: digest(`sealed ${device.name} ${device.token + 1}`)
+    }
+    const [{ outcome }, isRepeated] = await persist(
+      async () => await tokens.rotateToken(use(userId, device.name, { digest: tokenOf(device) }), next)
+    )
     expect(outcome === 'rotated' || (isRepeated && outcome === 'repeated'), 'rotateToken', outcome)
     device.token++
   }
 
-  async function revoke (): Promise<void> {
+  async function revoke(): Promise<void> {
     const device = devices.shift() as Device
-    const [isRevoked, isRepeated] = await persist(async () => await tokens.revokeFamily(sidFor(userId, device.name), userId))
+    const [isRevoked, isRepeated] = await persist(
+      async () => await tokens.revokeFamily(sidFor(userId, device.name), userId)
+    )
     expect(isRevoked || isRepeated, 'revokeFamily', isRevoked)
     tally.revocations++
     revoked.push(device.name)
@@ -83,29 +108,42 @@ export function person (state: RedisState, userId: string, tally: Tally): Person
     expect(found === null || found.answer.outcome === 'unknown', 'useToken after revokeFamily', found?.answer.outcome)
   }
 
-  async function revokeAll (): Promise<void> {
+  async function revokeAll(): Promise<void> {
     const sids = devices.map(({ name }) => sidFor(userId, name))
     const [ended, isRepeated] = await persist(async () => await tokens.revokeFamiliesOfUser(userId))
-    expect(isRepeated || ended.toSorted().join() === sids.toSorted().join(), 'revokeFamiliesOfUser', [ended.length, sids.length])
+    expect(isRepeated || ended.toSorted().join() === sids.toSorted().join(), 'revokeFamiliesOfUser', [
+      ended.length,
+      sids.length
+    ])
     tally.revocations += sids.length
     for (const { name } of devices.splice(0)) revoked.push(name)
   }
 
-  async function list (): Promise<void> {
+  async function list(): Promise<void> {
     const result = await ask(async () => await tokens.listFamiliesOfUser(userId, NOW))
-    expect(result === null || result.answer.length === devices.length, 'listFamiliesOfUser', [result?.answer.length, devices.length])
+    expect(result === null || result.answer.length === devices.length, 'listFamiliesOfUser', [
+      result?.answer.length,
+      devices.length
+    ])
   }
 
-  async function look (): Promise<void> {
-    const found = await ask(async () => await browserSessions.findSession(sidFor(userId, 'browser'), secretOf('browser'), NOW))
+  async function look(): Promise<void> {
+    const found = await ask(
+      async () => await browserSessions.findSession(sidFor(userId, 'browser'), secretOf('browser'), NOW)
+    )
     expect(found === null || found.answer !== null, 'findSession', found?.answer)
     const consented = await ask(async () => await consents.findConsent(userId, clientId, NOW))
     expect(consented === null || consented.answer !== null, 'findConsent', consented?.answer)
   }
 
-  async function mail (): Promise<void> {
+  async function mail(): Promise<void> {
     const token = oneTimeToken(userId, secretOf(`mail ${steps} of ${userId}`)).digest
-    if (await ask(async () => { await oneTimeTokens.put({ purpose: 'verify_email', digest: token, userId, expiresAt: END }) }) === null) return
+    if (
+      (await ask(async () => {
+        await oneTimeTokens.put({ purpose: 'verify_email', digest: token, userId, expiresAt: END })
+      })) === null
+    )
+      return
     const first = await ask(async () => await oneTimeTokens.consume('verify_email', token, NOW))
     expect(first === null || first.answer !== null, 'consume', first?.answer)
     if (first === null) return
@@ -114,19 +152,39 @@ export function person (state: RedisState, userId: string, tally: Tally): Person
   }
 
   return {
-    async begin () {
+    async begin() {
       while (devices.length < DEVICES) await signIn()
-      await persist(async () => { await browserSessions.createSession(session(userId, 'browser'), secretOf('browser')) })
-      await persist(async () => { await consents.grantConsent(consent(userId)) })
+      await persist(async () => {
+        await browserSessions.createSession(session(userId, 'browser'), secretOf('browser'))
+      })
+      await persist(async () => {
+        await consents.grantConsent(consent(userId))
+      })
     },
 
-    async step () {
-      const all = [rotateAny, rotateAny, list, rotateAny, look, rotateAny, revoke, signIn, rotateAny, mail, rotateAny, revokeAll, signIn, signIn, signIn]
+    async step() {
+      const all = [
+        rotateAny,
+        rotateAny,
+        list,
+        rotateAny,
+        look,
+        rotateAny,
+        revoke,
+        signIn,
+        rotateAny,
+        mail,
+        rotateAny,
+        revokeAll,
+        signIn,
+        signIn,
+        signIn
+      ]
       while (devices.length < 1) await signIn()
       await all[steps++ % all.length]?.()
     },
 
-    async settle () {
+    async settle() {
       for (const name of revoked) {
         const found = await tokens.findFamily(sidFor(userId, name), NOW)
         if (found !== null) tally.lost.push(`${name} of ${userId}`)
@@ -136,13 +194,28 @@ export function person (state: RedisState, userId: string, tally: Tally): Person
         expect(outcome === 'used', 'a family that nobody revoked', outcome)
       }
       const listed = await tokens.listFamiliesOfUser(userId, NOW)
-      expect(listed.map(({ sid }) => sid).toSorted().join() === devices.map(({ name }) => sidFor(userId, name)).toSorted().join(), 'the list', [listed.length, devices.length])
-      expect(await browserSessions.findSession(sidFor(userId, 'browser'), secretOf('browser'), NOW) !== null, 'the browser session', null)
-      expect(await consents.findConsent(userId, clientId, NOW) !== null, 'the consent', null)
+      expect(
+        listed
+          .map(({ sid }) => sid)
+          .toSorted()
+          .join() ===
+          devices
+            .map(({ name }) => sidFor(userId, name))
+            .toSorted()
+            .join(),
+        'the list',
+        [listed.length, devices.length]
+      )
+      expect(
+        (await browserSessions.findSession(sidFor(userId, 'browser'), secretOf('browser'), NOW)) !== null,
+        'the browser session',
+        null
+      )
+      expect((await consents.findConsent(userId, clientId, NOW)) !== null, 'the consent', null)
     }
   }
 
-  async function rotateAny (): Promise<void> {
+  async function rotateAny(): Promise<void> {
     const device = devices[steps % devices.length]
     if (device !== undefined) await rotate(device)
   }

@@ -24,12 +24,12 @@ export interface Pace {
 
 const MIGRATE_TIMEOUT_MS = 5000
 
-export function resharding (nodes: readonly RedisServer[], { batch, pauseMs }: Pace): Reshard {
+export function resharding(nodes: readonly RedisServer[], { batch, pauseMs }: Pace): Reshard {
   const admins = nodes.map((node) => node.client())
   let clashes = 0
   const admin = (index: number): Redis => admins[index] as Redis
 
-  async function ownerOf (slot: number): Promise<number> {
+  async function ownerOf(slot: number): Promise<number> {
     const range = (await admin(0).cluster('SLOTS')).find(([first, last]) => first <= slot && slot <= last)
     return nodes.findIndex(({ port }) => port === range?.[2]?.[1])
   }
@@ -38,7 +38,7 @@ export function resharding (nodes: readonly RedisServer[], { batch, pauseMs }: P
     ownerOf,
     clashes: () => clashes,
 
-    async move (slot, to) {
+    async move(slot, to) {
       const from = await ownerOf(slot)
       if (from === to) return
       const target = nodes[to] as RedisServer
@@ -47,9 +47,20 @@ export function resharding (nodes: readonly RedisServer[], { batch, pauseMs }: P
       await admin(from).cluster('SETSLOT', slot, 'MIGRATING', String(ids[1]))
       for (;;) {
         await wait(pauseMs)
-        const keys = await admin(from).cluster('GETKEYSINSLOT', slot, batch) as string[]
+        const keys = (await admin(from).cluster('GETKEYSINSLOT', slot, batch)) as string[]
         if (keys.length === 0) break
-        const migrate = async (...how: string[]): Promise<unknown> => await admin(from).call('MIGRATE', target.host, target.port, '', 0, MIGRATE_TIMEOUT_MS, ...how, 'KEYS', ...keys)
+        const migrate = async (...how: string[]): Promise<unknown> =>
+          await admin(from).call(
+            'MIGRATE',
+            target.host,
+            target.port,
+            '',
+            0,
+            MIGRATE_TIMEOUT_MS,
+            ...how,
+            'KEYS',
+            ...keys
+          )
         await migrate().catch(async (error: unknown) => {
           if (!(error instanceof Error && error.message.includes('BUSYKEY'))) throw error
           clashes++
@@ -60,25 +71,29 @@ export function resharding (nodes: readonly RedisServer[], { batch, pauseMs }: P
       await Promise.all(admins.map(async (each) => await each.cluster('SETSLOT', slot, 'NODE', String(ids[1]))))
     },
 
-    async filled (node) {
-      const own = (await admin(node).cluster('SLOTS')).filter(([, , master]) => master?.[1] === nodes[node]?.port).flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, at) => first + at))
+    async filled(node) {
+      const own = (await admin(node).cluster('SLOTS'))
+        .filter(([, , master]) => master?.[1] === nodes[node]?.port)
+        .flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, at) => first + at))
       const pipeline = admin(node).pipeline()
       for (const slot of own) pipeline.cluster('COUNTKEYSINSLOT', slot)
-      const counts = await pipeline.exec() ?? []
+      const counts = (await pipeline.exec()) ?? []
       return own.filter((_, at) => Number(counts[at]?.[1]) > 0)
     },
 
-    close () { for (const each of admins) each.disconnect() }
+    close() {
+      for (const each of admins) each.disconnect()
+    }
   }
 }
 
 /** @see https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ (key distribution model) */
-export function slotOf (key: string): number {
+export function slotOf(key: string): number {
   const tag = /\{([^}]+)\}/.exec(key)?.[1] ?? key
   let crc = 0
   for (const byte of Buffer.from(tag)) {
     crc ^= byte << 8
-    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? crc << 1 : crc << 1 ^ 0x1021
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021
     crc &= 0xffff
   }
   return crc % 16_384

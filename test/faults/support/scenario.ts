@@ -20,10 +20,10 @@ export interface TimedFault {
   /** The only one that it befalls. */
   instance?: string
   /**
-   * What the docs say is lost by it. `beforeMs`: how far back what was answered may be lost; `afterMs`: how long after its beginning,
-   * and left out, until things have recovered.
+   * What the docs say is lost by it. `beforeMs`: how far back what was answered may be lost; `afterMs`: how long after
+   * its beginning, and left out, until things have recovered.
    */
-  excuses?: ReadonlyArray<Pick<Excuse, 'rules' | 'reason'> & { beforeMs: number, afterMs?: number }>
+  excuses?: ReadonlyArray<Pick<Excuse, 'rules' | 'reason'> & { beforeMs: number; afterMs?: number }>
   /** Makes the fault and ends it; resolves when it is over. */
   run(stage: Stage): Promise<void>
 }
@@ -46,7 +46,7 @@ export interface Scenario {
   /** Length of the load in the short form. */
   seconds?: number
   /** Looks on while the load runs, about every `everyMs`. */
-  watch?: { everyMs: number, look(fleet: Fleet, entries: readonly Entry[]): Promise<void> }
+  watch?: { everyMs: number; look(fleet: Fleet, entries: readonly Entry[]): Promise<void> }
   /** When the load is over and the instances still run. */
   afterLoad?(fleet: Fleet): Promise<void>
 }
@@ -65,10 +65,27 @@ const SHORT_SECONDS = 7
 const LONG_SECONDS = 60
 /** What the short form has less of: as much happens as shows that a fault is met, and that things are well after it. */
 const FORMS = { short: { journeyEveryMs: 150, calmMs: 1000 }, long: { journeyEveryMs: 50, calmMs: 2500 } }
-/** The load asks at random and under limits. A calm goes on until what must succeed has, and the last until all has been done, for so much longer at most. */
+/**
+ * The load asks at random and under limits. A calm goes on until what must succeed has, and the last until all has been
+ * done, for so much longer at most.
+ */
 const LONGER_CALM_MS = 30_000
 /** What a load of any length does often enough to say that it was done. */
-export const DONE: readonly Operation[] = ['register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'sign-out', 'me', 'ping']
+export const DONE: readonly Operation[] = [
+  'register',
+  'sign-in',
+  'authorize',
+  'redeem',
+  'rotate',
+  'refresh',
+  'userinfo',
+  'introspect',
+  'sessions',
+  'revoke',
+  'sign-out',
+  'me',
+  'ping'
+]
 const MUST_SUCCEED: readonly Operation[] = ['sign-in', 'rotate', 'redeem', 'userinfo']
 /** How long one late answer of a store may be felt. */
 const SLOW_MS = 1500
@@ -82,14 +99,14 @@ export const RATE_LIMIT = {
 } as const
 export const GRACE_MS = 10_000
 
-function watch ({ watch }: Scenario, fleet: Fleet, entries: readonly Entry[]): { end(): Promise<void> } {
+function watch({ watch }: Scenario, fleet: Fleet, entries: readonly Entry[]): { end(): Promise<void> } {
   if (watch === undefined) return { end: async () => {} }
   const over = new AbortController()
   const all = (async () => {
     while (await wait(watch.everyMs, true, { signal: over.signal }).catch(() => false)) await watch.look(fleet, entries)
   })()
   return {
-    async end () {
+    async end() {
       over.abort()
       await all
     }
@@ -97,11 +114,14 @@ function watch ({ watch }: Scenario, fleet: Fleet, entries: readonly Entry[]): {
 }
 
 /** The very first start makes the keys, which takes as long as it takes; the load is about what comes after. */
-async function allHaveKeys (fleet: Fleet): Promise<void> {
+async function allHaveKeys(fleet: Fleet): Promise<void> {
   const deadline = performance.now() + KEYS_WITHIN_MS
   for (const [name, port] of fleet.running) {
     for (;;) {
-      const { keys = [] } = await fetch(`http://127.0.0.1:${port}/.well-known/jwks.json`).then(async (reply) => await reply.json() as { keys?: Array<{ kty: string }> }, () => ({ keys: [] }))
+      const { keys = [] } = await fetch(`http://127.0.0.1:${port}/.well-known/jwks.json`).then(
+        async (reply) => (await reply.json()) as { keys?: Array<{ kty: string }> },
+        () => ({ keys: [] })
+      )
       if (keys.some(({ kty }) => kty === 'EC') && keys.some(({ kty }) => kty === 'RSA')) break
       if (performance.now() > deadline) throw new Error(`the instance ${name} has no keys`)
       await wait(50)
@@ -110,67 +130,141 @@ async function allHaveKeys (fleet: Fleet): Promise<void> {
 }
 
 /** How long the load lasts: `FAULTS_SECONDS`, or the scenario's own short time. */
-export function secondsOf ({ seconds = SHORT_SECONDS }: Pick<Scenario, 'seconds'>): number {
+export function secondsOf({ seconds = SHORT_SECONDS }: Pick<Scenario, 'seconds'>): number {
   const asked = Number(process.env['FAULTS_SECONDS'] ?? 0)
   return asked > 0 ? asked : seconds
 }
 
-export async function runScenario (scenario: Scenario): Promise<Result> {
+export async function runScenario(scenario: Scenario): Promise<Result> {
   const seconds = secondsOf(scenario)
   const { journeyEveryMs, calmMs } = seconds >= LONG_SECONDS ? FORMS.long : FORMS.short
   const log = createLog()
   // By hand: `FAULTS_PLANT=revokes-nothing` must make any scenario fail.
   const planted = process.env['FAULTS_PLANT'] as Planted | undefined
-  const fleet = await startFleet(scenario.instances, (name) => ({ ...(planted === undefined ? {} : { planted }), ...scenario.settingsOf(name), issuer: ISSUER, rateLimit: { ...RATE_LIMIT, onStoreError: scenario.onStoreError ?? 'local' } }))
+  const fleet = await startFleet(scenario.instances, (name) => ({
+    ...(planted === undefined ? {} : { planted }),
+    ...scenario.settingsOf(name),
+    issuer: ISSUER,
+    rateLimit: { ...RATE_LIMIT, onStoreError: scenario.onStoreError ?? 'local' }
+  }))
   const stopped: Stopped[] = []
   const faults: Fault[] = []
   const down: Array<Interval & { instance: string }> = []
   const excuses: Excuse[] = []
-  // Two processors with more to do than they can: a store that answers too late is out of reach, and what follows is documented.
+  // Two processors with more to do than they can: a store that answers too late is out of reach, and what follows is
+  // documented.
   fleet.onDegraded((store, instance) => {
     const now = log.now()
-    if (store !== 'rate limits') excuses.push({ rules: ['unavailable'], reason: 'the state answered too late', instance, start: now - SLOW_MS, end: now + SLOW_MS })
-    else if (scenario.onStoreError === 'deny') excuses.push({ rules: ['unavailable'], reason: 'the counters answered too late', instance, start: now - SLOW_MS, end: now + SLOW_MS })
-    else excuses.push({ rules: ['limit'], reason: 'an instance counted for itself, for the counters answered too late', instance, start: now - RATE_LIMIT.login.windowMs, end: now + SLOW_MS })
+    if (store !== 'rate limits')
+      excuses.push({
+        rules: ['unavailable'],
+        reason: 'the state answered too late',
+        instance,
+        start: now - SLOW_MS,
+        end: now + SLOW_MS
+      })
+    else if (scenario.onStoreError === 'deny')
+      excuses.push({
+        rules: ['unavailable'],
+        reason: 'the counters answered too late',
+        instance,
+        start: now - SLOW_MS,
+        end: now + SLOW_MS
+      })
+    else
+      excuses.push({
+        rules: ['limit'],
+        reason: 'an instance counted for itself, for the counters answered too late',
+        instance,
+        start: now - RATE_LIMIT.login.windowMs,
+        end: now + SLOW_MS
+      })
   })
   const machine = watchMachine({
     now: log.now,
-    onStill: ({ start, end }) => { excuses.push({ rules: ['unavailable', 'limit', 'late', 'ping', 'not-recovered'], reason: 'the machine stood still', start: start - SLOW_MS, end: end + SLOW_MS }) }
+    onStill: ({ start, end }) => {
+      excuses.push({
+        rules: ['unavailable', 'limit', 'late', 'ping', 'not-recovered'],
+        reason: 'the machine stood still',
+        start: start - SLOW_MS,
+        end: end + SLOW_MS
+      })
+    }
   })
   try {
     await allHaveKeys(fleet)
     const watching = watch(scenario, fleet, log.entries)
-    const load = startLoad({ log, fleet }, { seed: 'faults', users: 10, guessers: 2, journeyEveryMs, timeoutMs: scenario.terms.answerWithinMs * 2, ...scenario.load })
+    const load = startLoad(
+      { log, fleet },
+      {
+        seed: 'faults',
+        users: 10,
+        guessers: 2,
+        journeyEveryMs,
+        timeoutMs: scenario.terms.answerWithinMs * 2,
+        ...scenario.load
+      }
+    )
     const start = log.now()
     const failures: Error[] = []
-    /** Goes on until what must succeed has. Whatever comes next, a machine that was slow to bring things back still owes a calm in which to see whether they are well. */
+    /**
+     * Goes on until what must succeed has. Whatever comes next, a machine that was slow to bring things back still owes
+     * a calm in which to see whether they are well.
+     */
     const calm = async (from: number): Promise<void> => {
-      const hasSucceeded = (operation: Operation): boolean => log.entries.some((entry) => entry.operation === operation && entry.start >= from && saidYes(entry))
+      const hasSucceeded = (operation: Operation): boolean =>
+        log.entries.some((entry) => entry.operation === operation && entry.start >= from && saidYes(entry))
       await wait(Math.max(0, from + calmMs - log.now()))
-      while (log.now() < from + calmMs + LONGER_CALM_MS && !(scenario.terms.mustSucceed ?? MUST_SUCCEED).every(hasSucceeded)) await wait(50)
+      while (
+        log.now() < from + calmMs + LONGER_CALM_MS &&
+        !(scenario.terms.mustSucceed ?? MUST_SUCCEED).every(hasSucceeded)
+      )
+        await wait(50)
     }
     for (const fault of scenario.faults.toSorted((a, b) => a.at - b.at)) {
       await wait(Math.max(0, start + fault.at * seconds * 1000 - log.now()))
       const begun = log.now()
-      const stage: Stage = { fleet, hold: async (shortMs, longMs) => { await wait(seconds >= LONG_SECONDS ? longMs : shortMs) }, stopped: (result) => { stopped.push(result) } }
-      await fault.run(stage).catch((error: unknown) => { failures.push(new Error(`${fault.name} could not be done`, { cause: error })) })
+      const stage: Stage = {
+        fleet,
+        hold: async (shortMs, longMs) => {
+          await wait(seconds >= LONG_SECONDS ? longMs : shortMs)
+        },
+        stopped: (result) => {
+          stopped.push(result)
+        }
+      }
+      await fault.run(stage).catch((error: unknown) => {
+        failures.push(new Error(`${fault.name} could not be done`, { cause: error }))
+      })
       const interval = { start: begun, end: log.now() }
-      faults.push({ ...interval, name: fault.name, recoveryMs: fault.recoveryMs, ...(fault.instance === undefined ? {} : { instance: fault.instance }) })
+      faults.push({
+        ...interval,
+        name: fault.name,
+        recoveryMs: fault.recoveryMs,
+        ...(fault.instance === undefined ? {} : { instance: fault.instance })
+      })
       for (const instance of fault.down ?? []) down.push({ ...interval, instance })
       for (const { rules, reason, beforeMs, afterMs } of fault.excuses ?? []) {
-        excuses.push({ rules, reason, start: begun - beforeMs, end: afterMs === undefined ? interval.end + fault.recoveryMs : begun + afterMs })
+        excuses.push({
+          rules,
+          reason,
+          start: begun - beforeMs,
+          end: afterMs === undefined ? interval.end + fault.recoveryMs : begun + afterMs
+        })
       }
       await calm(interval.end + fault.recoveryMs)
     }
     await wait(Math.max(0, start + seconds * 1000 - log.now()))
     const end = log.now()
-    const wasIdle = (): boolean => !DONE.every((operation) => log.entries.some((entry) => entry.operation === operation && saidYes(entry))) || !log.entries.some(({ outcome }) => outcome.kind === 'answer' && outcome.status === 429)
+    const wasIdle = (): boolean =>
+      !DONE.every((operation) => log.entries.some((entry) => entry.operation === operation && saidYes(entry))) ||
+      !log.entries.some(({ outcome }) => outcome.kind === 'answer' && outcome.status === 429)
     while (log.now() < end + LONGER_CALM_MS && wasIdle()) await wait(50)
     await load.stop()
     await watching.end()
     await scenario.afterLoad?.(fleet)
     if (failures[0] !== undefined) throw failures[0]
-    stopped.push(...await Promise.all([...fleet.running.keys()].map(fleet.stopGracefully)))
+    stopped.push(...(await Promise.all([...fleet.running.keys()].map(fleet.stopGracefully))))
   } finally {
     await machine.stop()
     await fleet.close()
@@ -190,7 +284,7 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
     ...scenario.terms,
     faults,
     down,
-    excuses: [...scenario.terms.excuses ?? [], ...excuses]
+    excuses: [...(scenario.terms.excuses ?? []), ...excuses]
   }
   const report = check(log.entries, terms)
   return { ...report, ...summarize(log.entries, report), entries: log.entries, stopped, faults }

@@ -8,12 +8,13 @@ export interface Schedule {
   upTo(max: number): number
 }
 
-export function schedule (seed: string): Schedule {
+export function schedule(seed: string): Schedule {
   let count = 0
-  const upTo = (max: number): number => Number.parseInt(hash('sha256', `${seed} ${count++}`).slice(0, 12), 16) % (max + 1)
+  const upTo = (max: number): number =>
+    Number.parseInt(hash('sha256', `${seed} ${count++}`).slice(0, 12), 16) % (max + 1)
   return {
     upTo,
-    pick (weights) {
+    pick(weights) {
       const entries = Object.entries<number>(weights)
       let rest = upTo(entries.reduce((sum, [, weight]) => sum + weight, 0) - 1)
       const chosen = entries.find(([, weight]) => (rest -= weight) < 0)

@@ -3,11 +3,11 @@ import type { AuthorityOptions, RateLimitOptions } from '../../../lib/index.ts'
 
 /** Where state, users or counters are kept. */
 export type Place =
-  | { kind: 'sqlite', file: string }
-  | { kind: 'redis', url: string }
-  | { kind: 'cluster', nodes: Array<{ host: string, port: number }> }
-  | { kind: 'sentinel', name: string, sentinels: Array<{ host: string, port: number }> }
-  | { kind: 'postgres', url: string }
+  | { kind: 'sqlite'; file: string }
+  | { kind: 'redis'; url: string }
+  | { kind: 'cluster'; nodes: Array<{ host: string; port: number }> }
+  | { kind: 'sentinel'; name: string; sentinels: Array<{ host: string; port: number }> }
+  | { kind: 'postgres'; url: string }
 
 export type RedisPlace = Extract<Place, { kind: 'redis' | 'cluster' | 'sentinel' }>
 
@@ -30,16 +30,21 @@ export interface InstanceSettings {
 
 export type Planted = PlantedInStores | 'never-ends'
 /** What the stores do not do and say that they did. */
-export type PlantedInStores = 'revokes-nothing' | 'spares-replays' | 'reset-leaves-codes' | 'sign-out-leaves-families' | 'one-time-twice'
+export type PlantedInStores =
+  | 'revokes-nothing'
+  | 'spares-replays'
+  | 'reset-leaves-codes'
+  | 'sign-out-leaves-families'
+  | 'one-time-twice'
 
-export function settings (): InstanceSettings {
+export function settings(): InstanceSettings {
   return JSON.parse(process.argv[2] ?? '{"skewMs":0}') as InstanceSettings
 }
 
 /** What a process reports. */
 export type Report =
   | { ready: number }
-  | { mail: { kind: string, username: string, token: string } }
+  | { mail: { kind: string; username: string; token: string } }
   | { closed: number }
   /** A store did not answer in time: `rate limits` or `state`. */
   | { degraded: string }

@@ -6,8 +6,9 @@ if (skewMs !== 0) {
   const RealDate = Date
   const now = (): number => RealDate.now() + skewMs
   globalThis.Date = new Proxy(RealDate, {
-    construct: (target, args: [], newTarget) => args.length === 0 ? new target(now()) : Reflect.construct(target, args, newTarget) as Date,
+    construct: (target, args: [], newTarget) =>
+      args.length === 0 ? new target(now()) : (Reflect.construct(target, args, newTarget) as Date),
     apply: () => new RealDate(now()).toString(),
-    get: (target, name, receiver) => name === 'now' ? now : Reflect.get(target, name, receiver) as unknown
+    get: (target, name, receiver) => (name === 'now' ? now : (Reflect.get(target, name, receiver) as unknown))
   })
 }

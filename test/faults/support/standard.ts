@@ -1,4 +1,7 @@
-/** What most scenarios have in common: three or four instances, a file for users who are kept nowhere else, faults of the instances themselves. */
+/**
+ * What most scenarios have in common: three or four instances, a file for users who are kept nowhere else, faults of
+ * the instances themselves.
+ */
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,21 +15,25 @@ export const THREE = INSTANCES.slice(0, 3)
 /** Two of the four have a wall clock that is wrong. */
 export const SKEWED: Readonly<Record<string, number>> = { 3: 300_000, 4: -300_000 }
 
-interface Setup { teardown(task: () => unknown): void }
+interface Setup {
+  teardown(task: () => unknown): void
+}
 
-export function temporaryFile (t: Setup): Extract<Place, { kind: 'sqlite' }> {
+export function temporaryFile(t: Setup): Extract<Place, { kind: 'sqlite' }> {
   const directory = mkdtempSync(join(tmpdir(), 'authority-faults-'))
-  t.teardown(async () => { await rm(directory, { recursive: true, force: true }) })
+  t.teardown(async () => {
+    await rm(directory, { recursive: true, force: true })
+  })
   return { kind: 'sqlite', file: join(directory, 'shared.db') }
 }
 
-export function killedInstance (name: string, at: number): TimedFault {
+export function killedInstance(name: string, at: number): TimedFault {
   return {
     name: `SIGKILL of instance ${name}`,
     at,
     recoveryMs: 500,
     down: [name],
-    async run ({ fleet, hold }) {
+    async run({ fleet, hold }) {
       await fleet.kill(name)
       await hold(500, 5000)
       await fleet.start(name)
@@ -34,15 +41,16 @@ export function killedInstance (name: string, at: number): TimedFault {
   }
 }
 
-export function stoppedInstance (name: string, at: number): TimedFault {
+export function stoppedInstance(name: string, at: number): TimedFault {
   return {
     name: `graceful stop of instance ${name}`,
     at,
     recoveryMs: 500,
     down: [name],
-    // What comes on a connection that is still open while the instance closes gets Fastify's own 503, which has no Retry-After.
+    // What comes on a connection that is still open while the instance closes gets Fastify's own 503, which has no
+    // Retry-After.
     excuses: [{ rules: ['retry-after'], reason: 'Fastify answers 503 by itself while it closes', beforeMs: 0 }],
-    async run ({ fleet, hold, stopped }) {
+    async run({ fleet, hold, stopped }) {
       stopped(await fleet.stopGracefully(name))
       await hold(300, 5000)
       await fleet.start(name)
@@ -51,4 +59,6 @@ export function stoppedInstance (name: string, at: number): TimedFault {
 }
 
 /** While the counters can't be reached each instance counts for itself (`rateLimit.onStoreError: 'local'`). */
-export const LIMITS_ARE_LOCAL = [{ rules: ['limit'], reason: 'each instance counts for itself while the counters can not be reached', beforeMs: 4000 }] as const
+export const LIMITS_ARE_LOCAL = [
+  { rules: ['limit'], reason: 'each instance counts for itself while the counters can not be reached', beforeMs: 4000 }
+] as const

@@ -1,9 +1,24 @@
-/** What a scenario may hold the service to, and where the docs say that it can't. Times are milliseconds on the clock of the log. */
+/**
+ * What a scenario may hold the service to, and where the docs say that it can't. Times are milliseconds on the clock of
+ * the log.
+ */
 import { type Entry, type Operation, wasLost } from './log.ts'
 
 export type RuleName =
-  | 'code-twice' | 'one-time-twice' | 'fork' | 'replay-accepted' | 'revoked-accepted' | 'limit' | 'undone' | 'lost-refresh' | 'status' | 'retry-after'
-  | 'late' | 'ping' | 'unavailable' | 'not-recovered'
+  | 'code-twice'
+  | 'one-time-twice'
+  | 'fork'
+  | 'replay-accepted'
+  | 'revoked-accepted'
+  | 'limit'
+  | 'undone'
+  | 'lost-refresh'
+  | 'status'
+  | 'retry-after'
+  | 'late'
+  | 'ping'
+  | 'unavailable'
+  | 'not-recovered'
 
 export interface Interval {
   start: number
@@ -24,7 +39,10 @@ export interface LimitTerm {
   count: 'all' | 'failed'
 }
 
-/** Where the docs say that a store loses something: violations of these rules whose evidence lies in the interval are counted apart. */
+/**
+ * Where the docs say that a store loses something: violations of these rules whose evidence lies in the interval are
+ * counted apart.
+ */
 export interface Excuse extends Interval {
   rules: readonly RuleName[]
   reason: string
@@ -57,8 +75,10 @@ export interface Terms {
 export const overlaps = (a: Interval, b: Interval): boolean => a.start <= b.end && a.end >= b.start
 
 /** Until when a request may still be carried out: a lost one as late as when the fault is over. */
-export function runsUntil (entry: Entry, { faults, retryWithinMs, answerWithinMs }: Terms): number {
+export function runsUntil(entry: Entry, { faults, retryWithinMs, answerWithinMs }: Terms): number {
   if (!wasLost(entry)) return entry.end
-  const ends = faults.filter(({ start, end }) => entry.start <= end && entry.end >= start).map(({ end, recoveryMs }) => end + Math.max(recoveryMs, retryWithinMs))
+  const ends = faults
+    .filter(({ start, end }) => entry.start <= end && entry.end >= start)
+    .map(({ end, recoveryMs }) => end + Math.max(recoveryMs, retryWithinMs))
   return Math.max(entry.doneBy ?? entry.end + answerWithinMs, ...ends)
 }

@@ -1,6 +1,6 @@
 /**
- * A person with an account, some devices and a browser. It knows what the service told it and nothing else; it never asks the same
- * thing in parallel with itself but where that is the point.
+ * A person with an account, some devices and a browser. It knows what the service told it and nothing else; it never
+ * asks the same thing in parallel with itself but where that is the point.
  */
 import type { Answer, Call, HttpClient } from './http-client.ts'
 import { type Entry, named, type Outcome } from './log.ts'
@@ -56,7 +56,7 @@ export interface VirtualUserDeps {
   now(): number
 }
 
-export function virtualUser (name: string, { http, mailbox, apiAuthorization, now }: VirtualUserDeps): VirtualUser {
+export function virtualUser(name: string, { http, mailbox, apiAuthorization, now }: VirtualUserDeps): VirtualUser {
   let version = 0
   let password = passwordOf(0)
   /** What it may be beside `password`, where the answer to a change was lost. */
@@ -66,45 +66,64 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
   let guesses = 0
   const devices: Device[] = []
 
-  function passwordOf (version: number): string {
+  function passwordOf(version: number): string {
     return `correct horse battery ${version} of ${name}`
   }
-  const login = [{ rule: 'login', key: name }, { rule: 'account', key: name }]
+  const login = [
+    { rule: 'login', key: name },
+    { rule: 'account', key: name }
+  ]
   const refreshRule = [{ rule: 'refresh', key: name }]
-  const token = (about: Call['about'], form: Record<string, string>, rest: Partial<Call> = {}): Promise<Answer> => (
+  const token = (about: Call['about'], form: Record<string, string>, rest: Partial<Call> = {}): Promise<Answer> =>
     http.call({ method: 'POST', path: '/auth/token', form, about: { user: name, ...about }, gave: gaveTokens, ...rest })
-  )
   const bearer = (value: string): Record<string, string> => ({ authorization: `Bearer ${value}` })
 
-  function deviceOf ({ body }: Answer, clientId: string | null): Device | null {
+  function deviceOf({ body }: Answer, clientId: string | null): Device | null {
     const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = body
     if (typeof accessToken !== 'string' || typeof expiresIn !== 'number') return null
-    // Without a refresh token it is a device that nothing can be done with but to look, and only whoever asked for it knows of it.
-    if (typeof refreshToken !== 'string') return { family: named(sidOf(accessToken)), clientId, refreshToken: '', accessToken, accessExpiresAt: now() + expiresIn * 1000 }
-    const device = { family: familyOf(refreshToken), clientId, refreshToken, accessToken, accessExpiresAt: now() + expiresIn * 1000 }
+    // Without a refresh token it is a device that nothing can be done with but to look, and only whoever asked for it
+    // knows of it.
+    if (typeof refreshToken !== 'string')
+      return {
+        family: named(sidOf(accessToken)),
+        clientId,
+        refreshToken: '',
+        accessToken,
+        accessExpiresAt: now() + expiresIn * 1000
+      }
+    const device = {
+      family: familyOf(refreshToken),
+      clientId,
+      refreshToken,
+      accessToken,
+      accessExpiresAt: now() + expiresIn * 1000
+    }
     devices.push(device)
     return device
   }
 
-  function takeTokens (device: Device, { body }: Answer): void {
+  function takeTokens(device: Device, { body }: Answer): void {
     if (typeof body['access_token'] !== 'string') return
     device.accessToken = body['access_token']
     device.accessExpiresAt = now() + Number(body['expires_in']) * 1000
     if (typeof body['refresh_token'] === 'string') device.refreshToken = body['refresh_token']
   }
 
-  async function signInWith (candidate: string): Promise<Answer> {
-    return await token({ operation: 'sign-in', password: named(candidate), attempts: login }, { grant_type: 'password', username: name, password: candidate })
+  async function signInWith(candidate: string): Promise<Answer> {
+    return await token(
+      { operation: 'sign-in', password: named(candidate), attempts: login },
+      { grant_type: 'password', username: name, password: candidate }
+    )
   }
 
   /** Settles which of two passwords it is, by what was accepted. */
-  function isPassword (accepted: string): void {
+  function isPassword(accepted: string): void {
     if (accepted !== password) former = password
     password = accepted
     maybe = []
   }
 
-  function changed (next: string, answer: Answer): void {
+  function changed(next: string, answer: Answer): void {
     if (isYes(answer)) {
       former = password
       password = next
@@ -118,18 +137,27 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
   const user: VirtualUser = {
     name,
     devices,
-    get canBeSignedIn () { return maybe.length === 0 },
+    get canBeSignedIn() {
+      return maybe.length === 0
+    },
 
-    async register () {
+    async register() {
       const answer = await http.call({
-        method: 'POST', path: '/auth/register', json: { username: name, password },
-        about: { operation: 'register', user: name, password: named(password), attempts: [{ rule: 'register', key: name }] }
+        method: 'POST',
+        path: '/auth/register',
+        json: { username: name, password },
+        about: {
+          operation: 'register',
+          user: name,
+          password: named(password),
+          attempts: [{ rule: 'register', key: name }]
+        }
       })
       // Taken: by an earlier request of ours whose answer was lost.
       return isYes(answer) || statusOf(answer) === 409
     },
 
-    async signIn () {
+    async signIn() {
       for (const candidate of [...maybe, password]) {
         const answer = await signInWith(candidate)
         if (isYes(answer)) {
@@ -141,9 +169,11 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
       return null
     },
 
-    get hasBrowser () { return cookie !== null },
+    get hasBrowser() {
+      return cookie !== null
+    },
 
-    async authorize (scope = 'openid offline_access') {
+    async authorize(scope = 'openid offline_access') {
       const about = { operation: 'authorize' as const, user: name }
       const path = authorizePath({ scope })
       if (cookie === null) {
@@ -160,8 +190,15 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
         if (cookie === null) return null
       }
       const answer = await http.call({
-        method: 'GET', path, headers: { cookie, 'sec-fetch-site': 'none' }, about: { ...about, family: named(cookie) }, means: authorizationOutcome,
-        gave: (answer) => { const code = codeOf(answer); return code === null ? undefined : { code: named(code) } }
+        method: 'GET',
+        path,
+        headers: { cookie, 'sec-fetch-site': 'none' },
+        about: { ...about, family: named(cookie) },
+        means: authorizationOutcome,
+        gave: (answer) => {
+          const code = codeOf(answer)
+          return code === null ? undefined : { code: named(code) }
+        }
       })
       if (isLost(answer)) return null
       const code = codeOf(answer)
@@ -169,90 +206,150 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
       return code
     },
 
-    async redeem (code) {
-      const answer = await token({ operation: 'redeem', code: named(code), attempts: refreshRule }, {
-        grant_type: 'authorization_code', client_id: CLIENT_ID, redirect_uri: CALLBACK, code_verifier: VERIFIER, code
-      })
+    async redeem(code) {
+      const answer = await token(
+        { operation: 'redeem', code: named(code), attempts: refreshRule },
+        {
+          grant_type: 'authorization_code',
+          client_id: CLIENT_ID,
+          redirect_uri: CALLBACK,
+          code_verifier: VERIFIER,
+          code
+        }
+      )
       return isYes(answer) ? deviceOf(answer, CLIENT_ID) : null
     },
 
-    async rotate (device, options = {}) {
+    async rotate(device, options = {}) {
       const { refreshToken, family, clientId } = device
-      const answer = await token({ operation: 'rotate', family, token: named(refreshToken), attempts: refreshRule }, {
-        grant_type: 'refresh_token', refresh_token: refreshToken, ...(clientId === null ? {} : { client_id: clientId })
-      }, options)
+      const answer = await token(
+        { operation: 'rotate', family, token: named(refreshToken), attempts: refreshRule },
+        {
+          grant_type: 'refresh_token',
+          refresh_token: refreshToken,
+          ...(clientId === null ? {} : { client_id: clientId })
+        },
+        options
+      )
       if (isYes(answer)) takeTokens(device, answer)
       else if (!isLost(answer) && statusOf(answer) !== 429) user.drop(device)
       return answer
     },
 
-    async refresh (device) {
+    async refresh(device) {
       const answer = await http.call({
-        method: 'POST', path: '/auth/refresh', headers: bearer(device.refreshToken),
-        about: { operation: 'refresh', user: name, family: device.family, token: named(device.refreshToken), attempts: refreshRule }
+        method: 'POST',
+        path: '/auth/refresh',
+        headers: bearer(device.refreshToken),
+        about: {
+          operation: 'refresh',
+          user: name,
+          family: device.family,
+          token: named(device.refreshToken),
+          attempts: refreshRule
+        }
       })
       if (isYes(answer)) takeTokens(device, answer)
       else if (statusOf(answer) === 401) user.drop(device)
       return answer
     },
 
-    async look (operation, device) {
+    async look(operation, device) {
       const path = operation === 'me' ? '/me' : `/auth/${operation}`
-      return await http.call({ method: 'GET', path, headers: bearer(device.accessToken), about: { operation, user: name, family: device.family, expiresAt: device.accessExpiresAt } })
+      return await http.call({
+        method: 'GET',
+        path,
+        headers: bearer(device.accessToken),
+        about: { operation, user: name, family: device.family, expiresAt: device.accessExpiresAt }
+      })
     },
 
-    async introspect (device) {
+    async introspect(device) {
       return await http.call({
-        method: 'POST', path: '/auth/introspect', headers: { authorization: apiAuthorization }, form: { token: device.accessToken },
+        method: 'POST',
+        path: '/auth/introspect',
+        headers: { authorization: apiAuthorization },
+        form: { token: device.accessToken },
         about: { operation: 'introspect', user: name, family: device.family, expiresAt: device.accessExpiresAt }
       })
     },
 
-    async revoke (device) {
+    async revoke(device) {
       return await http.call({
-        method: 'POST', path: '/auth/revoke', form: { token: device.refreshToken, ...(device.clientId === null ? {} : { client_id: device.clientId }) },
+        method: 'POST',
+        path: '/auth/revoke',
+        form: { token: device.refreshToken, ...(device.clientId === null ? {} : { client_id: device.clientId }) },
         about: { operation: 'revoke', user: name, family: device.family }
       })
     },
 
-    async endSession (by, device) {
+    async endSession(by, device) {
       return await http.call({
-        method: 'DELETE', path: `/auth/sessions/${sidOf(device.accessToken)}`, headers: bearer(by.accessToken), about: { operation: 'end-session', user: name, family: device.family }
+        method: 'DELETE',
+        path: `/auth/sessions/${sidOf(device.accessToken)}`,
+        headers: bearer(by.accessToken),
+        about: { operation: 'end-session', user: name, family: device.family }
       })
     },
 
-    async changePassword (device) {
+    async changePassword(device) {
       const next = passwordOf(++version)
       const answer = await http.call({
-        method: 'POST', path: '/auth/password', headers: bearer(device.accessToken), json: { current_password: password, new_password: next },
-        about: { operation: 'change-password', user: name, family: device.family, password: named(password), newPassword: named(next), expiresAt: device.accessExpiresAt, attempts: login }
+        method: 'POST',
+        path: '/auth/password',
+        headers: bearer(device.accessToken),
+        json: { current_password: password, new_password: next },
+        about: {
+          operation: 'change-password',
+          user: name,
+          family: device.family,
+          password: named(password),
+          newPassword: named(next),
+          expiresAt: device.accessExpiresAt,
+          attempts: login
+        }
       })
       changed(next, answer)
       return answer
     },
 
-    async signOut () {
+    async signOut() {
       if (cookie === null) return null
       const answer = await http.call({
-        method: 'DELETE', path: '/auth/session', headers: { cookie, origin: ISSUER, 'sec-fetch-site': 'same-origin' }, about: { operation: 'sign-out', user: name, family: named(cookie) }
+        method: 'DELETE',
+        path: '/auth/session',
+        headers: { cookie, origin: ISSUER, 'sec-fetch-site': 'same-origin' },
+        about: { operation: 'sign-out', user: name, family: named(cookie) }
       })
       if (isYes(answer)) cookie = null
       return answer
     },
 
-    async resetPassword (meanwhile = async () => {}) {
+    async resetPassword(meanwhile = async () => {}) {
       const mail = mailbox.next(name)
       const asked = await http.call({
-        method: 'POST', path: '/auth/password-reset', json: { username: name }, about: { operation: 'reset-request', user: name, attempts: [{ rule: 'passwordReset', key: name }] }
+        method: 'POST',
+        path: '/auth/password-reset',
+        json: { username: name },
+        about: { operation: 'reset-request', user: name, attempts: [{ rule: 'passwordReset', key: name }] }
       })
       const token = isYes(asked) ? await mail.token : null
       mail.forget()
       // It may be lost with the process that was to send it. The person would ask again.
       if (token === null) return null
-      const confirm = async (next: string): Promise<Answer> => await http.call({
-        method: 'POST', path: '/auth/password-reset/confirm', json: { token, password: next },
-        about: { operation: 'reset-confirm', user: name, newPassword: named(next), mail: named(token), attempts: refreshRule }
-      })
+      const confirm = async (next: string): Promise<Answer> =>
+        await http.call({
+          method: 'POST',
+          path: '/auth/password-reset/confirm',
+          json: { token, password: next },
+          about: {
+            operation: 'reset-confirm',
+            user: name,
+            newPassword: named(next),
+            mail: named(token),
+            attempts: refreshRule
+          }
+        })
       // At once, as by a thief and the owner, with a password each: one of them may win.
       const nexts = [passwordOf(++version), passwordOf(++version)] as const
       const [first, second] = await Promise.all([confirm(nexts[0]), confirm(nexts[1]), meanwhile()])
@@ -272,15 +369,15 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
       return answer
     },
 
-    async signInWithOldPassword () {
+    async signInWithOldPassword() {
       if (former !== null && maybe.length === 0) await signInWith(former)
     },
 
-    async guess () {
+    async guess() {
       return await signInWith(`a wrong guess, number ${++guesses}`)
     },
 
-    drop (device) {
+    drop(device) {
       const index = devices.indexOf(device)
       if (index !== -1) devices.splice(index, 1)
     }
@@ -288,7 +385,7 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
   return user
 }
 
-export const statusOf = ({ outcome }: Answer): number => outcome.kind === 'answer' ? outcome.status : 0
+export const statusOf = ({ outcome }: Answer): number => (outcome.kind === 'answer' ? outcome.status : 0)
 /** Known to have been refused. */
 const wasRefused = (answer: Answer): boolean => !isYes(answer) && !isLost(answer)
 export const isYes = (answer: Answer): boolean => statusOf(answer) >= 200 && statusOf(answer) < 400
@@ -296,31 +393,33 @@ export const isLost = (answer: Answer): boolean => statusOf(answer) === 0 || sta
 
 const familyOf = (refreshToken: string): string => named(refreshToken.split('.')[0] ?? '')
 
-function gaveTokens ({ body }: Answer): Entry['gave'] {
+function gaveTokens({ body }: Answer): Entry['gave'] {
   const { refresh_token: refreshToken, access_token: accessToken } = body
   if (typeof refreshToken === 'string') return { family: familyOf(refreshToken), token: named(refreshToken) }
   return typeof accessToken === 'string' ? { family: named(sidOf(accessToken)) } : undefined
 }
 
 /** A redirect is a yes where it has a code; to the sign-in, the session was refused. */
-function authorizationOutcome ({ outcome, headers: { location } }: Answer): Outcome {
+function authorizationOutcome({ outcome, headers: { location } }: Answer): Outcome {
   if (outcome.kind !== 'answer' || outcome.status !== 303) return outcome
   if (location?.startsWith(CALLBACK) !== true) return { kind: 'answer', status: 401, error: 'login_required' }
   const error = new URL(location).searchParams.get('error')
   if (error === null) return outcome
-  return error === 'temporarily_unavailable' ? { kind: 'answer', status: 503, error, retryAfter: '1' } : { kind: 'answer', status: error === 'server_error' ? 500 : 400, error }
+  return error === 'temporarily_unavailable'
+    ? { kind: 'answer', status: 503, error, retryAfter: '1' }
+    : { kind: 'answer', status: error === 'server_error' ? 500 : 400, error }
 }
 
-function sessionCookie ({ headers }: Answer): string | null {
+function sessionCookie({ headers }: Answer): string | null {
   const cookies = headers['set-cookie'] ?? []
   return cookies.map((cookie) => cookie.split(';')[0] ?? '').find((cookie) => cookie.includes('session=')) ?? null
 }
 
-function codeOf ({ headers: { location } }: Answer): string | null {
+function codeOf({ headers: { location } }: Answer): string | null {
   return location?.startsWith(CALLBACK) === true ? new URL(location).searchParams.get('code') : null
 }
 
-function sidOf (accessToken: string): string {
+function sidOf(accessToken: string): string {
   const { sid } = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid?: string }
   return sid ?? ''
 }

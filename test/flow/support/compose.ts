@@ -19,7 +19,7 @@ import { type Nginx, startNginx } from './nginx.ts'
 
 export interface Service {
   image: string
-  build?: { context: string, dockerfile: string }
+  build?: { context: string; dockerfile: string }
   environment: Record<string, string>
   ports?: string[]
   volumes?: string[]
@@ -64,45 +64,78 @@ export interface Topology {
 }
 
 /** `env`: in place of what compose.yaml says. It is started by the commands that the README prints. */
-export async function startTopology (t: Test, env: Record<string, string>): Promise<Topology> {
+export async function startTopology(t: Test, env: Record<string, string>): Promise<Topology> {
   const { services } = composeFile()
   const { cwd, start } = example(t)
   const [postgres, redis, smtp] = await Promise.all([startPostgres(), startRedis(), startSmtpServer(t)])
   t.teardown(postgres.stop)
   t.teardown(redis.stop)
   const { url } = await postgres.database()
-  const ports = Object.fromEntries(await Promise.all([...INSTANCES, 'https', 'http'].map(async (name) => [name, await freePort()] as const)))
+  const ports = Object.fromEntries(
+    await Promise.all([...INSTANCES, 'https', 'http'].map(async (name) => [name, await freePort()] as const))
+  )
   const origin = `https://auth.localhost:${ports['https']}`
   const folder = join(cwd, 'compose')
   for (const directory of ['nginx', 'conf.d']) mkdirSync(join(folder, directory), { recursive: true })
-  for (const file of ['update.sh', 'nginx/upstream.conf', 'nginx/site.conf']) writeFileSync(join(folder, file), composeText(file))
+  for (const file of ['update.sh', 'nginx/upstream.conf', 'nginx/site.conf'])
+    writeFileSync(join(folder, file), composeText(file))
 
   const places: Array<[of: RegExp, here: string]> = [
     [/https:\/\/auth\.localhost:8443/g, origin],
     [/listen 8443/g, `listen 127.0.0.1:${ports['https']}`],
     [/listen 8080/g, `listen 127.0.0.1:${ports['http']}`],
-    ...INSTANCES.map((name): [RegExp, string] => [new RegExp(`${services[name]?.networks?.default.ipv4_address}:3000`.replaceAll('.', '\\.'), 'g'), `127.0.0.1:${ports[name]}`]),
+    ...INSTANCES.map((name): [RegExp, string] => [
+      new RegExp(`${services[name]?.networks?.default.ipv4_address}:3000`.replaceAll('.', '\\.'), 'g'),
+      `127.0.0.1:${ports[name]}`
+    ]),
     [/\/certs\//g, `${folder}/certs/`],
     [/\/var\/log\/nginx/g, folder]
   ]
-  const here = (file: string): string => places.reduce((text, [of, place]) => text.replace(of, place), readFileSync(join(folder, 'nginx', file), 'utf8'))
-  const confd = (): Record<string, string> => Object.fromEntries(['upstream.conf', 'site.conf'].map((file) => [file, here(file)]))
+  const here = (file: string): string =>
+    places.reduce((text, [of, place]) => text.replace(of, place), readFileSync(join(folder, 'nginx', file), 'utf8'))
+  const confd = (): Record<string, string> =>
+    Object.fromEntries(['upstream.conf', 'site.conf'].map((file) => [file, here(file)]))
 
   // In place of /etc/hosts of a container.
-  const names = Object.fromEntries((services['app-1']?.extra_hosts ?? []).map((entry) => [entry.split(':')[0] ?? '', '127.0.0.1']))
+  const names = Object.fromEntries(
+    (services['app-1']?.extra_hosts ?? []).map((entry) => [entry.split(':')[0] ?? '', '127.0.0.1'])
+  )
   const hosts = join(cwd, 'hosts.mjs')
-  writeFileSync(hosts, `import dns from 'node:dns'\nconst { lookup } = dns\nconst names = ${JSON.stringify(names)}\ndns.lookup = (name, ...others) => lookup(names[name] ?? name, ...others)\n`)
+  writeFileSync(
+    hosts,
+    `import dns from 'node:dns'\nconst { lookup } = dns\nconst names = ` +
+      `${JSON.stringify(names)}\ndns.lookup = (name, ...others) => lookup(names[name] ?? name, ` +
+      `...others)\n`
+  )
   const servers: Record<string, Server[]> = {}
-  async function run (name: string): Promise<void> {
+  async function run(name: string): Promise<void> {
     const secrets = parseEnv(readFileSync(join(folder, '.env'), 'utf8'))
-    const given = Object.fromEntries(Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [key, value.replace(/\$\{([A-Z_]+):\?[^}]*\}/g, (_, secret: string) => secrets[secret] ?? '')]))
+    const given = Object.fromEntries(
+      Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [
+        key,
+        value.replace(/\$\{([A-Z_]+):\?[^}]*\}/g, (_, secret: string) => secrets[secret] ?? '')
+      ])
+    )
     // What is at another place here. Each must be one that compose.yaml sets.
-    const elsewhere = { ISSUER: origin, DATABASE_URL: url, REDIS_URL: redis.url, SMTP_URL: `smtp://${SMTP_USER.user}:${SMTP_USER.pass}@127.0.0.1:${smtp.port}`, TRUST_PROXY: '127.0.0.1', NODE_EXTRA_CA_CERTS: `${folder}/certs/auth.localhost.pem` }
+    const elsewhere = {
+      ISSUER: origin,
+      DATABASE_URL: url,
+      REDIS_URL: redis.url,
+      SMTP_URL: `smtp://${SMTP_USER.user}:${SMTP_USER.pass}@127.0.0.1:${smtp.port}`,
+      TRUST_PROXY: '127.0.0.1',
+      NODE_EXTRA_CA_CERTS: `${folder}/certs/auth.localhost.pem`
+    }
     const unknown = Object.keys(elsewhere).filter((key) => !(key in given))
     if (unknown.length > 0) throw new Error(`compose.yaml does not set ${unknown.join(', ')}`)
-    const server = await start(ports[name] ?? 0, { NODE_ENV: 'production', NODE_OPTIONS: `--import ${hosts}`, ...given, ...elsewhere, ...env })
+    const server = await start(ports[name] ?? 0, {
+      NODE_ENV: 'production',
+      NODE_OPTIONS: `--import ${hosts}`,
+      ...given,
+      ...elsewhere,
+      ...env
+    })
     while ((await fetch(`${server.origin}/ready`)).status !== 200) await delay(20)
-    servers[name] = [...servers[name] ?? [], server]
+    servers[name] = [...(servers[name] ?? []), server]
   }
 
   let nginx: Nginx | null = null
@@ -132,21 +165,44 @@ export async function startTopology (t: Test, env: Record<string, string>): Prom
     servers,
     commands,
     upstream: () => readFileSync(join(folder, 'nginx/upstream.conf'), 'utf8'),
-    async update () { await execute('sh', ['update.sh'], { cwd: folder, env: docker }) }
+    async update() {
+      await execute('sh', ['update.sh'], { cwd: folder, env: docker })
+    }
   }
 }
 
 /** A program `docker` that has `answer` do what it is asked for; resolves to the environment in which it is found. */
-async function startDocker (t: Test, bin: string, answer: (words: string[]) => Promise<void>): Promise<Record<string, string>> {
+async function startDocker(
+  t: Test,
+  bin: string,
+  answer: (words: string[]) => Promise<void>
+): Promise<Record<string, string>> {
   const control = createServer((request, response) => {
-    json(request).then(async (words) => { await answer(words as string[]); response.end('0') }).catch((error: unknown) => { response.end(String(error)) })
+    json(request)
+      .then(async (words) => {
+        await answer(words as string[])
+        response.end('0')
+      })
+      .catch((error: unknown) => {
+        response.end(String(error))
+      })
   }).listen(0, '127.0.0.1')
   await once(control, 'listening')
-  t.teardown(() => { control.close(); control.closeAllConnections() })
+  t.teardown(() => {
+    control.close()
+    control.closeAllConnections()
+  })
   mkdirSync(bin)
-  writeFileSync(join(bin, 'docker'), `#!${process.execPath}
+  writeFileSync(
+    join(bin, 'docker'),
+    `#!${process.execPath}
 fetch(process.env.CONTROL, { method: 'POST', body: JSON.stringify(process.argv.slice(2)) }).then((reply) => reply.text()).then((text) => { if (text !== '0') { console.error(text); process.exitCode = 1 } })
-`, { mode: 0o755 })
+`,
+    { mode: 0o755 }
+  )
   const address = control.address()
-  return { PATH: `${bin}:${process.env['PATH'] ?? ''}`, CONTROL: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}` }
+  return {
+    PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+    CONTROL: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  }
 }

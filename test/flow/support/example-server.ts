@@ -15,7 +15,9 @@ export interface Server {
   child: ChildProcess
   origin: string
   output(): string
-  /** Resolves with the first match in what the server printed, or in what it printed after the first `from` characters. */
+  /**
+   * Resolves with the first match in what the server printed, or in what it printed after the first `from` characters.
+   */
   printed(pattern: RegExp, from?: number): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -29,23 +31,35 @@ export interface Example {
 }
 
 /** Compiles the example, and ends at the test's end what the test has not. */
-export function example (t: Test): Example {
+export function example(t: Test): Example {
   const directory = t.testdir({ build: {}, data: {} })
   const main = build(join(directory, 'build'))
   const cwd = join(directory, 'data')
   const running = new Set<ChildProcess>()
-  t.teardown(() => { for (const child of running) child.kill('SIGKILL') })
+  t.teardown(() => {
+    for (const child of running) child.kill('SIGKILL')
+  })
 
-  function launch (env: Record<string, string>): Omit<Server, 'origin'> {
+  function launch(env: Record<string, string>): Omit<Server, 'origin'> {
     const child = spawn(process.execPath, [main], { cwd, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
     running.add(child)
     let text = ''
-    const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => { running.delete(child); resolve(code); child.emit('printed') }))
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; child.emit('printed') })
+    const exited = new Promise<number | null>((resolve) =>
+      child.once('exit', (code) => {
+        running.delete(child)
+        resolve(code)
+        child.emit('printed')
+      })
+    )
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk
+        child.emit('printed')
+      })
     return {
       child,
       output: () => text,
-      async printed (pattern, from = 0) {
+      async printed(pattern, from = 0) {
         const signal = AbortSignal.timeout(START_WITHIN_MS)
         for (;;) {
           const match = pattern.exec(text.slice(from))
@@ -54,14 +68,14 @@ export function example (t: Test): Example {
           await once(child, 'printed', { signal })
         }
       },
-      async kill (signal) {
+      async kill(signal) {
         child.kill(signal)
         return await exited
       }
     }
   }
 
-  async function start (port: number, env: Record<string, string> = {}): Promise<Server> {
+  async function start(port: number, env: Record<string, string> = {}): Promise<Server> {
     const server = launch({ PORT: String(port), HOST: '127.0.0.1', ...env })
     await server.printed(/Open http/)
     return { ...server, origin: `http://127.0.0.1:${port}` }
@@ -69,9 +83,14 @@ export function example (t: Test): Example {
   return { cwd, start, launch }
 }
 
-/** Compiles the example into a directory of the test's own as `npm start` does into dist, beside the library as it is published. Types are another gate's. */
-function build (directory: string): string {
-  execFileSync(process.execPath, [join(root, 'scripts/bundle.mjs'), join(directory, 'lib')], { stdio: ['ignore', 'ignore', 'inherit'] })
+/**
+ * Compiles the example into a directory of the test's own as `npm start` does into dist, beside the library as it is
+ * published. Types are another gate's.
+ */
+function build(directory: string): string {
+  execFileSync(process.execPath, [join(root, 'scripts/bundle.mjs'), join(directory, 'lib')], {
+    stdio: ['ignore', 'ignore', 'inherit']
+  })
   for (const tree of ['lib/client', 'examples/server']) {
     for (const file of readdirSync(join(root, tree), { recursive: true, encoding: 'utf8' })) {
       const [from, to] = [join(root, tree, file), join(directory, tree, file)]
@@ -80,19 +99,35 @@ function build (directory: string): string {
       else if (statSync(from).isFile()) copyFileSync(from, to)
     }
   }
-  writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './lib/index.js', './client': './lib/client/index.js', './connections': './lib/connections/index.js' } }))
+  writeFileSync(
+    join(directory, 'package.json'),
+    JSON.stringify({
+      name: 'fastify-authority',
+      type: 'module',
+      exports: {
+        '.': './lib/index.js',
+        './client': './lib/client/index.js',
+        './connections': './lib/connections/index.js'
+      }
+    })
+  )
   symlinkSync(join(root, 'docs'), join(directory, 'docs'), 'junction')
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'), 'junction')
   return join(directory, 'examples/server/main.js')
 }
 
-function compiled (file: string): string {
-  const { code } = transformSync(readFileSync(file, 'utf8'), { loader: file.endsWith('x') ? 'tsx' : 'ts', format: 'esm', target: 'node20', sourcefile: file })
+function compiled(file: string): string {
+  const { code } = transformSync(readFileSync(file, 'utf8'), {
+    loader: file.endsWith('x') ? 'tsx' : 'ts',
+    format: 'esm',
+    target: 'node20',
+    sourcefile: file
+  })
   return code.replace(/(\b(?:from|import)[\s(]*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"')
 }
 
 /** Without what a developer may have set for the example. */
-function cleanEnv (extra: Record<string, string>): Record<string, string> {
+function cleanEnv(extra: Record<string, string>): Record<string, string> {
   const { PATH = '', SystemRoot = '' } = process.env
-  return { PATH, ...SystemRoot === '' ? {} : { SystemRoot }, ...extra }
+  return { PATH, ...(SystemRoot === '' ? {} : { SystemRoot }), ...extra }
 }

@@ -26,14 +26,21 @@ export interface NginxFiles {
 }
 
 /** Ends with the test. */
-export async function startNginx (t: Test, { confd, directory, log, port }: NginxFiles): Promise<Nginx> {
+export async function startNginx(t: Test, { confd, directory, log, port }: NginxFiles): Promise<Nginx> {
   const binary = process.env['NGINX_BIN'] ?? (existsSync('/usr/sbin/nginx') ? '/usr/sbin/nginx' : 'nginx')
   const write = (): void => {
     for (const [name, text] of Object.entries(confd())) writeFileSync(join(directory, name), text)
   }
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${join(directory, `temp-${name}`)};`).join('\n')
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${join(directory, `temp-${name}`)};`)
+    .join('\n')
   const main = join(directory, 'nginx.main')
-  writeFileSync(main, `${process.getuid?.() === 0 ? 'user root;\n' : ''}daemon off;\nworker_processes 1;\npid ${join(directory, 'nginx.pid')};\nerror_log ${join(directory, 'error.log')};\nevents {}\nhttp {\n${temporary}\ninclude ${directory}/*.conf;\n}\n`)
+  writeFileSync(
+    main,
+    `${process.getuid?.() === 0 ? 'user root;\n' : ''}daemon off;\nworker_processes 1;\npid ` +
+      `${join(directory, 'nginx.pid')};\nerror_log ${join(directory, 'error.log')};\nevents ` +
+      `{}\nhttp {\n${temporary}\ninclude ${directory}/*.conf;\n}\n`
+  )
   write()
   const args = ['-p', directory, '-c', main, '-e', join(directory, 'error.log')]
   const child = spawn(binary, args, { stdio: 'ignore' })
@@ -42,22 +49,22 @@ export async function startNginx (t: Test, { confd, directory, log, port }: Ngin
     child.kill('SIGTERM')
     await ended
   })
-  const read = (file: string) => (): string => existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const read = (file: string) => (): string => (existsSync(file) ? readFileSync(file, 'utf8') : '')
   const errorLog = read(join(directory, 'error.log'))
-  for (const deadline = performance.now() + WITHIN_MS; !await answers(port); await delay(20)) {
+  for (const deadline = performance.now() + WITHIN_MS; !(await answers(port)); await delay(20)) {
     if (child.exitCode !== null || performance.now() > deadline) throw new Error(`nginx did not start: ${errorLog()}`)
   }
   return {
     accessLog: read(join(log, 'access.log')),
     errorLog,
-    reload () {
+    reload() {
       write()
       execFileSync(binary, [...args, '-s', 'reload'], { stdio: ['ignore', 'ignore', 'pipe'] })
     }
   }
 }
 
-async function answers (port: number): Promise<boolean> {
+async function answers(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
     await once(socket, 'connect')

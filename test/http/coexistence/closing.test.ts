@@ -5,7 +5,9 @@ import t from 'tap'
 
 t.test('app.close() leaves nothing running: the process ends by itself', async (t) => {
   const child = fork(fileURLToPath(new URL('support/closing-app.ts', import.meta.url)))
-  t.teardown(() => { child.kill('SIGKILL') })
+  t.teardown(() => {
+    child.kill('SIGKILL')
+  })
   const exit = once(child, 'exit')
   const [message] = await once(child, 'message')
   t.same(message, { statuses: [201, 200, 202] })

@@ -11,69 +11,143 @@ const EVIL = 'https://evil.example'
 
 /** Made once: an app for each way would make its own. */
 const keys = [
-  { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'es' },
-  { ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }), alg: 'RS256', kid: 'rs' }
+  {
+    ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+    alg: 'ES256',
+    kid: 'es'
+  },
+  {
+    ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }),
+    alg: 'RS256',
+    kid: 'rs'
+  }
 ]
 
 type Furnish = (app: FastifyInstance) => unknown
 
-const withCors = (options: FastifyCorsOptions | (() => unknown)): Furnish => async (app) => { await app.register(cors, options as FastifyCorsOptions) }
+const withCors =
+  (options: FastifyCorsOptions | (() => unknown)): Furnish =>
+  async (app) => {
+    await app.register(cors, options as FastifyCorsOptions)
+  }
 
 /** The ways in which a host answers for all of its routes. */
 const HOSTS: Record<string, Furnish> = {
   'any origin': withCors({}),
-  'reflected with credentials': withCors({ origin: true, credentials: true, exposedHeaders: ['x-host'], maxAge: 1, cacheControl: 5, methods: ['DELETE'], allowedHeaders: ['x-host'] }),
+  'reflected with credentials': withCors({
+    origin: true,
+    credentials: true,
+    exposedHeaders: ['x-host'],
+    maxAge: 1,
+    cacheControl: 5,
+    methods: ['DELETE'],
+    allowedHeaders: ['x-host']
+  }),
   'a fixed origin': withCors({ origin: EVIL, credentials: true }),
   off: withCors({ origin: false }),
   'a list': withCors({ origin: [EVIL, /example$/] }),
-  'a function that refuses': withCors({ origin: (_origin, done) => { done(new Error('not allowed'), false) } }),
+  'a function that refuses': withCors({
+    origin: (_origin, done) => {
+      done(new Error('not allowed'), false)
+    }
+  }),
   'a delegator': withCors(() => async () => ({ origin: true, credentials: true })),
   'a later hook': withCors({ origin: true, credentials: true, hook: 'preHandler' }),
   'the last hook': withCors({ origin: true, credentials: true, hook: 'preSerialization' }),
   'preflights passed on': withCors({ origin: true, credentials: true, preflightContinue: true }),
-  'lax preflights with 200': withCors({ origin: true, strictPreflight: false, optionsSuccessStatus: 200, hideOptionsRoute: false }),
-  'headers by hand': (app) => { app.addHook('onRequest', async (_request, reply) => { reply.headers({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Credentials': 'true' }) }) },
-  'headers on the raw response, as of middie': (app) => {
-    app.addHook('onRequest', async (_request, { raw }) => { raw.setHeader('Access-Control-Allow-Origin', EVIL).setHeader('Access-Control-Allow-Credentials', 'true').setHeader('Vary', 'Accept-Encoding') })
+  'lax preflights with 200': withCors({
+    origin: true,
+    strictPreflight: false,
+    optionsSuccessStatus: 200,
+    hideOptionsRoute: false
+  }),
+  'headers by hand': (app) => {
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.headers({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Credentials': 'true' })
+    })
   },
-  'headers in onSend': (app) => { app.addHook('onSend', async (_request, reply) => { reply.headers({ 'access-control-allow-origin': EVIL, 'access-control-allow-credentials': 'true' }) }) },
+  'headers on the raw response, as of middie': (app) => {
+    app.addHook('onRequest', async (_request, { raw }) => {
+      raw
+        .setHeader('Access-Control-Allow-Origin', EVIL)
+        .setHeader('Access-Control-Allow-Credentials', 'true')
+        .setHeader('Vary', 'Accept-Encoding')
+    })
+  },
+  'headers in onSend': (app) => {
+    app.addHook('onSend', async (_request, reply) => {
+      reply.headers({ 'access-control-allow-origin': EVIL, 'access-control-allow-credentials': 'true' })
+    })
+  },
   'preflights answered by hand': (app) => {
     app.addHook('onRequest', async (request, reply) => {
-      if (request.method === 'OPTIONS') return await reply.headers({ 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }).code(200).send()
+      if (request.method === 'OPTIONS')
+        return await reply
+          .headers({ 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' })
+          .code(200)
+          .send()
       return undefined
     })
   }
 }
 
 const ENDPOINTS = [
-  ['POST', '/auth/token'], ['POST', '/auth/revoke'], ['GET', '/auth/userinfo'], ['POST', '/auth/userinfo'],
-  ['GET', '/.well-known/jwks.json'], ['GET', '/.well-known/oauth-authorization-server'], ['GET', '/.well-known/openid-configuration'],
-  ['GET', '/auth/authorize'], ['POST', '/auth/authorize'], ['GET', '/auth/login'], ['POST', '/auth/login'], ['GET', '/auth/signup'], ['GET', '/auth/logout'], ['POST', '/auth/introspect']
+  ['POST', '/auth/token'],
+  ['POST', '/auth/revoke'],
+  ['GET', '/auth/userinfo'],
+  ['POST', '/auth/userinfo'],
+  ['GET', '/.well-known/jwks.json'],
+  ['GET', '/.well-known/oauth-authorization-server'],
+  ['GET', '/.well-known/openid-configuration'],
+  ['GET', '/auth/authorize'],
+  ['POST', '/auth/authorize'],
+  ['GET', '/auth/login'],
+  ['POST', '/auth/login'],
+  ['GET', '/auth/signup'],
+  ['GET', '/auth/logout'],
+  ['POST', '/auth/introspect']
 ] as const
 const FOR_BROWSERS = ['/auth/token', '/auth/revoke', '/auth/userinfo']
 
-async function start (t: Test, furnish: Furnish | null, order: 'host first' | 'ours first'): Promise<FastifyInstance> {
+async function start(t: Test, furnish: Furnish | null, order: 'host first' | 'ours first'): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   if (order === 'host first') await furnish?.(app)
-  await app.register(authPlugin, ownOptions({ keys, rateLimit: false, clients: [{ clientId: 'spa', redirectUris: [`${SPA}/cb`] }] }))
+  await app.register(
+    authPlugin,
+    ownOptions({ keys, rateLimit: false, clients: [{ clientId: 'spa', redirectUris: [`${SPA}/cb`] }] })
+  )
   if (order === 'ours first') await furnish?.(app)
   app.get('/host', async () => 'host')
   await app.ready()
   return app
 }
 
-const corsOf = ({ headers }: LightMyRequestResponse): Record<string, unknown> => Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')))
+const corsOf = ({ headers }: LightMyRequestResponse): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')))
 
 /** What a browser at each origin gets to see, by endpoint. */
-async function seen (app: FastifyInstance): Promise<Record<string, Record<string, unknown>>> {
+async function seen(app: FastifyInstance): Promise<Record<string, Record<string, unknown>>> {
   const all: Record<string, Record<string, unknown>> = {}
   for (const [method, url] of ENDPOINTS) {
     for (const origin of [SPA, EVIL, 'null']) {
-      const preflight = await app.inject({ method: 'OPTIONS', url, headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': 'authorization' } })
+      const preflight = await app.inject({
+        method: 'OPTIONS',
+        url,
+        headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': 'authorization' }
+      })
       const reply = await app.inject({ method, url, headers: { origin } })
-      all[`preflight ${method} ${url} ${origin}`] = { ok: preflight.statusCode === 204 || preflight.statusCode === 200, ...corsOf(preflight) }
-      all[`${method} ${url} ${origin}`] = { status: reply.statusCode, ...corsOf(reply), varies: /(^|,\s*)origin(,|$)/i.test(String(reply.headers.vary)) === FOR_BROWSERS.includes(url) }
+      all[`preflight ${method} ${url} ${origin}`] = {
+        ok: preflight.statusCode === 204 || preflight.statusCode === 200,
+        ...corsOf(preflight)
+      }
+      all[`${method} ${url} ${origin}`] = {
+        status: reply.statusCode,
+        ...corsOf(reply),
+        varies: /(^|,\s*)origin(,|$)/i.test(String(reply.headers.vary)) === FOR_BROWSERS.includes(url)
+      }
     }
   }
   return all
@@ -83,9 +157,16 @@ async function seen (app: FastifyInstance): Promise<Record<string, Record<string
 t.test('the policy of each endpoint', async (t) => {
   const app = await start(t, null, 'host first')
   for (const [method, url] of ENDPOINTS) t.ok(app.hasRoute({ method, url }), `${method} ${url}`)
-  for (const [what, { 'access-control-allow-origin': allowed, 'access-control-allow-credentials': credentials, ok, varies }] of Object.entries(await seen(app))) {
+  for (const [
+    what,
+    { 'access-control-allow-origin': allowed, 'access-control-allow-credentials': credentials, ok, varies }
+  ] of Object.entries(await seen(app))) {
     const [url = '', origin] = what.split(' ').slice(-2)
-    const expected = url.startsWith('/.well-known/') ? '*' : FOR_BROWSERS.includes(url) && origin === SPA ? SPA : undefined
+    const expected = url.startsWith('/.well-known/')
+      ? '*'
+      : FOR_BROWSERS.includes(url) && origin === SPA
+        ? SPA
+        : undefined
     t.equal(allowed, expected, what)
     t.equal(credentials, undefined, what)
     t.not(ok, false, what)
@@ -105,34 +186,60 @@ for (const [name, furnish] of Object.entries(HOSTS)) {
   }
 }
 
-t.test("the host's CORS holds on its own routes and on our account endpoints, which have no policy of their own", async (t) => {
-  for (const order of ['host first', 'ours first'] as const) {
-    const app = await start(t, withCors({ origin: EVIL, credentials: true }), order)
-    for (const url of ['/host', '/auth/sessions']) {
-      const reply = await app.inject({ url, headers: { origin: EVIL } })
-      t.same(corsOf(reply), { 'access-control-allow-origin': EVIL, 'access-control-allow-credentials': 'true' }, url)
+t.test(
+  "the host's CORS holds on its own routes and on our account endpoints, which have no policy of their own",
+  async (t) => {
+    for (const order of ['host first', 'ours first'] as const) {
+      const app = await start(t, withCors({ origin: EVIL, credentials: true }), order)
+      for (const url of ['/host', '/auth/sessions']) {
+        const reply = await app.inject({ url, headers: { origin: EVIL } })
+        t.same(corsOf(reply), { 'access-control-allow-origin': EVIL, 'access-control-allow-credentials': 'true' }, url)
+      }
     }
   }
-})
+)
 
 t.test('a host that has OPTIONS routes of its own for our paths, or for all, starts and keeps them', async (t) => {
-  const app = await start(t, (app) => {
-    app.options('/auth/token', async () => 'of the host')
-    app.options('*', async () => 'of the host')
-  }, 'host first')
+  const app = await start(
+    t,
+    (app) => {
+      app.options('/auth/token', async () => 'of the host')
+      app.options('*', async () => 'of the host')
+    },
+    'host first'
+  )
   t.equal((await app.inject({ method: 'OPTIONS', url: '/auth/token' })).body, 'of the host')
   t.equal((await app.inject({ method: 'OPTIONS', url: '/auth/revoke' })).statusCode, 204)
   t.equal((await app.inject({ method: 'OPTIONS', url: '/other' })).body, 'of the host')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token', headers: { origin: SPA }, payload: {} })).headers['access-control-allow-origin'], SPA)
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/token', headers: { origin: SPA }, payload: {} })).headers[
+      'access-control-allow-origin'
+    ],
+    SPA
+  )
 })
 
 t.test('two plugins in one app: the documents of both hosts have their preflight', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   await app.register(authPlugin, ownOptions({ keys, issuer: 'https://a.example' }))
-  await app.register(authPlugin, ownOptions({ keys, issuer: 'https://b.example', prefix: '/b', decorators: { authenticate: 'b1', requireScope: 'b2', authority: 'b3', auth: 'b4', authSession: 'b5' } }))
+  await app.register(
+    authPlugin,
+    ownOptions({
+      keys,
+      issuer: 'https://b.example',
+      prefix: '/b',
+      decorators: { authenticate: 'b1', requireScope: 'b2', authority: 'b3', auth: 'b4', authSession: 'b5' }
+    })
+  )
   for (const host of ['a.example', 'b.example']) {
-    const reply = await app.inject({ method: 'OPTIONS', url: '/.well-known/jwks.json', headers: { host, origin: EVIL, 'access-control-request-method': 'GET' } })
+    const reply = await app.inject({
+      method: 'OPTIONS',
+      url: '/.well-known/jwks.json',
+      headers: { host, origin: EVIL, 'access-control-request-method': 'GET' }
+    })
     t.equal(reply.statusCode, 204)
     t.equal(reply.headers['access-control-allow-origin'], '*')
   }
@@ -140,7 +247,9 @@ t.test('two plugins in one app: the documents of both hosts have their preflight
 
 t.test('preflights are in no document of @fastify/swagger', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   await app.register(swagger, { openapi: {} })
   await app.register(authPlugin, ownOptions({ keys }))
   await app.ready()

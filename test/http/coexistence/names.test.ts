@@ -7,9 +7,11 @@ import { testBrowser } from '../../support/browser.ts'
 import { ownOptions } from './support/host.ts'
 
 /** Any rejection or exception that nobody caught while `work` ran and for a turn after it. */
-async function uncaught (work: () => Promise<void>): Promise<unknown[]> {
+async function uncaught(work: () => Promise<void>): Promise<unknown[]> {
   const seen: unknown[] = []
-  const note = (error: unknown): void => { seen.push(error) }
+  const note = (error: unknown): void => {
+    seen.push(error)
+  }
   process.on('uncaughtException', note)
   process.on('unhandledRejection', note)
   try {
@@ -22,9 +24,11 @@ async function uncaught (work: () => Promise<void>): Promise<unknown[]> {
   return seen
 }
 
-function newApp (t: Test): FastifyInstance {
+function newApp(t: Test): FastifyInstance {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   return app
 }
 
@@ -44,19 +48,37 @@ const OPTIONS: Array<[keyof NonNullable<AuthorityOptions['decorators']>, (app: F
 for (const [name, decorate] of OPTIONS) {
   t.test(`a taken "${name}" is a StartError that names the option`, async (t) => {
     const expected = { code: 'FST_AUTHORITY_NAME_TAKEN', message: new RegExp(`"${name}".*decorators: \\{ ${name}:`) }
-    t.same(await uncaught(async () => {
-      const awaited = newApp(t)
-      decorate(awaited)
-      await t.rejects(async () => { await awaited.register(authPlugin, ownOptions()) }, expected)
-      const readied = newApp(t)
-      decorate(readied)
-      void readied.register(authPlugin, ownOptions())
-      await t.rejects(async () => { await readied.ready() }, expected)
-      const nested = newApp(t)
-      decorate(nested)
-      void nested.register(async (child) => { await child.register(authPlugin, ownOptions()) }, { prefix: '/api' })
-      await t.rejects(async () => { await nested.ready() }, expected, 'a name that a child inherits is taken in it')
-    }), [])
+    t.same(
+      await uncaught(async () => {
+        const awaited = newApp(t)
+        decorate(awaited)
+        await t.rejects(async () => {
+          await awaited.register(authPlugin, ownOptions())
+        }, expected)
+        const readied = newApp(t)
+        decorate(readied)
+        void readied.register(authPlugin, ownOptions())
+        await t.rejects(async () => {
+          await readied.ready()
+        }, expected)
+        const nested = newApp(t)
+        decorate(nested)
+        void nested.register(
+          async (child) => {
+            await child.register(authPlugin, ownOptions())
+          },
+          { prefix: '/api' }
+        )
+        await t.rejects(
+          async () => {
+            await nested.ready()
+          },
+          expected,
+          'a name that a child inherits is taken in it'
+        )
+      }),
+      []
+    )
     const renamed = newApp(t)
     decorate(renamed)
     await renamed.register(authPlugin, ownOptions({ decorators: { [name]: `my${name}` } }))
@@ -65,13 +87,16 @@ for (const [name, decorate] of OPTIONS) {
   })
 
   t.test(`a host that takes "${name}" after us gets Fastify's own error`, async (t) => {
-    t.same(await uncaught(async () => {
-      const app = newApp(t)
-      await app.register(authPlugin, ownOptions())
-      t.throws(() => decorate(app), { code: 'FST_ERR_DEC_ALREADY_PRESENT' })
-      await app.ready()
-      t.equal((await app.inject({ url: '/.well-known/jwks.json' })).statusCode, 200)
-    }), [])
+    t.same(
+      await uncaught(async () => {
+        const app = newApp(t)
+        await app.register(authPlugin, ownOptions())
+        t.throws(() => decorate(app), { code: 'FST_ERR_DEC_ALREADY_PRESENT' })
+        await app.ready()
+        t.equal((await app.inject({ url: '/.well-known/jwks.json' })).statusCode, 200)
+      }),
+      []
+    )
   })
 }
 
@@ -83,11 +108,16 @@ t.test('all names that are taken are said at once, and the option that is offere
     app.decorate('authorityAuthority', {} as never)
     return app
   }
-  const error = await Promise.resolve(crowded().register(authPlugin, ownOptions())).then(() => null, (error: unknown) => error as StartError)
+  const error = await Promise.resolve(crowded().register(authPlugin, ownOptions())).then(
+    () => null,
+    (error: unknown) => error as StartError
+  )
   t.match(error, { code: 'FST_AUTHORITY_NAME_TAKEN' })
   for (const [name] of OPTIONS) t.match(error?.message, `"${name}"`)
   const [, offered = ''] = /decorators: \{ (.*) \}/.exec(error?.message ?? '') ?? []
-  const decorators = Object.fromEntries(offered.split(', ').map((part) => part.replaceAll('\'', '').split(': '))) as NonNullable<AuthorityOptions['decorators']>
+  const decorators = Object.fromEntries(
+    offered.split(', ').map((part) => part.replaceAll("'", '').split(': '))
+  ) as NonNullable<AuthorityOptions['decorators']>
   t.strictSame(Object.keys(decorators).sort(), OPTIONS.map(([name]) => name).sort())
   const app = crowded()
   await app.register(authPlugin, ownOptions({ decorators }))
@@ -96,25 +126,38 @@ t.test('all names that are taken are said at once, and the option that is offere
 })
 
 t.test('registered twice without other names: the same StartError, and no half of a second plugin', async (t) => {
-  t.same(await uncaught(async () => {
-    const app = newApp(t)
-    await app.register(authPlugin, ownOptions())
-    await t.rejects(async () => { await app.register(authPlugin, ownOptions({ prefix: '/second' })) }, { code: 'FST_AUTHORITY_NAME_TAKEN', message: /decorators/ })
-    t.notOk(app.hasRoute({ method: 'POST', url: '/second/token' }))
-  }), [])
+  t.same(
+    await uncaught(async () => {
+      const app = newApp(t)
+      await app.register(authPlugin, ownOptions())
+      await t.rejects(
+        async () => {
+          await app.register(authPlugin, ownOptions({ prefix: '/second' }))
+        },
+        { code: 'FST_AUTHORITY_NAME_TAKEN', message: /decorators/ }
+      )
+      t.notOk(app.hasRoute({ method: 'POST', url: '/second/token' }))
+    }),
+    []
+  )
 })
 
 t.test('a StartError is one by its class', async (t) => {
   const app = newApp(t)
   app.decorateRequest('auth', null)
-  await t.rejects(async () => { await app.register(authPlugin, ownOptions()) }, StartError)
+  await t.rejects(async () => {
+    await app.register(authPlugin, ownOptions())
+  }, StartError)
 })
 
 t.test('request.user is never touched, whoever decorated it', async (t) => {
   const app = newApp(t)
   app.decorateRequest('user', null as never)
   await app.register(authPlugin, ownOptions({ rateLimit: false }))
-  app.get('/both', { onRequest: [app.authenticate] }, async (request) => ({ user: (request as { user?: unknown }).user, sub: request.auth?.sub }))
+  app.get('/both', { onRequest: [app.authenticate] }, async (request) => ({
+    user: (request as { user?: unknown }).user,
+    sub: request.auth?.sub
+  }))
   const { sub } = await signUp(app)
   const { access_token: token } = await signIn(app)
   t.same((await app.inject({ url: '/both', headers: bearer(token) })).json(), { user: null, sub })
@@ -122,18 +165,44 @@ t.test('request.user is never touched, whoever decorated it', async (t) => {
 
 t.test('decorators under other names work', async (t) => {
   const app = newApp(t)
-  await app.register(authPlugin, ownOptions({ rateLimit: false, decorators: { authenticate: 'signedIn', requireScope: 'scoped', authority: 'idp', auth: 'claims', authSession: 'visitor' } }))
-  const own = app as unknown as { signedIn: Hook, scoped: (...scopes: string[]) => Hook, idp: FastifyInstance['authority'] }
-  app.get('/own', { onRequest: [own.signedIn] }, async (request) => (request as unknown as { claims: { sub: string } }).claims)
+  await app.register(
+    authPlugin,
+    ownOptions({
+      rateLimit: false,
+      decorators: {
+        authenticate: 'signedIn',
+        requireScope: 'scoped',
+        authority: 'idp',
+        auth: 'claims',
+        authSession: 'visitor'
+      }
+    })
+  )
+  const own = app as unknown as {
+    signedIn: Hook
+    scoped: (...scopes: string[]) => Hook
+    idp: FastifyInstance['authority']
+  }
+  app.get(
+    '/own',
+    { onRequest: [own.signedIn] },
+    async (request) => (request as unknown as { claims: { sub: string } }).claims
+  )
   app.get('/admin', { onRequest: [own.signedIn, own.scoped('admin')] }, async () => 'admin')
   for (const name of ['authenticate', 'requireScope', 'authority']) t.notOk(app.hasDecorator(name))
   t.notOk(app.hasRequestDecorator('auth') || app.hasRequestDecorator('authSession'))
-  app.get('/visitor', { onRequest: [own.idp.readSession] }, async (request) => ({ visitor: (request as unknown as { visitor: { sub: string } | null }).visitor?.sub ?? null }))
+  app.get('/visitor', { onRequest: [own.idp.readSession] }, async (request) => ({
+    visitor: (request as unknown as { visitor: { sub: string } | null }).visitor?.sub ?? null
+  }))
   const { sub } = await signUp(app)
   const { access_token: token } = await signIn(app)
   t.equal((await app.inject({ url: '/own', headers: bearer(token) })).json().sub, sub)
   t.equal((await app.inject({ url: '/admin', headers: bearer(token) })).json().error, 'insufficient_scope')
-  t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(token) })).statusCode, 200, 'our own routes read the renamed claims')
+  t.equal(
+    (await app.inject({ url: '/auth/sessions', headers: bearer(token) })).statusCode,
+    200,
+    'our own routes read the renamed claims'
+  )
   t.equal((await own.idp.verify(token)).sub, sub)
   const browser = testBrowser(app)
   t.same((await browser.get('/visitor')).json(), { visitor: null })
@@ -142,24 +211,35 @@ t.test('decorators under other names work', async (t) => {
 })
 
 // covers ASVS-8.4.1
-t.test('two plugins in one app share the name authSession: each hook says who is signed in at its own, and one sign-in is not the other', async (t) => {
-  const app = newApp(t)
-  await app.register(authPlugin, ownOptions({ rateLimit: false }))
-  await app.register(authPlugin, ownOptions({ rateLimit: false, prefix: '/b', decorators: SECOND }))
-  const second = (app as unknown as { authorityB: FastifyInstance['authority'] }).authorityB
-  app.get('/a/who', { onRequest: [app.authority.readSession] }, async (request) => ({ sub: request.authSession?.sub ?? null }))
-  app.get('/b/who', { onRequest: [second.readSession] }, async (request) => ({ sub: request.authSession?.sub ?? null }))
-  const { sub } = await signUp(app)
-  const other = (await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })).json().sub as string
-  const browser = testBrowser(app)
-  const who = async (): Promise<unknown[]> => await Promise.all(['/a/who', '/b/who'].map(async (url) => (await browser.get(url)).json().sub))
-  await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-  t.same(await who(), [sub, null])
-  await browser.submit('/b/login', { username: 'ann', password: PASSWORD })
-  t.same(await who(), [sub, other])
-  await browser.submit('/auth/logout', { decision: 'sign_out' })
-  t.same(await who(), [null, other])
-})
+t.test(
+  'two plugins in one app share the name authSession: each hook says who is signed in at its ' +
+    'own, and one sign-in is not the other',
+  async (t) => {
+    const app = newApp(t)
+    await app.register(authPlugin, ownOptions({ rateLimit: false }))
+    await app.register(authPlugin, ownOptions({ rateLimit: false, prefix: '/b', decorators: SECOND }))
+    const second = (app as unknown as { authorityB: FastifyInstance['authority'] }).authorityB
+    app.get('/a/who', { onRequest: [app.authority.readSession] }, async (request) => ({
+      sub: request.authSession?.sub ?? null
+    }))
+    app.get('/b/who', { onRequest: [second.readSession] }, async (request) => ({
+      sub: request.authSession?.sub ?? null
+    }))
+    const { sub } = await signUp(app)
+    const other = (
+      await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })
+    ).json().sub as string
+    const browser = testBrowser(app)
+    const who = async (): Promise<unknown[]> =>
+      await Promise.all(['/a/who', '/b/who'].map(async (url) => (await browser.get(url)).json().sub))
+    await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+    t.same(await who(), [sub, null])
+    await browser.submit('/b/login', { username: 'ann', password: PASSWORD })
+    t.same(await who(), [sub, other])
+    await browser.submit('/auth/logout', { decision: 'sign_out' })
+    t.same(await who(), [null, other])
+  }
+)
 
 for (const [what, firstIssuer, secondIssuer, host, secondUrl] of [
   ['issuers of two hosts', ISSUER, 'https://b.example', 'b.example', '/.well-known/jwks.json'],
@@ -168,12 +248,20 @@ for (const [what, firstIssuer, secondIssuer, host, secondUrl] of [
   t.test(`two plugins in one app, ${what}: both key sets are there, and each refuses the other's tokens`, async (t) => {
     const app = newApp(t)
     await app.register(authPlugin, ownOptions({ issuer: firstIssuer, rateLimit: false }))
-    await app.register(authPlugin, ownOptions({ issuer: secondIssuer, prefix: '/b', decorators: SECOND, rateLimit: false }))
+    await app.register(
+      authPlugin,
+      ownOptions({ issuer: secondIssuer, prefix: '/b', decorators: SECOND, rateLimit: false })
+    )
     const second = app as unknown as { authenticateB: Hook }
     app.get('/a/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
-    app.get('/b/me', { onRequest: [second.authenticateB] }, async (request) => (request as unknown as { authB: object }).authB)
+    app.get(
+      '/b/me',
+      { onRequest: [second.authenticateB] },
+      async (request) => (request as unknown as { authB: object }).authB
+    )
 
-    const kid = async (url: string, headers: Record<string, string>): Promise<unknown> => (await app.inject({ url, headers })).json().keys?.[0].kid
+    const kid = async (url: string, headers: Record<string, string>): Promise<unknown> =>
+      (await app.inject({ url, headers })).json().keys?.[0].kid
     const first = await kid('/.well-known/jwks.json', { host: new URL(firstIssuer).host })
     const other = await kid(secondUrl, { host })
     t.type(first, 'string')
@@ -182,13 +270,39 @@ for (const [what, firstIssuer, secondIssuer, host, secondUrl] of [
 
     await signUp(app)
     const ours = await signIn(app)
-    t.equal((await app.inject({ method: 'POST', url: '/b/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).json().error, 'invalid_grant', 'users are apart')
+    t.equal(
+      (
+        await app.inject({
+          method: 'POST',
+          url: '/b/token',
+          payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+        })
+      ).json().error,
+      'invalid_grant',
+      'users are apart'
+    )
     await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })
-    const theirs = (await app.inject({ method: 'POST', url: '/b/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).json()
-    for (const [url, token, status] of [['/a/me', ours, 200], ['/b/me', theirs, 200], ['/a/me', theirs, 401], ['/b/me', ours, 401], ['/auth/sessions', theirs, 401], ['/b/sessions', ours, 401]] as const) {
+    const theirs = (
+      await app.inject({
+        method: 'POST',
+        url: '/b/token',
+        payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+      })
+    ).json()
+    for (const [url, token, status] of [
+      ['/a/me', ours, 200],
+      ['/b/me', theirs, 200],
+      ['/a/me', theirs, 401],
+      ['/b/me', ours, 401],
+      ['/auth/sessions', theirs, 401],
+      ['/b/sessions', ours, 401]
+    ] as const) {
       t.equal((await app.inject({ url, headers: bearer(token.access_token) })).statusCode, status, url)
     }
-    t.equal((await app.inject({ method: 'POST', url: '/b/refresh', headers: bearer(ours.refresh_token) })).statusCode, 401)
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/b/refresh', headers: bearer(ours.refresh_token) })).statusCode,
+      401
+    )
   })
 }
 
@@ -196,7 +310,8 @@ t.test("a key set route of the host's own stays the host's", async (t) => {
   const app = newApp(t)
   app.get('/.well-known/jwks.json', async () => 'of the host')
   await app.register(authPlugin, ownOptions())
-  for (const host of ['localhost:3000', 'other.example']) t.equal((await app.inject({ url: '/.well-known/jwks.json', headers: { host } })).body, 'of the host')
+  for (const host of ['localhost:3000', 'other.example'])
+    t.equal((await app.inject({ url: '/.well-known/jwks.json', headers: { host } })).body, 'of the host')
   t.equal((await app.inject({ url: '/auth/jwks.json' })).json().keys.length, 1)
 })
 
@@ -204,10 +319,19 @@ t.test("a key set route of the host's own stays the host's", async (t) => {
 t.test('two plugins in children with prefixes do not see each other', async (t) => {
   const app = newApp(t)
   for (const tenant of ['one', 'two']) {
-    await app.register(async (child) => { await child.register(authPlugin, ownOptions({ issuer: `https://a.example/${tenant}` })) }, { prefix: `/${tenant}` })
+    await app.register(
+      async (child) => {
+        await child.register(authPlugin, ownOptions({ issuer: `https://a.example/${tenant}` }))
+      },
+      { prefix: `/${tenant}` }
+    )
   }
   await app.ready()
-  const kids = await Promise.all(['one', 'two'].map(async (tenant) => (await app.inject({ url: `/${tenant}/.well-known/jwks.json` })).json().keys[0].kid as string))
+  const kids = await Promise.all(
+    ['one', 'two'].map(
+      async (tenant) => (await app.inject({ url: `/${tenant}/.well-known/jwks.json` })).json().keys[0].kid as string
+    )
+  )
   t.equal(new Set(kids).size, 2)
 })
 
@@ -215,15 +339,27 @@ t.test('prefix and paths say where the routes are', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ prefix: '', paths: { token: '/oauth/token', jwks: '/keys' } }))
   await app.ready()
-  for (const [method, url] of [['POST', '/oauth/token'], ['POST', '/register'], ['POST', '/password-reset/confirm'], ['GET', '/sessions'], ['GET', '/login'], ['GET', '/pages.css'], ['GET', '/keys']] as const) {
+  for (const [method, url] of [
+    ['POST', '/oauth/token'],
+    ['POST', '/register'],
+    ['POST', '/password-reset/confirm'],
+    ['GET', '/sessions'],
+    ['GET', '/login'],
+    ['GET', '/pages.css'],
+    ['GET', '/keys']
+  ] as const) {
     t.ok(app.hasRoute({ method, url }), url)
     t.not((await app.inject({ method, url })).statusCode, 404)
   }
-  for (const url of ['/auth/token', '/token', '/.well-known/jwks.json']) t.notOk(app.hasRoute({ method: 'POST', url }) || app.hasRoute({ method: 'GET', url }), url)
+  for (const url of ['/auth/token', '/token', '/.well-known/jwks.json'])
+    t.notOk(app.hasRoute({ method: 'POST', url }) || app.hasRoute({ method: 'GET', url }), url)
 })
 
 t.test("a trailing slash is what the host's router makes of it", async (t) => {
-  for (const [ignoreTrailingSlash, status] of [[false, 404], [true, 400]] as const) {
+  for (const [ignoreTrailingSlash, status] of [
+    [false, 404],
+    [true, 400]
+  ] as const) {
     const app = Fastify({ routerOptions: { ignoreTrailingSlash } }) as unknown as FastifyInstance
     await app.register(authPlugin, ownOptions())
     t.equal((await app.inject({ method: 'POST', url: '/auth/token/', payload: {} })).statusCode, status)
@@ -235,7 +371,19 @@ t.test("a trailing slash is what the host's router makes of it", async (t) => {
 t.test('what the user store cannot do has no route', async (t) => {
   const { findById, findByUsername, create, setPasswordHash, setEmailVerified, update } = memoryUserStore()
   const find = { findById, findByUsername }
-  const routes = ['/auth/register', '/auth/password', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify', '/auth/signup', '/auth/forgot-password', '/auth/reset-password', '/auth/verify-email', '/auth/email', '/auth/email/resend']
+  const routes = [
+    '/auth/register',
+    '/auth/password',
+    '/auth/password-reset',
+    '/auth/password-reset/confirm',
+    '/auth/email/verify',
+    '/auth/signup',
+    '/auth/forgot-password',
+    '/auth/reset-password',
+    '/auth/verify-email',
+    '/auth/email',
+    '/auth/email/resend'
+  ]
   const cases: Array<[string, Partial<AuthorityOptions>, number[]]> = [
     ['everything', { users: { ...find, create, setPasswordHash, setEmailVerified, update } }, []],
     ['find only', { users: find }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],

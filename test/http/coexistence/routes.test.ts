@@ -3,51 +3,96 @@ import t, { type Test } from 'tap'
 import authPlugin, { type AuthorityOptions, StartError } from '../../../lib/index.ts'
 import { ownOptions } from './support/host.ts'
 
-function newApp (t: Test): FastifyInstance {
+function newApp(t: Test): FastifyInstance {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   return app
 }
 
 const own = async (): Promise<string> => 'of the host'
 const CODES = { clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }] }
 const TAKEN: Array<[method: 'GET' | 'POST', path: string, mend: RegExp]> = [
-  ['GET', '/auth/login', /by its option paths, such as paths: \{ login: '\/authority\/login' \}, or all of its routes by prefix\.$/],
+  [
+    'GET',
+    '/auth/login',
+    /by its option paths, such as paths: \{ login: '\/authority\/login' \}, or all of its routes by prefix\.$/
+  ],
   ['POST', '/auth/token', /paths: \{ token: /],
   ['GET', '/auth/authorize', /paths: \{ authorize: /],
   ['GET', '/auth/pages.css', /by the option prefix\.$/]
 ]
 
 for (const [method, path, mend] of TAKEN) {
-  t.test(`a route ${method} ${path} of the host is a StartError that names it and the option that moves ours`, async (t) => {
-    const expected = { code: 'FST_AUTHORITY_ROUTE_TAKEN', message: new RegExp(`^Both the app and fastify-authority have a route ${method} ${path.replace('.', '\\.')}\\. `) }
-    const refused = (error: unknown): void => {
-      t.ok(error instanceof StartError)
-      t.match(error, expected)
-      t.match(error, { message: mend })
+  t.test(
+    `a route ${method} ${path} of the host is a StartError that names it and the option that moves ours`,
+    async (t) => {
+      const expected = {
+        code: 'FST_AUTHORITY_ROUTE_TAKEN',
+        message: new RegExp(
+          `^Both the app and fastify-authority have a route ${method} ${path.replace('.', '\\.')}\\. `
+        )
+      }
+      const refused = (error: unknown): void => {
+        t.ok(error instanceof StartError)
+        t.match(error, expected)
+        t.match(error, { message: mend })
+      }
+      const before = newApp(t)
+      before.route({ method, url: path, handler: own })
+      await t.rejects(
+        async () => {
+          await before.register(authPlugin, ownOptions(CODES))
+          await before.ready()
+        },
+        expected,
+        'before ours'
+      )
+      const later = newApp(t)
+      void later.register(authPlugin, ownOptions(CODES))
+      later.route({ method, url: path, handler: own })
+      await later.ready().then(() => {
+        t.fail('it started')
+      }, refused)
+      const after = newApp(t)
+      await after.register(authPlugin, ownOptions(CODES))
+      t.throws(() => after.route({ method, url: path, handler: own }), expected, 'after ours')
+      const inside = newApp(t)
+      await inside.register(authPlugin, ownOptions(CODES))
+      await inside
+        .register(
+          async (child) => {
+            child.route({ method, url: path.slice('/auth'.length), handler: own })
+          },
+          { prefix: '/auth' }
+        )
+        .then(() => {
+          t.fail('it started')
+        }, refused)
     }
-    const before = newApp(t)
-    before.route({ method, url: path, handler: own })
-    await t.rejects(async () => { await before.register(authPlugin, ownOptions(CODES)); await before.ready() }, expected, 'before ours')
-    const later = newApp(t)
-    void later.register(authPlugin, ownOptions(CODES))
-    later.route({ method, url: path, handler: own })
-    await later.ready().then(() => { t.fail('it started') }, refused)
-    const after = newApp(t)
-    await after.register(authPlugin, ownOptions(CODES))
-    t.throws(() => after.route({ method, url: path, handler: own }), expected, 'after ours')
-    const inside = newApp(t)
-    await inside.register(authPlugin, ownOptions(CODES))
-    await inside.register(async (child) => { child.route({ method, url: path.slice('/auth'.length), handler: own }) }, { prefix: '/auth' }).then(() => { t.fail('it started') }, refused)
-  })
+  )
 }
 
-t.test('below a prefix of the app the error tells the whole path, and the option the part that is its own', async (t) => {
-  const app = newApp(t)
-  app.get('/api/auth/login', own)
-  void app.register(async (child) => { await child.register(authPlugin, ownOptions()) }, { prefix: '/api' })
-  await t.rejects(async () => { await app.ready() }, { code: 'FST_AUTHORITY_ROUTE_TAKEN', message: /GET \/api\/auth\/login.*paths: \{ login: '\/authority\/login' \}/ })
-})
+t.test(
+  'below a prefix of the app the error tells the whole path, and the option the part that is its own',
+  async (t) => {
+    const app = newApp(t)
+    app.get('/api/auth/login', own)
+    void app.register(
+      async (child) => {
+        await child.register(authPlugin, ownOptions())
+      },
+      { prefix: '/api' }
+    )
+    await t.rejects(
+      async () => {
+        await app.ready()
+      },
+      { code: 'FST_AUTHORITY_ROUTE_TAKEN', message: /GET \/api\/auth\/login.*paths: \{ login: '\/authority\/login' \}/ }
+    )
+  }
+)
 
 t.test('the mend that it tells works, and what only looks alike is left alone', async (t) => {
   const options: Array<Partial<AuthorityOptions>> = [{ paths: { login: '/authority/login' } }, { prefix: '/accounts' }]

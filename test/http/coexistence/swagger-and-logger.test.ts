@@ -6,16 +6,80 @@ import { bearer } from '../../support/app.ts'
 import { CLIENTS, KEYS } from '../../support/openid.ts'
 import { authJourney, ownOptions } from './support/host.ts'
 
-interface Operation { tags?: string[], summary?: string, parameters?: Array<{ name: string, in: string }>, requestBody?: { content: Record<string, { schema: { properties?: object } }> }, responses?: object, description?: string }
+interface Operation {
+  tags?: string[]
+  summary?: string
+  parameters?: Array<{ name: string; in: string }>
+  requestBody?: { content: Record<string, { schema: { properties?: object } }> }
+  responses?: object
+  description?: string
+}
 /** `types`: content types of the body. `success`: where the answer has a schema; pages have none. */
-interface Expected { fields?: string[], types?: number, query?: string[], secured?: boolean, success?: string }
+interface Expected {
+  fields?: string[]
+  types?: number
+  query?: string[]
+  secured?: boolean
+  success?: string
+}
 
-const AUTHORIZATION = ['acr_values', 'claims', 'client_id', 'code_challenge', 'code_challenge_method', 'connection', 'id_token_hint', 'login_hint', 'max_age', 'nonce', 'prompt', 'redirect_uri', 'response_mode', 'response_type', 'scope', 'screen_hint', 'state', 'ui_locales']
+const AUTHORIZATION = [
+  'acr_values',
+  'claims',
+  'client_id',
+  'code_challenge',
+  'code_challenge_method',
+  'connection',
+  'id_token_hint',
+  'login_hint',
+  'max_age',
+  'nonce',
+  'prompt',
+  'redirect_uri',
+  'response_mode',
+  'response_type',
+  'scope',
+  'screen_hint',
+  'state',
+  'ui_locales'
+]
 const JOURNEY = [...AUTHORIZATION, 'return_to'].sort()
-const LOGOUT = ['client_id', 'id_token_hint', 'logout_hint', 'post_logout_redirect_uri', 'returnTo', 'state', 'ui_locales']
+const LOGOUT = [
+  'client_id',
+  'id_token_hint',
+  'logout_hint',
+  'post_logout_redirect_uri',
+  'returnTo',
+  'state',
+  'ui_locales'
+]
 const TOKEN_QUERY = ['client_id', 'client_secret', 'token', 'token_type_hint']
 const EXPECTED: Record<string, Expected> = {
-  'post /auth/token': { fields: ['client_id', 'client_secret', 'code', 'code_verifier', 'connection', 'credential', 'grant_type', 'mfa_token', 'nonce', 'otp', 'password', 'recovery_code', 'redirect_uri', 'refresh_token', 'requested_token_type', 'scope', 'subject_token', 'subject_token_type', 'username'], types: 2, success: '200' },
+  'post /auth/token': {
+    fields: [
+      'client_id',
+      'client_secret',
+      'code',
+      'code_verifier',
+      'connection',
+      'credential',
+      'grant_type',
+      'mfa_token',
+      'nonce',
+      'otp',
+      'password',
+      'recovery_code',
+      'redirect_uri',
+      'refresh_token',
+      'requested_token_type',
+      'scope',
+      'subject_token',
+      'subject_token_type',
+      'username'
+    ],
+    types: 2,
+    success: '200'
+  },
   'post /auth/refresh': { success: '200' },
   'post /auth/revoke': { fields: TOKEN_QUERY, types: 2, success: '200' },
   'post /auth/introspect': { fields: TOKEN_QUERY, types: 2, success: '200' },
@@ -55,7 +119,10 @@ const EXPECTED: Record<string, Expected> = {
   'get /auth/second-factor/link': { query: ['token'] },
   'post /auth/second-factor/link': { fields: ['token'] },
   'get /auth/second-factor/set-up': { query: JOURNEY },
-  'post /auth/second-factor/set-up': { fields: ['code', 'credential', 'decision', 'enrolment', 'name'], query: JOURNEY },
+  'post /auth/second-factor/set-up': {
+    fields: ['code', 'credential', 'decision', 'enrolment', 'name'],
+    query: JOURNEY
+  },
   'get /auth/security': {},
   'post /auth/security': { fields: ['decision', 'factor', 'name'] },
   'get /auth/passkey-prompt': { query: JOURNEY },
@@ -94,19 +161,36 @@ const EXPECTED: Record<string, Expected> = {
 
 t.test('@fastify/swagger lists every route with its schemas', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   await app.register(swagger, { openapi: {} })
-  await app.register(authPlugin, ownOptions({ rateLimit: false, keys: KEYS, clients: CLIENTS, factors: memoryFactorStore() }))
+  await app.register(
+    authPlugin,
+    ownOptions({ rateLimit: false, keys: KEYS, clients: CLIENTS, factors: memoryFactorStore() })
+  )
   await app.ready()
   const { paths = {} } = app.swagger() as { paths?: Record<string, Record<string, Operation>> }
-  const operations = new Map(Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => [`${method} ${path}`, operation])))
+  const operations = new Map(
+    Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => [`${method} ${path}`, operation])
+    )
+  )
   t.same([...operations.keys()].sort(), Object.keys(EXPECTED).sort(), 'each route has a row in EXPECTED')
   for (const [name, { fields, types = 1, query = [], secured, success }] of Object.entries(EXPECTED)) {
     const operation = operations.get(name)
     t.match(operation, { tags: [/^auth/], summary: /\w/ }, name)
-    if (success !== undefined) t.ok(operation?.responses !== undefined && success in operation.responses, `${name} has a ${success}`)
+    if (success !== undefined)
+      t.ok(operation?.responses !== undefined && success in operation.responses, `${name} has a ${success}`)
     t.equal(/access token/.test(operation?.description ?? ''), secured === true, name)
-    t.same((operation?.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name).sort(), query, name)
+    t.same(
+      (operation?.parameters ?? [])
+        .filter((one) => one.in === 'query')
+        .map((one) => one.name)
+        .sort(),
+      query,
+      name
+    )
     const content = operation?.requestBody?.content ?? {}
     t.equal(Object.keys(content).length, fields === undefined ? 0 : types, name)
     for (const { schema } of Object.values(content)) t.same(Object.keys(schema.properties ?? {}).sort(), fields, name)
@@ -116,11 +200,30 @@ t.test('@fastify/swagger lists every route with its schemas', async (t) => {
 
 t.test("auth routes write to the host's logger, with its request ids", async (t) => {
   const lines: Array<Record<string, unknown>> = []
-  const app = Fastify({ requestIdHeader: 'x-request-id', logger: { level: 'debug', stream: { write: (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>) } } } }) as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  const app = Fastify({
+    requestIdHeader: 'x-request-id',
+    logger: {
+      level: 'debug',
+      stream: {
+        write: (line: string) => {
+          lines.push(JSON.parse(line) as Record<string, unknown>)
+        }
+      }
+    }
+  }) as unknown as FastifyInstance
+  t.teardown(async () => {
+    await app.close()
+  })
   await app.register(authPlugin, ownOptions())
-  await app.inject({ method: 'POST', url: '/auth/refresh', headers: { 'x-request-id': 'of-the-host', ...bearer('x.y') } })
-  t.same(lines.filter(({ reqId }) => reqId === 'of-the-host').map(({ msg }) => msg), ['incoming request', 'fastify-authority: request refused', 'request completed'])
+  await app.inject({
+    method: 'POST',
+    url: '/auth/refresh',
+    headers: { 'x-request-id': 'of-the-host', ...bearer('x.y') }
+  })
+  t.same(
+    lines.filter(({ reqId }) => reqId === 'of-the-host').map(({ msg }) => msg),
+    ['incoming request', 'fastify-authority: request refused', 'request completed']
+  )
 })
 
 t.test('hosts that removed their parsers, or count on small bodies, change nothing for auth routes', async (t) => {
@@ -128,27 +231,44 @@ t.test('hosts that removed their parsers, or count on small bodies, change nothi
     const app = Fastify({ bodyLimit: 10, logger: false }) as unknown as FastifyInstance
     const strip = (): void => {
       app.removeAllContentTypeParsers()
-      app.addContentTypeParser('*', (_request, _payload, done) => { done(new Error('the parser of the host')) })
+      app.addContentTypeParser('*', (_request, _payload, done) => {
+        done(new Error('the parser of the host'))
+      })
     }
     if (order === 'before') strip()
     await app.register(authPlugin, ownOptions({ rateLimit: false }))
     if (order === 'after') strip()
     app.post('/host', async () => 'parsed')
     t.same(await authJourney(app), [], order)
-    t.match((await app.inject({ method: 'POST', url: '/host', payload: '{}' , headers: { 'content-type': 'application/json' } })).json(), { message: 'the parser of the host' })
+    t.match(
+      (
+        await app.inject({
+          method: 'POST',
+          url: '/host',
+          payload: '{}',
+          headers: { 'content-type': 'application/json' }
+        })
+      ).json(),
+      { message: 'the parser of the host' }
+    )
     await app.close()
   }
 })
 
-t.test("refusals of app.authenticate look alike on host routes, whatever the route's response schema and serializer", async (t) => {
-  const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
-  app.setReplySerializer((payload) => JSON.stringify({ wrapped: payload }))
-  await app.register(authPlugin, ownOptions())
-  const response = { '4xx': { type: 'object', properties: { message: { type: 'string' } } } }
-  app.get('/mine', { onRequest: [app.authenticate], schema: { response } }, async () => 'mine')
-  const reply = await app.inject({ url: '/mine' })
-  t.equal(reply.statusCode, 401)
-  t.match(reply.headers, { 'www-authenticate': 'Bearer', 'content-type': 'application/json; charset=utf-8' })
-  t.same(Object.keys(reply.json()), ['error', 'error_description'])
-})
+t.test(
+  "refusals of app.authenticate look alike on host routes, whatever the route's response schema and serializer",
+  async (t) => {
+    const app = Fastify() as unknown as FastifyInstance
+    t.teardown(async () => {
+      await app.close()
+    })
+    app.setReplySerializer((payload) => JSON.stringify({ wrapped: payload }))
+    await app.register(authPlugin, ownOptions())
+    const response = { '4xx': { type: 'object', properties: { message: { type: 'string' } } } }
+    app.get('/mine', { onRequest: [app.authenticate], schema: { response } }, async () => 'mine')
+    const reply = await app.inject({ url: '/mine' })
+    t.equal(reply.statusCode, 401)
+    t.match(reply.headers, { 'www-authenticate': 'Bearer', 'content-type': 'application/json; charset=utf-8' })
+    t.same(Object.keys(reply.json()), ['error', 'error_description'])
+  }
+)

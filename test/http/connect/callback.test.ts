@@ -8,51 +8,132 @@ import { fakeConnection, fakeUpstream, SECRET } from '../../support/fake-upstrea
 import { connectApp, type ConnectApp, CROSS, SAME } from './support.ts'
 
 /** Nobody is signed in, nobody was made, no cookie of the flow is left, and one event says why. */
-async function refused (t: Test, test: ConnectApp, reply: LightMyRequestResponse, { status, code, reason }: { status: number, code: string, reason: string }, message: string): Promise<void> {
+async function refused(
+  t: Test,
+  test: ConnectApp,
+  reply: LightMyRequestResponse,
+  { status, code, reason }: { status: number; code: string; reason: string },
+  message: string
+): Promise<void> {
   t.equal(reply.statusCode, status, message)
   t.match(reply.body, `<code dir="ltr"`, message)
   t.match(reply.body, `>${code} · `, message)
   t.match(reply.headers['cache-control'], 'no-store', message)
   t.equal(await test.who(), null, `${message}: nobody is signed in`)
   t.strictSame(test.payloads('registered'), [], message)
-  t.strictSame(test.payloads('connection_failed').map((payload) => payload.reason), [reason], message)
+  t.strictSame(
+    test.payloads('connection_failed').map((payload) => payload.reason),
+    [reason],
+    message
+  )
 }
 
 t.test('FED-2 an answer to no sign-in of this browser is refused before the provider is asked', async (t) => {
   const AGAIN = { status: 400, code: 'invalid_request', reason: 'mismatch' }
   const cases: Array<[string, (test: ConnectApp) => Promise<LightMyRequestResponse>]> = [
-    ['no state', async (test) => { await test.start(); return await test.browser.get('/auth/connect/acme/callback?code=good', CROSS) }],
-    ['an empty state', async (test) => { await test.start(); return await test.back('') }],
-    ['a made-up state', async (test) => { await test.start(); return await test.back('x'.repeat(43)) }],
-    ['a huge state', async (test) => { await test.start(); return await test.back('x'.repeat(5000)) }],
-    ['another browser', async (test) => { const { state } = await test.start(); return await test.back(state, { code: 'good' }, testBrowser(test.app)) }],
-    ['600 s later', async (test) => { const { state } = await test.start(); test.clock.step(600_000); return await test.back(state) }],
-    ['a second state', async (test) => { const { state } = await test.start(); return await test.browser.get(`/auth/connect/acme/callback?state=${state}&code=good&state=${state}`, CROSS) }],
-    ['a second code', async (test) => { const { state } = await test.start(); return await test.browser.get(`/auth/connect/acme/callback?state=${state}&code=bad&code=good`, CROSS) }],
-    ['a second iss', async (test) => { const { state } = await test.start(); return await test.browser.get(`/auth/connect/acme/callback?state=${state}&code=good&iss=a&iss=b`, CROSS) }],
-    ['an error beside a second error', async (test) => { const { state } = await test.start(); return await test.browser.get(`/auth/connect/acme/callback?state=${state}&error=a&error=b`, CROSS) }],
-    ['a cookie that is no cookie of ours', async (test) => {
-      const { state } = await test.start()
-      for (const name of test.browser.cookies.keys()) if (name.includes('flow')) test.browser.cookies.set(name, 'v1.AAAAAAAA.AAAA.AAAA')
-      return await test.back(state)
-    }],
-    ['the cookie under the name of another flow', async (test) => {
-      const first = await test.start()
-      const own = [...test.browser.cookies.keys()].find((name) => name.includes('flow')) ?? ''
-      const second = await test.start()
-      const other = [...test.browser.cookies.keys()].find((name) => name.includes('flow') && name !== own) ?? ''
-      test.browser.cookies.set(other, test.browser.cookies.get(own) ?? '')
-      t.not(first.state, second.state)
-      return await test.back(second.state)
-    }],
-    ['a cookie for another purpose', async (test) => {
-      const { state } = await test.start()
-      const flow = [...test.browser.cookies.keys()].find((name) => name.includes('flow')) ?? ''
-      test.browser.cookies.set('authority_link', test.browser.cookies.get(flow) ?? '')
-      t.equal((await test.browser.get('/auth/connect/confirm')).headers.location, '/auth/login')
-      test.browser.cookies.delete(flow)
-      return await test.back(state)
-    }]
+    [
+      'no state',
+      async (test) => {
+        await test.start()
+        return await test.browser.get('/auth/connect/acme/callback?code=good', CROSS)
+      }
+    ],
+    [
+      'an empty state',
+      async (test) => {
+        await test.start()
+        return await test.back('')
+      }
+    ],
+    [
+      'a made-up state',
+      async (test) => {
+        await test.start()
+        return await test.back('x'.repeat(43))
+      }
+    ],
+    [
+      'a huge state',
+      async (test) => {
+        await test.start()
+        return await test.back('x'.repeat(5000))
+      }
+    ],
+    [
+      'another browser',
+      async (test) => {
+        const { state } = await test.start()
+        return await test.back(state, { code: 'good' }, testBrowser(test.app))
+      }
+    ],
+    [
+      '600 s later',
+      async (test) => {
+        const { state } = await test.start()
+        test.clock.step(600_000)
+        return await test.back(state)
+      }
+    ],
+    [
+      'a second state',
+      async (test) => {
+        const { state } = await test.start()
+        return await test.browser.get(`/auth/connect/acme/callback?state=${state}&code=good&state=${state}`, CROSS)
+      }
+    ],
+    [
+      'a second code',
+      async (test) => {
+        const { state } = await test.start()
+        return await test.browser.get(`/auth/connect/acme/callback?state=${state}&code=bad&code=good`, CROSS)
+      }
+    ],
+    [
+      'a second iss',
+      async (test) => {
+        const { state } = await test.start()
+        return await test.browser.get(`/auth/connect/acme/callback?state=${state}&code=good&iss=a&iss=b`, CROSS)
+      }
+    ],
+    [
+      'an error beside a second error',
+      async (test) => {
+        const { state } = await test.start()
+        return await test.browser.get(`/auth/connect/acme/callback?state=${state}&error=a&error=b`, CROSS)
+      }
+    ],
+    [
+      'a cookie that is no cookie of ours',
+      async (test) => {
+        const { state } = await test.start()
+        for (const name of test.browser.cookies.keys())
+          if (name.includes('flow')) test.browser.cookies.set(name, 'v1.AAAAAAAA.AAAA.AAAA')
+        return await test.back(state)
+      }
+    ],
+    [
+      'the cookie under the name of another flow',
+      async (test) => {
+        const first = await test.start()
+        const own = [...test.browser.cookies.keys()].find((name) => name.includes('flow')) ?? ''
+        const second = await test.start()
+        const other = [...test.browser.cookies.keys()].find((name) => name.includes('flow') && name !== own) ?? ''
+        test.browser.cookies.set(other, test.browser.cookies.get(own) ?? '')
+        t.not(first.state, second.state)
+        return await test.back(second.state)
+      }
+    ],
+    [
+      'a cookie for another purpose',
+      async (test) => {
+        const { state } = await test.start()
+        const flow = [...test.browser.cookies.keys()].find((name) => name.includes('flow')) ?? ''
+        test.browser.cookies.set('authority_link', test.browser.cookies.get(flow) ?? '')
+        t.equal((await test.browser.get('/auth/connect/confirm')).headers.location, '/auth/login')
+        test.browser.cookies.delete(flow)
+        return await test.back(state)
+      }
+    ]
   ]
   for (const [name, act] of cases) {
     const test = await connectApp(t)
@@ -71,7 +152,10 @@ t.test('FED-2 a sign-in is good for ten minutes, once', async (t) => {
   t.equal(again.statusCode, 400, 'replayed: the cookie is gone')
   t.equal(test.fake.answers.length, 1)
   const header = [...kept].map(([name, value]) => `${name}=${value}`).join('; ')
-  const twice = await test.app.inject({ url: `/auth/connect/acme/callback?code=good&state=${state}`, headers: { ...CROSS, cookie: `${header}; ${header}` } })
+  const twice = await test.app.inject({
+    url: `/auth/connect/acme/callback?code=good&state=${state}`,
+    headers: { ...CROSS, cookie: `${header}; ${header}` }
+  })
   t.equal(twice.statusCode, 400, 'two cookies of one name')
   t.equal(test.fake.answers.length, 1)
 })
@@ -80,7 +164,10 @@ t.test('FED-2 on https the cookie has the prefix that no sibling domain can plan
   const test = await connectApp(t, { issuer: 'https://auth.example.com' })
   const browser = testBrowser(test.app, 'https://auth.example.com')
   const { reply, state } = await test.start('', browser)
-  t.match(reply.headers['set-cookie'], /^__Host-authority_flow_[\w-]{8}=[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+  t.match(
+    reply.headers['set-cookie'],
+    /^__Host-authority_flow_[\w-]{8}=[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/
+  )
   const [name = '', value = ''] = [...browser.cookies].find(([name]) => name.includes('flow')) ?? []
   browser.cookies.delete(name)
   browser.cookies.set(name.replace('__Host-', ''), value)
@@ -90,10 +177,22 @@ t.test('FED-2 on https the cookie has the prefix that no sibling domain can plan
 t.test('FED-3 an answer of one connection at the callback of another is refused', async (t) => {
   const evil = fakeUpstream({ subject: 'ann-1', email: 'ann@example.com' })
   const honest = fakeUpstream({ subject: 'ann-1', email: 'ann@example.com' })
-  const test = await connectApp(t, { connections: [fakeConnection(honest), fakeConnection(evil, { id: 'evil', issuer: 'https://evil.example.com' })] })
+  const test = await connectApp(t, {
+    connections: [fakeConnection(honest), fakeConnection(evil, { id: 'evil', issuer: 'https://evil.example.com' })]
+  })
   const { state } = await test.start('', test.browser, 'evil')
-  t.equal(evil.begun[0]?.flow.redirectUri, 'http://localhost:3000/auth/connect/evil/callback', 'each connection has a redirect URI of its own')
-  await refused(t, test, await test.back(state, { code: 'good' }, test.browser, 'acme'), { status: 400, code: 'invalid_request', reason: 'mismatch' }, 'mix-up')
+  t.equal(
+    evil.begun[0]?.flow.redirectUri,
+    'http://localhost:3000/auth/connect/evil/callback',
+    'each connection has a redirect URI of its own'
+  )
+  await refused(
+    t,
+    test,
+    await test.back(state, { code: 'good' }, test.browser, 'acme'),
+    { status: 400, code: 'invalid_request', reason: 'mismatch' },
+    'mix-up'
+  )
   t.strictSame([honest.answers, evil.answers], [[], []])
 })
 
@@ -101,7 +200,11 @@ t.test('FED-18 errors of the provider: the person gets back, and nothing of them
   const canary = '<b>canary</b>'
   const test = await connectApp(t)
   const { state } = await test.start('?return_to=/cart')
-  const reply = await test.back(state, { error: 'access_denied', error_description: canary, error_uri: 'https://evil.example.com' })
+  const reply = await test.back(state, {
+    error: 'access_denied',
+    error_description: canary,
+    error_uri: 'https://evil.example.com'
+  })
   await refused(t, test, reply, { status: 400, code: 'connection_denied', reason: 'denied' }, 'denied')
   t.match(reply.body, 'href="/auth/login?return_to=%2Fcart"', 'the way back has the journey')
   t.notMatch(reply.body + test.lines.join('') + JSON.stringify(test.events), 'canary')
@@ -113,7 +216,13 @@ t.test('FED-17 a provider that is down costs its own sign-ins alone', async (t) 
   const test = await connectApp(t)
   const { state } = await test.start()
   test.fake.down = true
-  await refused(t, test, await test.back(state), { status: 503, code: 'temporarily_unavailable', reason: 'outage' }, 'at the callback')
+  await refused(
+    t,
+    test,
+    await test.back(state),
+    { status: 503, code: 'temporarily_unavailable', reason: 'outage' },
+    'at the callback'
+  )
   const { reply } = await test.start()
   t.equal(reply.statusCode, 503)
   t.equal(reply.headers['retry-after'], '5')
@@ -123,7 +232,13 @@ t.test('FED-17 a provider that is down costs its own sign-ins alone', async (t) 
 t.test('what the provider answers is refused by its reason', async (t) => {
   const test = await connectApp(t)
   const { state } = await test.start()
-  await refused(t, test, await test.back(state, { code: 'bad' }), { status: 502, code: 'connection_failed', reason: 'exchange' }, 'a bad code')
+  await refused(
+    t,
+    test,
+    await test.back(state, { code: 'bad' }),
+    { status: 502, code: 'connection_failed', reason: 'exchange' },
+    'a bad code'
+  )
 })
 
 t.test('FED-16 what is turned off between the start and the callback', async (t) => {
@@ -131,7 +246,13 @@ t.test('FED-16 what is turned off between the start and the callback', async (t)
   const off = await connectApp(t, { connection: { enabled: () => on } })
   const { state } = await off.start()
   on = false
-  await refused(t, off, await off.back(state), { status: 403, code: 'access_denied', reason: 'disabled' }, 'the connection')
+  await refused(
+    t,
+    off,
+    await off.back(state),
+    { status: 403, code: 'access_denied', reason: 'disabled' },
+    'the connection'
+  )
   t.strictSame(off.fake.answers, [])
   t.equal((await off.start()).reply.statusCode, 404)
   t.notMatch((await off.browser.get('/auth/login')).body, 'Acme')
@@ -148,7 +269,13 @@ t.test('FED-16 what is turned off between the start and the callback', async (t)
   t.equal(await test.who(browser), null)
 
   const closed = await connectApp(t, { connection: { registration: false } })
-  await refused(t, closed, await closed.through(), { status: 403, code: 'access_denied', reason: 'closed' }, 'registration')
+  await refused(
+    t,
+    closed,
+    await closed.through(),
+    { status: 403, code: 'access_denied', reason: 'closed' },
+    'registration'
+  )
 })
 
 t.test('FED-16 who is disabled or unlinked while the session begins has lost it', async (t) => {
@@ -157,7 +284,7 @@ t.test('FED-16 who is disabled or unlinked while the session begins has lost it'
     let looks = 0
     const users = {
       ...store,
-      async findByIdentity (identity: { issuer: string, subject: string }) {
+      async findByIdentity(identity: { issuer: string; subject: string }) {
         const user = await store.findByIdentity(identity)
         // The second look is the one after the commit.
         if (user !== null && ++looks === 2) {
@@ -169,7 +296,10 @@ t.test('FED-16 who is disabled or unlinked while the session begins has lost it'
       }
     }
     const test = await connectApp(t, { users })
-    await store.createWithIdentity({ username: 'ann@example.com', passwordHash: null, email: 'ann@example.com', emailVerified: true }, { issuer: 'https://sso.example.com', subject: 'ann-1', connection: 'acme', linkedAt: 0, lastUsedAt: 0 })
+    await store.createWithIdentity(
+      { username: 'ann@example.com', passwordHash: null, email: 'ann@example.com', emailVerified: true },
+      { issuer: 'https://sso.example.com', subject: 'ann-1', connection: 'acme', linkedAt: 0, lastUsedAt: 0 }
+    )
     const reply = await test.through()
     t.equal(reply.statusCode, 403, change)
     t.strictSame([await test.who(), test.payloads('authenticated')], [null, []], change)
@@ -179,14 +309,37 @@ t.test('FED-16 who is disabled or unlinked while the session begins has lost it'
 
 t.test('FED-19 no log line, event, error or address holds what was sent', async (t) => {
   const fake = fakeUpstream({ subject: 'subject-canary', email: 'address-canary@example.com' })
-  const test = await connectApp(t, { fake, connection: { onSignIn: ({ tokens }) => { throw new Error(`can not store ${tokens.accessToken}`) } } })
+  const test = await connectApp(t, {
+    fake,
+    connection: {
+      onSignIn: ({ tokens }) => {
+        throw new Error(`can not store ${tokens.accessToken}`)
+      }
+    }
+  })
   const { state, reply } = await test.start('?return_to=/cart')
   const flow = fake.begun[0]?.flow
   const back = await test.back(state, { code: 'good' })
   await test.back(state, { code: 'code-canary' })
-  await new Promise((resolve) => { setImmediate(resolve) })
-  const told = JSON.stringify([test.lines.filter((line) => !line.includes('the callback URL')), test.events.filter(({ name }) => name !== 'registered'), back.headers.location])
-  for (const secret of [state, flow?.nonce, flow?.codeVerifier, 'code-canary', 'upstream-access-token-canary', 'upstream-refresh-token-canary', 'subject-canary', 'address-canary']) t.notMatch(told, String(secret))
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+  const told = JSON.stringify([
+    test.lines.filter((line) => !line.includes('the callback URL')),
+    test.events.filter(({ name }) => name !== 'registered'),
+    back.headers.location
+  ])
+  for (const secret of [
+    state,
+    flow?.nonce,
+    flow?.codeVerifier,
+    'code-canary',
+    'upstream-access-token-canary',
+    'upstream-refresh-token-canary',
+    'subject-canary',
+    'address-canary'
+  ])
+    t.notMatch(told, String(secret))
   t.match(test.lines.join(''), 'onSignIn of the connection')
   t.notMatch(String(reply.headers['set-cookie']), 'subject-canary')
 })
@@ -204,16 +357,23 @@ t.test('FED-20 cookies: three flows at most, none for a look ahead, none that a 
   t.equal((await test.back(states[3] ?? '')).statusCode, 303, 'any of the others goes on')
   t.equal(flows().length, 2)
   test.browser.cookies.clear()
-  for (const headers of [{ 'sec-purpose': 'prefetch' }, { 'sec-purpose': 'prefetch;prerender' }, { purpose: 'prefetch' }]) {
+  for (const headers of [
+    { 'sec-purpose': 'prefetch' },
+    { 'sec-purpose': 'prefetch;prerender' },
+    { purpose: 'prefetch' }
+  ]) {
     const reply = await test.browser.get('/auth/connect/acme', { ...SAME, ...headers })
     t.equal(reply.statusCode, 503)
     t.notOk(reply.headers['set-cookie'])
   }
-  const journey = (state: string): string => `?${new URLSearchParams({ client_id: 'spa', redirect_uri: 'https://spa.example/cb', response_type: 'code', scope: 'openid', code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256', state }).toString()}`
+  const journey = (state: string): string =>
+    `?${new URLSearchParams({ client_id: 'spa', redirect_uri: 'https://spa.example/cb', response_type: 'code', scope: 'openid', code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256', state }).toString()}`
   const fits = await test.start(journey(randomBytes(600).toString('hex')))
   t.equal(fits.reply.statusCode, 303)
   t.ok(String(fits.reply.headers['set-cookie']).indexOf(';') <= 3800)
-  const long = await test.start(`${journey('s')}&claims=${encodeURIComponent(JSON.stringify({ userinfo: { [randomBytes(2000).toString('hex')]: null } }))}`)
+  const long = await test.start(
+    `${journey('s')}&claims=${encodeURIComponent(JSON.stringify({ userinfo: { [randomBytes(2000).toString('hex')]: null } }))}`
+  )
   t.equal(long.reply.statusCode, 400)
   t.notOk(long.reply.headers['set-cookie'])
 })
@@ -228,22 +388,35 @@ t.test('FED-20 what can not be opened is taken out at the next start', async (t)
 
 t.test('FED-21 a start from another site, or typed, shows the sign-in page', async (t) => {
   const test = await connectApp(t)
-  for (const headers of [CROSS, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-site' }] as Array<Record<string, string>>) {
+  for (const headers of [CROSS, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-site' }] as Array<
+    Record<string, string>
+  >) {
     const reply = await test.browser.get('/auth/connect/acme?return_to=/cart', headers)
     t.equal(reply.headers.location, '/auth/login?return_to=%2Fcart', JSON.stringify(headers))
     t.notOk(reply.headers['set-cookie'])
   }
-  const old = async (headers: Record<string, string>): Promise<string | undefined> => (await test.app.inject({ url: '/auth/connect/acme', headers })).headers.location
+  const old = async (headers: Record<string, string>): Promise<string | undefined> =>
+    (await test.app.inject({ url: '/auth/connect/acme', headers })).headers.location
   t.equal(await old({}), '/auth/login')
   t.equal(await old({ referer: 'https://evil.example/http://localhost:3000/' }), '/auth/login')
   t.equal(await old({ referer: 'nonsense' }), '/auth/login')
-  t.match(await old({ referer: 'http://localhost:3000/auth/login' }), 'https://sso.example.com/', 'a browser that does not say where from, with the page as referrer')
+  t.match(
+    await old({ referer: 'http://localhost:3000/auth/login' }),
+    'https://sso.example.com/',
+    'a browser that does not say where from, with the page as referrer'
+  )
   t.equal((await test.start('', test.browser, 'nobody')).reply.statusCode, 404)
 })
 
 t.test('form_post: nothing is looked at before the browser asks again', async (t) => {
   const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
-  const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> => await test.app.inject({ method: 'POST', url: '/auth/connect/acme/callback', headers: { ...CROSS, origin: 'https://sso.example.com', 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(body).toString() })
+  const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> =>
+    await test.app.inject({
+      method: 'POST',
+      url: '/auth/connect/acme/callback',
+      headers: { ...CROSS, origin: 'https://sso.example.com', 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams(body).toString()
+    })
   const { state } = await test.start('?return_to=/cart')
   const reply = await post({ state, code: 'good', user: '{"name":"canary"}' })
   t.equal(reply.statusCode, 303)
@@ -263,32 +436,72 @@ t.test('form_post: nothing is looked at before the browser asks again', async (t
   t.equal((await post({ state: 'short', code: 'good' })).statusCode, 400)
   t.equal((await post({ state, code: randomBytes(4500).toString('hex') })).statusCode, 400, 'too long for a cookie')
   const late = await test.start()
-  for (const cookie of (await post({ state: late.state, code: 'good' })).cookies) test.browser.cookies.set(cookie.name, cookie.value)
+  for (const cookie of (await post({ state: late.state, code: 'good' })).cookies)
+    test.browser.cookies.set(cookie.name, cookie.value)
   test.clock.step(60_000)
-  t.equal((await test.browser.get(`/auth/connect/acme/callback?state=${late.state}`, CROSS)).statusCode, 400, 'a minute later')
+  t.equal(
+    (await test.browser.get(`/auth/connect/acme/callback?state=${late.state}`, CROSS)).statusCode,
+    400,
+    'a minute later'
+  )
   t.equal(test.fake.answers.length, 1)
   t.ok(kept.size > 0)
   const plain = await connectApp(t)
   const begun = await plain.start()
-  t.equal((await plain.app.inject({ method: 'POST', url: '/auth/connect/acme/callback', headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' }, payload: `state=${begun.state}&code=good` })).statusCode, 400, 'a connection whose answers come by query')
+  t.equal(
+    (
+      await plain.app.inject({
+        method: 'POST',
+        url: '/auth/connect/acme/callback',
+        headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' },
+        payload: `state=${begun.state}&code=good`
+      })
+    ).statusCode,
+    400,
+    'a connection whose answers come by query'
+  )
 })
 
 // covers FED-20
-t.test('form_post: however many answers another site makes up, the browser keeps few and short cookies, and a sign-in that is under way goes on', async (t) => {
-  const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
-  const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> => await test.app.inject({ method: 'POST', url: '/auth/connect/acme/callback', headers: { ...CROSS, origin: 'https://evil.example', 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(body).toString() })
-  const keep = ({ cookies }: LightMyRequestResponse): void => { for (const cookie of cookies) test.browser.cookies.set(cookie.name, cookie.value) }
-  const { state } = await test.start('?return_to=/cart')
-  for (let count = 0; count < 200; count++) keep(await post({ state: randomBytes(32).toString('base64url'), code: randomBytes(500).toString('base64url') }))
-  t.equal((await post({ state, code: randomBytes(1200).toString('base64url') })).statusCode, 400, 'more than any provider sends')
-  const answers = [...test.browser.cookies].filter(([name]) => name.includes('answer'))
-  t.equal(answers.length, 4)
-  t.ok(answers.reduce((sum, [name, value]) => sum + name.length + value.length, 0) <= 8000)
-  const reply = await post({ state, code: 'good', user: JSON.stringify({ name: { firstName: 'A'.repeat(100), lastName: 'B'.repeat(100) }, email: 'ann@example.com' }) })
-  keep(reply)
-  t.equal((await test.browser.get(reply.headers.location ?? '', CROSS)).headers.location, '/cart')
-  t.equal(test.fake.answers.length, 1, 'and of what was made up nothing was asked')
-})
+t.test(
+  'form_post: however many answers another site makes up, the browser keeps few and short ' +
+    'cookies, and a sign-in that is under way goes on',
+  async (t) => {
+    const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
+    const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> =>
+      await test.app.inject({
+        method: 'POST',
+        url: '/auth/connect/acme/callback',
+        headers: { ...CROSS, origin: 'https://evil.example', 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams(body).toString()
+      })
+    const keep = ({ cookies }: LightMyRequestResponse): void => {
+      for (const cookie of cookies) test.browser.cookies.set(cookie.name, cookie.value)
+    }
+    const { state } = await test.start('?return_to=/cart')
+    for (let count = 0; count < 200; count++)
+      keep(await post({ state: randomBytes(32).toString('base64url'), code: randomBytes(500).toString('base64url') }))
+    t.equal(
+      (await post({ state, code: randomBytes(1200).toString('base64url') })).statusCode,
+      400,
+      'more than any provider sends'
+    )
+    const answers = [...test.browser.cookies].filter(([name]) => name.includes('answer'))
+    t.equal(answers.length, 4)
+    t.ok(answers.reduce((sum, [name, value]) => sum + name.length + value.length, 0) <= 8000)
+    const reply = await post({
+      state,
+      code: 'good',
+      user: JSON.stringify({
+        name: { firstName: 'A'.repeat(100), lastName: 'B'.repeat(100) },
+        email: 'ann@example.com'
+      })
+    })
+    keep(reply)
+    t.equal((await test.browser.get(reply.headers.location ?? '', CROSS)).headers.location, '/cart')
+    t.equal(test.fake.answers.length, 1, 'and of what was made up nothing was asked')
+  }
+)
 
 t.test('FED-23 a fresh sign-in is asked for there, and proved by its time', async (t) => {
   const client = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }
@@ -297,11 +510,20 @@ t.test('FED-23 a fresh sign-in is asked for there, and proved by its time', asyn
   await test.start(`${journey}&prompt=login&ui_locales=de&login_hint=ann&acr_values=x`)
   t.strictSame(test.fake.begun.at(-1)?.wishes, { loginHint: 'ann', uiLocales: 'de', prompt: 'login', maxAge: 0 })
   await test.start(`${journey}&max_age=300`)
-  t.strictSame(test.fake.begun.at(-1)?.wishes, { loginHint: undefined, uiLocales: undefined, prompt: undefined, maxAge: 300 }, 'nobody is signed in here: what they have there will do')
+  t.strictSame(
+    test.fake.begun.at(-1)?.wishes,
+    { loginHint: undefined, uiLocales: undefined, prompt: undefined, maxAge: 300 },
+    'nobody is signed in here: what they have there will do'
+  )
   await test.start(`${journey}&prompt=select_account`)
   t.match(test.fake.begun.at(-1)?.wishes, { prompt: 'select_account', maxAge: undefined })
 
-  for (const [asked, age, status] of [['prompt=login', 61_000, 400], ['prompt=login', 60_000, 200], ['max_age=300', 361_000, 400], ['max_age=300', 359_000, 200]] as const) {
+  for (const [asked, age, status] of [
+    ['prompt=login', 61_000, 400],
+    ['prompt=login', 60_000, 200],
+    ['max_age=300', 361_000, 400],
+    ['max_age=300', 359_000, 200]
+  ] as const) {
     const { state } = await test.start(`${journey}&${asked}`, testBrowser(test.app))
     const browser = testBrowser(test.app)
     const again = await test.start(`${journey}&${asked}`, browser)
@@ -325,33 +547,58 @@ t.test('rate limit: failed answers are counted, and only in a browser that has b
   const test = await connectApp(t, { rateLimit: { connect: { max: 2 } } })
   for (let count = 0; count < 5; count++) t.equal((await test.back('x'.repeat(43))).statusCode, 400)
   t.equal((await test.through()).statusCode, 303)
-  for (let count = 0; count < 2; count++) t.equal((await test.back((await test.start()).state, { code: 'bad' })).statusCode, 502)
+  for (let count = 0; count < 2; count++)
+    t.equal((await test.back((await test.start()).state, { code: 'bad' })).statusCode, 502)
   const { state } = await test.start()
   t.equal((await test.back(state)).statusCode, 429)
   t.match(test.payloads('rate_limited'), [{ rule: 'connect' }])
 })
 
 // covers FED-17
-t.test('rate limit: who tries again while the provider is down is not held back when it is up, and does not try more at once than the limit', async (t) => {
-  const test = await connectApp(t, { rateLimit: { connect: { max: 2 } } })
-  test.fake.person = async () => { throw new UpstreamError('outage', 'It can not be reached.') }
-  for (let count = 0; count < 5; count++) t.equal((await test.back((await test.start('', testBrowser(test.app))).state, { code: 'good' }, test.browser)).statusCode, 400, 'another browser')
-  for (let count = 0; count < 5; count++) t.equal((await test.through()).statusCode, 503)
-  const waiting: Array<() => void> = []
-  test.fake.person = async () => { await new Promise<void>((resolve) => { waiting.push(resolve) }); throw new UpstreamError('outage', 'It did not answer in time.') }
-  const states = [(await test.start()).state, (await test.start()).state, (await test.start()).state]
-  const pending = states.slice(0, 2).map(async (state) => await test.back(state))
-  while (waiting.length < 2) await new Promise((resolve) => { setImmediate(resolve) })
-  t.equal((await test.back(states[2] ?? '')).statusCode, 429, 'two wait already')
-  for (const end of waiting) end()
-  t.strictSame((await Promise.all(pending)).map(({ statusCode }) => statusCode), [503, 503])
-  test.fake.person = { subject: 'ann-1', email: 'ann@example.com' }
-  t.equal((await test.through()).statusCode, 303)
-})
+t.test(
+  'rate limit: who tries again while the provider is down is not held back when it is up, ' +
+    'and does not try more at once than the limit',
+  async (t) => {
+    const test = await connectApp(t, { rateLimit: { connect: { max: 2 } } })
+    test.fake.person = async () => {
+      throw new UpstreamError('outage', 'It can not be reached.')
+    }
+    for (let count = 0; count < 5; count++)
+      t.equal(
+        (await test.back((await test.start('', testBrowser(test.app))).state, { code: 'good' }, test.browser))
+          .statusCode,
+        400,
+        'another browser'
+      )
+    for (let count = 0; count < 5; count++) t.equal((await test.through()).statusCode, 503)
+    const waiting: Array<() => void> = []
+    test.fake.person = async () => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+      })
+      throw new UpstreamError('outage', 'It did not answer in time.')
+    }
+    const states = [(await test.start()).state, (await test.start()).state, (await test.start()).state]
+    const pending = states.slice(0, 2).map(async (state) => await test.back(state))
+    while (waiting.length < 2)
+      await new Promise((resolve) => {
+        setImmediate(resolve)
+      })
+    t.equal((await test.back(states[2] ?? '')).statusCode, 429, 'two wait already')
+    for (const end of waiting) end()
+    t.strictSame(
+      (await Promise.all(pending)).map(({ statusCode }) => statusCode),
+      [503, 503]
+    )
+    test.fake.person = { subject: 'ann-1', email: 'ann@example.com' }
+    t.equal((await test.through()).statusCode, 303)
+  }
+)
 
 t.test('without connections there is no route, and without a secret no start', async (t) => {
   const none = await connectApp(t, { connections: [] })
-  for (const url of ['/auth/connect/acme', '/auth/connect/acme/callback', '/auth/connect/confirm']) t.equal((await none.browser.get(url, SAME)).statusCode, 404)
+  for (const url of ['/auth/connect/acme', '/auth/connect/acme/callback', '/auth/connect/confirm'])
+    t.equal((await none.browser.get(url, SAME)).statusCode, 404)
   t.notMatch((await none.browser.get('/auth/login')).body, 'class="connect"')
   t.strictSame(await none.app.authority.connections({ url: '/', headers: {} } as never), [])
   await t.rejects(connectApp(t, { secret: undefined as never }), { code: 'FST_AUTHORITY_INVALID_OPTIONS' })

@@ -10,7 +10,10 @@ import { connectApp, type ConnectApp, CROSS, SAME } from './support.ts'
 const CONFIRM = '/auth/connect/confirm'
 
 /** Somebody comes by the connection with the address of an account that is there. */
-async function waiting (t: Parameters<typeof connectApp>[0], options: Parameters<typeof connectApp>[1] = {}): Promise<ConnectApp & { users: ReturnType<typeof memoryUserStore>, sub: string }> {
+async function waiting(
+  t: Parameters<typeof connectApp>[0],
+  options: Parameters<typeof connectApp>[1] = {}
+): Promise<ConnectApp & { users: ReturnType<typeof memoryUserStore>; sub: string }> {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, ...options })
   const { sub } = await signUp(test.app, 'ann@example.com')
@@ -18,7 +21,8 @@ async function waiting (t: Parameters<typeof connectApp>[0], options: Parameters
   return { ...test, users, sub }
 }
 
-const logIn = async (test: ConnectApp, username = 'ann@example.com', query = '', browser = test.browser) => await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
+const logIn = async (test: ConnectApp, username = 'ann@example.com', query = '', browser = test.browser) =>
+  await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
 
 t.test('FED-15 the proof is for one account, one identity and ten minutes', async (t) => {
   const test = await waiting(t)
@@ -31,14 +35,27 @@ t.test('FED-15 the proof is for one account, one identity and ten minutes', asyn
 
   await logIn(test)
   const sealed = test.browser.cookies.get('authority_link') ?? ''
-  const edited = await test.browser.submit(CONFIRM, { decision: 'link', email: 'eve@example.com', subject: 'eve', userId: 'eve' })
+  const edited = await test.browser.submit(CONFIRM, {
+    decision: 'link',
+    email: 'eve@example.com',
+    subject: 'eve',
+    userId: 'eve'
+  })
   t.equal(edited.headers.location, '/cart')
-  t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-1', email: 'ann@example.com' }], 'what is posted beside it changes nothing')
+  t.match(
+    await test.users.listIdentities(test.sub),
+    [{ subject: 'ann-1', email: 'ann@example.com' }],
+    'what is posted beside it changes nothing'
+  )
 
   test.browser.cookies.set('authority_link', sealed)
   test.clock.step(600_000)
   await logIn(test)
-  t.equal((await test.browser.submit(CONFIRM, { decision: 'link' })).headers.location, '/auth/login', 'ten minutes later')
+  t.equal(
+    (await test.browser.submit(CONFIRM, { decision: 'link' })).headers.location,
+    '/auth/login',
+    'ten minutes later'
+  )
   for (const value of ['', 'v1.a.b.c', altered(sealed)]) {
     test.browser.cookies.set('authority_link', value)
     t.equal((await test.browser.get(CONFIRM)).headers.location, '/auth/login')
@@ -51,27 +68,42 @@ t.test('FED-15 another identity at the provider does not use the proof of the fi
   await test.through('?return_to=/cart')
   await logIn(test)
   await test.browser.submit(CONFIRM, { decision: 'link' })
-  t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-2' }], 'the newest proof counts, and links itself alone')
+  t.match(
+    await test.users.listIdentities(test.sub),
+    [{ subject: 'ann-2' }],
+    'the newest proof counts, and links itself alone'
+  )
   t.equal((await test.users.listIdentities(test.sub)).length, 1)
 })
 
 t.test('FED-15 only a form of ours, and only after a fresh sign-in', async (t) => {
   const test = await waiting(t)
   await logIn(test)
-  for (const headers of [CROSS, { 'sec-fetch-site': 'none', origin: 'https://evil.example' }, { 'sec-fetch-site': '', origin: 'null' }] as Array<Record<string, string>>) {
-    t.equal((await test.browser.submit(CONFIRM, { decision: 'link' }, headers)).statusCode, 403, JSON.stringify(headers))
+  for (const headers of [
+    CROSS,
+    { 'sec-fetch-site': 'none', origin: 'https://evil.example' },
+    { 'sec-fetch-site': '', origin: 'null' }
+  ] as Array<Record<string, string>>) {
+    t.equal(
+      (await test.browser.submit(CONFIRM, { decision: 'link' }, headers)).statusCode,
+      403,
+      JSON.stringify(headers)
+    )
   }
   test.clock.step(301_000)
   t.match((await test.browser.submit(CONFIRM, { decision: 'link' })).body, 'You already have an account', '301 s old')
   t.strictSame(await test.users.listIdentities(test.sub), [])
 })
 
-t.test('a sign-in for the same journey leads to the confirm page by itself, and one for another does not', async (t) => {
-  const test = await waiting(t)
-  t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
-  t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)
-  t.equal((await logIn(test)).headers.location, CONFIRM, 'as after a reset, whose page knows no journey')
-})
+t.test(
+  'a sign-in for the same journey leads to the confirm page by itself, and one for another does not',
+  async (t) => {
+    const test = await waiting(t)
+    t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
+    t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)
+    t.equal((await logIn(test)).headers.location, CONFIRM, 'as after a reset, whose page knows no journey')
+  }
+)
 
 t.test('a dead end is none: every page leads on, and what the person does not link stays as it was', async (t) => {
   const test = await waiting(t)
@@ -84,7 +116,8 @@ t.test('a dead end is none: every page leads on, and what the person does not li
 
 t.test('FED-11 who signed up first with an address of another person has nothing left of it', async (t) => {
   const test = await waiting(t)
-  // The stranger knows the password, has a session, tokens, an open message and a link made by another account at the provider.
+  // The stranger knows the password, has a session, tokens, an open message and a link made by another account at the
+  // provider.
   const stranger = testBrowser(test.app)
   await logIn(test, 'ann@example.com', '', stranger)
   const tokens = await signIn(test.app, 'ann@example.com')
@@ -97,9 +130,15 @@ t.test('FED-11 who signed up first with an address of another person has nothing
   // The owner of the mailbox sets a new password, signs in and links.
   await test.browser.submit('/auth/forgot-password', { username: 'ann@example.com' })
   const { token } = await test.messages.next('password_reset')
-  t.equal((await test.browser.submit('/auth/reset-password', { token, password: 'a password of her own' })).statusCode, 200)
+  t.equal(
+    (await test.browser.submit('/auth/reset-password', { token, password: 'a password of her own' })).statusCode,
+    200
+  )
   t.strictSame(await test.users.listIdentities(test.sub), [], 'the link of before goes with the reset')
-  const back = await test.browser.submit('/auth/login', { username: 'ann@example.com', password: 'a password of her own' })
+  const back = await test.browser.submit('/auth/login', {
+    username: 'ann@example.com',
+    password: 'a password of her own'
+  })
   t.equal(back.headers.location, CONFIRM)
   await test.browser.submit(CONFIRM, { decision: 'link' })
   t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-1' }])
@@ -138,7 +177,11 @@ t.test('FED-14 linking: by who began it, in the session that began it, after a f
     t.match(reply.body, 'href="https://sso.example.com/authorize?')
     return test.fake.begun.at(-1)?.flow.state ?? ''
   }
-  t.equal((await test.browser.submit(LINK)).headers.location, '/auth/login?return_to=%2Faccount&prompt=login', 'nobody is signed in')
+  t.equal(
+    (await test.browser.submit(LINK)).headers.location,
+    '/auth/login?return_to=%2Faccount&prompt=login',
+    'nobody is signed in'
+  )
   await logIn(test, 'ann')
   t.equal((await test.browser.submit(LINK, {}, CROSS)).statusCode, 403)
   t.equal((await test.browser.get(LINK, SAME)).statusCode, 404, 'a GET links nothing')
@@ -174,7 +217,11 @@ t.test('FED-14 linking: by who began it, in the session that began it, after a f
 
 t.test('finish sign-up: what a new account must have and the provider did not say', async (t) => {
   const users = memoryUserStore()
-  const fields = Type.Object({ city: Type.String({ minLength: 2, title: 'Your city' }), name: Type.String(), news: Type.Optional(Type.Boolean()) })
+  const fields = Type.Object({
+    city: Type.String({ minLength: 2, title: 'Your city' }),
+    name: Type.String(),
+    news: Type.Optional(Type.Boolean())
+  })
   const test = await connectApp(t, { users, registration: { username: 'any', fields } })
   test.fake.claims = { name: 'Ann', city: 7 }
   const reply = await test.through('?return_to=/cart')
@@ -190,17 +237,33 @@ t.test('finish sign-up: what a new account must have and the provider did not sa
     t.match(again.body, 'name="city"')
   }
   t.strictSame(test.payloads('registered'), [])
-  const done = await test.browser.submit(CONFIRM, { city: 'Ulm', name: 'Eve', email: 'eve@example.com', username: 'eve', disabled: 'true' })
+  const done = await test.browser.submit(CONFIRM, {
+    city: 'Ulm',
+    name: 'Eve',
+    email: 'eve@example.com',
+    username: 'eve',
+    disabled: 'true'
+  })
   t.equal(done.headers.location, '/cart', done.body)
   const user = await users.findByIdentity({ issuer: 'https://sso.example.com', subject: 'ann-1' })
-  t.match(user, { username: 'ann@example.com', email: 'ann@example.com', emailVerified: true, city: 'Ulm', name: 'Ann' })
+  t.match(user, {
+    username: 'ann@example.com',
+    email: 'ann@example.com',
+    emailVerified: true,
+    city: 'Ulm',
+    name: 'Ann'
+  })
   t.notOk(user?.disabled)
   t.equal(await test.who(), user?.id)
   t.equal((await test.browser.get(CONFIRM)).headers.location, '/auth/login', 'and it is over')
 
   const raced = await connectApp(t, { users: memoryUserStore(), registration: { username: 'any', fields } })
   await raced.through()
-  await raced.app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann@example.com', password: PASSWORD, city: 'Ulm', name: 'Ann' } })
+  await raced.app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: 'ann@example.com', password: PASSWORD, city: 'Ulm', name: 'Ann' }
+  })
   const late = await raced.browser.submit(CONFIRM, { city: 'Ulm', name: 'Ann' })
   t.equal(late.statusCode, 403, 'an account with the address has come to be meanwhile')
   t.match(late.body, 'sign in the way you did before')

@@ -1,4 +1,7 @@
-/** What a person does with the accounts at other providers that they sign in with: who may, with what, how long after the sign-in, and twice. */
+/**
+ * What a person does with the accounts at other providers that they sign in with: who may, with what, how long after
+ * the sign-in, and twice.
+ */
 import t from 'tap'
 import { linkIdOf } from '../../../lib/accounts/identities.ts'
 import { memoryUserStore, type LinkedIdentity } from '../../../lib/index.ts'
@@ -8,23 +11,46 @@ import { formAction, testBrowser, type TestBrowser } from '../../support/browser
 import { PROVIDER } from '../../support/fake-upstream.ts'
 import { connectApp, type ConnectApp, CROSS, SAME } from './support.ts'
 
-const linkTo = (subject: string, fields: Partial<LinkedIdentity> = {}): LinkedIdentity => ({ issuer: PROVIDER, subject, connection: 'acme', linkedAt: Date.UTC(2026, 0, 1), lastUsedAt: Date.UTC(2026, 0, 2), ...fields })
+const linkTo = (subject: string, fields: Partial<LinkedIdentity> = {}): LinkedIdentity => ({
+  issuer: PROVIDER,
+  subject,
+  connection: 'acme',
+  linkedAt: Date.UTC(2026, 0, 1),
+  lastUsedAt: Date.UTC(2026, 0, 2),
+  ...fields
+})
 const PAGE = '/auth/account/connections'
 
 /** Ann, by password, with a link; or with `password: false`, by `subjects` alone. */
-async function scene (t: Parameters<typeof connectApp>[0], { password = true, subjects = ['ann-1'], ...options }: { password?: boolean, subjects?: string[] } & Parameters<typeof connectApp>[1] = {}) {
+async function scene(
+  t: Parameters<typeof connectApp>[0],
+  {
+    password = true,
+    subjects = ['ann-1'],
+    ...options
+  }: { password?: boolean; subjects?: string[] } & Parameters<typeof connectApp>[1] = {}
+) {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, registration: { username: 'any' }, ...options })
   let id: string
   if (password) id = (await signUp(test.app, 'ann@example.com')).sub
-  else id = (await users.create({ username: 'ann@example.com', email: 'ann@example.com', emailVerified: true, passwordHash: null })).id
+  else
+    id = (
+      await users.create({
+        username: 'ann@example.com',
+        email: 'ann@example.com',
+        emailVerified: true,
+        passwordHash: null
+      })
+    ).id
   for (const subject of subjects) await users.linkIdentity(id, linkTo(subject, { email: `${subject}@example.com` }))
-  const remove = async (linkId: string, token: string) => await test.app.inject({ method: 'DELETE', url: `/auth/connections/${linkId}`, headers: bearer(token) })
+  const remove = async (linkId: string, token: string) =>
+    await test.app.inject({ method: 'DELETE', url: `/auth/connections/${linkId}`, headers: bearer(token) })
   const list = async (token: string) => await test.app.inject({ url: '/auth/connections', headers: bearer(token) })
   return { ...test, users, id, remove, list }
 }
 
-async function browserOf (test: ConnectApp): Promise<TestBrowser> {
+async function browserOf(test: ConnectApp): Promise<TestBrowser> {
   const browser = testBrowser(test.app)
   const reply = await browser.submit('/auth/login', { username: 'ann@example.com', password: PASSWORD })
   if (reply.statusCode !== 303) throw new Error(`login: ${reply.statusCode}`)
@@ -35,7 +61,14 @@ t.test('lists what the person signs in with, by ids that tell nothing, and takes
   const test = await scene(t, { subjects: ['subject-canary', 'ann-2'] })
   const { access_token: token } = await signIn(test.app, 'ann@example.com')
   const listed = await test.list(token)
-  const shown = (subject: string) => ({ id: linkIdOf(linkTo(subject)), connection: 'acme', name: 'Acme', email: `${subject}@example.com`, linked_at: '2026-01-01T00:00:00.000Z', last_used_at: '2026-01-02T00:00:00.000Z' })
+  const shown = (subject: string) => ({
+    id: linkIdOf(linkTo(subject)),
+    connection: 'acme',
+    name: 'Acme',
+    email: `${subject}@example.com`,
+    linked_at: '2026-01-01T00:00:00.000Z',
+    last_used_at: '2026-01-02T00:00:00.000Z'
+  })
   t.strictSame(listed.json(), { connections: [shown('subject-canary'), shown('ann-2')] })
   t.equal(listed.headers['cache-control'], 'no-store')
   t.notMatch(listed.body.replaceAll('subject-canary@example.com', ''), /canary|sso\.example/)
@@ -63,7 +96,10 @@ t.test('a link goes by a sign-in of the last five minutes alone', async (t) => {
   test.clock.step(300_000)
   test.clock.step(1)
   const stale = await test.remove(linkIdOf(linkTo('ann-1')), token)
-  t.match(stale, { statusCode: 401, headers: { 'www-authenticate': /insufficient_user_authentication.*max_age="300"/ } })
+  t.match(stale, {
+    statusCode: 401,
+    headers: { 'www-authenticate': /insufficient_user_authentication.*max_age="300"/ }
+  })
   t.match(stale.json(), { error: 'insufficient_user_authentication' })
   t.equal((await test.list(token)).statusCode, 200, 'to look at them needs none')
   t.ok(await test.users.findByIdentity(linkTo('ann-1')))
@@ -73,7 +109,10 @@ t.test('a link goes by a sign-in of the last five minutes alone', async (t) => {
 t.test('the last way to sign in stays, and of parallel requests for the last two links one is refused', async (t) => {
   const test = await scene(t, { password: false, subjects: ['ann-1', 'ann-2'] })
   const { access_token: token } = await test.app.authority.issueTokens(test.id)
-  const replies = await parallel(20, async (index) => await test.remove(linkIdOf(linkTo(index % 2 === 0 ? 'ann-1' : 'ann-2')), token))
+  const replies = await parallel(
+    20,
+    async (index) => await test.remove(linkIdOf(linkTo(index % 2 === 0 ? 'ann-1' : 'ann-2')), token)
+  )
   t.equal(tally(replies.map(({ statusCode }) => String(statusCode)))['204'], 1)
   const [left] = await test.users.listIdentities(test.id)
   const refused = await test.remove(left === undefined ? '' : linkIdOf(left), token)
@@ -83,21 +122,31 @@ t.test('the last way to sign in stays, and of parallel requests for the last two
 })
 
 // covers FED-13
-t.test('what a connection leads to that is no more is no way in: it goes, and the last that works stays beside it', async (t) => {
-  const test = await scene(t, { password: false })
-  for (const subject of ['1', '2']) await test.users.linkIdentity(test.id, linkTo(subject, { connection: 'former' }))
-  const { access_token: token } = await test.app.authority.issueTokens(test.id)
-  t.match((await test.remove(linkIdOf(linkTo('ann-1')), token)).json(), { error: 'last_sign_in_method' })
-  t.equal((await test.remove(linkIdOf(linkTo('1')), token)).statusCode, 204)
-  t.equal((await test.remove(linkIdOf(linkTo('2')), token)).statusCode, 204)
-  t.match(await test.users.listIdentities(test.id), [{ subject: 'ann-1' }])
-  const alone = await scene(t, { password: false, subjects: [] })
-  await alone.users.linkIdentity(alone.id, linkTo('1', { connection: 'former' }))
-  t.equal((await alone.remove(linkIdOf(linkTo('1')), (await alone.app.authority.issueTokens(alone.id)).access_token)).statusCode, 204, 'where nothing works it goes too')
-})
+t.test(
+  'what a connection leads to that is no more is no way in: it goes, and the last that works stays beside it',
+  async (t) => {
+    const test = await scene(t, { password: false })
+    for (const subject of ['1', '2']) await test.users.linkIdentity(test.id, linkTo(subject, { connection: 'former' }))
+    const { access_token: token } = await test.app.authority.issueTokens(test.id)
+    t.match((await test.remove(linkIdOf(linkTo('ann-1')), token)).json(), { error: 'last_sign_in_method' })
+    t.equal((await test.remove(linkIdOf(linkTo('1')), token)).statusCode, 204)
+    t.equal((await test.remove(linkIdOf(linkTo('2')), token)).statusCode, 204)
+    t.match(await test.users.listIdentities(test.id), [{ subject: 'ann-1' }])
+    const alone = await scene(t, { password: false, subjects: [] })
+    await alone.users.linkIdentity(alone.id, linkTo('1', { connection: 'former' }))
+    t.equal(
+      (await alone.remove(linkIdOf(linkTo('1')), (await alone.app.authority.issueTokens(alone.id)).access_token))
+        .statusCode,
+      204,
+      'where nothing works it goes too'
+    )
+  }
+)
 
-t.test('nobody else takes it away: not another person, another site, another client\'s token, or nobody', async (t) => {
-  const test = await scene(t, { clients: [{ clientId: 'third', redirectUris: ['https://third.example/cb'], firstParty: false }] })
+t.test("nobody else takes it away: not another person, another site, another client's token, or nobody", async (t) => {
+  const test = await scene(t, {
+    clients: [{ clientId: 'third', redirectUris: ['https://third.example/cb'], firstParty: false }]
+  })
   await signUp(test.app, 'bob@example.com')
   const { access_token: bob } = await signIn(test.app, 'bob@example.com')
   const id = linkIdOf(linkTo('ann-1'))
@@ -107,17 +156,36 @@ t.test('nobody else takes it away: not another person, another site, another cli
   t.equal((await test.remove(id, third)).statusCode, 403)
   const browser = await browserOf(test)
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  for (const [headers, status] of [[{}, 401], [bearer('none'), 401], [{ cookie, ...CROSS }, 403], [{ cookie }, 403], [{ cookie, ...SAME }, 204]] as const) {
-    t.equal((await test.app.inject({ method: 'DELETE', url: `/auth/connections/${id}`, headers })).statusCode, status, Object.keys(headers).join())
+  for (const [headers, status] of [
+    [{}, 401],
+    [bearer('none'), 401],
+    [{ cookie, ...CROSS }, 403],
+    [{ cookie }, 403],
+    [{ cookie, ...SAME }, 204]
+  ] as const) {
+    t.equal(
+      (await test.app.inject({ method: 'DELETE', url: `/auth/connections/${id}`, headers })).statusCode,
+      status,
+      Object.keys(headers).join()
+    )
   }
-  for (const wrong of ['ann-1', 'x', 'x'.repeat(100), encodeURIComponent('__proto__')]) t.equal((await test.app.inject({ method: 'DELETE', url: `/auth/connections/${wrong}`, headers: { cookie, ...SAME } })).statusCode, 404)
+  for (const wrong of ['ann-1', 'x', 'x'.repeat(100), encodeURIComponent('__proto__')])
+    t.equal(
+      (await test.app.inject({ method: 'DELETE', url: `/auth/connections/${wrong}`, headers: { cookie, ...SAME } }))
+        .statusCode,
+      404
+    )
 })
 
 t.test('while the store is down the answer is 503, and nothing is said to be gone', async (t) => {
   const users = memoryUserStore()
   let down = false
-  const down503 = async (): Promise<never> => { throw new Error('the store is down') }
-  const test = await scene(t, { users: { ...users, listIdentities: async (id) => down ? await down503() : await users.listIdentities(id) } })
+  const down503 = async (): Promise<never> => {
+    throw new Error('the store is down')
+  }
+  const test = await scene(t, {
+    users: { ...users, listIdentities: async (id) => (down ? await down503() : await users.listIdentities(id)) }
+  })
   const { access_token: token } = await signIn(test.app, 'ann@example.com')
   const browser = await browserOf(test)
   down = true
@@ -143,7 +211,10 @@ t.test('the page lists them, leads to connecting another, and disconnects by a f
   const shown = await browser.get(PAGE)
   t.equal(shown.statusCode, 200)
   t.match(shown.body, /Acme.*<bdi>ann-1@example\.com<\/bdi>/)
-  t.match(shown.body, /<form method="post" action="\/auth\/connect\/acme\/link\?return_to=%2Fauth%2Faccount%2Fconnections">/)
+  t.match(
+    shown.body,
+    /<form method="post" action="\/auth\/connect\/acme\/link\?return_to=%2Fauth%2Faccount%2Fconnections">/
+  )
   t.match(shown.body, /Connect Acme/)
   t.notMatch(shown.body, /name="current_password"/, 'the sign-in is fresh')
   const action = formAction(shown.body)
@@ -208,24 +279,38 @@ t.test('who has no password signs in again, keeps the last way in, and gets a li
   t.match(sent.headers.location, /done=password_link/)
   const { token } = await test.messages.next('password_reset')
   t.match(test.payloads('password_reset_requested'), [{ userId: test.id }])
-  t.match((await browser.submit(formAction(page.body), { current_password: 'x', password: 'some new password' })), { statusCode: 400 })
-  t.equal((await test.app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token, password: 'some new password' } })).statusCode, 204)
+  t.match(await browser.submit(formAction(page.body), { current_password: 'x', password: 'some new password' }), {
+    statusCode: 400
+  })
+  t.equal(
+    (
+      await test.app.inject({
+        method: 'POST',
+        url: '/auth/password-reset/confirm',
+        payload: { token, password: 'some new password' }
+      })
+    ).statusCode,
+    204
+  )
   t.same((await test.users.listIdentities(test.id)).length, 1, 'the link stays')
   const { access_token: fresh } = await signIn(test.app, 'ann@example.com', 'some new password')
   t.equal((await test.remove(link, fresh)).statusCode, 204, 'a password is left now')
 })
 
-t.test('without an address there is nowhere to send a link to: no page for a password, and nothing is sent', async (t) => {
-  const test = await scene(t, { subjects: [] })
-  test.fake.person = { subject: 'no-address' }
-  await test.through()
-  const userId = await test.who()
-  t.not(userId, test.id)
-  t.equal((await test.browser.get('/auth/account/password')).headers.location, '/auth/account')
-  const action = formAction((await test.browser.get(PAGE)).body).replace(PAGE, '/auth/account/password')
-  await test.browser.submit(action, { decision: 'first' })
-  t.equal(test.payloads('password_reset_requested').length, 0)
-})
+t.test(
+  'without an address there is nowhere to send a link to: no page for a password, and nothing is sent',
+  async (t) => {
+    const test = await scene(t, { subjects: [] })
+    test.fake.person = { subject: 'no-address' }
+    await test.through()
+    const userId = await test.who()
+    t.not(userId, test.id)
+    t.equal((await test.browser.get('/auth/account/password')).headers.location, '/auth/account')
+    const action = formAction((await test.browser.get(PAGE)).body).replace(PAGE, '/auth/account/password')
+    await test.browser.submit(action, { decision: 'first' })
+    t.equal(test.payloads('password_reset_requested').length, 0)
+  }
+)
 
 t.test('who has a password is sent no link by that form', async (t) => {
   const test = await scene(t)
@@ -238,7 +323,12 @@ t.test('who has a password is sent no link by that form', async (t) => {
 t.test('POST /auth/password says that there is no password to change', async (t) => {
   const test = await scene(t, { password: false })
   const { access_token: token } = await test.app.authority.issueTokens(test.id)
-  const reply = await test.app.inject({ method: 'POST', url: '/auth/password', headers: bearer(token), payload: { current_password: 'x', new_password: 'some new password' } })
+  const reply = await test.app.inject({
+    method: 'POST',
+    url: '/auth/password',
+    headers: bearer(token),
+    payload: { current_password: 'x', new_password: 'some new password' }
+  })
   t.equal(reply.statusCode, 400)
   t.match(reply.json(), { error: 'invalid_grant', error_description: /no password.*reset/ })
   t.equal(await test.app.authority.verifyPassword('ann@example.com', 'x'), null)

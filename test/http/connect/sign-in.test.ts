@@ -9,7 +9,10 @@ t.test('a new person is registered with the address that the provider verified, 
   const test = await connectApp(t, { users })
   const { reply, state } = await test.start('?return_to=/cart')
   t.equal(reply.statusCode, 303)
-  t.match(reply.headers['set-cookie'], /^authority_flow_[A-Za-z0-9_-]{8}=v1\.[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/)
+  t.match(
+    reply.headers['set-cookie'],
+    /^authority_flow_[A-Za-z0-9_-]{8}=v1\.[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/
+  )
   t.match(test.fake.begun[0]?.flow, { redirectUri: 'http://localhost:3000/auth/connect/acme/callback', state })
   const back = await test.back(state)
   t.equal(back.statusCode, 303, back.body)
@@ -19,8 +22,12 @@ t.test('a new person is registered with the address that the provider verified, 
   t.match(user, { username: 'ann@example.com', passwordHash: null, email: 'ann@example.com', emailVerified: true })
   t.equal(await test.who(), user?.id)
   t.match(test.payloads('registered'), [{ userId: user?.id }])
-  t.match(test.payloads('authenticated'), [{ userId: user?.id, method: 'connection', connection: 'acme', clientId: null }])
-  t.match(await users.listIdentities(user?.id ?? ''), [{ issuer: 'https://sso.example.com', subject: 'ann-1', connection: 'acme', email: 'ann@example.com' }])
+  t.match(test.payloads('authenticated'), [
+    { userId: user?.id, method: 'connection', connection: 'acme', clientId: null }
+  ])
+  t.match(await users.listIdentities(user?.id ?? ''), [
+    { issuer: 'https://sso.example.com', subject: 'ann-1', connection: 'acme', email: 'ann@example.com' }
+  ])
 })
 
 t.test('the same person comes again, under another address: the same user', async (t) => {
@@ -40,7 +47,7 @@ t.test('without a verified address the name is one of ours', async (t) => {
   await test.through()
   const [registered] = test.payloads('registered')
   t.match(registered?.username, /^acme-[a-z0-9_-]{8}$/)
-  t.notOk(Object.hasOwn(await users.findByUsername(String(registered?.username)) ?? {}, 'email'))
+  t.notOk(Object.hasOwn((await users.findByUsername(String(registered?.username))) ?? {}, 'email'))
 })
 
 t.test('an account has the address: sign in to it, then a button links the two', async (t) => {
@@ -55,10 +62,16 @@ t.test('an account has the address: sign in to it, then a button links the two',
   t.equal(page.statusCode, 200)
   t.match(page.body, 'You already have an account')
   const [, signInUrl = ''] = /class="actions"><a href="([^"]+)"/.exec(page.body) ?? []
-  t.match(signInUrl, '/auth/login?return_to=%2Fauth%2Fconnect%2Fconfirm&amp;prompt=login&amp;login_hint=ann%40example.com')
+  t.match(
+    signInUrl,
+    '/auth/login?return_to=%2Fauth%2Fconnect%2Fconfirm&amp;prompt=login&amp;login_hint=ann%40example.com'
+  )
   const early = await test.browser.submit('/auth/connect/confirm', { decision: 'link' })
   t.match(early.body, 'You already have an account', 'nobody links who has not signed in')
-  const signedIn = await test.browser.submit(signInUrl.replaceAll('&amp;', '&'), { username: 'ann@example.com', password: PASSWORD })
+  const signedIn = await test.browser.submit(signInUrl.replaceAll('&amp;', '&'), {
+    username: 'ann@example.com',
+    password: PASSWORD
+  })
   t.equal(signedIn.headers.location, '/auth/connect/confirm')
   t.match((await test.browser.get('/auth/connect/confirm')).body, 'Link Acme?')
   t.strictSame(await users.listIdentities(sub), [], 'a GET links nothing')

@@ -1,4 +1,7 @@
-/** Sign-in through others over a socket, with users in PostgreSQL and the state in Redis: what strangers and chance do to it there. */
+/**
+ * Sign-in through others over a socket, with users in PostgreSQL and the state in Redis: what strangers and chance do
+ * to it there.
+ */
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { postgresUserStore, redisState } from '../../../lib/index.ts'
@@ -9,18 +12,27 @@ import { fakeUpstream } from '../../support/fake-upstream.ts'
 import { connectApp, CROSS, SAME } from './support.ts'
 
 const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
-t.teardown(async () => { await Promise.all([postgres.stop(), redis.stop()]) })
+t.teardown(async () => {
+  await Promise.all([postgres.stop(), redis.stop()])
+})
 const pool = (await postgres.database()).pool({ max: 20 })
 let made = 0
 
 /** A browser of fetch: it keeps cookies and follows nothing by itself. */
-function socketBrowser (origin: string) {
+function socketBrowser(origin: string) {
   const cookies = new Map<string, string>()
   return {
     cookies,
-    async ask (path: string, init: { method?: string, headers?: Record<string, string>, body?: string } = {}): Promise<{ status: number, location: string, text: string }> {
+    async ask(
+      path: string,
+      init: { method?: string; headers?: Record<string, string>; body?: string } = {}
+    ): Promise<{ status: number; location: string; text: string }> {
       const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-      const reply = await fetch(`${origin}${path}`, { redirect: 'manual', ...init, headers: { ...init.headers, ...(cookie === '' ? {} : { cookie }) } })
+      const reply = await fetch(`${origin}${path}`, {
+        redirect: 'manual',
+        ...init,
+        headers: { ...init.headers, ...(cookie === '' ? {} : { cookie }) }
+      })
       for (const line of reply.headers.getSetCookie()) {
         const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
         if (value === '' || /Max-Age=0/.test(line)) cookies.delete(name)
@@ -31,44 +43,81 @@ function socketBrowser (origin: string) {
   }
 }
 
-async function socketApp (t: Parameters<typeof connectApp>[0], options: Parameters<typeof connectApp>[1] = {}) {
+async function socketApp(t: Parameters<typeof connectApp>[0], options: Parameters<typeof connectApp>[1] = {}) {
   const users = postgresUserStore(pool, { table: `users_${++made}` })
   await users.prepare()
-  const test = await connectApp(t, { users, state: redisState(redis.client(), { prefix: `test${made}:` }), clients: [{ clientId: 'phone', grantTypes: [TOKEN_EXCHANGE_GRANT] }], ...options })
+  const test = await connectApp(t, {
+    users,
+    state: redisState(redis.client(), { prefix: `test${made}:` }),
+    clients: [{ clientId: 'phone', grantTypes: [TOKEN_EXCHANGE_GRANT] }],
+    ...options
+  })
   await test.app.listen({ port: 0, host: '127.0.0.1' })
   const origin = `http://127.0.0.1:${(test.app.server.address() as AddressInfo).port}`
   const begin = async (browser = socketBrowser(origin)) => {
     const { location } = await browser.ask('/auth/connect/acme', { headers: SAME })
     const state = new URL(location).searchParams.get('state') ?? ''
-    return { browser, state, back: async () => await browser.ask(`/auth/connect/acme/callback?code=good&state=${state}`, { headers: CROSS }) }
+    return {
+      browser,
+      state,
+      back: async () => await browser.ask(`/auth/connect/acme/callback?code=good&state=${state}`, { headers: CROSS })
+    }
   }
-  const exchange = async (token: string) => (await fetch(`${origin}/auth/token`, { method: 'POST', body: new URLSearchParams({ grant_type: TOKEN_EXCHANGE_GRANT, client_id: 'phone', connection: 'acme', nonce: 'n', subject_token: token, subject_token_type: 'urn:ietf:params:oauth:token-type:id_token' }) })).status
-  return { ...test, users, origin, begin, exchange, count: async () => Number((await pool.query(`SELECT count(*) AS n FROM users_${made}`)).rows[0].n) }
+  const exchange = async (token: string) =>
+    (
+      await fetch(`${origin}/auth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({
+          grant_type: TOKEN_EXCHANGE_GRANT,
+          client_id: 'phone',
+          connection: 'acme',
+          nonce: 'n',
+          subject_token: token,
+          subject_token_type: 'urn:ietf:params:oauth:token-type:id_token'
+        })
+      })
+    ).status
+  return {
+    ...test,
+    users,
+    origin,
+    begin,
+    exchange,
+    count: async () => Number((await pool.query(`SELECT count(*) AS n FROM users_${made}`)).rows[0].n)
+  }
 }
 
 // covers FED-12 FED-25
-t.test('of 30 callbacks and 30 ID tokens of one new person at once one makes the user, and one token counts once', async (t) => {
-  const test = await socketApp(t, { connection: { audiences: ['app'] } })
-  const flows = await Promise.all(Array.from({ length: 30 }, async () => await test.begin()))
-  const [callbacks, tokens] = await Promise.all([
-    Promise.all(flows.map(async ({ back }) => (await back()).status)),
-    Promise.all(Array.from({ length: 30 }, async (_, index) => await test.exchange(`good.${index}.x`)))
-  ])
-  t.strictSame([...new Set(callbacks)], [303])
-  t.strictSame([...new Set(tokens)], [200])
-  t.equal(await test.count(), 1)
-  const replayed = await Promise.all(Array.from({ length: 50 }, async () => await test.exchange('good.one.x')))
-  t.equal(replayed.filter((status) => status === 200).length, 1)
-  t.equal(replayed.filter((status) => status === 400).length, 49)
-  const [claim = ''] = await redis.client().keys(`test${made}:*:x:*`)
-  t.ok(await redis.client().pttl(claim) > 0, 'a claim has an end')
-})
+t.test(
+  'of 30 callbacks and 30 ID tokens of one new person at once one makes the user, and one token counts once',
+  async (t) => {
+    const test = await socketApp(t, { connection: { audiences: ['app'] } })
+    const flows = await Promise.all(Array.from({ length: 30 }, async () => await test.begin()))
+    const [callbacks, tokens] = await Promise.all([
+      Promise.all(flows.map(async ({ back }) => (await back()).status)),
+      Promise.all(Array.from({ length: 30 }, async (_, index) => await test.exchange(`good.${index}.x`)))
+    ])
+    t.strictSame([...new Set(callbacks)], [303])
+    t.strictSame([...new Set(tokens)], [200])
+    t.equal(await test.count(), 1)
+    const replayed = await Promise.all(Array.from({ length: 50 }, async () => await test.exchange('good.one.x')))
+    t.equal(replayed.filter((status) => status === 200).length, 1)
+    t.equal(replayed.filter((status) => status === 400).length, 49)
+    const [claim = ''] = await redis.client().keys(`test${made}:*:x:*`)
+    t.ok((await redis.client().pttl(claim)) > 0, 'a claim has an end')
+  }
+)
 
 // covers FED-2
 t.test('an answer by form_post counts once, in the browser that began, however often it is sent at once', async (t) => {
   const test = await socketApp(t, { connection: { responseMode: 'form_post', audiences: ['app'] } })
   const { browser, state } = await test.begin()
-  const post = async (by: ReturnType<typeof socketBrowser>) => await by.ask('/auth/connect/acme/callback', { method: 'POST', headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' }, body: `state=${state}&code=good` })
+  const post = async (by: ReturnType<typeof socketBrowser>) =>
+    await by.ask('/auth/connect/acme/callback', {
+      method: 'POST',
+      headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' },
+      body: `state=${state}&code=good`
+    })
   // A browser sends no cookie with a form of another site; this one keeps what it gets.
   const thief = socketBrowser(test.origin)
   const { location } = await post(thief)
@@ -81,10 +130,17 @@ t.test('an answer by form_post counts once, in the browser that began, however o
 
 // covers FED-24
 t.test('a domain leads to its connection, whoever is there, and the connection takes nobody else', async (t) => {
-  const test = await socketApp(t, { connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] }, fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' }) })
+  const test = await socketApp(t, {
+    connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] },
+    fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' })
+  })
   await test.users.create({ username: 'ann@acme.com', passwordHash: 'h', email: 'ann@acme.com' })
   const typed = async (username: string) => {
-    const { status, text } = await socketBrowser(test.origin).ask('/auth/login', { method: 'POST', headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams({ username, password: 'x' }).toString() })
+    const { status, text } = await socketBrowser(test.origin).ask('/auth/login', {
+      method: 'POST',
+      headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ username, password: 'x' }).toString()
+    })
     return { status, text: text.replaceAll(encodeURIComponent(username), '').replaceAll(username, '') }
   }
   const known = await typed('ann@acme.com')
@@ -97,7 +153,18 @@ t.test('a domain leads to its connection, whoever is there, and the connection t
 t.test('a subject, a name or an address with a NUL is no outage, and nobody is made of it', async (t) => {
   const test = await socketApp(t, { connection: { audiences: ['app'] }, fake: fakeUpstream({ subject: 'x\0y' }) })
   t.equal(await test.users.findByIdentity({ issuer: 'https://sso.example.com', subject: 'x\0y' }), null)
-  t.equal(await test.users.linkIdentity((await test.users.create({ username: 'ann', passwordHash: null })).id, { issuer: 'i', subject: 'x\0y', connection: 'acme', linkedAt: 1, lastUsedAt: 1 }).catch((error: Error) => error.name), 'TypeError')
+  t.equal(
+    await test.users
+      .linkIdentity((await test.users.create({ username: 'ann', passwordHash: null })).id, {
+        issuer: 'i',
+        subject: 'x\0y',
+        connection: 'acme',
+        linkedAt: 1,
+        lastUsedAt: 1
+      })
+      .catch((error: Error) => error.name),
+    'TypeError'
+  )
   test.fake.person = { subject: 'fine', email: 'a\0b@example.com', profile: {} }
   test.fake.claims = { name: 'An\0n', nickname: 'Ann' }
   t.equal((await (await test.begin()).back()).status, 303)

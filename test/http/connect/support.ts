@@ -9,9 +9,14 @@ export interface ConnectApp extends TestApp {
   /** Every line of the log. */
   lines: string[]
   /** Clicks a button on the sign-in page. */
-  start(query?: string, browser?: TestBrowser, id?: string): Promise<{ reply: LightMyRequestResponse, state: string }>
+  start(query?: string, browser?: TestBrowser, id?: string): Promise<{ reply: LightMyRequestResponse; state: string }>
   /** The provider sends the browser back. */
-  back(state: string, answer?: Record<string, string>, browser?: TestBrowser, id?: string): Promise<LightMyRequestResponse>
+  back(
+    state: string,
+    answer?: Record<string, string>,
+    browser?: TestBrowser,
+    id?: string
+  ): Promise<LightMyRequestResponse>
   /** Both. */
   through(query?: string, browser?: TestBrowser): Promise<LightMyRequestResponse>
   /** The user ids of live browser sessions by their cookie, `null` where nobody is signed in. */
@@ -20,18 +25,56 @@ export interface ConnectApp extends TestApp {
 }
 
 /** Where an answer leads: by a redirect, or by a page that goes on. */
-export function onward ({ headers }: LightMyRequestResponse): string {
+export function onward({ headers }: LightMyRequestResponse): string {
   return headers.location ?? (headers.refresh ?? '').replace('0;url=', '')
 }
 
 export const SAME = { 'sec-fetch-site': 'same-origin' }
 export const CROSS = { 'sec-fetch-site': 'cross-site' }
 
-export async function connectApp (t: { teardown(task: () => Promise<void>): void }, { connection = {}, more = {}, fake = fakeUpstream(), ...options }: Partial<AuthorityOptions> & { connection?: Parameters<typeof fakeConnection>[1], more?: Parameters<typeof fakeConnection>[2], fake?: FakeUpstream } = {}): Promise<ConnectApp> {
+export async function connectApp(
+  t: { teardown(task: () => Promise<void>): void },
+  {
+    connection = {},
+    more = {},
+    fake = fakeUpstream(),
+    ...options
+  }: Partial<AuthorityOptions> & {
+    connection?: Parameters<typeof fakeConnection>[1]
+    more?: Parameters<typeof fakeConnection>[2]
+    fake?: FakeUpstream
+  } = {}
+): Promise<ConnectApp> {
   const lines: string[] = []
-  const test = await testApp({ secret: SECRET, connections: [fakeConnection(fake, connection, more)], ...options }, { logger: { level: 'trace', stream: { write (line: string) { lines.push(line) } } } }, (app) => {
-    app.get('/who', { async onRequest (request, reply) { await new Promise<void>((resolve, reject) => { app.authority.readSession.call(app, request, reply, (error) => { if (error === undefined || error === null) resolve(); else reject(error) }) }) } }, async (request) => ({ userId: request.authSession?.sub ?? null }))
-  })
+  const test = await testApp(
+    { secret: SECRET, connections: [fakeConnection(fake, connection, more)], ...options },
+    {
+      logger: {
+        level: 'trace',
+        stream: {
+          write(line: string) {
+            lines.push(line)
+          }
+        }
+      }
+    },
+    (app) => {
+      app.get(
+        '/who',
+        {
+          async onRequest(request, reply) {
+            await new Promise<void>((resolve, reject) => {
+              app.authority.readSession.call(app, request, reply, (error) => {
+                if (error === undefined || error === null) resolve()
+                else reject(error)
+              })
+            })
+          }
+        },
+        async (request) => ({ userId: request.authSession?.sub ?? null })
+      )
+    }
+  )
   t.teardown(test.close)
   const own = testBrowser(test.app)
   const connect: ConnectApp = {
@@ -39,17 +82,18 @@ export async function connectApp (t: { teardown(task: () => Promise<void>): void
     fake,
     lines,
     browser: own,
-    async start (query = '', browser = own, id = 'acme') {
+    async start(query = '', browser = own, id = 'acme') {
       const reply = await browser.get(`/auth/connect/${id}${query}`, SAME)
       const location = reply.headers.location ?? ''
-      return { reply, state: location.startsWith(PROVIDER) ? new URL(location).searchParams.get('state') ?? '' : '' }
+      return { reply, state: location.startsWith(PROVIDER) ? (new URL(location).searchParams.get('state') ?? '') : '' }
     },
-    back: async (state, answer = { code: 'good' }, browser = own, id = 'acme') => await browser.get(`/auth/connect/${id}/callback?${new URLSearchParams({ ...answer, state }).toString()}`, CROSS),
-    async through (query = '', browser = own) {
+    back: async (state, answer = { code: 'good' }, browser = own, id = 'acme') =>
+      await browser.get(`/auth/connect/${id}/callback?${new URLSearchParams({ ...answer, state }).toString()}`, CROSS),
+    async through(query = '', browser = own) {
       const { state } = await connect.start(query, browser)
       return await connect.back(state, { code: 'good' }, browser)
     },
-    async who (browser = own) {
+    async who(browser = own) {
       const reply = await browser.get('/who')
       return reply.json<{ userId: string | null }>().userId
     },

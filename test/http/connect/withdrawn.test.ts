@@ -4,19 +4,44 @@ import { memoryUserStore } from '../../../lib/index.ts'
 import { PROVIDER } from '../../support/fake-upstream.ts'
 import { connectApp, type ConnectApp, SAME } from './support.ts'
 
-const endpoints = { authorization: `${PROVIDER}/authorize`, token: `${PROVIDER}/token`, keys: `${PROVIDER}/keys`, revocation: `${PROVIDER}/revoke` }
+const endpoints = {
+  authorization: `${PROVIDER}/authorize`,
+  token: `${PROVIDER}/token`,
+  keys: `${PROVIDER}/keys`,
+  revocation: `${PROVIDER}/revoke`
+}
 const TOKEN = 'upstream-refresh-token-canary'
 
-async function signedIn (t: Test, options: Parameters<typeof connectApp>[1] = {}): Promise<{ test: ConnectApp, users: ReturnType<typeof memoryUserStore>, sub: string, remove(): Promise<number> }> {
+async function signedIn(
+  t: Test,
+  options: Parameters<typeof connectApp>[1] = {}
+): Promise<{ test: ConnectApp; users: ReturnType<typeof memoryUserStore>; sub: string; remove(): Promise<number> }> {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, connection: { endpoints }, ...options })
   t.equal((await test.through()).statusCode, 303)
   const cookie = [...test.browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  return { test, users, sub: await test.who() ?? '', remove: async () => (await test.app.inject({ method: 'DELETE', url: '/auth/account', headers: { cookie, ...SAME, origin: 'http://localhost:3000' } })).statusCode }
+  return {
+    test,
+    users,
+    sub: (await test.who()) ?? '',
+    remove: async () =>
+      (
+        await test.app.inject({
+          method: 'DELETE',
+          url: '/auth/account',
+          headers: { cookie, ...SAME, origin: 'http://localhost:3000' }
+        })
+      ).statusCode
+  }
 }
 
 /** Until what runs behind an answer is done. */
-const settled = async (): Promise<void> => { for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => { setImmediate(resolve) }) }
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn++)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+}
 
 // covers FED-7
 t.test('the refresh token is kept sealed, and ends with the account', async (t) => {
@@ -49,16 +74,26 @@ t.test('a provider that is down keeps nobody from leaving, and the log says so',
   t.notMatch(test.lines.join(''), TOKEN)
 })
 
-t.test('nothing is kept of a provider that says nothing of it, nor without a refresh token, and what was changed is left as it is', async (t) => {
-  const plain = await signedIn(t, { connection: {} })
-  t.equal((await plain.users.listIdentities(plain.sub))[0]?.sealed, undefined)
-  t.equal(await plain.remove(), 204)
-  await settled()
-  t.strictSame(plain.test.fake.revoked, [])
-  const users = memoryUserStore()
-  const { listIdentities } = users
-  const test = await signedIn(t, { users: { ...users, listIdentities: async (id) => (await listIdentities.call(users, id)).map((link) => ({ ...link, sealed: 'v1.AAAA.AAAA' })) } })
-  t.equal(await test.remove(), 204)
-  await settled()
-  t.strictSame(test.test.fake.revoked, [])
-})
+t.test(
+  'nothing is kept of a provider that says nothing of it, nor without a refresh token, and ' +
+    'what was changed is left as it is',
+  async (t) => {
+    const plain = await signedIn(t, { connection: {} })
+    t.equal((await plain.users.listIdentities(plain.sub))[0]?.sealed, undefined)
+    t.equal(await plain.remove(), 204)
+    await settled()
+    t.strictSame(plain.test.fake.revoked, [])
+    const users = memoryUserStore()
+    const { listIdentities } = users
+    const test = await signedIn(t, {
+      users: {
+        ...users,
+        listIdentities: async (id) =>
+          (await listIdentities.call(users, id)).map((link) => ({ ...link, sealed: 'v1.AAAA.AAAA' }))
+      }
+    })
+    t.equal(await test.remove(), 204)
+    await settled()
+    t.strictSame(test.test.fake.revoked, [])
+  }
+)

@@ -8,62 +8,115 @@ import { ANN, ask, emailApp, enter, hasSession } from './support.ts'
 const NEXT = 'another horse battery'
 
 // covers EC-02
-t.test('the code that Ann asked for in one new browser is nothing in that of a stranger who asked for one of hers before', async (t) => {
-  const subject = await emailApp(t)
-  const stranger = testBrowser(subject.app)
-  await ask(stranger)
-  await subject.mail()
-  await ask(subject.browser)
-  const { code } = await subject.mail()
-  const refused = await enter(stranger, code)
-  t.equal(refused.statusCode, 400)
-  t.match(refused.body, /This code is wrong/)
-  t.notOk(hasSession(stranger))
-  t.equal((await enter(subject.browser, code)).statusCode, 303, 'and works where she asked')
-  t.ok(hasSession(subject.browser))
-})
+t.test(
+  'the code that Ann asked for in one new browser is nothing in that of a stranger who asked for one of hers before',
+  async (t) => {
+    const subject = await emailApp(t)
+    const stranger = testBrowser(subject.app)
+    await ask(stranger)
+    await subject.mail()
+    await ask(subject.browser)
+    const { code } = await subject.mail()
+    const refused = await enter(stranger, code)
+    t.equal(refused.statusCode, 400)
+    t.match(refused.body, /This code is wrong/)
+    t.notOk(hasSession(stranger))
+    t.equal((await enter(subject.browser, code)).statusCode, 303, 'and works where she asked')
+    t.ok(hasSession(subject.browser))
+  }
+)
 
 for (const hasPassword of [true, false]) {
-  t.test(`a link that was sent before is nothing once the mailbox took an account with${hasPassword ? '' : 'out'} a password`, async (t) => {
-    const memory = memoryUserStore()
-    const users = hasPassword ? memory : { ...memory, create: async (user: NewUser) => await memory.create({ ...user, passwordHash: null }) }
-    const subject = await emailApp(t, { users }, { verified: false })
-    const { app, sub, browser } = subject
-    await app.authority.startPasswordReset(sub)
-    const { token } = await subject.messages.next('password_reset')
-    await ask(browser)
-    t.equal((await enter(browser, (await subject.mail()).code)).statusCode, 303)
-    t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token, password: NEXT } })).statusCode, 400)
-    const signedIn = async (password: string): Promise<number> => (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: ANN, password } })).statusCode
-    t.same([await signedIn(NEXT), await signedIn(PASSWORD)], [400, 400])
-  })
+  t.test(
+    'a link that was sent before is nothing once the mailbox took an account ' +
+      `with${hasPassword ? '' : 'out'} a password`,
+    async (t) => {
+      const memory = memoryUserStore()
+      const users = hasPassword
+        ? memory
+        : { ...memory, create: async (user: NewUser) => await memory.create({ ...user, passwordHash: null }) }
+      const subject = await emailApp(t, { users }, { verified: false })
+      const { app, sub, browser } = subject
+      await app.authority.startPasswordReset(sub)
+      const { token } = await subject.messages.next('password_reset')
+      await ask(browser)
+      t.equal((await enter(browser, (await subject.mail()).code)).statusCode, 303)
+      t.equal(
+        (await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token, password: NEXT } }))
+          .statusCode,
+        400
+      )
+      const signedIn = async (password: string): Promise<number> =>
+        (
+          await app.inject({
+            method: 'POST',
+            url: '/auth/token',
+            payload: { grant_type: 'password', username: ANN, password }
+          })
+        ).statusCode
+      t.same([await signedIn(NEXT), await signedIn(PASSWORD)], [400, 400])
+    }
+  )
 }
 
 t.test('who signs in while the factors are taken away is signed out after', async (t) => {
   const store = memoryFactorStore()
-  const during = async (): Promise<void> => { thiefs = (await subject.app.authority.issueTokens(subject.sub)).refresh_token }
-  const factors = { ...store, removeFactorsOfUser: async (userId: string) => {
-    await during()
-    return await store.removeFactorsOfUser(userId)
-  } }
+  const during = async (): Promise<void> => {
+    thiefs = (await subject.app.authority.issueTokens(subject.sub)).refresh_token
+  }
+  const factors = {
+    ...store,
+    removeFactorsOfUser: async (userId: string) => {
+      await during()
+      return await store.removeFactorsOfUser(userId)
+    }
+  }
   let thiefs: string | undefined
   const subject = await emailApp(t, { factors }, { verified: false })
-  await store.addTotp({ userId: subject.sub, factor: { id: 'thief', sealedSecret: 'sealed', lastStep: 0, failures: 0, disabled: false, name: null, createdAt: 0, lastUsedAt: null }, limit: 10 })
+  await store.addTotp({
+    userId: subject.sub,
+    factor: {
+      id: 'thief',
+      sealedSecret: 'sealed',
+      lastStep: 0,
+      failures: 0,
+      disabled: false,
+      name: null,
+      createdAt: 0,
+      lastUsedAt: null
+    },
+    limit: 10
+  })
   await ask(subject.browser)
   t.equal((await enter(subject.browser, (await subject.mail()).code)).statusCode, 303)
   t.type(thiefs, 'string')
-  t.equal((await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'refresh_token', refresh_token: thiefs } })).statusCode, 400)
+  t.equal(
+    (
+      await subject.app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'refresh_token', refresh_token: thiefs }
+      })
+    ).statusCode,
+    400
+  )
   t.ok(hasSession(subject.browser))
   t.same(subject.events.findLast(({ name }) => name === 'factor_removed')?.payload['by'], 'email_sign_in')
 })
 
-for (const [what, change] of [['another address', { email: 'new@mail.example' }], ['a disabled account', { disabled: true }]] as const) {
+for (const [what, change] of [
+  ['another address', { email: 'new@mail.example' }],
+  ['a disabled account', { disabled: true }]
+] as const) {
   t.test(`nobody is given an account that changed while it was taken: ${what}`, async (t) => {
     const memory = memoryUserStore()
-    const users = { ...memory, setEmailVerified: async (id: string, address?: string) => {
-      await memory.update?.(id, { ...change, emailVerified: true })
-      await memory.setEmailVerified?.(id, address)
-    } }
+    const users = {
+      ...memory,
+      setEmailVerified: async (id: string, address?: string) => {
+        await memory.update?.(id, { ...change, emailVerified: true })
+        await memory.setEmailVerified?.(id, address)
+      }
+    }
     const subject = await emailApp(t, { users }, { verified: false })
     await ask(subject.browser)
     t.equal((await enter(subject.browser, (await subject.mail()).code)).statusCode, 503)
@@ -72,14 +125,25 @@ for (const [what, change] of [['another address', { email: 'new@mail.example' }]
   })
 }
 
-for (const [what, change] of [['another address', { email: 'new@mail.example' }], ['a disabled account', { disabled: true }]] as const) {
+for (const [what, change] of [
+  ['another address', { email: 'new@mail.example' }],
+  ['a disabled account', { disabled: true }]
+] as const) {
   t.test(`a session by a code ends at once where its account changed after the commit: ${what}`, async (t) => {
     const state = memoryState()
     const { browserSessions } = state
-    const subject = await emailApp(t, { state: { ...state, browserSessions: { ...browserSessions, createSession: async (session, digest) => {
-      await browserSessions.createSession(session, digest)
-      await subject.users.update?.(subject.sub, change)
-    } } } })
+    const subject = await emailApp(t, {
+      state: {
+        ...state,
+        browserSessions: {
+          ...browserSessions,
+          createSession: async (session, digest) => {
+            await browserSessions.createSession(session, digest)
+            await subject.users.update?.(subject.sub, change)
+          }
+        }
+      }
+    })
     await ask(subject.browser)
     t.equal((await enter(subject.browser, (await subject.mail()).code)).statusCode, 400)
     t.notOk(hasSession(subject.browser))

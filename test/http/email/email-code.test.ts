@@ -27,7 +27,11 @@ t.test('a code that was sent signs in, in the browser that asked for it', async 
   t.equal(done.headers.location, '/')
   t.ok(hasSession(browser))
   t.notOk(browser.cookies.has('authority_email'))
-  t.match(events.findLast(({ name }) => name === 'authenticated')?.payload, { userId: subject.sub, method: 'email', methods: ['email'] })
+  t.match(events.findLast(({ name }) => name === 'authenticated')?.payload, {
+    userId: subject.sub,
+    method: 'email',
+    methods: ['email']
+  })
   t.notMatch(JSON.stringify(events), new RegExp(code.replace(' ', ' ?')))
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
@@ -35,9 +39,19 @@ t.test('a code that was sent signs in, in the browser that asked for it', async 
 // covers ASVS-6.6.2
 t.test('the message names the browser and the time, and the code opens nothing elsewhere', async (t) => {
   const subject = await emailApp(t)
-  await subject.browser.submit(PAGE, { username: ANN }, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'accept-language': 'de' })
+  await subject.browser.submit(
+    PAGE,
+    { username: ANN },
+    { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'accept-language': 'de' }
+  )
   const message = await subject.messages.next('sign_in_code')
-  t.match(message, { locale: 'de', user: { username: ANN, email: ANN }, askedAt: new Date(subject.clock.now()), expiresAt: new Date(subject.clock.now() + 600_000), userAgent: /Firefox/ })
+  t.match(message, {
+    locale: 'de',
+    user: { username: ANN, email: ANN },
+    askedAt: new Date(subject.clock.now()),
+    expiresAt: new Date(subject.clock.now() + 600_000),
+    userAgent: /Firefox/
+  })
   t.ok(message.url?.startsWith('http://localhost:3000/auth/email-link?token='))
   const other = testBrowser(subject.app)
   const refused = await enter(other, message.code)
@@ -77,11 +91,14 @@ t.test('of 50 parallel guesses at most five are looked at, and of 50 right ones 
   await ask(browser)
   const first = await subject.mail()
   const cookies = new Map(browser.cookies)
-  const inParallel = async (code: (index: number) => string) => await Promise.all(Array.from({ length: 50 }, async (_, index) => {
-    const one = testBrowser(subject.app)
-    for (const [name, value] of cookies) one.cookies.set(name, value)
-    return await enter(one, code(index))
-  }))
+  const inParallel = async (code: (index: number) => string) =>
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const one = testBrowser(subject.app)
+        for (const [name, value] of cookies) one.cookies.set(name, value)
+        return await enter(one, code(index))
+      })
+    )
   const guesses = await inParallel((index) => otherThan(first.code, index))
   t.equal(guesses.filter(({ body }) => body.includes('This code is wrong')).length, 5)
   t.equal(guesses.filter(({ body }) => body.includes('Too many wrong codes')).length, 45)
@@ -95,7 +112,11 @@ t.test('of 50 parallel guesses at most five are looked at, and of 50 right ones 
 })
 
 // covers EC-05 ASVS-6.5.5
-for (const [offset, works] of [[-1, true], [0, false], [1, false]] as const) {
+for (const [offset, works] of [
+  [-1, true],
+  [0, false],
+  [1, false]
+] as const) {
   t.test(`${offset} ms from its end a code ${works ? 'works' : 'does not work'}`, async (t) => {
     const subject = await emailApp(t, { emailSignIn: { expiresIn: 120 } })
     await ask(subject.browser)
@@ -114,15 +135,31 @@ t.test('an address that nobody has gets the same pages, and no message', async (
     const page = await browser.get(PAGE)
     const wrong = await enter(browser, '00000000')
     const without = (body: string): string => body.replaceAll(username, '').replaceAll(/<code[^]*?<\/code>/g, '')
-    return { asked: [asked.statusCode, asked.headers.location, asked.body], page: without(page.body), wrong: [wrong.statusCode, without(wrong.body)] }
+    return {
+      asked: [asked.statusCode, asked.headers.location, asked.body],
+      page: without(page.body),
+      wrong: [wrong.statusCode, without(wrong.body)]
+    }
   }
   t.same(await pages(STRANGER), await pages(ANN))
   // Messages leave in the order in which they were posted, so one to the stranger would be there before this.
   t.equal((await subject.messages.next('sign_in_code')).user.username, ANN)
-  t.same(subject.sent().map(({ user }) => user.username), [ANN])
+  t.same(
+    subject.sent().map(({ user }) => user.username),
+    [ANN]
+  )
 })
 
-for (const [what, username] of [['a comma', 'ann@mail.example,eve@evil.example'], ['a display name', '"Ann" <ann@mail.example>'], ['a line end', 'ann@mail.example\r\nbcc: eve@evil.example'], ['a NUL', 'ann\0@mail.example'], ['255 characters', `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example.example`], ['nothing', ''], ['two ats', 'a@b@mail.example'], ['no dot', 'ann@mail']]) {
+for (const [what, username] of [
+  ['a comma', 'ann@mail.example,eve@evil.example'],
+  ['a display name', '"Ann" <ann@mail.example>'],
+  ['a line end', 'ann@mail.example\r\nbcc: eve@evil.example'],
+  ['a NUL', 'ann\0@mail.example'],
+  ['255 characters', `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example.example`],
+  ['nothing', ''],
+  ['two ats', 'a@b@mail.example'],
+  ['no dot', 'ann@mail']
+]) {
   // covers ADV-GHSA-xv97-c62v-4587
   t.test(`an address with ${what ?? ''} is refused before anything is stored or sent`, async (t) => {
     const subject = await emailApp(t, { emailSignIn: { signUp: true } })
@@ -137,17 +174,67 @@ t.test('what can not be a code is a slip and no guess', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
-  for (const typed of ['1234567', '123456789', 'abcdefgh', '1'.repeat(10_000), '', '12 34 56 7x']) for (let time = 0; time < 2; time++) t.equal((await enter(subject.browser, typed)).statusCode, 400)
-  t.equal((await enter(subject.browser, [...code].map((digit) => digit === ' ' ? '\u3000' : String.fromCodePoint(digit.charCodeAt(0) + 0xfee0)).join(''))).statusCode, 303, 'full-width digits are digits')
+  for (const typed of ['1234567', '123456789', 'abcdefgh', '1'.repeat(10_000), '', '12 34 56 7x'])
+    for (let time = 0; time < 2; time++) t.equal((await enter(subject.browser, typed)).statusCode, 400)
+  t.equal(
+    (
+      await enter(
+        subject.browser,
+        [...code]
+          .map((digit) => (digit === ' ' ? '\u3000' : String.fromCodePoint(digit.charCodeAt(0) + 0xfee0)))
+          .join('')
+      )
+    ).statusCode,
+    303,
+    'full-width digits are digits'
+  )
 })
 
 // covers EC-08
 t.test('a mailbox gets three codes an hour, from however many addresses, and an address asks for three', async (t) => {
   const subject = await emailApp(t, { rateLimit: {} })
-  const from = async (username: string, remoteAddress: string) => (await subject.app.inject({ method: 'POST', url: PAGE, remoteAddress, headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', origin: 'http://localhost:3000' }, payload: new URLSearchParams({ username }).toString() })).statusCode
-  t.same([await from(ANN, '192.0.2.1'), await from('ANN@mail.example', '192.0.2.2'), await from(ANN, '192.0.2.3'), await from(ANN, '192.0.2.4')], [303, 303, 303, 429])
-  t.same([await from(STRANGER, '192.0.2.9'), await from(STRANGER, '192.0.2.8'), await from(STRANGER, '192.0.2.7'), await from(STRANGER, '192.0.2.6')], [303, 303, 303, 429], 'whether anybody has it or not')
-  t.same([await from('a@mail.example', '192.0.2.5'), await from('b@mail.example', '192.0.2.5'), await from('c@mail.example', '192.0.2.5'), await from('d@mail.example', '192.0.2.5')], [303, 303, 303, 429])
+  const from = async (username: string, remoteAddress: string) =>
+    (
+      await subject.app.inject({
+        method: 'POST',
+        url: PAGE,
+        remoteAddress,
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          'sec-fetch-site': 'same-origin',
+          origin: 'http://localhost:3000'
+        },
+        payload: new URLSearchParams({ username }).toString()
+      })
+    ).statusCode
+  t.same(
+    [
+      await from(ANN, '192.0.2.1'),
+      await from('ANN@mail.example', '192.0.2.2'),
+      await from(ANN, '192.0.2.3'),
+      await from(ANN, '192.0.2.4')
+    ],
+    [303, 303, 303, 429]
+  )
+  t.same(
+    [
+      await from(STRANGER, '192.0.2.9'),
+      await from(STRANGER, '192.0.2.8'),
+      await from(STRANGER, '192.0.2.7'),
+      await from(STRANGER, '192.0.2.6')
+    ],
+    [303, 303, 303, 429],
+    'whether anybody has it or not'
+  )
+  t.same(
+    [
+      await from('a@mail.example', '192.0.2.5'),
+      await from('b@mail.example', '192.0.2.5'),
+      await from('c@mail.example', '192.0.2.5'),
+      await from('d@mail.example', '192.0.2.5')
+    ],
+    [303, 303, 303, 429]
+  )
   t.equal(subject.sent().length, 3)
   subject.clock.step(3_600_000)
   t.equal(await from(ANN, '192.0.2.4'), 303)
@@ -160,9 +247,26 @@ t.test('whoever made an account with the address of somebody else loses it to th
   const { app, sub } = subject
   const thief = testBrowser(app)
   await logIn(thief, ANN)
-  t.notMatch((await thief.get('/auth/security/totp')).body, '<svg class="qr"', 'nothing is set up before the address is confirmed')
+  t.notMatch(
+    (await thief.get('/auth/security/totp')).body,
+    '<svg class="qr"',
+    'nothing is set up before the address is confirmed'
+  )
   // As an account of an earlier release may have it.
-  await factors.addTotp({ userId: sub, factor: { id: 'thief', sealedSecret: 'sealed', lastStep: 0, failures: 0, disabled: false, name: null, createdAt: 0, lastUsedAt: null }, limit: 10 })
+  await factors.addTotp({
+    userId: sub,
+    factor: {
+      id: 'thief',
+      sealedSecret: 'sealed',
+      lastStep: 0,
+      failures: 0,
+      disabled: false,
+      name: null,
+      createdAt: 0,
+      lastUsedAt: null
+    },
+    limit: 10
+  })
   await thief.get('/auth/account')
   t.ok(hasSession(thief))
   await ask(subject.browser)
@@ -200,7 +304,10 @@ t.test('whoever has a second factor is asked for it', async (t) => {
   const done = await subject.browser.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })
   t.equal(done.statusCode, 303)
   t.ok(hasSession(subject.browser))
-  t.match(subject.events.findLast(({ name }) => name === 'authenticated')?.payload, { method: 'email', methods: ['email', 'recovery_code'] })
+  t.match(subject.events.findLast(({ name }) => name === 'authenticated')?.payload, {
+    method: 'email',
+    methods: ['email', 'recovery_code']
+  })
 })
 
 // covers ADV-CVE-2025-10908
@@ -216,7 +323,11 @@ t.test('a disabled user gets no code, and no session by one that was sent before
   await subject.users.update?.(subject.sub, { disabled: false })
   subject.clock.step(1000)
   await ask(subject.browser)
-  t.same((await subject.messages.next('sign_in_code')).askedAt, new Date(subject.clock.now()), 'the next message is that of the next code')
+  t.same(
+    (await subject.messages.next('sign_in_code')).askedAt,
+    new Date(subject.clock.now()),
+    'the next message is that of the next code'
+  )
 })
 
 t.test('a code is nothing once the account has another address', async (t) => {
@@ -231,9 +342,22 @@ t.test('a code is nothing once the account has another address', async (t) => {
 t.test('a store that is gone is 503, and nothing is sent', async (t) => {
   const state = memoryState()
   const broken = { on: false }
-  const fail = async (): Promise<never> => { throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' }) }
+  const fail = async (): Promise<never> => {
+    throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+  }
   const { put, find, consume, discard, redeemCode } = state.oneTimeTokens
-  const subject = await emailApp(t, { state: { ...state, oneTimeTokens: { find, consume, discard, put: async (token) => broken.on ? await fail() : await put(token), redeemCode: async (guess) => broken.on || redeemCode === undefined ? await fail() : await redeemCode(guess) } } })
+  const subject = await emailApp(t, {
+    state: {
+      ...state,
+      oneTimeTokens: {
+        find,
+        consume,
+        discard,
+        put: async (token) => (broken.on ? await fail() : await put(token)),
+        redeemCode: async (guess) => (broken.on || redeemCode === undefined ? await fail() : await redeemCode(guess))
+      }
+    }
+  })
   broken.on = true
   t.equal((await ask(subject.browser)).statusCode, 503)
   t.same(subject.sent(), [])
@@ -250,7 +374,9 @@ t.test('a store that is gone is 503, and nothing is sent', async (t) => {
 for (const answer of ['yes', true, null, undefined, {}, 'Redeemed']) {
   t.test(`a store that answers ${JSON.stringify(answer) ?? 'undefined'} lets nobody in`, async (t) => {
     const state = memoryState()
-    const subject = await emailApp(t, { state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, redeemCode: async () => answer as 'redeemed' } } })
+    const subject = await emailApp(t, {
+      state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, redeemCode: async () => answer as 'redeemed' } }
+    })
     await ask(subject.browser)
     t.equal((await enter(subject.browser, (await subject.mail()).code)).statusCode, 500)
     t.notOk(hasSession(subject.browser))
@@ -266,7 +392,11 @@ t.test('without the option there is no page, no link and no way', async (t) => {
 
 t.test('a form from another site asks for nothing', async (t) => {
   const subject = await emailApp(t)
-  const reply = await subject.browser.submit(PAGE, { username: ANN }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })
+  const reply = await subject.browser.submit(
+    PAGE,
+    { username: ANN },
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+  )
   t.equal(reply.statusCode, 403)
   t.same(subject.sent(), [])
 })
@@ -275,27 +405,48 @@ t.test('neither log nor error of a mailer has the code', async (t) => {
   const lines: string[] = []
   const sent: string[] = []
   const users = memoryUserStore()
-  const subject = await emailApp(t, { users, sendMessage: async (message) => {
-    if (message.kind !== 'sign_in_code') return
-    sent.push(message.code, message.code.replace(' ', ''), message.token ?? '-')
-    throw new Error(`could not send ${JSON.stringify(message)} ${message.code.replace(' ', '')}`)
-  } })
-  subject.app.log.error = (...args: unknown[]) => { lines.push(args.map((one) => one instanceof Error ? `${one.message}${one.stack}` : JSON.stringify(one, (_, value: unknown) => value instanceof Error ? `${value.message}${value.stack}` : value)).join(' ')) }
+  const subject = await emailApp(t, {
+    users,
+    sendMessage: async (message) => {
+      if (message.kind !== 'sign_in_code') return
+      sent.push(message.code, message.code.replace(' ', ''), message.token ?? '-')
+      throw new Error(`could not send ${JSON.stringify(message)} ${message.code.replace(' ', '')}`)
+    }
+  })
+  subject.app.log.error = (...args: unknown[]) => {
+    lines.push(
+      args
+        .map((one) =>
+          one instanceof Error
+            ? `${one.message}${one.stack}`
+            : JSON.stringify(one, (_, value: unknown) =>
+                value instanceof Error ? `${value.message}${value.stack}` : value
+              )
+        )
+        .join(' ')
+    )
+  }
   await ask(subject.browser)
   for (const after of [0, 1000, 10_000, 60_000]) {
     subject.clock.step(after)
-    await new Promise((resolve) => { setImmediate(resolve) })
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
   }
   t.ok(sent.length >= 3)
   for (const secret of sent) t.notMatch(lines.join('\n') + JSON.stringify(subject.events), secret)
 })
 
-t.test('with a sign-in page of the host\'s own it is a page that the host links to', async (t) => {
+t.test("with a sign-in page of the host's own it is a page that the host links to", async (t) => {
   const { browser, mail } = await emailApp(t, { pages: { loginUrl: '/sign-in' } })
   const here = '?return_to=%2Fcart'
   const shown = await browser.get(`${PAGE}${here}`)
   const back = (/href="(\/auth\/login[^"]*)"/.exec(shown.body)?.[1] ?? '').replaceAll('&amp;', '&')
-  t.match(await browser.get(back), { statusCode: 303, headers: { location: '/sign-in?return_to=%2Fcart' } }, 'and the way back is to the host\'s')
+  t.match(
+    await browser.get(back),
+    { statusCode: 303, headers: { location: '/sign-in?return_to=%2Fcart' } },
+    "and the way back is to the host's"
+  )
   await ask(browser, ANN, here)
   t.match(await enter(browser, (await mail()).code, here), { statusCode: 303, headers: { location: '/cart' } })
   t.ok(hasSession(browser))

@@ -11,39 +11,45 @@ import { answerOn } from '../../support/passkey-pages.ts'
 import { ANN, ask, emailApp, type EmailApp, enter, hasSession, PAGE, STRANGER } from './support.ts'
 
 /** What a mail program's browser does. */
-async function press (browser: TestBrowser, url: string): Promise<LightMyRequestResponse> {
+async function press(browser: TestBrowser, url: string): Promise<LightMyRequestResponse> {
   const { action, fields } = formOf((await browser.get(url)).body)
   return await browser.submit(action, fields, { origin: 'null' })
 }
 
 // covers EC-01 EC-02
-t.test('looking at the link signs nobody in and uses nothing up, and only the browser that asked has a button', async (t) => {
-  const subject = await emailApp(t)
-  await ask(subject.browser)
-  const { url } = await subject.mail()
-  const scanner = testBrowser(subject.app)
-  for (const browser of [scanner, subject.browser]) {
-    for (let time = 0; time < 3; time++) t.equal((await browser.get(url)).statusCode, 200)
-    t.equal((await subject.app.inject({ method: 'HEAD', url: url.slice('http://localhost:3000'.length) })).statusCode, 200)
-    t.equal((await browser.get(url, { 'sec-purpose': 'prefetch' })).statusCode, 200)
-    t.notOk(hasSession(browser))
+t.test(
+  'looking at the link signs nobody in and uses nothing up, and only the browser that asked has a button',
+  async (t) => {
+    const subject = await emailApp(t)
+    await ask(subject.browser)
+    const { url } = await subject.mail()
+    const scanner = testBrowser(subject.app)
+    for (const browser of [scanner, subject.browser]) {
+      for (let time = 0; time < 3; time++) t.equal((await browser.get(url)).statusCode, 200)
+      t.equal(
+        (await subject.app.inject({ method: 'HEAD', url: url.slice('http://localhost:3000'.length) })).statusCode,
+        200
+      )
+      t.equal((await browser.get(url, { 'sec-purpose': 'prefetch' })).statusCode, 200)
+      t.notOk(hasSession(browser))
+    }
+    const elsewhere = await scanner.get(url)
+    t.match(elsewhere.body, /only in the browser in which you asked for it/)
+    t.notMatch(elsewhere.body, /<form/)
+    t.notMatch(elsewhere.body, new RegExp(ANN), 'it does not say whose it is')
+    const token = new URL(url).searchParams.get('token') ?? ''
+    t.equal((await scanner.submit('/auth/email-link', { token })).statusCode, 200, 'pressed all the same')
+    t.notOk(hasSession(scanner))
+    const page = await subject.browser.get(url)
+    t.match(page.headers['referrer-policy'], 'no-referrer')
+    t.match(page.body, /You are signing in as <b><bdi>ann@mail.example/)
+    const done = await press(subject.browser, url)
+    t.equal(done.statusCode, 303)
+    t.equal(done.headers.location, '/')
+    t.ok(hasSession(subject.browser))
+    t.notOk((await subject.browser.get(url)).body.includes('<form'), 'and once')
   }
-  const elsewhere = await scanner.get(url)
-  t.match(elsewhere.body, /only in the browser in which you asked for it/)
-  t.notMatch(elsewhere.body, /<form/)
-  t.notMatch(elsewhere.body, new RegExp(ANN), 'it does not say whose it is')
-  const token = new URL(url).searchParams.get('token') ?? ''
-  t.equal((await scanner.submit('/auth/email-link', { token })).statusCode, 200, 'pressed all the same')
-  t.notOk(hasSession(scanner))
-  const page = await subject.browser.get(url)
-  t.match(page.headers['referrer-policy'], 'no-referrer')
-  t.match(page.body, /You are signing in as <b><bdi>ann@mail.example/)
-  const done = await press(subject.browser, url)
-  t.equal(done.statusCode, 303)
-  t.equal(done.headers.location, '/')
-  t.ok(hasSession(subject.browser))
-  t.notOk((await subject.browser.get(url)).body.includes('<form'), 'and once')
-})
+)
 
 t.test('a browser that asked for another code has no button for this one', async (t) => {
   const subject = await emailApp(t)
@@ -52,11 +58,19 @@ t.test('a browser that asked for another code has no button for this one', async
   const victim = testBrowser(subject.app)
   await ask(victim, STRANGER)
   t.notMatch((await victim.get(url)).body, /<form/)
-  t.equal((await victim.submit('/auth/email-link', { token: new URL(url).searchParams.get('token') ?? '' })).statusCode, 200)
+  t.equal(
+    (await victim.submit('/auth/email-link', { token: new URL(url).searchParams.get('token') ?? '' })).statusCode,
+    200
+  )
   t.notOk(hasSession(victim))
 })
 
-for (const [what, token] of [['made up', 'x'.repeat(64)], ['empty', ''], ['huge', 'x'.repeat(5000)], ['of another kind', 'v1.aaaaaaaa.bbbb.cccc']] as const) {
+for (const [what, token] of [
+  ['made up', 'x'.repeat(64)],
+  ['empty', ''],
+  ['huge', 'x'.repeat(5000)],
+  ['of another kind', 'v1.aaaaaaaa.bbbb.cccc']
+] as const) {
   t.test(`a link that is ${what} is an error page with the way to a new one`, async (t) => {
     const subject = await emailApp(t)
     const reply = await subject.browser.get(`/auth/email-link?token=${token}`)
@@ -90,7 +104,7 @@ t.test('without links there is a code alone', async (t) => {
   t.match(await subject.messages.next('sign_in_code'), { url: undefined, token: undefined })
 })
 
-async function oidcApp (t: Parameters<typeof emailApp>[0], options = {}): Promise<EmailApp> {
+async function oidcApp(t: Parameters<typeof emailApp>[0], options = {}): Promise<EmailApp> {
   return await emailApp(t, { clients: CLIENTS, keys: KEYS, ...options })
 }
 
@@ -110,7 +124,10 @@ t.test('a journey of a client goes on after a code and after a link', async (t) 
     const done = await browser.follow(by === 'code' ? await enter(browser, code, query) : await press(browser, url))
     t.ok(done.url.startsWith(CALLBACK), done.url)
     const tokens = (await redeem(subject.app, answerOf(done.url)['code'] ?? '')).json<{ id_token: string }>()
-    const claims = JSON.parse(Buffer.from(tokens.id_token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>
+    const claims = JSON.parse(Buffer.from(tokens.id_token.split('.')[1] ?? '', 'base64url').toString()) as Record<
+      string,
+      unknown
+    >
     t.match(claims, { sub: subject.sub, acr: 'email', amr: ['email'], nonce: 'n' })
   }
 })
@@ -127,11 +144,18 @@ t.test('a code of one journey is none of another', async (t) => {
 t.test('prompt=none shows no page, and what asks for a password is not met by a mailbox', async (t) => {
   const subject = await oidcApp(t)
   const { browser } = subject
-  t.equal(answerOf((await browser.follow(await browser.get(authorizePath({ prompt: 'none' })))).url)['error'], 'login_required')
+  t.equal(
+    answerOf((await browser.follow(await browser.get(authorizePath({ prompt: 'none' })))).url)['error'],
+    'login_required'
+  )
   await ask(browser)
   await enter(browser, (await subject.mail()).code)
   t.ok(answerOf((await browser.follow(await browser.get(authorizePath({ prompt: 'none' })))).url)['code'])
-  t.notOk(answerOf((await browser.follow(await browser.get(authorizePath({ prompt: 'none', acr_values: 'password' })))).url)['code'])
+  t.notOk(
+    answerOf((await browser.follow(await browser.get(authorizePath({ prompt: 'none', acr_values: 'password' })))).url)[
+      'code'
+    ]
+  )
 })
 
 // covers EC-10
@@ -147,16 +171,41 @@ t.test('sign-up: nothing is there before the code was right', async (t) => {
   const done = await enter(browser, code)
   t.equal(done.statusCode, 303)
   t.ok(hasSession(browser))
-  t.match(await users.findByUsername(STRANGER), { username: STRANGER, email: STRANGER, emailVerified: true, passwordHash: null })
+  t.match(await users.findByUsername(STRANGER), {
+    username: STRANGER,
+    email: STRANGER,
+    emailVerified: true,
+    passwordHash: null
+  })
   t.match(subject.events.findLast(({ name }) => name === 'registered')?.payload, { username: STRANGER })
-  const token = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: STRANGER, password: '' } })
+  const token = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: STRANGER, password: '' }
+  })
   t.equal(token.statusCode, 400)
-  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: STRANGER, password: PASSWORD } })).json<{ error: string }>().error, 'invalid_grant')
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: STRANGER, password: PASSWORD }
+      })
+    ).json<{ error: string }>().error,
+    'invalid_grant'
+  )
 })
 
 t.test('sign-up asks for what an account must have, once the mailbox is proved, and makes one account', async (t) => {
   const users = memoryUserStore()
-  const subject = await testApp({ users, emailSignIn: { signUp: true }, registration: { username: 'email', fields: Type.Object({ nickname: Type.Optional(Type.String()), age: Type.Integer({ minimum: 18 }) }) } })
+  const subject = await testApp({
+    users,
+    emailSignIn: { signUp: true },
+    registration: {
+      username: 'email',
+      fields: Type.Object({ nickname: Type.Optional(Type.String()), age: Type.Integer({ minimum: 18 }) })
+    }
+  })
   t.teardown(subject.close)
   const browser = testBrowser(subject.app)
   await ask(browser, STRANGER)
@@ -169,70 +218,103 @@ t.test('sign-up asks for what an account must have, once the mailbox is proved, 
   t.notMatch(page.body, /nickname|name="password"/)
   t.equal((await browser.submit(PAGE, { age: '17' })).statusCode, 400)
   const cookies = new Map(browser.cookies)
-  const replies = await Promise.all(Array.from({ length: 50 }, async () => {
-    const one = testBrowser(subject.app)
-    for (const [name, value] of cookies) one.cookies.set(name, value)
-    return await one.submit(PAGE, { age: '18', emailVerified: 'true', id: 'x' })
-  }))
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const one = testBrowser(subject.app)
+      for (const [name, value] of cookies) one.cookies.set(name, value)
+      return await one.submit(PAGE, { age: '18', emailVerified: 'true', id: 'x' })
+    })
+  )
   t.equal(replies.filter(({ statusCode }) => statusCode === 303).length, 1)
   t.match(await users.findByUsername(STRANGER), { age: 18, passwordHash: null, emailVerified: true })
-  t.equal((await browser.submit(PAGE, { age: '18' })).statusCode, 400, 'the proof makes no second account and no second session')
+  t.equal(
+    (await browser.submit(PAGE, { age: '18' })).statusCode,
+    400,
+    'the proof makes no second account and no second session'
+  )
   t.notOk(hasSession(browser))
 })
 
-t.test('who has no password does what can not be taken back after a fresh code, also with a second factor', async (t) => {
-  const subject = await emailApp(t, { emailSignIn: { signUp: true }, factors: memoryFactorStore() })
-  const { browser, clock } = subject
-  const signInAs = async (): Promise<LightMyRequestResponse> => {
-    await ask(browser, STRANGER)
-    return await enter(browser, (await subject.mail()).code)
+t.test(
+  'who has no password does what can not be taken back after a fresh code, also with a second factor',
+  async (t) => {
+    const subject = await emailApp(t, { emailSignIn: { signUp: true }, factors: memoryFactorStore() })
+    const { browser, clock } = subject
+    const signInAs = async (): Promise<LightMyRequestResponse> => {
+      await ask(browser, STRANGER)
+      return await enter(browser, (await subject.mail()).code)
+    }
+    await signInAs()
+    const page = async (): Promise<string> => (await browser.get('/auth/account/remove')).body
+    const { action } = formOf(await page())
+    t.match(action, /^\/auth\/account\/remove/)
+    t.match((await browser.get('/auth/account/password')).body, /Your account has no password/)
+    clock.step(301_000)
+    t.match(await page(), /To go on, please sign in again/)
+    t.equal((await browser.submit(action)).statusCode, 401)
+    t.not(await subject.users.findByUsername(STRANGER), null)
+    await signInAs()
+    t.notMatch(await page(), /To go on, please sign in again/)
+    const { codes } = await enrol(subject, browser)
+    clock.step(301_000)
+    t.match(await page(), /To go on, please sign in again/)
+    t.equal((await signInAs()).headers.location, '/auth/second-factor')
+    await browser.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })
+    t.notMatch(await page(), /To go on, please sign in again/)
+    const removed = await browser.submit(formOf(await page()).action)
+    t.ok([200, 303].includes(removed.statusCode), String(removed.statusCode))
+    t.equal(await subject.users.findByUsername(STRANGER), null)
   }
-  await signInAs()
-  const page = async (): Promise<string> => (await browser.get('/auth/account/remove')).body
-  const { action } = formOf(await page())
-  t.match(action, /^\/auth\/account\/remove/)
-  t.match((await browser.get('/auth/account/password')).body, /Your account has no password/)
-  clock.step(301_000)
-  t.match(await page(), /To go on, please sign in again/)
-  t.equal((await browser.submit(action)).statusCode, 401)
-  t.not(await subject.users.findByUsername(STRANGER), null)
-  await signInAs()
-  t.notMatch(await page(), /To go on, please sign in again/)
-  const { codes } = await enrol(subject, browser)
-  clock.step(301_000)
-  t.match(await page(), /To go on, please sign in again/)
-  t.equal((await signInAs()).headers.location, '/auth/second-factor')
-  await browser.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })
-  t.notMatch(await page(), /To go on, please sign in again/)
-  const removed = await browser.submit(formOf(await page()).action)
-  t.ok([200, 303].includes(removed.statusCode), String(removed.statusCode))
-  t.equal(await subject.users.findByUsername(STRANGER), null)
-})
+)
 
-t.test('whoever has a password or a passkey shows that, and not a mailbox, for what can not be taken back', async (t) => {
-  for (const [what, hasPassword, hasPasskey] of [['a password', true, false], ['a passkey', false, true]] as const) {
-    const known = memoryUserStore()
-    let isPast = false
-    const past = <Found extends User | null>(user: Found): Found => user === null || !isPast || hasPassword ? user : { ...user, passwordHash: null }
-    const users: UserStore = { ...known, findById: async (id) => past(await known.findById(id)), findByUsername: async (username) => past(await known.findByUsername(username)) }
-    const subject = await emailApp(t, { users, factors: memoryFactorStore() })
-    const { app, browser, sub } = subject
-    const owner = testBrowser(app)
-    await logIn(owner, ANN)
-    const { secret } = await enrol(subject, owner)
-    if (hasPasskey) t.equal((await answerOn(owner, '/auth/security/passkeys', softPasskey({ origin: ISSUER }))).statusCode, 303)
-    isPast = true
-    await ask(browser)
-    await enter(browser, (await subject.mail()).code)
-    subject.clock.step(30_000)
-    t.equal((await browser.submit('/auth/second-factor', { code: codeFor(secret, subject.clock.now()) })).statusCode, 303)
-    t.notMatch((await browser.get('/auth/security')).body, /name="decision"/, what)
-    const { factors: [factor] } = await app.authority.factors(sub)
-    const reply = await app.inject({ method: 'DELETE', url: `/auth/factors/${factor?.id ?? ''}`, headers: { 'sec-fetch-site': 'same-origin', cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` } })
-    t.match([reply.statusCode, reply.json()], [401, { error: 'insufficient_user_authentication' }], what)
-    t.equal((await app.authority.factors(sub)).factors.length, hasPasskey ? 2 : 1)
+t.test(
+  'whoever has a password or a passkey shows that, and not a mailbox, for what can not be taken back',
+  async (t) => {
+    for (const [what, hasPassword, hasPasskey] of [
+      ['a password', true, false],
+      ['a passkey', false, true]
+    ] as const) {
+      const known = memoryUserStore()
+      let isPast = false
+      const past = <Found extends User | null>(user: Found): Found =>
+        user === null || !isPast || hasPassword ? user : { ...user, passwordHash: null }
+      const users: UserStore = {
+        ...known,
+        findById: async (id) => past(await known.findById(id)),
+        findByUsername: async (username) => past(await known.findByUsername(username))
+      }
+      const subject = await emailApp(t, { users, factors: memoryFactorStore() })
+      const { app, browser, sub } = subject
+      const owner = testBrowser(app)
+      await logIn(owner, ANN)
+      const { secret } = await enrol(subject, owner)
+      if (hasPasskey)
+        t.equal((await answerOn(owner, '/auth/security/passkeys', softPasskey({ origin: ISSUER }))).statusCode, 303)
+      isPast = true
+      await ask(browser)
+      await enter(browser, (await subject.mail()).code)
+      subject.clock.step(30_000)
+      t.equal(
+        (await browser.submit('/auth/second-factor', { code: codeFor(secret, subject.clock.now()) })).statusCode,
+        303
+      )
+      t.notMatch((await browser.get('/auth/security')).body, /name="decision"/, what)
+      const {
+        factors: [factor]
+      } = await app.authority.factors(sub)
+      const reply = await app.inject({
+        method: 'DELETE',
+        url: `/auth/factors/${factor?.id ?? ''}`,
+        headers: {
+          'sec-fetch-site': 'same-origin',
+          cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}`
+        }
+      })
+      t.match([reply.statusCode, reply.json()], [401, { error: 'insufficient_user_authentication' }], what)
+      t.equal((await app.authority.factors(sub)).factors.length, hasPasskey ? 2 : 1)
+    }
   }
-})
+)
 
 t.test('signed in as somebody else, a code begins a session of its own', async (t) => {
   const subject = await emailApp(t, { emailSignIn: { signUp: true } })

@@ -11,11 +11,27 @@ const { redeemCode: _redeem, ...withoutCodes } = state.oneTimeTokens
 const REFUSED: Array<[what: string, options: Partial<AuthorityOptions>, error: RegExp]> = [
   ['no messages', { sendMessage: undefined }, /Invalid option "emailSignIn": .*sendMessage is set/],
   ['no pages', { pages: false }, /Invalid option "emailSignIn": .*hosted pages/],
-  ['a user store that can not end a password', { users: withoutPasswords }, /Invalid option "emailSignIn": .*setPasswordHash/],
-  ['a user store that confirms no address', { users: withoutVerified }, /Invalid option "emailSignIn": .*setEmailVerified/],
-  ['a state without codes', { state: { ...state, oneTimeTokens: withoutCodes } }, /Invalid option "emailSignIn": .*redeemCode/],
+  [
+    'a user store that can not end a password',
+    { users: withoutPasswords },
+    /Invalid option "emailSignIn": .*setPasswordHash/
+  ],
+  [
+    'a user store that confirms no address',
+    { users: withoutVerified },
+    /Invalid option "emailSignIn": .*setEmailVerified/
+  ],
+  [
+    'a state without codes',
+    { state: { ...state, oneTimeTokens: withoutCodes } },
+    /Invalid option "emailSignIn": .*redeemCode/
+  ],
   ['a lasting state and no secret', { state: { ...state, kind: 'sqlite' } }, /Invalid option "secret"/],
-  ['sign-up without registration', { emailSignIn: { signUp: true }, registration: false }, /Invalid option "emailSignIn\.signUp"/],
+  [
+    'sign-up without registration',
+    { emailSignIn: { signUp: true }, registration: false },
+    /Invalid option "emailSignIn\.signUp"/
+  ],
   ['codes of more than ten minutes', { emailSignIn: { expiresIn: 601 } }, /Invalid option "emailSignIn/],
   ['codes of no time', { emailSignIn: { expiresIn: 0 } }, /Invalid option "emailSignIn/],
   ['true', { emailSignIn: true as never }, /Invalid option "emailSignIn"/]

@@ -7,7 +7,7 @@ import { ANN, ask, emailApp, enter, hasSession, otherThan, PAGE, STRANGER } from
 const SIGNED_OUT = ['authority_session', 'authority_email']
 
 /** Ann, in a browser in which she was signed in by a code, and is signed out. */
-async function annAtHome (t: Parameters<typeof emailApp>[0], options: Parameters<typeof emailApp>[1] = {}) {
+async function annAtHome(t: Parameters<typeof emailApp>[0], options: Parameters<typeof emailApp>[1] = {}) {
   const subject = await emailApp(t, options)
   const { browser } = subject
   await ask(browser)
@@ -19,13 +19,52 @@ async function annAtHome (t: Parameters<typeof emailApp>[0], options: Parameters
 
 t.test('strangers who ask as often as they may keep nobody from asking in a browser of their own', async (t) => {
   const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 3 }, register: false } })
-  const from = async (browser: typeof subject.browser, address: string, username = ANN) => (await subject.app.inject({ method: 'POST', url: '/auth/email-code', remoteAddress: address, headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', origin: 'http://localhost:3000', cookie: [...browser.cookies].map((pair) => pair.join('=')).join('; ') }, payload: new URLSearchParams({ username }).toString() })).statusCode
+  const from = async (browser: typeof subject.browser, address: string, username = ANN) =>
+    (
+      await subject.app.inject({
+        method: 'POST',
+        url: '/auth/email-code',
+        remoteAddress: address,
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          'sec-fetch-site': 'same-origin',
+          origin: 'http://localhost:3000',
+          cookie: [...browser.cookies].map((pair) => pair.join('=')).join('; ')
+        },
+        payload: new URLSearchParams({ username }).toString()
+      })
+    ).statusCode
   subject.clock.step(3_600_000)
   const stranger = testBrowser(subject.app)
-  t.same([await from(stranger, '192.0.2.1'), await from(stranger, '192.0.2.2'), await from(stranger, '192.0.2.3'), await from(stranger, '192.0.2.4')], [303, 303, 303, 429])
-  t.same([await from(subject.browser, '192.0.2.5'), await from(subject.browser, '192.0.2.6'), await from(subject.browser, '192.0.2.7'), await from(subject.browser, '192.0.2.8')], [303, 303, 303, 429], 'it has three of its own')
+  t.same(
+    [
+      await from(stranger, '192.0.2.1'),
+      await from(stranger, '192.0.2.2'),
+      await from(stranger, '192.0.2.3'),
+      await from(stranger, '192.0.2.4')
+    ],
+    [303, 303, 303, 429]
+  )
+  t.same(
+    [
+      await from(subject.browser, '192.0.2.5'),
+      await from(subject.browser, '192.0.2.6'),
+      await from(subject.browser, '192.0.2.7'),
+      await from(subject.browser, '192.0.2.8')
+    ],
+    [303, 303, 303, 429],
+    'it has three of its own'
+  )
   t.equal(await from(subject.browser, '192.0.2.9', STRANGER), 303, 'of others')
-  t.same([await from(subject.browser, '192.0.2.10', STRANGER), await from(subject.browser, '192.0.2.11', STRANGER), await from(stranger, '192.0.2.12', STRANGER)], [303, 303, 429], 'it is a stranger as any')
+  t.same(
+    [
+      await from(subject.browser, '192.0.2.10', STRANGER),
+      await from(subject.browser, '192.0.2.11', STRANGER),
+      await from(stranger, '192.0.2.12', STRANGER)
+    ],
+    [303, 303, 429],
+    'it is a stranger as any'
+  )
 })
 
 t.test('a browser is no longer known once the password has changed, and by no cookie that is made up', async (t) => {
@@ -38,31 +77,43 @@ t.test('a browser is no longer known once the password has changed, and by no co
     for (let index = 0; index < 5; index++) await enter(stranger, otherThan(code, index))
   }
   await spend()
-  for (const made of [device.replace(/.$/, (last) => last === 'A' ? 'B' : 'A'), device.split('.')[0] ?? '', 'x', '']) {
+  for (const made of [
+    device.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+    device.split('.')[0] ?? '',
+    'x',
+    ''
+  ]) {
     subject.browser.cookies.set('authority_device', made)
     await ask(subject.browser)
     t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/, made.slice(0, 5))
   }
   subject.browser.cookies.set('authority_device', device)
-  t.equal(await subject.users.setPasswordHash?.(subject.sub, '$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$AAAAAAAAAAAAAAAAAAAAAA'), true)
+  t.equal(
+    await subject.users.setPasswordHash?.(subject.sub, '$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$AAAAAAAAAAAAAAAAAAAAAA'),
+    true
+  )
   await ask(subject.browser)
   t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/)
 })
 
-t.test('a stranger who asks and guesses takes neither the code nor the guesses of a browser that is known', async (t) => {
-  const subject = await annAtHome(t)
-  const stranger = testBrowser(subject.app)
-  await ask(subject.browser)
-  const own = await subject.mail()
-  await ask(stranger)
-  const theirs = await subject.mail()
-  for (let index = 0; index < 5; index++) t.match((await enter(stranger, otherThan(theirs.code, index))).body, /This code is wrong/)
-  t.match((await enter(stranger, theirs.code)).body, /Too many wrong codes/)
-  t.equal((await enter(stranger, own.code)).statusCode, 400)
-  t.equal((await enter(subject.browser, theirs.code)).statusCode, 400, 'and that of the stranger is not theirs')
-  t.equal((await enter(subject.browser, own.code)).statusCode, 303)
-  t.ok(hasSession(subject.browser))
-})
+t.test(
+  'a stranger who asks and guesses takes neither the code nor the guesses of a browser that is known',
+  async (t) => {
+    const subject = await annAtHome(t)
+    const stranger = testBrowser(subject.app)
+    await ask(subject.browser)
+    const own = await subject.mail()
+    await ask(stranger)
+    const theirs = await subject.mail()
+    for (let index = 0; index < 5; index++)
+      t.match((await enter(stranger, otherThan(theirs.code, index))).body, /This code is wrong/)
+    t.match((await enter(stranger, theirs.code)).body, /Too many wrong codes/)
+    t.equal((await enter(stranger, own.code)).statusCode, 400)
+    t.equal((await enter(subject.browser, theirs.code)).statusCode, 400, 'and that of the stranger is not theirs')
+    t.equal((await enter(subject.browser, own.code)).statusCode, 303)
+    t.ok(hasSession(subject.browser))
+  }
+)
 
 // covers EC-07
 t.test('a browser that is known has five guesses, however often it asks', async (t) => {
@@ -70,11 +121,13 @@ t.test('a browser that is known has five guesses, however often it asks', async 
   await ask(subject.browser)
   const { code } = await subject.mail()
   const cookies = new Map(subject.browser.cookies)
-  const guesses = await Promise.all(Array.from({ length: 50 }, async (_, index) => {
-    const one = testBrowser(subject.app)
-    for (const [name, value] of cookies) one.cookies.set(name, value)
-    return await enter(one, otherThan(code, index))
-  }))
+  const guesses = await Promise.all(
+    Array.from({ length: 50 }, async (_, index) => {
+      const one = testBrowser(subject.app)
+      for (const [name, value] of cookies) one.cookies.set(name, value)
+      return await enter(one, otherThan(code, index))
+    })
+  )
   t.equal(guesses.filter(({ body }) => body.includes('This code is wrong')).length, 5)
   await ask(subject.browser)
   t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/)
@@ -90,62 +143,85 @@ t.test('the link of a browser that is known signs in there, whatever strangers a
   t.ok(hasSession(subject.browser))
 })
 
-t.test('nobody is looked up beforehand for a browser without the cookie, and an outage makes a stranger of any', async (t) => {
-  const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 1 }, register: false } })
-  let lookUps = 0
-  const { findByUsername } = subject.users
-  const broken = { on: false }
-  subject.users.findByUsername = async (name) => {
-    lookUps++
-    if (broken.on) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
-    return await findByUsername.call(subject.users, name)
+t.test(
+  'nobody is looked up beforehand for a browser without the cookie, and an outage makes a stranger of any',
+  async (t) => {
+    const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 1 }, register: false } })
+    let lookUps = 0
+    const { findByUsername } = subject.users
+    const broken = { on: false }
+    subject.users.findByUsername = async (name) => {
+      lookUps++
+      if (broken.on) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+      return await findByUsername.call(subject.users, name)
+    }
+    const counted = async (browser: typeof subject.browser, name: string): Promise<[number, number]> => {
+      lookUps = 0
+      return [(await ask(browser, name)).statusCode, lookUps]
+    }
+    t.same(await counted(testBrowser(subject.app), ANN), [429, 0], 'over the limit nothing is asked of the store')
+    subject.clock.step(3_600_000)
+    broken.on = true
+    t.same(await counted(subject.browser, ANN), [503, 2])
+    broken.on = false
+    t.same(await counted(subject.browser, ANN), [303, 2], 'an outage is counted nowhere')
   }
-  const counted = async (browser: typeof subject.browser, name: string): Promise<[number, number]> => {
-    lookUps = 0
-    return [(await ask(browser, name)).statusCode, lookUps]
-  }
-  t.same(await counted(testBrowser(subject.app), ANN), [429, 0], 'over the limit nothing is asked of the store')
-  subject.clock.step(3_600_000)
-  broken.on = true
-  t.same(await counted(subject.browser, ANN), [503, 2])
-  broken.on = false
-  t.same(await counted(subject.browser, ANN), [303, 2], 'an outage is counted nowhere')
-})
+)
 
 // covers EC-06
-t.test('an address that nobody has takes the same calls of the stores, asked for and guessed at, also where a browser is known for another', async (t) => {
-  const calls: string[] = []
-  const told = <Store extends object>(name: string, store: Store): Store => new Proxy(store, {
-    get (target, method, receiver) {
-      const found: unknown = Reflect.get(target, method, receiver)
-      if (typeof found !== 'function') return found
-      return (...args: unknown[]): unknown => {
-        calls.push(`${name}.${String(method)}`)
-        return Reflect.apply(found, target, args)
+t.test(
+  'an address that nobody has takes the same calls of the stores, asked for and guessed at, ' +
+    'also where a browser is known for another',
+  async (t) => {
+    const calls: string[] = []
+    const told = <Store extends object>(name: string, store: Store): Store =>
+      new Proxy(store, {
+        get(target, method, receiver) {
+          const found: unknown = Reflect.get(target, method, receiver)
+          if (typeof found !== 'function') return found
+          return (...args: unknown[]): unknown => {
+            calls.push(`${name}.${String(method)}`)
+            return Reflect.apply(found, target, args)
+          }
+        }
+      })
+    const state = memoryState()
+    const subject = await emailApp(t, {
+      users: told('users', memoryUserStore()),
+      state: {
+        ...state,
+        oneTimeTokens: told('oneTimeTokens', state.oneTimeTokens),
+        browserSessions: told('browserSessions', state.browserSessions),
+        tokens: told('tokens', state.tokens)
+      },
+      factors: told('factors', memoryFactorStore()),
+      rateLimit: { emailCode: { windowMs: 3_600_000, max: 100 } }
+    })
+    await ask(subject.browser)
+    await enter(subject.browser, (await subject.mail()).code)
+    const device = subject.browser.cookies.get('authority_device') ?? ''
+    const bob = 'bob@mail.example'
+    await subject.users.create?.({ username: bob, email: bob, emailVerified: true, passwordHash: null })
+    const callsOf = async (username: string, cookie: string | null): Promise<string[][]> => {
+      const browser = testBrowser(subject.app)
+      if (cookie !== null) browser.cookies.set('authority_device', cookie)
+      const found: string[][] = []
+      for (const step of [
+        async () => await ask(browser, username),
+        async () => await browser.get(PAGE),
+        async () => await enter(browser, '00000000'),
+        async () => await browser.submit(PAGE, { decision: 'resend' })
+      ]) {
+        calls.length = 0
+        await step()
+        found.push([...calls])
       }
+      return found
     }
-  })
-  const state = memoryState()
-  const subject = await emailApp(t, { users: told('users', memoryUserStore()), state: { ...state, oneTimeTokens: told('oneTimeTokens', state.oneTimeTokens), browserSessions: told('browserSessions', state.browserSessions), tokens: told('tokens', state.tokens) }, factors: told('factors', memoryFactorStore()), rateLimit: { emailCode: { windowMs: 3_600_000, max: 100 } } })
-  await ask(subject.browser)
-  await enter(subject.browser, (await subject.mail()).code)
-  const device = subject.browser.cookies.get('authority_device') ?? ''
-  const bob = 'bob@mail.example'
-  await subject.users.create?.({ username: bob, email: bob, emailVerified: true, passwordHash: null })
-  const callsOf = async (username: string, cookie: string | null): Promise<string[][]> => {
-    const browser = testBrowser(subject.app)
-    if (cookie !== null) browser.cookies.set('authority_device', cookie)
-    const found: string[][] = []
-    for (const step of [async () => await ask(browser, username), async () => await browser.get(PAGE), async () => await enter(browser, '00000000'), async () => await browser.submit(PAGE, { decision: 'resend' })]) {
-      calls.length = 0
-      await step()
-      found.push([...calls])
+    for (const cookie of [null, device, 'made-up']) {
+      const known = await callsOf(bob, cookie)
+      t.match(known[0], ['users.findByUsername'])
+      t.same(await callsOf(STRANGER, cookie), known)
     }
-    return found
   }
-  for (const cookie of [null, device, 'made-up']) {
-    const known = await callsOf(bob, cookie)
-    t.match(known[0], ['users.findByUsername'])
-    t.same(await callsOf(STRANGER, cookie), known)
-  }
-})
+)

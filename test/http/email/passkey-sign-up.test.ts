@@ -1,4 +1,7 @@
-/** An account that has a passkey and never had a password: the mailbox is proved, then there is a user, then a passkey is proposed. */
+/**
+ * An account that has a passkey and never had a password: the mailbox is proved, then there is a user, then a passkey
+ * is proposed.
+ */
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { type AuthorityOptions, memoryFactorStore } from '../../../lib/index.ts'
@@ -38,7 +41,10 @@ t.test('a sign-up by a code leads by a passkey to the client', async (t) => {
   const arrived = await browser.follow(await browser.get(onward))
   t.ok(arrived.url.startsWith(CALLBACK) && answerOf(arrived.url).code !== undefined, arrived.url)
   t.equal((await factors.findFactors(user?.id ?? '')).passkeys.length, 1)
-  t.match(events.filter(({ name }) => ['registered', 'authenticated', 'factor_added'].includes(name)).map(({ name }) => name), ['registered', 'registered', 'authenticated', 'factor_added'])
+  t.match(
+    events.filter(({ name }) => ['registered', 'authenticated', 'factor_added'].includes(name)).map(({ name }) => name),
+    ['registered', 'registered', 'authenticated', 'factor_added']
+  )
   const other = testBrowser(app)
   t.equal((await answerOn(other, '/auth/login', passkey)).statusCode, 303)
   t.ok(hasSession(other), 'and signs in by it alone')
@@ -50,13 +56,20 @@ t.test('it can be declined: the mailbox is the way in', async (t) => {
   const { url } = await browser.follow(await browser.get(authorizePath()))
   const query = new URL(url).search
   await ask(browser, STRANGER, query)
-  const { headers: { location = '' } } = await browser.submit(`${PAGE}${query}`, { ...YES, code: (await subject.mail()).code })
-  const skip = /<a href="([^"]+)">Not now</.exec((await browser.get(location)).body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  const {
+    headers: { location = '' }
+  } = await browser.submit(`${PAGE}${query}`, { ...YES, code: (await subject.mail()).code })
+  const skip =
+    /<a href="([^"]+)">Not now</.exec((await browser.get(location)).body)?.[1]?.replaceAll('&amp;', '&') ?? ''
   const arrived = await browser.follow(await browser.get(skip))
   t.ok(arrived.url.startsWith(CALLBACK) && answerOf(arrived.url).code !== undefined, arrived.url)
   const again = testBrowser(subject.app)
   await ask(again, STRANGER)
-  t.equal((await again.submit(PAGE, { ...YES, code: (await subject.mail()).code })).headers.location, '/', 'a sign-in by a code proposes none')
+  t.equal(
+    (await again.submit(PAGE, { ...YES, code: (await subject.mail()).code })).headers.location,
+    '/',
+    'a sign-in by a code proposes none'
+  )
   t.ok(hasSession(again))
 })
 
@@ -69,7 +82,11 @@ t.test('by the link of the message, and after what an account must have', async 
   t.equal(fields['passkeys'], '', 'as on the page of the code')
   t.ok((await browser.submit(action, { ...fields, ...YES })).headers.location?.startsWith(PROMPT))
 
-  const { app, close, messages } = await testApp({ ...OPENID, factors: memoryFactorStore(), registration: { username: 'email', fields: Type.Object({ nickname: Type.String() }) } })
+  const { app, close, messages } = await testApp({
+    ...OPENID,
+    factors: memoryFactorStore(),
+    registration: { username: 'email', fields: Type.Object({ nickname: Type.String() }) }
+  })
   t.teardown(close)
   const other = testBrowser(app)
   await ask(other, STRANGER)
@@ -79,21 +96,32 @@ t.test('by the link of the message, and after what an account must have', async 
   t.ok((await other.submit(PAGE, { ...YES, nickname: 'Zoe' })).headers.location?.startsWith(PROMPT))
 })
 
-t.test('it is not proposed to who can not make one, nor where that is off; a browser that was asked for another account is', async (t) => {
-  const onTo = async (options: Partial<AuthorityOptions>, form: Record<string, string>): Promise<string | undefined> => {
-    const subject = await emailApp(t, { ...OPENID, ...options })
-    const { browser } = subject
+t.test(
+  'it is not proposed to who can not make one, nor where that is off; a browser that was asked for another account is',
+  async (t) => {
+    const onTo = async (
+      options: Partial<AuthorityOptions>,
+      form: Record<string, string>
+    ): Promise<string | undefined> => {
+      const subject = await emailApp(t, { ...OPENID, ...options })
+      const { browser } = subject
+      await ask(browser, STRANGER)
+      t.equal(
+        (await browser.get(PAGE)).body.includes('name="passkeys"'),
+        options.factors !== undefined && options.passkeys === undefined
+      )
+      return (await browser.submit(PAGE, { ...form, code: (await subject.mail()).code })).headers.location
+    }
+    t.equal(await onTo({ factors: memoryFactorStore() }, {}), '/')
+    t.equal(await onTo({ factors: memoryFactorStore() }, { passkeys: '' }), '/')
+    t.equal(await onTo({ factors: memoryFactorStore(), passkeys: { prompt: false } }, YES), '/')
+    t.equal(await onTo({ factors: memoryFactorStore(), passkeys: false }, YES), '/')
+    t.equal(await onTo({}, YES), '/')
+    const { browser, ...subject } = await emailApp(t, { ...OPENID, factors: memoryFactorStore() })
+    browser.cookies.set('authority_prompted', '1')
     await ask(browser, STRANGER)
-    t.equal((await browser.get(PAGE)).body.includes('name="passkeys"'), options.factors !== undefined && options.passkeys === undefined)
-    return (await browser.submit(PAGE, { ...form, code: (await subject.mail()).code })).headers.location
+    t.ok(
+      (await browser.submit(PAGE, { ...YES, code: (await subject.mail()).code })).headers.location?.startsWith(PROMPT)
+    )
   }
-  t.equal(await onTo({ factors: memoryFactorStore() }, {}), '/')
-  t.equal(await onTo({ factors: memoryFactorStore() }, { passkeys: '' }), '/')
-  t.equal(await onTo({ factors: memoryFactorStore(), passkeys: { prompt: false } }, YES), '/')
-  t.equal(await onTo({ factors: memoryFactorStore(), passkeys: false }, YES), '/')
-  t.equal(await onTo({}, YES), '/')
-  const { browser, ...subject } = await emailApp(t, { ...OPENID, factors: memoryFactorStore() })
-  browser.cookies.set('authority_prompted', '1')
-  await ask(browser, STRANGER)
-  t.ok((await browser.submit(PAGE, { ...YES, code: (await subject.mail()).code })).headers.location?.startsWith(PROMPT))
-})
+)

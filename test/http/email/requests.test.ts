@@ -5,17 +5,26 @@ import { decodeJwt } from '../../support/jwt.ts'
 import { answerOf, authorizePath, CALLBACK, CLIENTS, KEYS, redeem } from '../../support/openid.ts'
 import { ANN, ask, emailApp, type EmailApp, enter, PAGE } from './support.ts'
 
-const wayOf = { code: enter, link: async (browser: EmailApp['browser'], token: string) => await browser.submit('/auth/email-link', { token }) }
+const wayOf = {
+  code: enter,
+  link: async (browser: EmailApp['browser'], token: string) => await browser.submit('/auth/email-link', { token })
+}
 
-async function signedIn (t: Test, options: Partial<AuthorityOptions> = {}): Promise<EmailApp> {
+async function signedIn(t: Test, options: Partial<AuthorityOptions> = {}): Promise<EmailApp> {
   const subject = await emailApp(t, { keys: KEYS, clients: CLIENTS, ...options })
   await ask(subject.browser)
   await enter(subject.browser, (await subject.mail()).code)
   return subject
 }
 
-/** Goes by the link of the sign-in page to the page of codes, and by a code or a link of the message on to the client. */
-async function through ({ browser, mail }: EmailApp, path: string, by: keyof typeof wayOf): Promise<{ page: string, answer: Record<string, string> }> {
+/**
+ * Goes by the link of the sign-in page to the page of codes, and by a code or a link of the message on to the client.
+ */
+async function through(
+  { browser, mail }: EmailApp,
+  path: string,
+  by: keyof typeof wayOf
+): Promise<{ page: string; answer: Record<string, string> }> {
   const { reply: login } = await browser.follow(await browser.get(path))
   const [, url = ''] = /<a href="([^"]*\/email-code[^"]*)"/.exec(login.body) ?? []
   const page = url.replaceAll('&amp;', '&')
@@ -23,13 +32,21 @@ async function through ({ browser, mail }: EmailApp, path: string, by: keyof typ
   await ask(browser, ANN, query)
   const { code, url: link } = await mail()
   const shown = await browser.get(page)
-  const done = by === 'code' ? await wayOf.code(browser, code, query) : await wayOf.link(browser, new URL(link).searchParams.get('token') ?? '')
+  const done =
+    by === 'code'
+      ? await wayOf.code(browser, code, query)
+      : await wayOf.link(browser, new URL(link).searchParams.get('token') ?? '')
   const { url: end } = await browser.follow(done)
   return { page: shown.body, answer: end.startsWith(CALLBACK) ? answerOf(end) : { end } }
 }
 
 for (const by of ['code', 'link'] as const) {
-  for (const [what, params] of [['prompt=login', { prompt: 'login' }], ['max_age=0', { max_age: '0' }], ['max_age=60', { max_age: '60' }], ['both, and consent', { prompt: 'login consent', max_age: '60' }]] as const) {
+  for (const [what, params] of [
+    ['prompt=login', { prompt: 'login' }],
+    ['max_age=0', { max_age: '0' }],
+    ['max_age=60', { max_age: '60' }],
+    ['both, and consent', { prompt: 'login consent', max_age: '60' }]
+  ] as const) {
     t.test(`${what} is met by a new sign-in by the ${by}, and the ID token says when`, async (t) => {
       const subject = await signedIn(t)
       const { app, clock, browser } = subject
@@ -44,7 +61,11 @@ for (const by of ['code', 'link'] as const) {
       const { id_token: token } = (await redeem(app, answer['code'] ?? '')).json<{ id_token: string }>()
       t.match(decodeJwt(token).claims, { auth_time: before + 120, nonce: 'nonce-1', acr: 'email', amr: ['email'] })
       clock.step(120_000)
-      t.match((await browser.get(authorizePath(params))).headers.location, '/auth/login', 'and is asked for anew the next time')
+      t.match(
+        (await browser.get(authorizePath(params))).headers.location,
+        '/auth/login',
+        'and is asked for anew the next time'
+      )
     })
   }
 }
@@ -67,7 +88,9 @@ t.test('the languages of ui_locales are those of the page, of its errors and of 
   const subject = await signedIn(t)
   const { page } = await through(subject, authorizePath({ prompt: 'login', ui_locales: 'de fr' }), 'code')
   t.match(page, '<html lang="de"')
-  const query = String((await subject.browser.get(authorizePath({ prompt: 'login', ui_locales: 'fr de' }))).headers.location).slice('/auth/login'.length)
+  const query = String(
+    (await subject.browser.get(authorizePath({ prompt: 'login', ui_locales: 'fr de' }))).headers.location
+  ).slice('/auth/login'.length)
   t.match(query, 'ui_locales=fr')
   t.match((await subject.browser.get(`${PAGE}${query}`)).body, '<html lang="fr"')
   t.match((await ask(subject.browser, 'no address', query)).body, '<html lang="fr"')

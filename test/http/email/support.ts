@@ -12,18 +12,31 @@ export interface EmailApp extends TestApp {
   users: UserStore
   browser: TestBrowser
   /** The code of the next message, as people read it, and its link. */
-  mail(): Promise<{ code: string, url: string }>
+  mail(): Promise<{ code: string; url: string }>
   /** All codes so far. */
   sent(): Message[]
 }
 
 /** Ann, whose address is confirmed and who has a password. */
-export async function emailApp (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}, { verified = true } = {}): Promise<EmailApp> {
+export async function emailApp(
+  t: { teardown(close: () => Promise<void>): void },
+  options: Partial<AuthorityOptions> = {},
+  { verified = true } = {}
+): Promise<EmailApp> {
   const users = options.users ?? memoryUserStore()
-  const given = { emailSignIn: {}, ...options, users, registration: { username: 'email' as const, ...options.registration } }
+  const given = {
+    emailSignIn: {},
+    ...options,
+    users,
+    registration: { username: 'email' as const, ...options.registration }
+  }
   const subject = await testApp(given)
   t.teardown(subject.close)
-  const reply = await subject.app.inject({ method: 'POST', url: '/auth/register', payload: { username: ANN, password: PASSWORD } })
+  const reply = await subject.app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: ANN, password: PASSWORD }
+  })
   if (reply.statusCode !== 201) throw new Error(`register: ${reply.statusCode} ${reply.body}`)
   const { sub } = reply.json<{ sub: string }>()
   if (verified) await users.setEmailVerified?.(sub)
@@ -33,7 +46,7 @@ export async function emailApp (t: { teardown(close: () => Promise<void>): void 
     users,
     browser: testBrowser(subject.app),
     sent: () => subject.messages.messages.filter(({ kind }) => kind === 'sign_in_code'),
-    async mail () {
+    async mail() {
       const message = await subject.messages.next('sign_in_code')
       return { code: message.code, url: message.url ?? '' }
     }
@@ -41,16 +54,16 @@ export async function emailApp (t: { teardown(close: () => Promise<void>): void 
 }
 
 /** Asks for a code as a person does. */
-export async function ask (browser: TestBrowser, username = ANN, query = ''): Promise<LightMyRequestResponse> {
+export async function ask(browser: TestBrowser, username = ANN, query = ''): Promise<LightMyRequestResponse> {
   return await browser.submit(`${PAGE}${query}`, { username })
 }
 
-export async function enter (browser: TestBrowser, code: string, query = ''): Promise<LightMyRequestResponse> {
+export async function enter(browser: TestBrowser, code: string, query = ''): Promise<LightMyRequestResponse> {
   return await browser.submit(`${PAGE}${query}`, { code })
 }
 
 /** A code that is not the one. */
-export function otherThan (code: string, index = 0): string {
+export function otherThan(code: string, index = 0): string {
   return String((Number(code.replace(' ', '')) + 1 + index) % 100_000_000).padStart(8, '0')
 }
 

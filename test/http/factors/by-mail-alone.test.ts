@@ -1,4 +1,7 @@
-/** Who signed in by a mailed code, which is worth `email` with a second factor too, at a door that takes more: each is led to what they have, or told that there is nothing. */
+/**
+ * Who signed in by a mailed code, which is worth `email` with a second factor too, at a door that takes more: each is
+ * led to what they have, or told that there is nothing.
+ */
 import t, { type Test } from 'tap'
 import { type AuthorityOptions, type Client, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
@@ -10,16 +13,44 @@ import { testBrowser } from '../../support/browser.ts'
 import { ANN, ask, enter } from '../email/support.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXPJBSW'
-const CLIENTS: Client[] = [{ clientId: 'spa', redirectUris: [CALLBACK] }, { clientId: 'bank', redirectUris: [CALLBACK], acr: 'mfa' }]
+const CLIENTS: Client[] = [
+  { clientId: 'spa', redirectUris: [CALLBACK] },
+  { clientId: 'bank', redirectUris: [CALLBACK], acr: 'mfa' }
+]
 
-interface Has { password?: boolean, app?: boolean, passkey?: boolean, key?: boolean }
+interface Has {
+  password?: boolean
+  app?: boolean
+  passkey?: boolean
+  key?: boolean
+}
 
-/** Somebody in a browser in which they have just signed in by a code, and by their app or a recovery code where they have a second factor. */
-async function byMail (t: Test, { password = false, app: hasApp = false, passkey: hasPasskey = false, key: hasKey = false }: Has, options: Partial<AuthorityOptions> = {}) {
+/**
+ * Somebody in a browser in which they have just signed in by a code, and by their app or a recovery code where they
+ * have a second factor.
+ */
+async function byMail(
+  t: Test,
+  { password = false, app: hasApp = false, passkey: hasPasskey = false, key: hasKey = false }: Has,
+  options: Partial<AuthorityOptions> = {}
+) {
   const users = memoryUserStore([{ id: 'ann', username: ANN, email: ANN, emailVerified: true, passwordHash: null }])
-  const subject = await testApp({ users, emailSignIn: {}, factors: memoryFactorStore(), clients: CLIENTS, ...options }, {}, (host) => {
-    for (const acr of ['password', 'mfa', 'phr', ...(options.connections === undefined ? [] : ['connection'])]) host.get(`/${acr}`, { onRequest: (...args) => { host.authority.requireSession({ acr })(...args) } }, async (request) => request.authSession)
-  })
+  const subject = await testApp(
+    { users, emailSignIn: {}, factors: memoryFactorStore(), clients: CLIENTS, ...options },
+    {},
+    (host) => {
+      for (const acr of ['password', 'mfa', 'phr', ...(options.connections === undefined ? [] : ['connection'])])
+        host.get(
+          `/${acr}`,
+          {
+            onRequest: (...args) => {
+              host.authority.requireSession({ acr })(...args)
+            }
+          },
+          async (request) => request.authSession
+        )
+    }
+  )
   t.teardown(subject.close)
   const { app, clock, messages } = subject
   if (password) await users.setPasswordHash?.('ann', await app.authority.hashPassword(PASSWORD))
@@ -27,12 +58,26 @@ async function byMail (t: Test, { password = false, app: hasApp = false, passkey
   const passkey = softPasskey({ origin: ISSUER, verifiesUser: !hasKey })
   if (hasPasskey || hasKey) {
     const headers = await authAs(app, { id: 'ann' }, { acr: 'phr' })
-    const { options: creation } = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys/options', headers, payload: { kind: hasKey ? 'security_key' : 'passkey' } })).json()
-    codes = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys', headers, payload: { credential: passkey.create(creation) } })).json<{ recovery_codes: string[] }>().recovery_codes
+    const { options: creation } = (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/factors/passkeys/options',
+        headers,
+        payload: { kind: hasKey ? 'security_key' : 'passkey' }
+      })
+    ).json()
+    codes = (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/factors/passkeys',
+        headers,
+        payload: { credential: passkey.create(creation) }
+      })
+    ).json<{ recovery_codes: string[] }>().recovery_codes
   }
   if (hasApp) await app.authority.importTotp('ann', { secret: SECRET })
   const browser = testBrowser(app)
-  async function second (): Promise<Record<string, string>> {
+  async function second(): Promise<Record<string, string>> {
     clock.step(30_000)
     return hasApp ? { code: codeFor(SECRET, clock.now()) } : { recovery_code: codes.shift() ?? '' }
   }
@@ -44,7 +89,11 @@ async function byMail (t: Test, { password = false, app: hasApp = false, passkey
   }
   const to = async (url: string): Promise<unknown> => {
     const { statusCode, headers, body } = await browser.get(url)
-    return statusCode === 303 ? String(headers.location).replace(/\?.*/, '') : statusCode === 403 ? (JSON.parse(body) as { error: string }).error : statusCode
+    return statusCode === 303
+      ? String(headers.location).replace(/\?.*/, '')
+      : statusCode === 403
+        ? (JSON.parse(body) as { error: string }).error
+        : statusCode
   }
   await code()
   return { ...subject, users, browser, second, code, to, passkey }
@@ -84,15 +133,32 @@ t.test('where passkeys are not made, who can not show more is told so', async (t
 })
 
 t.test('a linked account elsewhere and the app are worth as much, where the connection is still there', async (t) => {
-  const connections = [oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })]
-  for (const [connection, led] of [['idp', AGAIN], ['gone', PASSKEY]] as const) {
-    const { app, to } = await byMail(t, { app: true }, { connections, secret: 'a secret of at least 32 characters, for this test' })
+  const connections = [
+    oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
+  ]
+  for (const [connection, led] of [
+    ['idp', AGAIN],
+    ['gone', PASSKEY]
+  ] as const) {
+    const { app, to } = await byMail(
+      t,
+      { app: true },
+      { connections, secret: 'a secret of at least 32 characters, for this test' }
+    )
     await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection })
     t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [led, led, PASSKEY], connection)
   }
-  const { app, browser, clock, to } = await byMail(t, {}, { connections, secret: 'a secret of at least 32 characters, for this test' })
+  const { app, browser, clock, to } = await byMail(
+    t,
+    {},
+    { connections, secret: 'a secret of at least 32 characters, for this test' }
+  )
   await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
-  t.strictSame([await to('/password'), await to('/mfa')], [PASSKEY, PASSKEY], 'without a second factor it is worth neither')
+  t.strictSame(
+    [await to('/password'), await to('/mfa')],
+    [PASSKEY, PASSKEY],
+    'without a second factor it is worth neither'
+  )
   t.equal(await to('/connection'), NOTHING, 'who was just there would come back with the same')
   clock.step(61_000)
   t.equal(await to('/connection'), AGAIN)
@@ -100,46 +166,90 @@ t.test('a linked account elsewhere and the app are worth as much, where the conn
 })
 
 t.test('a security key is worth as much as a passkey with a password alone', async (t) => {
-  const connections = [oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })]
-  const { app, to } = await byMail(t, { key: true }, { connections, secret: 'a secret of at least 32 characters, for this test' })
+  const connections = [
+    oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
+  ]
+  const { app, to } = await byMail(
+    t,
+    { key: true },
+    { connections, secret: 'a secret of at least 32 characters, for this test' }
+  )
   await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [AGAIN, AGAIN, PASSKEY])
 })
 
 t.test('passkeys that can not be asked for here are no way to anything', async (t) => {
   const store = memoryFactorStore()
-  const { to } = await byMail(t, { passkey: true }, {
-    factors: {
-      ...store,
-      async findFactors (id) {
-        const found = await store.findFactors(id)
-        return { ...found, passkeys: found.passkeys.map((one) => ({ ...one, rpId: 'former.example' })) }
+  const { to } = await byMail(
+    t,
+    { passkey: true },
+    {
+      factors: {
+        ...store,
+        async findFactors(id) {
+          const found = await store.findFactors(id)
+          return { ...found, passkeys: found.passkeys.map((one) => ({ ...one, rpId: 'former.example' })) }
+        }
       }
     }
-  })
+  )
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [PASSKEY, PASSKEY, PASSKEY])
 })
 
 t.test('who signed in by something else adds what is missing', async (t) => {
-  const connections = [oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })]
+  const connections = [
+    oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
+  ]
   const led = async (has: Has, acr: string | null, options: Partial<AuthorityOptions> = {}): Promise<unknown[]> => {
-    const { app, browser, clock, to } = await byMail(t, has, { connections, secret: 'a secret of at least 32 characters, for this test', ...options })
-    const [name = '', value = ''] = (await sessionAs(app, { id: 'ann' }, acr === null ? {} : { acr: acr as 'password' })).cookie.split(/=(.*)/)
+    const { app, browser, clock, to } = await byMail(t, has, {
+      connections,
+      secret: 'a secret of at least 32 characters, for this test',
+      ...options
+    })
+    const [name = '', value = ''] = (
+      await sessionAs(app, { id: 'ann' }, acr === null ? {} : { acr: acr as 'password' })
+    ).cookie.split(/=(.*)/)
     browser.cookies.set(name, value)
     const first = [await to('/password'), await to('/mfa')]
     clock.step(61_000)
     return [...first, await to('/password'), await to('/mfa')]
   }
-  t.strictSame(await led({ password: true, app: true }, 'password'), [200, '/auth/second-factor', 200, '/auth/second-factor'])
+  t.strictSame(await led({ password: true, app: true }, 'password'), [
+    200,
+    '/auth/second-factor',
+    200,
+    '/auth/second-factor'
+  ])
   t.strictSame(await led({}, 'connection'), [PASSKEY, SET_UP, PASSKEY, SET_UP])
-  t.strictSame(await led({}, null, { pages: { loginUrl: '/sign-in' } }), [NOTHING, SET_UP, '/auth/login', SET_UP], 'at the page of the host, which may ask for anything')
+  t.strictSame(
+    await led({}, null, { pages: { loginUrl: '/sign-in' } }),
+    [NOTHING, SET_UP, '/auth/login', SET_UP],
+    'at the page of the host, which may ask for anything'
+  )
 })
 
 t.test('of an address that signs in elsewhere alone, the password counts for nothing', async (t) => {
-  const connections = [oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours', domains: ['elsewhere.example'], enforce: true })]
-  const { app, users, to } = await byMail(t, { password: true, app: true }, { connections, secret: 'a secret of at least 32 characters, for this test' })
+  const connections = [
+    oidc({
+      id: 'idp',
+      issuer: 'https://idp.example',
+      clientId: 'us',
+      clientSecret: 'a secret of ours',
+      domains: ['elsewhere.example'],
+      enforce: true
+    })
+  ]
+  const { app, users, to } = await byMail(
+    t,
+    { password: true, app: true },
+    { connections, secret: 'a secret of at least 32 characters, for this test' }
+  )
   t.equal(await to('/mfa'), AGAIN)
-  await users.update?.('ann', { username: 'ann@elsewhere.example', email: 'ann@elsewhere.example', emailVerified: true })
+  await users.update?.('ann', {
+    username: 'ann@elsewhere.example',
+    email: 'ann@elsewhere.example',
+    emailVerified: true
+  })
   t.equal(await to('/mfa'), PASSKEY)
   await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
   t.equal(await to('/mfa'), AGAIN, 'there they can')
@@ -156,37 +266,60 @@ t.test('the password and the app, asked for after it, are worth what the page wa
   t.equal(await to('/mfa'), 200)
 })
 
-t.test('a client that takes no less gets an error where the account can not show more, and a sign-in where it can', async (t) => {
-  const outcome = async (has: Has, params: Record<string, string>): Promise<unknown> => {
-    const { browser, code } = await byMail(t, has)
-    const answer = async (): Promise<unknown> => {
-      const { url, reply } = await browser.follow(await browser.get(authorizePath(params)))
-      return url.startsWith(CALLBACK) || String(reply.headers.location).startsWith(CALLBACK) ? (answerOf(reply.headers.location ?? url)['error'] ?? 'code') : new URL(url, ISSUER).pathname
+t.test(
+  'a client that takes no less gets an error where the account can not show more, and a sign-in where it can',
+  async (t) => {
+    const outcome = async (has: Has, params: Record<string, string>): Promise<unknown> => {
+      const { browser, code } = await byMail(t, has)
+      const answer = async (): Promise<unknown> => {
+        const { url, reply } = await browser.follow(await browser.get(authorizePath(params)))
+        return url.startsWith(CALLBACK) || String(reply.headers.location).startsWith(CALLBACK)
+          ? (answerOf(reply.headers.location ?? url)['error'] ?? 'code')
+          : new URL(url, ISSUER).pathname
+      }
+      const first = await answer()
+      await code()
+      return [first, await answer()]
     }
-    const first = await answer()
-    await code()
-    return [first, await answer()]
+    for (const params of [{ client_id: 'bank' }, { acr_values: 'mfa' }, { acr_values: 'password' }]) {
+      t.strictSame(await outcome({ app: true }, params), [NOTHING, NOTHING], `an app alone: ${JSON.stringify(params)}`)
+      t.strictSame(
+        await outcome({ passkey: true }, params),
+        ['/auth/login', '/auth/login'],
+        `a passkey: ${JSON.stringify(params)}`
+      )
+      t.strictSame(
+        await outcome({ password: true, app: true }, params),
+        ['/auth/login', '/auth/login'],
+        `a password and an app: ${JSON.stringify(params)}`
+      )
+    }
+    t.strictSame(await outcome({ app: true }, { acr_values: 'email' }), ['code', 'code'])
+    t.strictSame(await outcome({ app: true }, { acr_values: 'mfa email' }), ['code', 'code'], 'one of them is enough')
   }
-  for (const params of [{ client_id: 'bank' }, { acr_values: 'mfa' }, { acr_values: 'password' }]) {
-    t.strictSame(await outcome({ app: true }, params), [NOTHING, NOTHING], `an app alone: ${JSON.stringify(params)}`)
-    t.strictSame(await outcome({ passkey: true }, params), ['/auth/login', '/auth/login'], `a passkey: ${JSON.stringify(params)}`)
-    t.strictSame(await outcome({ password: true, app: true }, params), ['/auth/login', '/auth/login'], `a password and an app: ${JSON.stringify(params)}`)
-  }
-  t.strictSame(await outcome({ app: true }, { acr_values: 'email' }), ['code', 'code'])
-  t.strictSame(await outcome({ app: true }, { acr_values: 'mfa email' }), ['code', 'code'], 'one of them is enough')
-})
+)
 
-t.test('who has lost the only passkey of an account without a password changes the account by a code and a recovery code', async (t) => {
-  const { browser, app, to } = await byMail(t, { passkey: true })
-  for (const page of ['/auth/security', '/auth/security/totp', '/auth/security/passkeys', '/auth/account/email', '/auth/account/remove']) t.equal(await to(page), 200, page)
-  const { body } = await browser.get('/auth/security')
-  t.match(body, 'name="factor"', 'the lost one can be removed')
-  t.notMatch(body, 'your password alone', 'of a password that they do not have nothing is said')
-  const { factors } = await app.authority.factors('ann')
-  t.equal(factors.length, 1)
-  const totp = await browser.get('/auth/security/totp')
-  t.match(totp.body, '<code dir="ltr">', 'and an app set up')
-})
+t.test(
+  'who has lost the only passkey of an account without a password changes the account by a code and a recovery code',
+  async (t) => {
+    const { browser, app, to } = await byMail(t, { passkey: true })
+    for (const page of [
+      '/auth/security',
+      '/auth/security/totp',
+      '/auth/security/passkeys',
+      '/auth/account/email',
+      '/auth/account/remove'
+    ])
+      t.equal(await to(page), 200, page)
+    const { body } = await browser.get('/auth/security')
+    t.match(body, 'name="factor"', 'the lost one can be removed')
+    t.notMatch(body, 'your password alone', 'of a password that they do not have nothing is said')
+    const { factors } = await app.authority.factors('ann')
+    t.equal(factors.length, 1)
+    const totp = await browser.get('/auth/security/totp')
+    t.match(totp.body, '<code dir="ltr">', 'and an app set up')
+  }
+)
 
 t.test('nor by a code alone, nor with a password by a code and the app', async (t) => {
   const stale = /<code dir="ltr">/

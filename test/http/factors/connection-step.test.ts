@@ -9,7 +9,14 @@ import { connectApp } from '../connect/support.ts'
 // covers SF-01 BA-9552
 t.test('a sign-in at another provider begins no session until the second factor was given', async (t) => {
   const told: boolean[] = []
-  const test = await connectApp(t, { factors: memoryFactorStore(), connection: { onSignIn: ({ isNew }) => { told.push(isNew) } } })
+  const test = await connectApp(t, {
+    factors: memoryFactorStore(),
+    connection: {
+      onSignIn: ({ isNew }) => {
+        told.push(isNew)
+      }
+    }
+  })
   t.equal((await test.through()).statusCode, 303)
   t.same(told, [true])
   const sub = await test.who()
@@ -33,7 +40,12 @@ t.test('a sign-in at another provider begins no session until the second factor 
   t.equal(done.statusCode, 303)
   t.equal(done.headers.location, '/auth/account', 'the journey goes on')
   t.equal(await test.who(browser), sub)
-  t.match(test.payloads('authenticated').at(-1), { userId: sub, method: 'connection', connection: 'acme', methods: ['connection', 'otp'] })
+  t.match(test.payloads('authenticated').at(-1), {
+    userId: sub,
+    method: 'connection',
+    connection: 'acme',
+    methods: ['connection', 'otp']
+  })
 
   // Both together are what the account takes, so whoever has no password can manage their factors.
   const { headers } = await browser.get('/auth/security/totp')
@@ -47,7 +59,7 @@ t.test('a sign-in at another provider begins no session until the second factor 
 t.test('a ticket of a sign-in at another provider ends with the account', async (t) => {
   const test = await connectApp(t, { factors: memoryFactorStore() })
   await test.through()
-  const sub = await test.who() ?? ''
+  const sub = (await test.who()) ?? ''
   const { secret } = await enrol(test, test.browser)
   test.clock.step(30_000)
   const browser = testBrowser(test.app)
@@ -61,7 +73,15 @@ t.test('a ticket of a sign-in at another provider ends with the account', async 
 t.test('whose factors can not be read signs in at no provider', async (t) => {
   const store = memoryFactorStore()
   let isDown = false
-  const test = await connectApp(t, { factors: { ...store, findFactors: async (userId) => { if (isDown) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' }); return await store.findFactors(userId) } } })
+  const test = await connectApp(t, {
+    factors: {
+      ...store,
+      findFactors: async (userId) => {
+        if (isDown) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+        return await store.findFactors(userId)
+      }
+    }
+  })
   await test.through()
   const browser = testBrowser(test.app)
   isDown = true
@@ -71,16 +91,27 @@ t.test('whose factors can not be read signs in at no provider', async (t) => {
   t.equal(await test.who(browser), null)
 })
 
-t.test('a store of factors that is gone is no stale sign-in: linking says so, and leads nobody to sign in for nothing', async (t) => {
-  const store = memoryFactorStore()
-  let isDown = false
-  const test = await connectApp(t, { factors: { ...store, findFactors: async (userId) => { if (isDown) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' }); return await store.findFactors(userId) } } })
-  await signUp(test.app)
-  await logIn(test.browser)
-  isDown = true
-  const reply = await test.browser.submit('/auth/connect/acme/link', {})
-  t.equal(reply.statusCode, 503)
-  t.equal(reply.headers.location, undefined)
-  isDown = false
-  t.equal((await test.browser.submit('/auth/connect/acme/link', {})).statusCode, 200)
-})
+t.test(
+  'a store of factors that is gone is no stale sign-in: linking says so, and leads nobody to sign in for nothing',
+  async (t) => {
+    const store = memoryFactorStore()
+    let isDown = false
+    const test = await connectApp(t, {
+      factors: {
+        ...store,
+        findFactors: async (userId) => {
+          if (isDown) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+          return await store.findFactors(userId)
+        }
+      }
+    })
+    await signUp(test.app)
+    await logIn(test.browser)
+    isDown = true
+    const reply = await test.browser.submit('/auth/connect/acme/link', {})
+    t.equal(reply.statusCode, 503)
+    t.equal(reply.headers.location, undefined)
+    isDown = false
+    t.equal((await test.browser.submit('/auth/connect/acme/link', {})).statusCode, 200)
+  }
+)

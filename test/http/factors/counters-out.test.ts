@@ -1,4 +1,7 @@
-/** While the counters can't be reached, guesses at codes are counted by the process, or refused where the host says so: they are never free. */
+/**
+ * While the counters can't be reached, guesses at codes are counted by the process, or refused where the host says so:
+ * they are never free.
+ */
 import t from 'tap'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { signUp, testApp } from '../../support/app.ts'
@@ -9,11 +12,18 @@ import { startRedis } from '../../support/redis-server.ts'
 // covers LIM-04
 t.test('counters that are out of reach make no code free to guess', async (t) => {
   const server = await startRedis()
-  t.teardown(async () => { await server.stop() })
+  t.teardown(async () => {
+    await server.stop()
+  })
   const admin = server.client()
   for (const onStoreError of ['deny', 'local'] as const) {
     await admin.acl('SETUSER', 'half', 'reset', 'on', '>word', '~*', '+@all')
-    const subject = await testApp({ redis: server.client({ username: 'half', password: 'word' }), factors: memoryFactorStore(), secret: 'a secret of thirty-two bytes and more', rateLimit: { login: false, account: false, onStoreError } })
+    const subject = await testApp({
+      redis: server.client({ username: 'half', password: 'word' }),
+      factors: memoryFactorStore(),
+      secret: 'a secret of thirty-two bytes and more',
+      rateLimit: { login: false, account: false, onStoreError }
+    })
     const { app, clock } = subject
     t.teardown(subject.close)
     await signUp(app, onStoreError)
@@ -24,7 +34,8 @@ t.test('counters that are out of reach make no code free to guess', async (t) =>
     const stranger = testBrowser(app)
     await logIn(stranger, onStoreError)
     await admin.acl('SETUSER', 'half', 'resetkeys', '~authority:*')
-    const give = async (code: string): Promise<number> => (await stranger.submit('/auth/second-factor', { code })).statusCode
+    const give = async (code: string): Promise<number> =>
+      (await stranger.submit('/auth/second-factor', { code })).statusCode
     const right = codeFor(secret, clock.now())
     if (onStoreError === 'deny') {
       t.same([await give('000000'), await give(right)], [503, 503])

@@ -19,10 +19,17 @@ t.test('the first factor is the mailbox: whoever only reads the former one does 
     await ask(browser)
     t.equal((await enter(browser, (await subject.mail()).code)).headers.location, '/auth/second-factor')
   }
-  t.equal((await other.submit('/auth/second-factor', { code: codeFor(secret, clock.now()) })).headers.location, '/', 'it is the same mailbox')
+  t.equal(
+    (await other.submit('/auth/second-factor', { code: codeFor(secret, clock.now()) })).headers.location,
+    '/',
+    'it is the same mailbox'
+  )
   clock.step(30_000)
   await users.update?.(sub, { username: MOVED, email: MOVED, emailVerified: true })
-  t.equal((await former.submit('/auth/second-factor', { code: codeFor(secret, clock.now()) })).headers.location, '/auth/login')
+  t.equal(
+    (await former.submit('/auth/second-factor', { code: codeFor(secret, clock.now()) })).headers.location,
+    '/auth/login'
+  )
   t.same(await signedInAnywhere(former), [])
 })
 
@@ -35,7 +42,10 @@ t.test('nor does anybody set up a second factor by it', async (t) => {
   const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
   const { action, fields } = formOf(body)
   await users.update?.(sub, { username: MOVED, email: MOVED, emailVerified: true })
-  t.equal((await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()) })).headers.location, '/auth/login')
+  t.equal(
+    (await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()) })).headers.location,
+    '/auth/login'
+  )
   t.same(await signedInAnywhere(browser), [])
   t.same((await app.authority.factors(sub)).factors, [])
 })

@@ -1,6 +1,12 @@
 /** The link of `startEnrolment`: who has lost every factor sets a new one up, and nobody gets in by the link. */
 import t from 'tap'
-import { memoryFactorStore, memoryState, memoryUserStore, type AuthorityOptions, type UserStore } from '../../../lib/index.ts'
+import {
+  memoryFactorStore,
+  memoryState,
+  memoryUserStore,
+  type AuthorityOptions,
+  type UserStore
+} from '../../../lib/index.ts'
 import { delayed, softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signUp, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
@@ -13,12 +19,17 @@ const DAY_MS = 86_400_000
 const INVALID = { statusCode: 400, body: /This link is invalid or has expired/ }
 const NO_SESSION = { statusCode: 303, headers: { location: '/auth/login' } }
 
-const bare = async (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}): Promise<FactorApp> => await factorApp(t, options, { enrolled: false })
-const linkOf = async ({ app, sub }: Pick<FactorApp, 'app' | 'sub'>, userId = sub): Promise<string> => (await app.authority.startEnrolment(userId)).url
+const bare = async (
+  t: { teardown(close: () => Promise<void>): void },
+  options: Partial<AuthorityOptions> = {}
+): Promise<FactorApp> => await factorApp(t, options, { enrolled: false })
+const linkOf = async ({ app, sub }: Pick<FactorApp, 'app' | 'sub'>, userId = sub): Promise<string> =>
+  (await app.authority.startEnrolment(userId)).url
 const tokenOf = (url: string): string => new URL(url).searchParams.get('token') ?? ''
-const press = async (browser: TestBrowser, url: string, headers: Record<string, string> = {}) => await browser.submit('/auth/second-factor/link', { token: tokenOf(url) }, headers)
+const press = async (browser: TestBrowser, url: string, headers: Record<string, string> = {}) =>
+  await browser.submit('/auth/second-factor/link', { token: tokenOf(url) }, headers)
 
-async function setUp ({ clock }: Pick<FactorApp, 'clock'>, browser: TestBrowser) {
+async function setUp({ clock }: Pick<FactorApp, 'clock'>, browser: TestBrowser) {
   const { body } = await browser.get(SET_UP)
   const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
   const { action, fields } = formOf(body)
@@ -26,44 +37,78 @@ async function setUp ({ clock }: Pick<FactorApp, 'clock'>, browser: TestBrowser)
 }
 
 // covers ASVS-6.4.6
-t.test('who has lost everything: the host resets and hands the link over, the person signs in and sets a new one up', async (t) => {
-  const subject = await factorApp(t)
-  const { app, sub, clock } = subject
-  await t.rejects(app.authority.startEnrolment(sub), { error: 'invalid_request', message: /resetFactors/ }, 'it never stands in for a factor that there is')
-  t.equal(await app.authority.resetFactors(sub), 1)
-  t.match(await subject.messages.next('factor_removed'), { factor: null, by: 'host' })
-  subject.events.length = 0
-  const { url, expiresAt } = await app.authority.startEnrolment(sub)
-  t.equal(expiresAt.getTime(), clock.now() + DAY_MS)
-  t.match(url, new RegExp(`^${ISSUER}/auth/second-factor/link\\?token=[\\w-]{78}$`), 'a partition, 256 bits and two bindings')
-  t.same(subject.events.filter(({ name }) => name !== 'message_sent').map(({ name, payload }) => [name, payload.userId, payload.requestId]), [['enrolment_link_made', sub, null]])
-  t.notMatch(JSON.stringify(subject.events), tokenOf(url))
+t.test(
+  'who has lost everything: the host resets and hands the link over, the person signs in and sets a new one up',
+  async (t) => {
+    const subject = await factorApp(t)
+    const { app, sub, clock } = subject
+    await t.rejects(
+      app.authority.startEnrolment(sub),
+      { error: 'invalid_request', message: /resetFactors/ },
+      'it never stands in for a factor that there is'
+    )
+    t.equal(await app.authority.resetFactors(sub), 1)
+    t.match(await subject.messages.next('factor_removed'), { factor: null, by: 'host' })
+    subject.events.length = 0
+    const { url, expiresAt } = await app.authority.startEnrolment(sub)
+    t.equal(expiresAt.getTime(), clock.now() + DAY_MS)
+    t.match(
+      url,
+      new RegExp(`^${ISSUER}/auth/second-factor/link\\?token=[\\w-]{78}$`),
+      'a partition, 256 bits and two bindings'
+    )
+    t.same(
+      subject.events
+        .filter(({ name }) => name !== 'message_sent')
+        .map(({ name, payload }) => [name, payload.userId, payload.requestId]),
+      [['enrolment_link_made', sub, null]]
+    )
+    t.notMatch(JSON.stringify(subject.events), tokenOf(url))
 
-  const browser = testBrowser(app)
-  const page = await browser.get(url)
-  t.equal(page.statusCode, 200)
-  t.match(page.body, /<bdi>ann<\/bdi><\/b> sets up a new second step/)
-  t.match([page.headers['cache-control'], page.headers['referrer-policy']], ['no-store', 'no-referrer'])
-  const { action, fields } = formOf(page.body)
-  t.equal(action, '/auth/second-factor/link', 'the form has the token in its body alone')
-  const pressed = await browser.submit(action, fields)
-  t.match(pressed, NO_SESSION)
-  t.match(String(pressed.headers['set-cookie']), /authority_enrolment=[^;]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax/)
-  t.same(await signedInAnywhere(browser), [], 'the link signs nobody in')
-  t.match(await browser.get(SET_UP), NO_SESSION, 'and leads nowhere without the password')
-  t.equal((await logIn(browser, 'ann', 'not the password')).statusCode, 400)
-  t.equal((await logIn(browser)).headers.location, SET_UP, 'no session before the new factor, though none is required')
-  t.same(await signedInAnywhere(browser), [])
-  const done = await setUp(subject, browser)
-  t.equal(done.statusCode, 200)
-  t.equal([...done.body.matchAll(/<li><code>/g)].length, 10)
-  t.notOk(browser.cookies.has('authority_enrolment'), 'the invitation is gone')
-  t.equal((await browser.get('/auth/account')).statusCode, 200)
-  t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
-  t.same([...new Set(subject.messages.messages.map(({ kind }) => kind))].toSorted(), ['factor_added', 'factor_removed'], 'nothing is sent of the link: the host hands it over')
-  t.same(subject.events.map(({ name }) => name).filter((name) => name.startsWith('enrolment')), ['enrolment_link_made', 'enrolment_link_used', 'enrolment_required'])
-  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, { methods: ['password', 'otp'] }, 'the link is none of the proofs')
-})
+    const browser = testBrowser(app)
+    const page = await browser.get(url)
+    t.equal(page.statusCode, 200)
+    t.match(page.body, /<bdi>ann<\/bdi><\/b> sets up a new second step/)
+    t.match([page.headers['cache-control'], page.headers['referrer-policy']], ['no-store', 'no-referrer'])
+    const { action, fields } = formOf(page.body)
+    t.equal(action, '/auth/second-factor/link', 'the form has the token in its body alone')
+    const pressed = await browser.submit(action, fields)
+    t.match(pressed, NO_SESSION)
+    t.match(
+      String(pressed.headers['set-cookie']),
+      /authority_enrolment=[^;]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax/
+    )
+    t.same(await signedInAnywhere(browser), [], 'the link signs nobody in')
+    t.match(await browser.get(SET_UP), NO_SESSION, 'and leads nowhere without the password')
+    t.equal((await logIn(browser, 'ann', 'not the password')).statusCode, 400)
+    t.equal(
+      (await logIn(browser)).headers.location,
+      SET_UP,
+      'no session before the new factor, though none is required'
+    )
+    t.same(await signedInAnywhere(browser), [])
+    const done = await setUp(subject, browser)
+    t.equal(done.statusCode, 200)
+    t.equal([...done.body.matchAll(/<li><code>/g)].length, 10)
+    t.notOk(browser.cookies.has('authority_enrolment'), 'the invitation is gone')
+    t.equal((await browser.get('/auth/account')).statusCode, 200)
+    t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
+    t.same(
+      [...new Set(subject.messages.messages.map(({ kind }) => kind))].toSorted(),
+      ['factor_added', 'factor_removed'],
+      'nothing is sent of the link: the host hands it over'
+    )
+    t.same(
+      subject.events.map(({ name }) => name).filter((name) => name.startsWith('enrolment')),
+      ['enrolment_link_made', 'enrolment_link_used', 'enrolment_required']
+    )
+    t.match(
+      subject.events.find(({ name }) => name === 'authenticated')?.payload,
+      { methods: ['password', 'otp'] },
+      'the link is none of the proofs'
+    )
+  }
+)
 
 // covers ADV-CVE-2026-37982
 t.test('of fifty who press at once one is invited, and a second use is refused', async (t) => {
@@ -130,51 +175,77 @@ t.test('programs that open the link use nothing up, nor does another site', asyn
   t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 200)
   t.equal((await scanner.get(url, { 'sec-purpose': 'prefetch' })).statusCode, 200)
   t.equal(scanner.cookies.size, 0)
-  for (const headers of [{ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, { 'sec-fetch-site': 'same-site', origin: 'http://other.localhost:3000' }, { 'sec-fetch-site': '', origin: 'null' }] as Array<Record<string, string>>) t.equal((await press(scanner, url, headers)).statusCode, 403, JSON.stringify(headers))
+  for (const headers of [
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'same-site', origin: 'http://other.localhost:3000' },
+    { 'sec-fetch-site': '', origin: 'null' }
+  ] as Array<Record<string, string>>)
+    t.equal((await press(scanner, url, headers)).statusCode, 403, JSON.stringify(headers))
   t.match(await press(testBrowser(app), url), NO_SESSION)
 })
 
-t.test('what makes the link stale: another one, another password, a factor, a reset, a disabled or a removed user', async (t) => {
-  let now: object | null = {}
-  const ends: Record<string, (subject: FactorApp) => Promise<unknown>> = {
-    'another link': async ({ app, sub }) => await app.authority.startEnrolment(sub),
-    'another password': async ({ app, sub }) => { await app.authority.changePassword(sub, 'a better horse battery') },
-    'a factor that was set up meanwhile': async (subject) => {
-      const browser = testBrowser(subject.app)
-      await logIn(browser)
-      await enrol(subject, browser)
-    },
-    'a factor that came and went': async (subject) => {
-      await ends['a factor that was set up meanwhile']?.(subject)
-      const [factor] = (await subject.app.authority.factors(subject.sub)).factors
-      await subject.app.authority.removeFactor(subject.sub, factor?.id ?? '')
-    },
-    'a reset': async ({ app, sub }) => await app.authority.resetFactors(sub),
-    'a disabled user': async () => { now = { disabled: true } },
-    'a removed user': async () => { now = null }
-  }
-  for (const [what, end] of Object.entries(ends)) {
-    const subject = await bare(t, { users: withFields(() => now) })
-    const { app } = subject
-    const browser = testBrowser(app)
-    const url = await linkOf(subject)
-    await end(subject)
-    t.match(await browser.get(url), INVALID, what)
-    t.match(await press(browser, url), INVALID, what)
-    t.equal(browser.cookies.size, 0)
-    now = {}
+t.test(
+  'what makes the link stale: another one, another password, a factor, a reset, a disabled or a removed user',
+  async (t) => {
+    let now: object | null = {}
+    const ends: Record<string, (subject: FactorApp) => Promise<unknown>> = {
+      'another link': async ({ app, sub }) => await app.authority.startEnrolment(sub),
+      'another password': async ({ app, sub }) => {
+        await app.authority.changePassword(sub, 'a better horse battery')
+      },
+      'a factor that was set up meanwhile': async (subject) => {
+        const browser = testBrowser(subject.app)
+        await logIn(browser)
+        await enrol(subject, browser)
+      },
+      'a factor that came and went': async (subject) => {
+        await ends['a factor that was set up meanwhile']?.(subject)
+        const [factor] = (await subject.app.authority.factors(subject.sub)).factors
+        await subject.app.authority.removeFactor(subject.sub, factor?.id ?? '')
+      },
+      'a reset': async ({ app, sub }) => await app.authority.resetFactors(sub),
+      'a disabled user': async () => {
+        now = { disabled: true }
+      },
+      'a removed user': async () => {
+        now = null
+      }
+    }
+    for (const [what, end] of Object.entries(ends)) {
+      const subject = await bare(t, { users: withFields(() => now) })
+      const { app } = subject
+      const browser = testBrowser(app)
+      const url = await linkOf(subject)
+      await end(subject)
+      t.match(await browser.get(url), INVALID, what)
+      t.match(await press(browser, url), INVALID, what)
+      t.equal(browser.cookies.size, 0)
+      now = {}
 
-    const other = await bare(t, { users: withFields(() => now) })
-    const invited = testBrowser(other.app)
-    t.match(await press(invited, await linkOf(other)), NO_SESSION)
-    await end(other)
-    t.not((await logIn(invited, 'ann', what === 'another password' ? 'a better horse battery' : PASSWORD)).headers.location, SET_UP, `${what}, after the button`)
-    now = {}
+      const other = await bare(t, { users: withFields(() => now) })
+      const invited = testBrowser(other.app)
+      t.match(await press(invited, await linkOf(other)), NO_SESSION)
+      await end(other)
+      t.not(
+        (await logIn(invited, 'ann', what === 'another password' ? 'a better horse battery' : PASSWORD)).headers
+          .location,
+        SET_UP,
+        `${what}, after the button`
+      )
+      now = {}
+    }
   }
-})
+)
 
 t.test('it ends between the sign-in and the set-up too', async (t) => {
-  for (const end of [async ({ app, sub }: FactorApp) => { await app.authority.startEnrolment(sub) }, async ({ app, sub }: FactorApp) => { await app.authority.resetFactors(sub) }]) {
+  for (const end of [
+    async ({ app, sub }: FactorApp) => {
+      await app.authority.startEnrolment(sub)
+    },
+    async ({ app, sub }: FactorApp) => {
+      await app.authority.resetFactors(sub)
+    }
+  ]) {
     const subject = await bare(t, { users: withFields(UNCONFIRMED) })
     const browser = testBrowser(subject.app)
     await press(browser, await linkOf(subject))
@@ -184,16 +255,18 @@ t.test('it ends between the sign-in and the set-up too', async (t) => {
     t.not(secret, '')
     const { action, fields } = formOf(body)
     await end(subject)
-    t.match(await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()) }), { statusCode: 400 })
+    t.match(await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()) }), {
+      statusCode: 400
+    })
     t.match((await browser.get(SET_UP)).body, /not confirmed yet/, 'nobody vouches for it any more')
     t.match(await subject.app.authority.factors(subject.sub), { factors: [] })
   }
 })
 
 /** Users who are so, whatever is stored; `null`: who are not there. */
-function withFields (fields: object | null | (() => object | null)): ReturnType<typeof memoryUserStore> {
+function withFields(fields: object | null | (() => object | null)): ReturnType<typeof memoryUserStore> {
   return new Proxy(memoryUserStore(), {
-    get (target, name: keyof UserStore) {
+    get(target, name: keyof UserStore) {
       const act = Reflect.get(target, name) as (...given: unknown[]) => Promise<object | null>
       if (name !== 'findById' && name !== 'findByUsername') return act
       return async (...given: unknown[]) => {
@@ -206,24 +279,33 @@ function withFields (fields: object | null | (() => object | null)): ReturnType<
 }
 const UNCONFIRMED = { email: 'ann@mail.example', emailVerified: false }
 
-t.test('an address that is not confirmed stands in nobody\'s way whom the host has proofed, and in everybody else\'s', async (t) => {
-  for (const required of [false, true]) {
-    const subject = await bare(t, { users: withFields(UNCONFIRMED), mfa: { required } })
-    const { app, messages } = subject
-    const browser = testBrowser(app)
-    await press(browser, await linkOf(subject))
-    await logIn(browser)
-    const passkey = softPasskey({ origin: ISSUER })
-    const other = testBrowser(app)
-    await logIn(other)
-    if (required) t.match((await other.get(SET_UP)).body, /not confirmed yet/, 'another browser')
-    const done = required ? await setUp(subject, browser) : await answer(browser, (await browser.get(SET_UP)).body, passkey)
-    t.equal(done.statusCode, 200)
-    t.match(await app.authority.factors(subject.sub), { factors: [{ kind: required ? 'totp' : 'passkey' }] })
-    await messages.next('factor_added')
-    if (!required) t.notOk(messages.messages.some(({ kind }) => kind === 'verify_email'), 'no message to a mailbox that they may have lost')
+t.test(
+  "an address that is not confirmed stands in nobody's way whom the host has proofed, and in everybody else's",
+  async (t) => {
+    for (const required of [false, true]) {
+      const subject = await bare(t, { users: withFields(UNCONFIRMED), mfa: { required } })
+      const { app, messages } = subject
+      const browser = testBrowser(app)
+      await press(browser, await linkOf(subject))
+      await logIn(browser)
+      const passkey = softPasskey({ origin: ISSUER })
+      const other = testBrowser(app)
+      await logIn(other)
+      if (required) t.match((await other.get(SET_UP)).body, /not confirmed yet/, 'another browser')
+      const done = required
+        ? await setUp(subject, browser)
+        : await answer(browser, (await browser.get(SET_UP)).body, passkey)
+      t.equal(done.statusCode, 200)
+      t.match(await app.authority.factors(subject.sub), { factors: [{ kind: required ? 'totp' : 'passkey' }] })
+      await messages.next('factor_added')
+      if (!required)
+        t.notOk(
+          messages.messages.some(({ kind }) => kind === 'verify_email'),
+          'no message to a mailbox that they may have lost'
+        )
+    }
   }
-})
+)
 
 t.test('it is for its own person: nobody else is invited by it', async (t) => {
   const subject = await bare(t)
@@ -244,19 +326,44 @@ t.test('what is no link: missing, empty, wrong, huge, cut, of another kind', asy
   await app.authority.startPasswordReset(sub)
   const reset = tokenOf((await subject.messages.next('password_reset')).url)
   const browser = testBrowser(app)
-  for (const bad of ['', 'x', token.slice(0, -1), `${token}x`, token.replace(/.$/, (last) => last === 'A' ? 'B' : 'A'), `${token.slice(0, 46)}${token.slice(62)}${token.slice(46, 62)}`, 'x'.repeat(512), 'x'.repeat(600), '\0', reset]) {
-    t.equal((await browser.get(`/auth/second-factor/link?token=${encodeURIComponent(bad)}`)).statusCode, 400, bad.slice(0, 20))
+  for (const bad of [
+    '',
+    'x',
+    token.slice(0, -1),
+    `${token}x`,
+    token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+    `${token.slice(0, 46)}${token.slice(62)}${token.slice(46, 62)}`,
+    'x'.repeat(512),
+    'x'.repeat(600),
+    '\0',
+    reset
+  ]) {
+    t.equal(
+      (await browser.get(`/auth/second-factor/link?token=${encodeURIComponent(bad)}`)).statusCode,
+      400,
+      bad.slice(0, 20)
+    )
     t.equal((await browser.submit('/auth/second-factor/link', { token: bad })).statusCode, 400, bad.slice(0, 20))
   }
   t.equal((await browser.get('/auth/second-factor/link')).statusCode, 400)
   t.equal((await browser.submit('/auth/second-factor/link', {})).statusCode, 400)
   t.equal((await browser.submit('/auth/second-factor/link', { token, x: '1' })).statusCode, 303, 'and the good one')
-  for (const bad of ['', 'x', 'x'.repeat(4000), `${browser.cookies.get('authority_enrolment') ?? ''}x`, browser.cookies.get('authority_step') ?? 'none']) {
+  for (const bad of [
+    '',
+    'x',
+    'x'.repeat(4000),
+    `${browser.cookies.get('authority_enrolment') ?? ''}x`,
+    browser.cookies.get('authority_step') ?? 'none'
+  ]) {
     const odd = testBrowser(app)
     odd.cookies.set('authority_enrolment', bad)
     t.equal((await logIn(odd)).headers.location, '/', bad.slice(0, 20))
   }
-  t.equal((await browser.submit('/auth/reset-password', { token, password: 'a better horse battery' })).statusCode, 400, 'nor is it a link of any other page')
+  t.equal(
+    (await browser.submit('/auth/reset-password', { token, password: 'a better horse battery' })).statusCode,
+    400,
+    'nor is it a link of any other page'
+  )
 })
 
 t.test('a store that is down uses nothing up and lets nobody through', async (t) => {
@@ -280,20 +387,34 @@ t.test('a store that is down uses nothing up and lets nobody through', async (t)
 
 t.test('who may not have one, and where there is none', async (t) => {
   const subject = await bare(t)
-  for (const bad of ['nobody', '', '\0', undefined, null, {}, 7]) await t.rejects(subject.app.authority.startEnrolment(bad as string))
-  await t.rejects(subject.app.authority.startEnrolment('nobody'), { error: 'invalid_grant', message: 'There is no such user.' })
+  for (const bad of ['nobody', '', '\0', undefined, null, {}, 7])
+    await t.rejects(subject.app.authority.startEnrolment(bad as string))
+  await t.rejects(subject.app.authority.startEnrolment('nobody'), {
+    error: 'invalid_grant',
+    message: 'There is no such user.'
+  })
   const off = await bare(t, { users: withFields({ disabled: true }) })
-  await t.rejects(off.app.authority.startEnrolment(off.sub), { error: 'invalid_request', message: 'The user is disabled.' })
+  await t.rejects(off.app.authority.startEnrolment(off.sub), {
+    error: 'invalid_request',
+    message: 'The user is disabled.'
+  })
   for (const [options, error] of [
     [{}, { message: /without the option factors/ }],
-    [{ factors: memoryFactorStore(), pages: false }, { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /startEnrolment needs the page/ }],
-    [{ factors: memoryFactorStore(), passkeys: false, mfa: { methods: ['passkey'] } }, { error: 'not_found', message: /not set up here/ }]
+    [
+      { factors: memoryFactorStore(), pages: false },
+      { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /startEnrolment needs the page/ }
+    ],
+    [
+      { factors: memoryFactorStore(), passkeys: false, mfa: { methods: ['passkey'] } },
+      { error: 'not_found', message: /not set up here/ }
+    ]
   ] as const) {
     const without = await testApp(options as unknown as Partial<AuthorityOptions>)
     t.teardown(without.close)
     const { sub } = await signUp(without.app)
     await t.rejects(without.app.authority.startEnrolment(sub), error as { message: RegExp })
-    if ('pages' in options || !('factors' in options)) t.equal((await without.app.inject('/auth/second-factor/link?token=x')).statusCode, 404)
+    if ('pages' in options || !('factors' in options))
+      t.equal((await without.app.inject('/auth/second-factor/link?token=x')).statusCode, 404)
   }
 })
 
@@ -301,37 +422,61 @@ t.test('guesses at links count, as at all that proves itself by a secret', async
   const subject = await bare(t, { rateLimit: { refresh: { windowMs: 60_000, max: 2 } } })
   const browser = testBrowser(subject.app)
   const statuses = []
-  for (let n = 0; n < 4; n++) statuses.push((await browser.submit('/auth/second-factor/link', { token: 'x'.repeat(78) })).statusCode)
+  for (let n = 0; n < 4; n++)
+    statuses.push((await browser.submit('/auth/second-factor/link', { token: 'x'.repeat(78) })).statusCode)
   t.same(statuses, [400, 400, 429, 429])
-  t.match(await press(testBrowser(subject.app), await linkOf(subject)), NO_SESSION, 'one that is good is never refused for it')
+  t.match(
+    await press(testBrowser(subject.app), await linkOf(subject)),
+    NO_SESSION,
+    'one that is good is never refused for it'
+  )
 })
 
-t.test('a sign-in elsewhere, and a page of the host\'s own, lead there too', async (t) => {
+t.test("a sign-in elsewhere, and a page of the host's own, lead there too", async (t) => {
   const subject = await connectApp(t, { factors: memoryFactorStore() })
   await subject.through()
-  const sub = await subject.who() ?? ''
+  const sub = (await subject.who()) ?? ''
   await press(subject.browser, await linkOf({ app: subject.app, sub }))
   const reply = await subject.through()
   t.match(`${reply.headers.location ?? ''} ${reply.headers.refresh ?? ''} ${reply.body}`, 'second-factor/set-up')
 
-  const own = await factorApp(t, { users: withFields(UNCONFIRMED), pages: { loginUrl: '/own' } }, {
-    enrolled: false,
-    before: (app) => app.post('/own', async (request, reply) => {
-      await app.authority.signIn(request, reply, own.sub)
-      return {}
-    })
-  })
+  const own = await factorApp(
+    t,
+    { users: withFields(UNCONFIRMED), pages: { loginUrl: '/own' } },
+    {
+      enrolled: false,
+      before: (app) =>
+        app.post('/own', async (request, reply) => {
+          await app.authority.signIn(request, reply, own.sub)
+          return {}
+        })
+    }
+  )
   const browser = testBrowser(own.app)
   const asked = new URLSearchParams({ return_to: SET_UP, prompt: 'login' }).toString()
   t.equal((await press(browser, await linkOf(own))).headers.location, `/auth/login?${asked}`)
-  t.equal((await browser.get(`/auth/login?${asked}`)).headers.location, `/own?${new URLSearchParams({ return_to: SET_UP }).toString()}`)
-  await own.app.inject({ method: 'POST', url: '/own' }).then(({ cookies }) => { for (const { name, value } of cookies) browser.cookies.set(name, value) })
-  t.equal((await setUp(own, browser)).statusCode, 200, 'in the session of just now, with an address that is not confirmed')
+  t.equal(
+    (await browser.get(`/auth/login?${asked}`)).headers.location,
+    `/own?${new URLSearchParams({ return_to: SET_UP }).toString()}`
+  )
+  await own.app.inject({ method: 'POST', url: '/own' }).then(({ cookies }) => {
+    for (const { name, value } of cookies) browser.cookies.set(name, value)
+  })
+  t.equal(
+    (await setUp(own, browser)).statusCode,
+    200,
+    'in the session of just now, with an address that is not confirmed'
+  )
   t.match(await own.app.authority.factors(own.sub), { factors: [{ kind: 'totp' }] })
 })
 
 t.test('another issuer over the same stores and with the same secret takes no invitation', async (t) => {
-  const shared = { users: memoryUserStore(), state: memoryState(), factors: memoryFactorStore(), secret: 'a secret of thirty-two bytes and more' }
+  const shared = {
+    users: memoryUserStore(),
+    state: memoryState(),
+    factors: memoryFactorStore(),
+    secret: 'a secret of thirty-two bytes and more'
+  }
   const invited = async (issuer: string): Promise<string | undefined> => {
     const one = await testApp(shared)
     const other = await testApp({ ...shared, state: memoryState(), issuer, clock: one.clock })
@@ -342,14 +487,20 @@ t.test('another issuer over the same stores and with the same secret takes no in
     await press(browser, await linkOf({ app: one.app, sub }))
     const elsewhere = testBrowser(other.app)
     elsewhere.cookies.set('authority_enrolment', browser.cookies.get('authority_enrolment') ?? '')
-    return (await elsewhere.submit('/auth/login', { username: 'ann', password: PASSWORD }, { origin: issuer })).headers.location
+    return (await elsewhere.submit('/auth/login', { username: 'ann', password: PASSWORD }, { origin: issuer })).headers
+      .location
   }
   t.equal(await invited('http://localhost:4000'), '/')
   t.equal(await invited(ISSUER), SET_UP)
 })
 
-t.test('two instances take each other\'s links and invitations', async (t) => {
-  const [users, state, factors, secret] = [memoryUserStore(), memoryState(), memoryFactorStore(), 'a secret of thirty-two bytes and more']
+t.test("two instances take each other's links and invitations", async (t) => {
+  const [users, state, factors, secret] = [
+    memoryUserStore(),
+    memoryState(),
+    memoryFactorStore(),
+    'a secret of thirty-two bytes and more'
+  ]
   const one = await testApp({ users, state, factors, secret })
   const two = await testApp({ users, state, factors, secret, clock: one.clock })
   t.teardown(one.close)

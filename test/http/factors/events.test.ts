@@ -1,4 +1,6 @@
-/** Every event of second factors with its exact payload, and every value that lib/events.ts lets a field of one have. */
+/**
+ * Every event of second factors with its exact payload, and every value that lib/events.ts lets a field of one have.
+ */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { memoryFactorStore } from '../../../lib/index.ts'
@@ -6,7 +8,17 @@ import { softPasskey } from '../../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { enrol, type FactorApp, factorApp, formOf, logIn } from '../../support/factors.ts'
-import { addWith, asked, finish, grant, MFA_GRANT, type PasskeyApp, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
+import {
+  addWith,
+  asked,
+  finish,
+  grant,
+  MFA_GRANT,
+  type PasskeyApp,
+  passkeyApp,
+  post,
+  signInOptions
+} from '../../support/passkeys.ts'
 import { ask, emailApp, enter } from '../email/support.ts'
 
 type Facts = Record<string, unknown>
@@ -22,27 +34,33 @@ const withApp = async (t: Test): Promise<FactorApp> => await factorApp(t)
 const withPasskey = async (t: Test): Promise<PasskeyApp> => await passkeyApp(t)
 const bare = async (t: Test): Promise<FactorApp> => await factorApp(t, {}, { enrolled: false })
 
-async function give (subject: FactorApp, proof: Facts): Promise<number> {
-  return (await post(subject, '/auth/token', { grant_type: MFA_GRANT, mfa_token: (await asked(subject)).mfa_token, ...proof })).statusCode
+async function give(subject: FactorApp, proof: Facts): Promise<number> {
+  return (
+    await post(subject, '/auth/token', { grant_type: MFA_GRANT, mfa_token: (await asked(subject)).mfa_token, ...proof })
+  ).statusCode
 }
 const idOf = async ({ app, sub }: FactorApp): Promise<string> => (await app.authority.factors(sub)).factors[0]?.id ?? ''
 const wrongCode = (subject: FactorApp): string => subject.code(5)
 
 /** The session in which the app was set up, fresh again, and worth `mfa`. */
-async function fresh ({ app, code }: FactorApp, remember = {}) {
+async function fresh({ app, code }: FactorApp, remember = {}) {
   const browser = testBrowser(app)
   await logIn(browser)
   await browser.submit('/auth/second-factor', { code: code(), ...remember })
   return browser
 }
-async function sidOf ({ app, sub }: FactorApp): Promise<unknown> {
-  return (await app.authority.sessions(sub)).toSorted((one, other) => Number(other.createdAt) - Number(one.createdAt))[0]?.id
+async function sidOf({ app, sub }: FactorApp): Promise<unknown> {
+  return (await app.authority.sessions(sub)).toSorted(
+    (one, other) => Number(other.createdAt) - Number(one.createdAt)
+  )[0]?.id
 }
 
-const freshToken = async (subject: PasskeyApp): Promise<string> => (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{ access_token: string }>().access_token
+const freshToken = async (subject: PasskeyApp): Promise<string> =>
+  (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{ access_token: string }>()
+    .access_token
 
 const ROWS: Row[] = []
-function add<Subject extends Told> (event: string, subject: Row<Subject>['subject'], act: Row<Subject>['act']): void {
+function add<Subject extends Told>(event: string, subject: Row<Subject>['subject'], act: Row<Subject>['act']): void {
   ROWS.push({ event, subject, act } as unknown as Row)
 }
 
@@ -88,7 +106,9 @@ add('factor_disabled', withApp, async (subject) => {
   return { kind: 'totp' }
 })
 add('factor_added', bare, async (subject) => {
-  const { access_token: token } = (await post(subject, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).json<{ access_token: string }>()
+  const { access_token: token } = (
+    await post(subject, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })
+  ).json<{ access_token: string }>()
   const { id } = await addWith(subject, softPasskey({ origin: ISSUER }), token)
   return { factorId: id, kind: 'passkey', sid: await sidOf(subject) }
 })
@@ -106,7 +126,11 @@ add('factor_removed', withApp, async (subject) => {
   return { factorId, kind: 'totp', by: 'user' }
 })
 add('factor_removed', withPasskey, async (subject) => {
-  await subject.app.inject({ method: 'DELETE', url: `/auth/factors/${subject.factorId}`, headers: bearer(await freshToken(subject)) })
+  await subject.app.inject({
+    method: 'DELETE',
+    url: `/auth/factors/${subject.factorId}`,
+    headers: bearer(await freshToken(subject))
+  })
   return { factorId: subject.factorId, kind: 'passkey', by: 'user' }
 })
 add('factor_removed', withPasskey, async ({ app, sub, factorId }) => {
@@ -121,16 +145,33 @@ add('factor_removed', withApp, async ({ app, sub }) => {
   await app.authority.resetFactors(sub, { by: 'admin-7' })
   return { factorId: null, kind: null, by: 'host', admin: 'admin-7' }
 })
-add('factor_removed', async (t) => {
-  const factors = memoryFactorStore()
-  const subject = await emailApp(t, { factors }, { verified: false })
-  await factors.addTotp({ userId: subject.sub, factor: { id: 'thief', sealedSecret: 'sealed', lastStep: 0, failures: 0, disabled: false, name: null, createdAt: 0, lastUsedAt: null }, limit: 10 })
-  return subject
-}, async ({ browser, mail }) => {
-  await ask(browser)
-  await enter(browser, (await mail()).code)
-  return { factorId: null, kind: null, by: 'email_sign_in' }
-})
+add(
+  'factor_removed',
+  async (t) => {
+    const factors = memoryFactorStore()
+    const subject = await emailApp(t, { factors }, { verified: false })
+    await factors.addTotp({
+      userId: subject.sub,
+      factor: {
+        id: 'thief',
+        sealedSecret: 'sealed',
+        lastStep: 0,
+        failures: 0,
+        disabled: false,
+        name: null,
+        createdAt: 0,
+        lastUsedAt: null
+      },
+      limit: 10
+    })
+    return subject
+  },
+  async ({ browser, mail }) => {
+    await ask(browser)
+    await enter(browser, (await mail()).code)
+    return { factorId: null, kind: null, by: 'email_sign_in' }
+  }
+)
 add('recovery_code_used', withApp, async (subject) => {
   await give(subject, { recovery_code: subject.codes[0] })
   return { left: 9 }
@@ -140,20 +181,28 @@ add('recovery_codes_replaced', withPasskey, async (subject) => {
   await post(subject, '/auth/factors/recovery-codes', undefined, token)
   return { sid: (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Facts)['sid'] }
 })
-add('device_remembered', async (t) => await factorApp(t, { mfa: { rememberDevice: {} } }), async (subject) => {
-  await fresh(subject, { remember: 'on' })
-  return { sid: String }
-})
+add(
+  'device_remembered',
+  async (t) => await factorApp(t, { mfa: { rememberDevice: {} } }),
+  async (subject) => {
+    await fresh(subject, { remember: 'on' })
+    return { sid: String }
+  }
+)
 add('devices_forgotten', withApp, async ({ app, sub }) => {
   await app.authority.forgetDevices(sub)
   return { by: 'host' }
 })
-add('devices_forgotten', async (t) => await factorApp(t, { mfa: { rememberDevice: {} } }), async (subject) => {
-  const browser = await fresh(subject, { remember: 'on' })
-  const { body } = await browser.get('/auth/security')
-  await browser.submit(formOf(body, body.indexOf('Remembered browsers')).action, { decision: 'forget' })
-  return { by: 'user' }
-})
+add(
+  'devices_forgotten',
+  async (t) => await factorApp(t, { mfa: { rememberDevice: {} } }),
+  async (subject) => {
+    const browser = await fresh(subject, { remember: 'on' })
+    const { body } = await browser.get('/auth/security')
+    await browser.submit(formOf(body, body.indexOf('Remembered browsers')).action, { decision: 'forget' })
+    return { by: 'user' }
+  }
+)
 
 /** `event field value` of all that rows have raised. */
 const seen = new Set<string>()
@@ -162,7 +211,7 @@ for (const [index, { event, subject: make, act }] of ROWS.entries()) {
   t.test(`${event} ${index}`, async (t) => {
     const subject = await make(t)
     subject.events.length = 0
-    const expected = { userId: subject.sub, ...await act(subject) }
+    const expected = { userId: subject.sub, ...(await act(subject)) }
     const told = subject.events.filter(({ name }) => name === event).map(({ payload }) => payload as Facts)
     t.equal(told.length, 1)
     const { time, requestId, ip, userAgent, ...facts } = told[0] ?? {}
@@ -176,10 +225,23 @@ for (const [index, { event, subject: make, act }] of ROWS.entries()) {
 
 t.test('each value that the types name is in a row', async (t) => {
   const source = readFileSync(new URL('../../../lib/events.ts', import.meta.url), 'utf8')
-  const named = [...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{ (.*) \}$/gm)].flatMap(([, event = '', fields = '']) =>
-    [...fields.matchAll(/(\w+)\??: ((?:'\w+'(?: \| )?)+)/g)].flatMap(([, field = '', values = '']) => [...values.matchAll(/'(\w+)'/g)].map(([, value = '']) => `${event} ${field} ${value}`)))
+  const named = [
+    ...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{ (.*) \}$/gm)
+  ].flatMap(([, event = '', fields = '']) =>
+    [...fields.matchAll(/(\w+)\??: ((?:'\w+'(?: \| )?)+)/g)].flatMap(([, field = '', values = '']) =>
+      [...values.matchAll(/'(\w+)'/g)].map(([, value = '']) => `${event} ${field} ${value}`)
+    )
+  )
   t.ok(named.length >= 13, String(named.length))
-  t.strictSame(named.filter((one) => !seen.has(one)), [])
-  const events = [...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{/gm)].map(([, event]) => event)
-  t.strictSame(events.filter((event) => !ROWS.some((row) => row.event === event)), [])
+  t.strictSame(
+    named.filter((one) => !seen.has(one)),
+    []
+  )
+  const events = [...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{/gm)].map(
+    ([, event]) => event
+  )
+  t.strictSame(
+    events.filter((event) => !ROWS.some((row) => row.event === event)),
+    []
+  )
 })

@@ -10,27 +10,76 @@ type Ways = 'by the person' | 'by the host' | 'by a reset' | 'nothing'
 // covers SU-10
 for (const way of ['by the person', 'by the host', 'by a reset', 'nothing'] satisfies Ways[]) {
   t.test(`sign-ins after a removal ${way}`, async (t) => {
-    const subject = await factorApp(t, { keys: KEYS, clients: CLIENTS }, {
-      before (host) {
-        host.get('/strong', { onRequest: [(...args) => { host.authenticate(...args) }, (...args) => { host.requireAuth({ acr: 'mfa' })(...args) }] }, async () => 'open')
-        host.get('/who', { onRequest: (...args) => { host.authority.readSession(...args) } }, async (request) => ({ acr: request.authSession?.acr ?? null }))
+    const subject = await factorApp(
+      t,
+      { keys: KEYS, clients: CLIENTS },
+      {
+        before(host) {
+          host.get(
+            '/strong',
+            {
+              onRequest: [
+                (...args) => {
+                  host.authenticate(...args)
+                },
+                (...args) => {
+                  host.requireAuth({ acr: 'mfa' })(...args)
+                }
+              ]
+            },
+            async () => 'open'
+          )
+          host.get(
+            '/who',
+            {
+              onRequest: (...args) => {
+                host.authority.readSession(...args)
+              }
+            },
+            async (request) => ({ acr: request.authSession?.acr ?? null })
+          )
+        }
       }
-    })
+    )
     const { app, browser: here, sub, clock } = subject
     const there = testBrowser(app)
     await logIn(there)
     await there.submit('/auth/second-factor', { code: subject.code() })
     clock.step(30_000)
-    const acrIn = async (browser: typeof here): Promise<string | null> => (await browser.get('/who')).json<{ acr: string | null }>().acr
-    const of = { here: await tokensOf({ app, browser: here }, { scope: 'openid offline_access' }), there: await tokensOf({ app, browser: there }, { scope: 'openid offline_access' }) }
+    const acrIn = async (browser: typeof here): Promise<string | null> =>
+      (await browser.get('/who')).json<{ acr: string | null }>().acr
+    const of = {
+      here: await tokensOf({ app, browser: here }, { scope: 'openid offline_access' }),
+      there: await tokensOf({ app, browser: there }, { scope: 'openid offline_access' })
+    }
     const worth = async ({ access_token: token, refresh_token: refresh = '' }: typeof of.here) => ({
       strong: (await app.inject({ url: '/strong', headers: bearer(token) })).statusCode,
-      told: (await app.inject({ method: 'POST', url: '/auth/introspect', headers: { ...basic('web', SECRET), 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams({ token }).toString() })).json<{ active: boolean }>().active,
-      refreshed: (await app.inject({ method: 'POST', url: '/auth/token', headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams({ grant_type: 'refresh_token', client_id: 'spa', refresh_token: refresh }).toString() })).statusCode
+      told: (
+        await app.inject({
+          method: 'POST',
+          url: '/auth/introspect',
+          headers: { ...basic('web', SECRET), 'content-type': 'application/x-www-form-urlencoded' },
+          payload: new URLSearchParams({ token }).toString()
+        })
+      ).json<{ active: boolean }>().active,
+      refreshed: (
+        await app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          payload: new URLSearchParams({
+            grant_type: 'refresh_token',
+            client_id: 'spa',
+            refresh_token: refresh
+          }).toString()
+        })
+      ).statusCode
     })
-    const { factors: [factor] } = await app.authority.factors(sub)
+    const {
+      factors: [factor]
+    } = await app.authority.factors(sub)
     const ways: Record<Ways, () => Promise<unknown>> = {
-      async 'by the person' () {
+      async 'by the person'() {
         const { action, fields } = formOf((await here.get('/auth/security')).body)
         t.match((await here.submit(action, { ...fields, decision: 'remove' })).headers.location, /done=factor_removed/)
       },
@@ -41,8 +90,16 @@ for (const way of ['by the person', 'by the host', 'by a reset', 'nothing'] sati
     t.same([await acrIn(here), await acrIn(there)], ['mfa', 'mfa'])
     await ways[way]()
     const lives = way === 'nothing'
-    t.equal(await acrIn(here), lives ? 'mfa' : way === 'by the person' ? 'password' : null, 'the session that removed it is worth what it began with')
+    t.equal(
+      await acrIn(here),
+      lives ? 'mfa' : way === 'by the person' ? 'password' : null,
+      'the session that removed it is worth what it began with'
+    )
     t.equal(await acrIn(there), lives ? 'mfa' : null)
-    for (const tokens of [of.here, of.there]) t.same(await worth(tokens), lives ? { strong: 200, told: true, refreshed: 200 } : { strong: 401, told: false, refreshed: 400 })
+    for (const tokens of [of.here, of.there])
+      t.same(
+        await worth(tokens),
+        lives ? { strong: 200, told: true, refreshed: 200 } : { strong: 401, told: false, refreshed: 400 }
+      )
   })
 }

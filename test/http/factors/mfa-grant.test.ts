@@ -1,4 +1,6 @@
-/** The password grant of whoever has a second factor, and how it is finished; and how often anybody may guess at one. */
+/**
+ * The password grant of whoever has a second factor, and how it is finished; and how often anybody may guess at one.
+ */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { AuthorityOptions } from '../../../lib/index.ts'
@@ -10,10 +12,28 @@ import { basic, CLIENTS, KEYS, SECRET } from '../../support/openid.ts'
 import { passkeyApp } from '../../support/passkeys.ts'
 
 const MFA = 'urn:fastify-authority:grant-type:mfa'
-const OPTIONS: Partial<AuthorityOptions> = { keys: KEYS, clients: [...CLIENTS, { clientId: 'own', clientSecret: SECRET, grantTypes: ['password', 'refresh_token'] }, { clientId: 'codes', clientSecret: SECRET }] }
+const OPTIONS: Partial<AuthorityOptions> = {
+  keys: KEYS,
+  clients: [
+    ...CLIENTS,
+    { clientId: 'own', clientSecret: SECRET, grantTypes: ['password', 'refresh_token'] },
+    { clientId: 'codes', clientSecret: SECRET }
+  ]
+}
 
-const token = async ({ app }: Pick<FactorApp, 'app'>, payload: Record<string, string>, headers: Record<string, string> = {}) => await app.inject({ method: 'POST', url: '/auth/token', headers, payload })
-const begin = async (subject: FactorApp, extra: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<string> => (await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD, ...extra }, headers)).json<{ mfa_token: string }>().mfa_token
+const token = async (
+  { app }: Pick<FactorApp, 'app'>,
+  payload: Record<string, string>,
+  headers: Record<string, string> = {}
+) => await app.inject({ method: 'POST', url: '/auth/token', headers, payload })
+const begin = async (
+  subject: FactorApp,
+  extra: Record<string, string> = {},
+  headers: Record<string, string> = {}
+): Promise<string> =>
+  (await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD, ...extra }, headers)).json<{
+    mfa_token: string
+  }>().mfa_token
 
 // covers PG-01 PG-02
 t.test('the right password brings no token but a ticket, and the second factor the tokens', async (t) => {
@@ -23,7 +43,11 @@ t.test('the right password brings no token but a ticket, and the second factor t
   t.equal(asked.statusCode, 400)
   t.match(asked.headers['cache-control'], /no-store/)
   const { mfa_token: ticket, ...rest } = asked.json<{ mfa_token: string }>()
-  t.same(rest, { error: 'mfa_required', error_description: 'A second factor is needed.', methods: ['totp', 'recovery_code'] })
+  t.same(rest, {
+    error: 'mfa_required',
+    error_description: 'A second factor is needed.',
+    methods: ['totp', 'recovery_code']
+  })
   t.equal((await app.authority.sessions(sub)).length, 1, 'no family')
   t.equal((await app.inject({ url: '/me', headers: bearer(ticket) })).statusCode, 401)
   t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(ticket) })).statusCode, 401)
@@ -31,12 +55,14 @@ t.test('the right password brings no token but a ticket, and the second factor t
   for (const proof of [{ otp: subject.code() }, { recovery_code: subject.codes[0] ?? '' }]) {
     const reply = await token(subject, { grant_type: MFA, mfa_token: ticket, ...proof })
     t.equal(reply.statusCode, 200)
-    const tokens = reply.json<{ access_token: string, refresh_token: string, scope: string }>()
+    const tokens = reply.json<{ access_token: string; refresh_token: string; scope: string }>()
     t.equal(tokens.scope, 'openid')
     const { claims } = decodeJwt(tokens.access_token)
     t.match(claims, { acr: 'mfa', amr: 'otp' in proof ? ['pwd', 'otp', 'mfa'] : ['pwd', 'recovery', 'mfa'] })
     // covers SU-09
-    const refreshed = (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).json<{ access_token: string }>()
+    const refreshed = (
+      await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })
+    ).json<{ access_token: string }>()
     const { acr, amr, auth_time: authTime } = decodeJwt(refreshed.access_token).claims
     t.same({ acr, amr, authTime }, { acr: claims.acr, amr: claims.amr, authTime: claims.auth_time })
   }
@@ -44,15 +70,16 @@ t.test('the right password brings no token but a ticket, and the second factor t
 
 // covers PG-01
 t.test('it names what the person has, and a passkey only where passkeys are on', async (t) => {
-  const asks = async (subject: FactorApp): Promise<object> => (await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD })).json()
-  const { methods, ...alone } = await asks(await passkeyApp(t)) as { methods: string[] }
+  const asks = async (subject: FactorApp): Promise<object> =>
+    (await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD })).json()
+  const { methods, ...alone } = (await asks(await passkeyApp(t))) as { methods: string[] }
   t.same(methods, ['passkey', 'recovery_code'])
   t.hasOwnProp(alone, 'passkey_options')
-  const off = await asks(await factorApp(t, { passkeys: false })) as { methods: string[] }
+  const off = (await asks(await factorApp(t, { passkeys: false }))) as { methods: string[] }
   t.same(off.methods, ['totp', 'recovery_code'])
   const imported = await factorApp(t, {}, { enrolled: false })
   await imported.app.authority.importTotp(imported.sub, { secret: randomBytes(20) })
-  t.same((await asks(imported) as { methods: string[] }).methods, ['totp'], 'and no recovery code where none is left')
+  t.same(((await asks(imported)) as { methods: string[] }).methods, ['totp'], 'and no recovery code where none is left')
   t.notOk('passkey_options' in off)
 })
 
@@ -67,7 +94,9 @@ t.test('a password that is changed between the code and the tokens gives none', 
     await subject.app.authority.changePassword(sub, 'a better horse battery')
     return used
   }
-  t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), { error: 'invalid_grant' })
+  t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), {
+    error: 'invalid_grant'
+  })
   t.same(await app.authority.sessions(sub), [])
   t.ok(subject.events.some(({ name, payload }) => name === 'login_failed' && payload['reason'] === 'changed_meanwhile'))
 })
@@ -77,33 +106,69 @@ t.test('only the client that began finishes, with no more than it asked for', as
   const subject = await factorApp(t, OPTIONS)
   const own = basic('own', SECRET)
   const ticket = await begin(subject, { scope: 'openid' }, own)
-  t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), { error: 'invalid_grant' }, 'nobody\'s')
-  t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() }, basic('codes', SECRET))).json(), { error: 'unauthorized_client' })
-  t.match((await token(subject, { grant_type: MFA, mfa_token: await begin(subject), otp: subject.code() }, own)).json(), { error: 'invalid_grant' }, 'of a caller without a client')
-  const done = await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code(), scope: 'openid profile' }, own)
+  t.match(
+    (await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(),
+    { error: 'invalid_grant' },
+    "nobody's"
+  )
+  t.match(
+    (await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() }, basic('codes', SECRET))).json(),
+    { error: 'unauthorized_client' }
+  )
+  t.match(
+    (await token(subject, { grant_type: MFA, mfa_token: await begin(subject), otp: subject.code() }, own)).json(),
+    { error: 'invalid_grant' },
+    'of a caller without a client'
+  )
+  const done = await token(
+    subject,
+    { grant_type: MFA, mfa_token: ticket, otp: subject.code(), scope: 'openid profile' },
+    own
+  )
   t.match(done.json(), { scope: 'openid' })
-  t.match((await subject.app.inject('/.well-known/openid-configuration')).json(), { acr_values_supported: ['password', 'mfa'] })
+  t.match((await subject.app.inject('/.well-known/openid-configuration')).json(), {
+    acr_values_supported: ['password', 'mfa']
+  })
 })
 
 // covers PG-02
 t.test('a request that lacks something, or brings what is none, is no guess', async (t) => {
   const subject = await factorApp(t, { rateLimit: { secondFactor: { max: 1 } } })
   const ticket = await begin(subject)
-  for (const [payload, error] of [[{}, 'invalid_request'], [{ mfa_token: ticket }, 'invalid_request'], [{ otp: '123456' }, 'invalid_request'], [{ mfa_token: ticket, otp: '12345' }, 'invalid_code'], [{ mfa_token: ticket, recovery_code: 'abc' }, 'invalid_code'], [{ mfa_token: 'x', otp: '123456' }, 'invalid_grant']] as const) {
-    t.match(await token(subject, { grant_type: MFA, ...payload }).then((reply) => reply.json() as object), { error }, JSON.stringify(payload))
+  for (const [payload, error] of [
+    [{}, 'invalid_request'],
+    [{ mfa_token: ticket }, 'invalid_request'],
+    [{ otp: '123456' }, 'invalid_request'],
+    [{ mfa_token: ticket, otp: '12345' }, 'invalid_code'],
+    [{ mfa_token: ticket, recovery_code: 'abc' }, 'invalid_code'],
+    [{ mfa_token: 'x', otp: '123456' }, 'invalid_grant']
+  ] as const) {
+    t.match(
+      await token(subject, { grant_type: MFA, ...payload }).then((reply) => reply.json() as object),
+      { error },
+      JSON.stringify(payload)
+    )
   }
   t.equal((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).statusCode, 200)
   const plain = await factorApp(t, { factors: undefined }, { enrolled: false })
-  t.match((await token(plain, { grant_type: MFA, mfa_token: ticket, otp: '123456' })).json(), { error: 'unsupported_grant_type' })
+  t.match((await token(plain, { grant_type: MFA, mfa_token: ticket, otp: '123456' })).json(), {
+    error: 'unsupported_grant_type'
+  })
   const off = await factorApp(t, { passwordGrant: false }, { enrolled: false })
-  t.match((await token(off, { grant_type: MFA, mfa_token: ticket, otp: '123456' })).json(), { error: 'unsupported_grant_type' })
+  t.match((await token(off, { grant_type: MFA, mfa_token: ticket, otp: '123456' })).json(), {
+    error: 'unsupported_grant_type'
+  })
 })
 
 // covers PG-07 ENUM-f2
 t.test('a wrong password says nothing of a second factor', async (t) => {
   const subject = await factorApp(t)
   await signUp(subject.app, 'bob')
-  const [ann, bob, nobody] = await Promise.all(['ann', 'bob', 'nobody'].map(async (username) => (await token(subject, { grant_type: 'password', username, password: 'not this one' })).body))
+  const [ann, bob, nobody] = await Promise.all(
+    ['ann', 'bob', 'nobody'].map(
+      async (username) => (await token(subject, { grant_type: 'password', username, password: 'not this one' })).body
+    )
+  )
   t.equal(ann, bob)
   t.equal(ann, nobody)
 })
@@ -114,8 +179,13 @@ t.test('tokens of the password alone that race an enrolment are not handed out',
   const answered = subject.store.findFactors.bind(subject.store)
   let looks = 0
   // The first look was before the factor was there.
-  subject.store.findFactors = async (userId) => looks++ === 0 ? { handle: null, totp: [], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 0 } : await answered(userId)
-  t.match((await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD })).json(), { error: 'mfa_required' })
+  subject.store.findFactors = async (userId) =>
+    looks++ === 0
+      ? { handle: null, totp: [], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 0 }
+      : await answered(userId)
+  t.match((await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD })).json(), {
+    error: 'mfa_required'
+  })
   t.equal(looks, 2)
   t.equal((await subject.app.authority.sessions(subject.sub)).length, 1)
   t.notOk(subject.events.slice(-3).some(({ name }) => name === 'token_issued'))
@@ -128,11 +198,25 @@ t.test('five wrong codes in a quarter of an hour, whichever way and from whereve
   const ticket = await begin(subject)
   const stranger = testBrowser(app)
   await logIn(stranger)
-  for (let n = 0; n < 3; n++) t.equal((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })).statusCode, 400)
-  const all = await Promise.all(Array.from({ length: 50 }, async () => (await stranger.submit('/auth/second-factor', { code: '000000' })).statusCode))
+  for (let n = 0; n < 3; n++)
+    t.equal((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })).statusCode, 400)
+  const all = await Promise.all(
+    Array.from(
+      { length: 50 },
+      async () => (await stranger.submit('/auth/second-factor', { code: '000000' })).statusCode
+    )
+  )
   t.equal(all.filter((status) => status === 400).length, 2)
-  t.equal((await stranger.submit('/auth/second-factor', { code: subject.code() })).statusCode, 429, 'also for the right one')
-  t.match((await token(subject, { grant_type: MFA, mfa_token: await begin(subject), otp: subject.code() })).json(), { error: 'too_many_requests' }, 'a new ticket is no new allowance')
+  t.equal(
+    (await stranger.submit('/auth/second-factor', { code: subject.code() })).statusCode,
+    429,
+    'also for the right one'
+  )
+  t.match(
+    (await token(subject, { grant_type: MFA, mfa_token: await begin(subject), otp: subject.code() })).json(),
+    { error: 'too_many_requests' },
+    'a new ticket is no new allowance'
+  )
   // A password sign-in gives each browser a device cookie: that is not enough to be known here.
   const another = testBrowser(app)
   await logIn(another)
@@ -162,32 +246,49 @@ t.test('a browser that the user has signed in with completely is not locked out 
 })
 
 // covers LIM-01 ADV-CVE-2026-9798 ADV-BA-8627
-t.test('a hundred wrong codes in a row disable the app for good, also without limits; a recovery code still works', async (t) => {
-  const subject = await factorApp(t, { rateLimit: false })
-  const { app } = subject
-  const ticket = await begin(subject)
-  await Promise.all(Array.from({ length: 99 }, async () => await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })))
-  t.equal((await app.authority.factors(subject.sub)).factors[0]?.disabled, false)
-  await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })
-  t.match(subject.events.filter(({ name }) => name === 'factor_disabled'), [{ payload: { kind: 'totp' } }])
-  t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), { error: 'invalid_grant' })
-  const browser = testBrowser(app)
-  t.equal((await logIn(browser)).headers.location, '/auth/second-factor', 'ADV-BA-9552: it is asked for nevertheless')
-  t.notMatch((await browser.get('/auth/second-factor')).body, /name="code"/)
-  t.equal((await browser.submit('/auth/second-factor', { recovery_code: subject.codes[0] ?? '' })).statusCode, 303)
-  t.ok(await subject.messages.next('second_factor_failed'))
-})
+t.test(
+  'a hundred wrong codes in a row disable the app for good, also without limits; a recovery code still works',
+  async (t) => {
+    const subject = await factorApp(t, { rateLimit: false })
+    const { app } = subject
+    const ticket = await begin(subject)
+    await Promise.all(
+      Array.from(
+        { length: 99 },
+        async () => await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })
+      )
+    )
+    t.equal((await app.authority.factors(subject.sub)).factors[0]?.disabled, false)
+    await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })
+    t.match(
+      subject.events.filter(({ name }) => name === 'factor_disabled'),
+      [{ payload: { kind: 'totp' } }]
+    )
+    t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), {
+      error: 'invalid_grant'
+    })
+    const browser = testBrowser(app)
+    t.equal((await logIn(browser)).headers.location, '/auth/second-factor', 'ADV-BA-9552: it is asked for nevertheless')
+    t.notMatch((await browser.get('/auth/second-factor')).body, /name="code"/)
+    t.equal((await browser.submit('/auth/second-factor', { recovery_code: subject.codes[0] ?? '' })).statusCode, 303)
+    t.ok(await subject.messages.next('second_factor_failed'))
+  }
+)
 
 // covers ASVS-6.3.5
 t.test('whoever knows the password and guesses at the code is told of once a day', async (t) => {
   const subject = await factorApp(t, { rateLimit: { login: false, account: false } })
   const guess = async (username = 'ann'): Promise<void> => {
-    const { mfa_token: ticket } = (await token(subject, { grant_type: 'password', username, password: PASSWORD })).json<{ mfa_token: string }>()
+    const { mfa_token: ticket } = (
+      await token(subject, { grant_type: 'password', username, password: PASSWORD })
+    ).json<{ mfa_token: string }>()
     await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })
   }
-  const told = (): unknown[] => subject.messages.messages.filter(({ kind }) => kind === 'second_factor_failed').map(({ user }) => user.username)
+  const told = (): unknown[] =>
+    subject.messages.messages.filter(({ kind }) => kind === 'second_factor_failed').map(({ user }) => user.username)
   // What comes after a guess that nobody is told of shows that nobody was.
-  for (const name of ['bob', 'cid']) await subject.app.authority.importTotp((await signUp(subject.app, name)).sub, { secret: randomBytes(20) })
+  for (const name of ['bob', 'cid'])
+    await subject.app.authority.importTotp((await signUp(subject.app, name)).sub, { secret: randomBytes(20) })
   await guess()
   await guess()
   await guess('bob')

@@ -1,4 +1,7 @@
-/** The hosted pages that ask for a passkey, or make one: what is posted as their script posts it, and what becomes of it. */
+/**
+ * The hosted pages that ask for a passkey, or make one: what is posted as their script posts it, and what becomes of
+ * it.
+ */
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { memoryUserStore } from '../../../lib/index.ts'
@@ -18,14 +21,22 @@ t.test('a sign-in by a passkey alone, and its journey', async (t) => {
   const browser = testBrowser(app)
   const asked = await browser.follow(await browser.get(authorizePath()))
   t.match(asked.url, '/auth/login?')
-  t.match(asked.reply.headers['content-security-policy'], `script-src ${ISSUER}/auth/pages.js ${ISSUER}/auth/passkeys.js; connect-src ${ISSUER}/auth/passkey-challenge; `)
+  t.match(
+    asked.reply.headers['content-security-policy'],
+    `script-src ${ISSUER}/auth/pages.js ${ISSUER}/auth/passkeys.js; connect-src ${ISSUER}/auth/passkey-challenge; `
+  )
   t.equal((await app.inject('/auth/passkeys.js')).statusCode, 200)
   t.same(askingForm(asked.reply.body)?.options.allowCredentials, [], 'alike for everybody')
   const reply = await answer(browser, asked.reply.body, passkey)
   t.equal(reply.statusCode, 303)
   const { url } = await browser.follow(reply)
   t.ok(url.startsWith(CALLBACK) && answerOf(url).code !== undefined, url)
-  t.match(events.filter((event) => event.name === 'authenticated').at(-1)?.payload, { userId: sub, method: 'passkey', methods: ['passkey'], clientId: 'spa' })
+  t.match(events.filter((event) => event.name === 'authenticated').at(-1)?.payload, {
+    userId: sub,
+    method: 'passkey',
+    methods: ['passkey'],
+    clientId: 'spa'
+  })
 })
 
 t.test('one that is not accepted: one text, the status of a wrong password, and the page as it was', async (t) => {
@@ -33,9 +44,26 @@ t.test('one that is not accepted: one text, the status of a wrong password, and 
   const { app, passkey } = subject
   const browser = testBrowser(app)
   const { body } = await browser.get('/auth/login')
-  const credential = passkey.get(askingForm(body)?.options ?? (() => { throw new Error('no form') })())
+  const credential = passkey.get(
+    askingForm(body)?.options ??
+      (() => {
+        throw new Error('no form')
+      })()
+  )
   const stranger = softPasskey({ origin: ISSUER })
-  stranger.create({ ...askingForm((await browser.get('/auth/login')).body)?.options, rp: { id: new URL(ISSUER).hostname, name: 'x' }, user: { id: 'eHh4', name: 'x', displayName: 'x' }, challenge: 'AAAA', pubKeyCredParams: [{ type: 'public-key', alg: -7 }], timeout: 1, attestation: 'none', authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' }, excludeCredentials: [], hints: [], extensions: { credProps: true } })
+  stranger.create({
+    ...askingForm((await browser.get('/auth/login')).body)?.options,
+    rp: { id: new URL(ISSUER).hostname, name: 'x' },
+    user: { id: 'eHh4', name: 'x', displayName: 'x' },
+    challenge: 'AAAA',
+    pubKeyCredParams: [{ type: 'public-key', alg: -7 }],
+    timeout: 1,
+    attestation: 'none',
+    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+    excludeCredentials: [],
+    hints: [],
+    extensions: { credProps: true }
+  })
   const wrong = await browser.submit('/auth/login', { username: 'ann', password: 'not this one' })
   const post = async (value: string): Promise<string> => {
     const reply = await browser.submit('/auth/login', { credential: value })
@@ -46,14 +74,30 @@ t.test('one that is not accepted: one text, the status of a wrong password, and 
     t.notMatch(reply.body, 'data-again', 'it would give the same once more by itself')
     return reply.body
   }
-  for (const value of ['x', '{}', 'null', '[]', '"x"', '{"id":1}', JSON.stringify({ ...credential, id: undefined }), JSON.stringify({ ...credential, response: { ...credential.response, signature: 'AAAA' } })]) t.same(signalsIn(await post(value)), {}, value.slice(0, 40))
+  for (const value of [
+    'x',
+    '{}',
+    'null',
+    '[]',
+    '"x"',
+    '{"id":1}',
+    JSON.stringify({ ...credential, id: undefined }),
+    JSON.stringify({ ...credential, response: { ...credential.response, signature: 'AAAA' } })
+  ])
+    t.same(signalsIn(await post(value)), {}, value.slice(0, 40))
   t.same(await signedInAnywhere(browser), [])
   const unknown = await answerOn(browser, '/auth/login', stranger)
   t.equal(unknown.statusCode, wrong.statusCode)
   t.match(unknown.body, 'The passkey was not accepted')
-  t.match(signalsIn(unknown.body), { signalUnknownCredential: { rpId: new URL(ISSUER).hostname, credentialId: /^[\w-]{43}$/ } })
+  t.match(signalsIn(unknown.body), {
+    signalUnknownCredential: { rpId: new URL(ISSUER).hostname, credentialId: /^[\w-]{43}$/ }
+  })
   t.same(signalsIn((await browser.get('/auth/login')).body), {}, 'told once')
-  t.equal((await browser.submit('/auth/login', { credential: JSON.stringify(credential) })).statusCode, 303, 'the first one, ever')
+  t.equal(
+    (await browser.submit('/auth/login', { credential: JSON.stringify(credential) })).statusCode,
+    303,
+    'the first one, ever'
+  )
   t.match(await post(JSON.stringify(credential)), 'The passkey was not accepted', 'and once')
   t.equal((await browser.submit('/auth/login', { credential: 'x'.repeat(20_000) })).statusCode, 413)
   t.equal((await browser.submit('/auth/login', { credential: '' })).statusCode, 400, 'empty: it is a password form')
@@ -63,24 +107,38 @@ t.test('one that is not accepted: one text, the status of a wrong password, and 
 t.test('one that may have been copied: the page and a message say so and what to do, once a day', async (t) => {
   const subject = await passkeyApp(t, {}, { counts: true })
   const { app, passkey, messages, clock, events } = subject
-  const sent = (): string[] => messages.messages.map(({ kind }) => kind).filter((kind) => ['passkey_counter_regressed', 'second_factor_failed'].includes(kind))
+  const sent = (): string[] =>
+    messages.messages
+      .map(({ kind }) => kind)
+      .filter((kind) => ['passkey_counter_regressed', 'second_factor_failed'].includes(kind))
   /** What a copy would have answered, which was used less often. */
-  async function lessThanBefore (page: string): Promise<string> {
+  async function lessThanBefore(page: string): Promise<string> {
     const browser = testBrowser(app)
     if (page !== '/auth/login') await logIn(browser)
-    const { options } = askingForm((await browser.get(page)).body) ?? (() => { throw new Error('no form') })()
+    const { options } =
+      askingForm((await browser.get(page)).body) ??
+      (() => {
+        throw new Error('no form')
+      })()
     const copied = passkey.get(options)
     t.equal((await answerOn(testBrowser(app), '/auth/login', passkey)).statusCode, 303)
     const reply = await browser.submit(page, { credential: JSON.stringify(copied) })
     t.equal(reply.statusCode, 400)
-    t.same((await signedInAnywhere(browser)), [])
+    t.same(await signedInAnywhere(browser), [])
     return reply.body
   }
   for (const page of ['/auth/login', '/auth/second-factor', '/auth/login']) {
-    t.match(await lessThanBefore(page), 'This passkey was not accepted: there may be a copy of it. Sign in another way, remove it, and create a new one.', page)
+    t.match(
+      await lessThanBefore(page),
+      'This passkey was not accepted: there may be a copy of it. Sign in another way, remove it, and create a new one.',
+      page
+    )
   }
   t.equal((await messages.next('passkey_counter_regressed')).user.id, subject.sub)
-  t.equal(events.filter(({ name, payload }) => name === 'passkey_counter_regressed' && payload.refused === true).length, 3)
+  t.equal(
+    events.filter(({ name, payload }) => name === 'passkey_counter_regressed' && payload.refused === true).length,
+    3
+  )
   t.same(sent(), ['passkey_counter_regressed'], 'and nothing of a wrong code')
   clock.step(24 * 60 * 60 * 1000 + 1)
   await lessThanBefore('/auth/login')
@@ -107,7 +165,17 @@ t.test('as the second factor: of those that the person has, and of nobody else\u
   t.equal(form?.options.allowCredentials.length, 1)
   t.equal(form?.options.userVerification, 'required', 'it was made by somebody who was verified')
   t.match(body, 'Confirm with a passkey that it is you, or use a recovery code.')
-  const foreign = await browser.submit('/auth/second-factor', { credential: JSON.stringify(bob.passkey.get({ ...form?.options ?? (() => { throw new Error('no form') })(), allowCredentials: [] })) })
+  const foreign = await browser.submit('/auth/second-factor', {
+    credential: JSON.stringify(
+      bob.passkey.get({
+        ...(form?.options ??
+          (() => {
+            throw new Error('no form')
+          })()),
+        allowCredentials: []
+      })
+    )
+  })
   t.equal(foreign.statusCode, 400)
   t.match(foreign.body, 'The passkey was not accepted')
   t.same(await signedInAnywhere(browser), [])
@@ -116,7 +184,11 @@ t.test('as the second factor: of those that the person has, and of nobody else\u
   t.not((await signedInAnywhere(browser)).length, 0)
   const other = testBrowser(app)
   await logIn(other)
-  t.equal((await other.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })).statusCode, 303, 'a lost device')
+  t.equal(
+    (await other.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })).statusCode,
+    303,
+    'a lost device'
+  )
 })
 
 // covers PK-01 PK-08 PK-09
@@ -142,25 +214,57 @@ t.test('added, named and removed on the security page, which tells the browser o
   t.match(list.body, 'On one device only')
   t.match(list.body, 'Add a second passkey on another device')
   const handle = (await subject.store.findFactors(subject.sub)).handle ?? ''
-  const listed = async (): Promise<unknown> => signalsIn((await browser.get('/auth/security')).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds
-  t.match(signalsIn(list.body), { signalAllAcceptedCredentials: { rpId: new URL(ISSUER).hostname, userId: Buffer.from(handle).toString('base64url') }, signalCurrentUserDetails: { name: 'ann', displayName: 'ann' } })
-  t.equal(askingForm((await browser.get('/auth/security/passkeys')).body)?.options.user.id, Buffer.from(handle).toString('base64url'))
-  t.equal((await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin: ISSUER, synced: true }))).headers.location, '/auth/security?done=passkey_added')
+  const listed = async (): Promise<unknown> =>
+    signalsIn((await browser.get('/auth/security')).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds
+  t.match(signalsIn(list.body), {
+    signalAllAcceptedCredentials: { rpId: new URL(ISSUER).hostname, userId: Buffer.from(handle).toString('base64url') },
+    signalCurrentUserDetails: { name: 'ann', displayName: 'ann' }
+  })
+  t.equal(
+    askingForm((await browser.get('/auth/security/passkeys')).body)?.options.user.id,
+    Buffer.from(handle).toString('base64url')
+  )
+  t.equal(
+    (await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin: ISSUER, synced: true }))).headers
+      .location,
+    '/auth/security?done=passkey_added'
+  )
   const both = (await subject.store.findFactors(subject.sub)).passkeys
-  t.same(await listed(), both.map(({ credentialId }) => credentialId))
+  t.same(
+    await listed(),
+    both.map(({ credentialId }) => credentialId)
+  )
 
   const forms = async (): Promise<Array<ReturnType<typeof formOf>>> => {
     const { body } = await browser.get('/auth/security')
-    return both.map(({ id }) => formOf(body, body.lastIndexOf('<form', body.indexOf(`value="${id}"`)))).filter(({ fields }) => fields.factor !== undefined)
+    return both
+      .map(({ id }) => formOf(body, body.lastIndexOf('<form', body.indexOf(`value="${id}"`))))
+      .filter(({ fields }) => fields.factor !== undefined)
   }
   const [first, second] = await forms()
   if (first === undefined || second === undefined) throw new Error('no forms')
-  t.equal((await browser.submit(first.action, { ...first.fields, name: 'Phone', decision: 'rename' })).headers.location, '/auth/security?done=factor_renamed')
+  t.equal(
+    (await browser.submit(first.action, { ...first.fields, name: 'Phone', decision: 'rename' })).headers.location,
+    '/auth/security?done=factor_renamed'
+  )
   t.match((await browser.get('/auth/security')).body, 'Phone')
-  for (const { action, fields } of [first, second]) t.equal((await browser.submit(action, { ...fields, decision: 'remove' })).headers.location, '/auth/security?done=passkey_removed')
-  t.same(signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'same-origin' })).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds, [], 'the last one has just gone')
+  for (const { action, fields } of [first, second])
+    t.equal(
+      (await browser.submit(action, { ...fields, decision: 'remove' })).headers.location,
+      '/auth/security?done=passkey_removed'
+    )
+  t.same(
+    signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'same-origin' })).body)
+      .signalAllAcceptedCredentials?.allAcceptedCredentialIds,
+    [],
+    'the last one has just gone'
+  )
   t.same(await listed(), undefined)
-  t.same(signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'cross-site' })).body), {}, 'a link from elsewhere has removed nothing')
+  t.same(
+    signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'cross-site' })).body),
+    {},
+    'a link from elsewhere has removed nothing'
+  )
   subject.broken.add('findFactors')
   t.same(signalsIn((await browser.get('/auth/security')).body), {}, 'an outage is no empty list')
   subject.broken.clear()
@@ -188,12 +292,28 @@ t.test('the proposal after a sign-in by password: once, on the way, and never in
   const skip = /<a href="([^"]*)">Not now/.exec(page.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
   t.ok(answerOf((await browser.follow(await browser.get(skip))).url).code)
 
-  const location = async (url: string, form: Record<string, string>, from = testBrowser(app)): Promise<string> => String((await from.submit(url, form)).headers.location)
+  const location = async (url: string, form: Record<string, string>, from = testBrowser(app)): Promise<string> =>
+    String((await from.submit(url, form)).headers.location)
   t.notMatch(await location(login, yes, browser), 'passkey-prompt', 'the same browser again')
-  t.notMatch(await location(login, { ...yes, passkeys: '' }), 'passkey-prompt', 'a browser without passkeys or without scripts')
-  t.notMatch(await location('/auth/login?return_to=/auth/security&prompt=login', yes), 'passkey-prompt', 'to sign in again for a page of ours')
+  t.notMatch(
+    await location(login, { ...yes, passkeys: '' }),
+    'passkey-prompt',
+    'a browser without passkeys or without scripts'
+  )
+  t.notMatch(
+    await location('/auth/login?return_to=/auth/security&prompt=login', yes),
+    'passkey-prompt',
+    'to sign in again for a page of ours'
+  )
 
-  const failed = await answer(browser, page.reply.body.replace(/(&quot;challenge&quot;:&quot;)(.)/, (_, name: string, first: string) => name + (first === '_' ? '-' : '_')), softPasskey({ origin: ISSUER }))
+  const failed = await answer(
+    browser,
+    page.reply.body.replace(
+      /(&quot;challenge&quot;:&quot;)(.)/,
+      (_, name: string, first: string) => name + (first === '_' ? '-' : '_')
+    ),
+    softPasskey({ origin: ISSUER })
+  )
   t.equal(failed.statusCode, 400)
   t.match(failed.body, 'Not now')
   const made = await answer(browser, failed.body, softPasskey({ origin: ISSUER }))
@@ -203,15 +323,24 @@ t.test('the proposal after a sign-in by password: once, on the way, and never in
   const { url } = await browser.follow(await browser.get(onward))
   t.ok(answerOf(url).code)
   t.equal((await store.findFactors(sub)).passkeys.length, 1)
-  t.equal((await browser.follow(await browser.get('/auth/passkey-prompt?return_to=/there'))).url, `${ISSUER}/there`, 'who has one goes on')
-  t.equal((await testBrowser(app).get('/auth/passkey-prompt?return_to=/there')).headers.location, '/there', 'so does nobody')
+  t.equal(
+    (await browser.follow(await browser.get('/auth/passkey-prompt?return_to=/there'))).url,
+    `${ISSUER}/there`,
+    'who has one goes on'
+  )
+  t.equal(
+    (await testBrowser(app).get('/auth/passkey-prompt?return_to=/there')).headers.location,
+    '/there',
+    'so does nobody'
+  )
   t.match(await location(login, yes), '/auth/second-factor')
 })
 
 // covers SU-01
 t.test('who has an app and no passkey is not sent round for what only a passkey gives', async (t) => {
   const { browser } = await factorApp(t, OPENID)
-  const location = async (params: Record<string, string>): Promise<string> => String((await browser.get(authorizePath(params))).headers.location)
+  const location = async (params: Record<string, string>): Promise<string> =>
+    String((await browser.get(authorizePath(params))).headers.location)
   t.match(answerOf(await location({ acr_values: 'phr' })), { error: 'unmet_authentication_requirements' })
   t.match(answerOf(await location({ acr_values: 'phr mfa' })), { code: /./ })
   const owner = await passkeyApp(t, OPENID)
@@ -222,7 +351,10 @@ t.test('who has an app and no passkey is not sent round for what only a passkey 
 })
 
 t.test('off is off', async (t) => {
-  for (const [options, prompt] of [[{ passkeys: false as const }, false], [{ passkeys: { prompt: false } }, false]] as const) {
+  for (const [options, prompt] of [
+    [{ passkeys: false as const }, false],
+    [{ passkeys: { prompt: false } }, false]
+  ] as const) {
     const { app } = await factorApp(t, options, { enrolled: false })
     const isOn = options.passkeys !== false
     const { body, headers } = await app.inject('/auth/login')
@@ -237,32 +369,53 @@ t.test('off is off', async (t) => {
   }
 })
 
-t.test('none for an address that is still to be confirmed, by whichever way: a stranger may have signed up with it', async (t) => {
-  const users = memoryUserStore()
-  const subject = await factorApp(t, { users, registration: { username: 'any', fields: Type.Object({ email: Type.Optional(Type.String()) }) }, sendMessage: async () => {} }, { enrolled: false })
-  const { app, store } = subject
-  const email = 'owner@example.com'
-  const { sub } = (await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'thief', password: PASSWORD, email } })).json<{ sub: string }>()
-  const { access_token: token } = await signIn(app, 'thief')
-  const options = await post(subject, '/auth/factors/passkeys/options', {}, token)
-  t.equal(options.statusCode, 403)
-  t.match(options.json(), { error: 'access_denied', error_reason: 'email_not_verified' })
-  const browser = testBrowser(app)
-  t.notMatch((await browser.submit('/auth/login', { username: 'thief', password: PASSWORD, passkeys: 'yes' })).headers.location, 'passkey-prompt')
-  t.equal((await browser.get('/auth/passkey-prompt')).statusCode, 303)
-  const page = await browser.get('/auth/security/passkeys')
-  t.equal(page.statusCode, 200)
-  t.equal(askingForm(page.body), null)
-  t.match(page.body, 'href="/auth/account/email"')
-  // One that was begun while the address counted as confirmed.
-  await users.setEmailVerified?.(sub, email)
-  const begun = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
-  const shown = (await browser.get('/auth/security/passkeys')).body
-  await users.update?.(sub, { emailVerified: false })
-  t.equal((await add(subject, token, begun)).statusCode, 403)
-  t.equal((await answer(browser, shown, softPasskey({ origin: ISSUER }))).statusCode, 403)
-  t.same((await store.findFactors(sub)).passkeys, [])
-})
+t.test(
+  'none for an address that is still to be confirmed, by whichever way: a stranger may have signed up with it',
+  async (t) => {
+    const users = memoryUserStore()
+    const subject = await factorApp(
+      t,
+      {
+        users,
+        registration: { username: 'any', fields: Type.Object({ email: Type.Optional(Type.String()) }) },
+        sendMessage: async () => {}
+      },
+      { enrolled: false }
+    )
+    const { app, store } = subject
+    const email = 'owner@example.com'
+    const { sub } = (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/register',
+        payload: { username: 'thief', password: PASSWORD, email }
+      })
+    ).json<{ sub: string }>()
+    const { access_token: token } = await signIn(app, 'thief')
+    const options = await post(subject, '/auth/factors/passkeys/options', {}, token)
+    t.equal(options.statusCode, 403)
+    t.match(options.json(), { error: 'access_denied', error_reason: 'email_not_verified' })
+    const browser = testBrowser(app)
+    t.notMatch(
+      (await browser.submit('/auth/login', { username: 'thief', password: PASSWORD, passkeys: 'yes' })).headers
+        .location,
+      'passkey-prompt'
+    )
+    t.equal((await browser.get('/auth/passkey-prompt')).statusCode, 303)
+    const page = await browser.get('/auth/security/passkeys')
+    t.equal(page.statusCode, 200)
+    t.equal(askingForm(page.body), null)
+    t.match(page.body, 'href="/auth/account/email"')
+    // One that was begun while the address counted as confirmed.
+    await users.setEmailVerified?.(sub, email)
+    const begun = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
+    const shown = (await browser.get('/auth/security/passkeys')).body
+    await users.update?.(sub, { emailVerified: false })
+    t.equal((await add(subject, token, begun)).statusCode, 403)
+    t.equal((await answer(browser, shown, softPasskey({ origin: ISSUER }))).statusCode, 403)
+    t.same((await store.findFactors(sub)).passkeys, [])
+  }
+)
 
 t.test('while it can not be looked up what an account takes, no sign-in is taken for an old one', async (t) => {
   const { browser, broken } = await factorApp(t, {}, { enrolled: false })

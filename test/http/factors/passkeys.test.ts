@@ -1,16 +1,33 @@
 /** Passkeys of an account: added, listed, removed; and the option that they are on by. */
 import Fastify from 'fastify'
 import t from 'tap'
-import authPlugin, { type AuthorityOptions, type FactorStore, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import authPlugin, {
+  type AuthorityOptions,
+  type FactorStore,
+  memoryFactorStore,
+  memoryUserStore
+} from '../../../lib/index.ts'
 import { authAs, sessionAs, softPasskey, totpCode } from '../../../lib/testing/index.ts'
 import { fakeConnection, fakeUpstream, PROVIDER, SECRET } from '../../support/fake-upstream.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
 import { factorApp, type FactorApp } from '../../support/factors.ts'
 import { decodeJwt } from '../../support/jwt.ts'
-import { add, addWith, asked, creationOptions, finish, grant, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
+import {
+  add,
+  addWith,
+  asked,
+  creationOptions,
+  finish,
+  grant,
+  passkeyApp,
+  post,
+  signInOptions
+} from '../../support/passkeys.ts'
 
 const tokenOf = async ({ app }: Pick<FactorApp, 'app'>): Promise<string> => (await signIn(app)).access_token
-const strongTokenOf = async (subject: Awaited<ReturnType<typeof passkeyApp>>): Promise<string> => (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{ access_token: string }>().access_token
+const strongTokenOf = async (subject: Awaited<ReturnType<typeof passkeyApp>>): Promise<string> =>
+  (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{ access_token: string }>()
+    .access_token
 
 // covers PK-01 PK-06
 t.test('the options of a new passkey: what is asked, by whom, and what there is already', async (t) => {
@@ -20,7 +37,11 @@ t.test('the options of a new passkey: what is asked, by whom, and what there is 
   const { user, challenge, ...rest } = options
   t.same(rest, {
     rp: { id: 'localhost', name: 'Acme' },
-    pubKeyCredParams: [{ type: 'public-key', alg: -8 }, { type: 'public-key', alg: -7 }, { type: 'public-key', alg: -257 }],
+    pubKeyCredParams: [
+      { type: 'public-key', alg: -8 },
+      { type: 'public-key', alg: -7 },
+      { type: 'public-key', alg: -257 }
+    ],
     timeout: 300_000,
     attestation: 'none',
     authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
@@ -32,12 +53,20 @@ t.test('the options of a new passkey: what is asked, by whom, and what there is 
   t.match(user, { name: 'ann', displayName: 'ann' })
   t.notOk(Buffer.from(user.id, 'base64url').toString().includes(subject.sub), 'the handle tells nothing of the user')
   t.equal((await creationOptions(subject, token)).user.id, user.id, 'the handle is for good')
-  t.match(await creationOptions(subject, token, 'security_key'), { hints: ['security-key'], authenticatorSelection: { residentKey: 'discouraged', requireResidentKey: false, userVerification: 'discouraged' } })
-  for (const kind of [null, 'totp', 1, ['passkey']]) t.equal((await post(subject, '/auth/factors/passkeys/options', { kind }, token)).statusCode, 400)
+  t.match(await creationOptions(subject, token, 'security_key'), {
+    hints: ['security-key'],
+    authenticatorSelection: { residentKey: 'discouraged', requireResidentKey: false, userVerification: 'discouraged' }
+  })
+  for (const kind of [null, 'totp', 1, ['passkey']])
+    t.equal((await post(subject, '/auth/factors/passkeys/options', { kind }, token)).statusCode, 400)
 
   const passkey = softPasskey({ origin: ISSUER })
   await addWith(subject, passkey, token)
-  const again = await creationOptions(subject, await (async () => (await grant(subject, passkey.get(await signInOptions(subject)))).json<{ access_token: string }>().access_token)())
+  const again = await creationOptions(
+    subject,
+    await (async () =>
+      (await grant(subject, passkey.get(await signInOptions(subject)))).json<{ access_token: string }>().access_token)()
+  )
   t.match(again.excludeCredentials, [{ type: 'public-key', transports: ['internal', 'hybrid'] }])
   t.throws(() => passkey.create(again), { name: 'InvalidStateError' })
 })
@@ -49,69 +78,124 @@ t.test('the first one brings recovery codes and a message, and ends all other si
   const other = await tokenOf(subject)
   const token = await tokenOf(subject)
   const passkey = softPasskey({ origin: ISSUER })
-  const reply = await add(subject, token, JSON.stringify(passkey.create(await creationOptions(subject, token))), '  My\nlaptop ')
+  const reply = await add(
+    subject,
+    token,
+    JSON.stringify(passkey.create(await creationOptions(subject, token))),
+    '  My\nlaptop '
+  )
   t.equal(reply.statusCode, 201)
   t.match(reply.headers, { 'cache-control': 'no-store' })
-  const { id, recovery_codes: codes } = reply.json<{ id: string, recovery_codes: string[] }>()
+  const { id, recovery_codes: codes } = reply.json<{ id: string; recovery_codes: string[] }>()
   t.equal(codes.length, 10)
-  t.equal((await app.inject({ url: '/auth/factors', headers: bearer(other) })).statusCode, 401, 'the other sign-in has ended')
-  t.match((await app.inject({ url: '/auth/factors', headers: bearer(token) })).json(), { factors: [{ id, kind: 'passkey', name: 'My laptop', disabled: false, synced: false, last_used_at: null }], recovery_codes_left: 10 })
+  t.equal(
+    (await app.inject({ url: '/auth/factors', headers: bearer(other) })).statusCode,
+    401,
+    'the other sign-in has ended'
+  )
+  t.match((await app.inject({ url: '/auth/factors', headers: bearer(token) })).json(), {
+    factors: [{ id, kind: 'passkey', name: 'My laptop', disabled: false, synced: false, last_used_at: null }],
+    recovery_codes_left: 10
+  })
   t.match(await subject.messages.next('factor_added'), { factor: 'passkey', user: { id: sub } })
-  t.match(subject.events.filter(({ name }) => name === 'factor_added').map(({ payload }) => payload), [{ userId: sub, factorId: id, kind: 'passkey' }])
+  t.match(
+    subject.events.filter(({ name }) => name === 'factor_added').map(({ payload }) => payload),
+    [{ userId: sub, factorId: id, kind: 'passkey' }]
+  )
 
-  const strong = (await grant(subject, passkey.get(await signInOptions(subject)))).json<{ access_token: string }>().access_token
+  const strong = (await grant(subject, passkey.get(await signInOptions(subject)))).json<{ access_token: string }>()
+    .access_token
   const second = await addWith(subject, softPasskey({ origin: ISSUER, alg: -8, synced: true }), strong)
   t.notOk(second.recovery_codes)
-  t.equal((await app.inject({ url: '/auth/factors', headers: bearer(token) })).statusCode, 200, 'the second one ends nobody')
+  t.equal(
+    (await app.inject({ url: '/auth/factors', headers: bearer(token) })).statusCode,
+    200,
+    'the second one ends nobody'
+  )
   const row = (await subject.store.findFactors(sub)).passkeys[1]
-  t.match(row, { alg: -8, backupEligible: true, backedUp: true, uvInitialized: true, rpId: 'localhost', transports: ['internal', 'hybrid'], name: null })
+  t.match(row, {
+    alg: -8,
+    backupEligible: true,
+    backedUp: true,
+    uvInitialized: true,
+    rpId: 'localhost',
+    transports: ['internal', 'hybrid'],
+    name: null
+  })
   const said = JSON.stringify([subject.events, subject.messages.messages])
-  for (const { credentialId, publicKey } of (await subject.store.findFactors(sub)).passkeys) t.notOk(said.includes(credentialId) || said.includes(publicKey), 'no event and no message has it')
+  for (const { credentialId, publicKey } of (await subject.store.findFactors(sub)).passkeys)
+    t.notOk(said.includes(credentialId) || said.includes(publicKey), 'no event and no message has it')
 })
 
 // covers PK-21 ADV-CVE-2026-3429
 t.test('only for a fresh sign-in with all that the account takes', async (t) => {
   const subject = await passkeyApp(t)
-  t.match((await post(subject, '/auth/factors/passkeys/options', undefined, subject.token)).json(), { error: 'insufficient_user_authentication' }, 'the password alone is no longer enough')
+  t.match(
+    (await post(subject, '/auth/factors/passkeys/options', undefined, subject.token)).json(),
+    { error: 'insufficient_user_authentication' },
+    'the password alone is no longer enough'
+  )
   const strong = await strongTokenOf(subject)
   const options = await creationOptions(subject, strong)
   subject.clock.step(301_000)
-  t.match((await post(subject, '/auth/factors/passkeys/options', undefined, strong)).json(), { error: 'insufficient_user_authentication' }, 'too long ago')
+  t.match(
+    (await post(subject, '/auth/factors/passkeys/options', undefined, strong)).json(),
+    { error: 'insufficient_user_authentication' },
+    'too long ago'
+  )
   const key = softPasskey({ origin: ISSUER })
   t.equal((await add(subject, strong, key.create(options))).statusCode, 201, 'what was begun in time may be finished')
 })
 
-t.test('an answer to other options is none: another sign-in, another person, other factors meanwhile, too late, used', async (t) => {
-  const subject = await factorApp(t, {}, { enrolled: false })
-  await signUp(subject.app, 'bob')
-  const [token, second, bobs] = [await tokenOf(subject), await tokenOf(subject), (await signIn(subject.app, 'bob')).access_token]
-  const invalid = async (name: string, credential: object, by = token): Promise<void> => {
-    const reply = await add(subject, by, credential)
-    t.equal(reply.statusCode, 400, name)
-    t.match(reply.json(), { error: 'invalid_credential' }, name)
+t.test(
+  'an answer to other options is none: another sign-in, another person, other factors meanwhile, too late, used',
+  async (t) => {
+    const subject = await factorApp(t, {}, { enrolled: false })
+    await signUp(subject.app, 'bob')
+    const [token, second, bobs] = [
+      await tokenOf(subject),
+      await tokenOf(subject),
+      (await signIn(subject.app, 'bob')).access_token
+    ]
+    const invalid = async (name: string, credential: object, by = token): Promise<void> => {
+      const reply = await add(subject, by, credential)
+      t.equal(reply.statusCode, 400, name)
+      t.match(reply.json(), { error: 'invalid_credential' }, name)
+    }
+    const made = async (of: string) => softPasskey({ origin: ISSUER }).create(await creationOptions(subject, of))
+    await invalid('another sign-in', await made(second))
+    await invalid('another person', await made(bobs))
+    await invalid(
+      'of a sign-in by passkey',
+      softPasskey({ origin: ISSUER }).create({
+        ...(await creationOptions(subject, token)),
+        challenge: (await signInOptions(subject)).challenge
+      })
+    )
+    const late = await made(token)
+    subject.clock.step(600_000)
+    await invalid('too late', late)
+    const fresh = await tokenOf(subject)
+    const [one, two] = [await made(fresh), await made(fresh)]
+    t.equal((await add(subject, fresh, one)).statusCode, 201)
+    await invalid('after another one was added', two, fresh)
+    await invalid('twice', one, fresh)
+    t.equal((await subject.store.findFactors(subject.sub)).passkeys.length, 1)
   }
-  const made = async (of: string) => softPasskey({ origin: ISSUER }).create(await creationOptions(subject, of))
-  await invalid('another sign-in', await made(second))
-  await invalid('another person', await made(bobs))
-  await invalid('of a sign-in by passkey', softPasskey({ origin: ISSUER }).create({ ...await creationOptions(subject, token), challenge: (await signInOptions(subject)).challenge }))
-  const late = await made(token)
-  subject.clock.step(600_000)
-  await invalid('too late', late)
-  const fresh = await tokenOf(subject)
-  const [one, two] = [await made(fresh), await made(fresh)]
-  t.equal((await add(subject, fresh, one)).statusCode, 201)
-  await invalid('after another one was added', two, fresh)
-  await invalid('twice', one, fresh)
-  t.equal((await subject.store.findFactors(subject.sub)).passkeys.length, 1)
-})
+)
 
 t.test('of fifty at once with one answer, one is added', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const token = await tokenOf(subject)
   const given = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
-  const statuses = (await Promise.all(Array.from({ length: 50 }, async () => await add(subject, token, given)))).map(({ statusCode }) => statusCode)
+  const statuses = (await Promise.all(Array.from({ length: 50 }, async () => await add(subject, token, given)))).map(
+    ({ statusCode }) => statusCode
+  )
   t.equal(statuses.filter((status) => status === 201).length, 1)
-  t.ok(statuses.every((status) => [201, 400, 409].includes(status)), String(statuses))
+  t.ok(
+    statuses.every((status) => [201, 400, 409].includes(status)),
+    String(statuses)
+  )
   t.equal((await subject.store.findFactors(subject.sub)).passkeys.length, 1)
 })
 
@@ -121,10 +205,24 @@ t.test('each part of a new credential that is missing, wrong or huge is refused,
   const token = await tokenOf(subject)
   const given = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
   t.equal((await post(subject, '/auth/factors/passkeys', {}, token)).statusCode, 400)
-  for (const credential of [null, 1, [], true]) t.match((await add(subject, token, credential)).json(), { error: 'invalid_request' }, JSON.stringify(credential))
-  for (const credential of ['', '{', {}, { ...given, id: undefined }, { ...given, type: 'password' }, { ...given, response: null }]) t.match((await add(subject, token, credential)).json(), { error: 'invalid_credential' }, JSON.stringify(credential))
+  for (const credential of [null, 1, [], true])
+    t.match((await add(subject, token, credential)).json(), { error: 'invalid_request' }, JSON.stringify(credential))
+  for (const credential of [
+    '',
+    '{',
+    {},
+    { ...given, id: undefined },
+    { ...given, type: 'password' },
+    { ...given, response: null }
+  ])
+    t.match((await add(subject, token, credential)).json(), { error: 'invalid_credential' }, JSON.stringify(credential))
   for (const wrong of [undefined, null, '', 1, {}, 'AAAA', 'AA==', 'A'.repeat(9000)]) {
-    for (const name of ['clientDataJSON', 'attestationObject']) t.match((await add(subject, token, { ...given, response: { ...given.response, [name]: wrong } })).json(), { error: 'invalid_credential' }, name)
+    for (const name of ['clientDataJSON', 'attestationObject'])
+      t.match(
+        (await add(subject, token, { ...given, response: { ...given.response, [name]: wrong } })).json(),
+        { error: 'invalid_credential' },
+        name
+      )
   }
   t.equal((await add(subject, token, { ...given, more: 'x'.repeat(17_000) })).statusCode, 413)
   t.match((await add(subject, token, given, 'x'.repeat(201))).json(), { error: 'invalid_request' })
@@ -137,7 +235,11 @@ t.test('as many as the option says, the same one once, and an outage is 503', as
   const strong = await strongTokenOf(subject)
   for (const method of ['findFactors', 'claimHandle'] as Array<keyof FactorStore>) {
     subject.broken.add(method)
-    t.equal((await post(subject, '/auth/factors/passkeys/options', undefined, strong)).statusCode, method === 'findFactors' ? 503 : 200, method)
+    t.equal(
+      (await post(subject, '/auth/factors/passkeys/options', undefined, strong)).statusCode,
+      method === 'findFactors' ? 503 : 200,
+      method
+    )
     subject.broken.delete(method)
   }
   const key = softPasskey({ origin: ISSUER })
@@ -146,20 +248,27 @@ t.test('as many as the option says, the same one once, and an outage is 503', as
   t.equal((await add(subject, strong, given)).statusCode, 503)
   subject.broken.delete('addPasskey')
   t.equal((await add(subject, strong, given)).statusCode, 201)
-  t.match((await add(subject, strong, softPasskey({ origin: ISSUER }).create(await creationOptions(subject, strong)))).json(), { error: 'factor_limit' })
+  t.match(
+    (await add(subject, strong, softPasskey({ origin: ISSUER }).create(await creationOptions(subject, strong)))).json(),
+    { error: 'factor_limit' }
+  )
   t.equal((await subject.app.authority.factors(subject.sub)).factors.length, 2)
 })
 
 const LAST_WAY_IN = 'Nothing else is left to sign in with.'
-async function without (subject: Awaited<ReturnType<typeof passkeyApp>>, token: string, factorId: string): Promise<{ status: number, error?: string, reason?: string | undefined }> {
+async function without(
+  subject: Awaited<ReturnType<typeof passkeyApp>>,
+  token: string,
+  factorId: string
+): Promise<{ status: number; error?: string; reason?: string | undefined }> {
   const reply = await subject.app.inject({ method: 'DELETE', url: `/auth/factors/${factorId}`, headers: bearer(token) })
   if (reply.statusCode === 204) return { status: 204 }
-  const { error, error_description: reason } = reply.json<{ error: string, error_description?: string }>()
+  const { error, error_description: reason } = reply.json<{ error: string; error_description?: string }>()
   return { status: reply.statusCode, error, reason }
 }
 
 /** Ann, whose password can be taken away. */
-async function passwordless (): Promise<{ users: AuthorityOptions['users'], state: { hasPassword: boolean } }> {
+async function passwordless(): Promise<{ users: AuthorityOptions['users']; state: { hasPassword: boolean } }> {
   const users = memoryUserStore()
   const state = { hasPassword: true }
   const findById = users.findById.bind(users)
@@ -167,7 +276,7 @@ async function passwordless (): Promise<{ users: AuthorityOptions['users'], stat
     state,
     users: {
       ...users,
-      async findById (id) {
+      async findById(id) {
         const user = await findById(id)
         return user === null || state.hasPassword ? user : { ...user, passwordHash: null }
       }
@@ -176,38 +285,69 @@ async function passwordless (): Promise<{ users: AuthorityOptions['users'], stat
 }
 
 // covers PK-34 SS-07
-t.test('the last passkey of somebody with neither a password nor a connection stays, of two removals at once too', async (t) => {
-  for (const beside of ['nothing', 'a security key', 'an app']) {
-    const { users, state } = await passwordless()
-    const subject = await passkeyApp(t, { users })
-    const strong = await strongTokenOf(subject)
-    const other = await addWith(subject, softPasskey({ origin: ISSUER }), strong)
-    const more = beside === 'a security key' ? await addWith(subject, softPasskey({ origin: ISSUER, verifiesUser: false }), strong, 'security_key') : null
-    if (beside === 'an app') {
-      const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, strong)).json<{ enrolment: string, secret: string }>()
-      await post(subject, '/auth/factors/totp/confirm', { enrolment, code: totpCode(secret, subject.clock.now()) }, strong)
+t.test(
+  'the last passkey of somebody with neither a password nor a connection stays, of two removals at once too',
+  async (t) => {
+    for (const beside of ['nothing', 'a security key', 'an app']) {
+      const { users, state } = await passwordless()
+      const subject = await passkeyApp(t, { users })
+      const strong = await strongTokenOf(subject)
+      const other = await addWith(subject, softPasskey({ origin: ISSUER }), strong)
+      const more =
+        beside === 'a security key'
+          ? await addWith(subject, softPasskey({ origin: ISSUER, verifiesUser: false }), strong, 'security_key')
+          : null
+      if (beside === 'an app') {
+        const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, strong)).json<{
+          enrolment: string
+          secret: string
+        }>()
+        await post(
+          subject,
+          '/auth/factors/totp/confirm',
+          { enrolment, code: totpCode(secret, subject.clock.now()) },
+          strong
+        )
+      }
+      state.hasPassword = false
+      const both = await Promise.all([subject.factorId, other.id].map(async (id) => await without(subject, strong, id)))
+      t.ok(
+        both.some(({ status, error, reason }) => status === 409 && error === 'last_factor' && reason === LAST_WAY_IN),
+        beside
+      )
+      const left = (await subject.store.findFactors(subject.sub)).passkeys.filter(({ uvInitialized }) => uvInitialized)
+      t.ok(left.length > 0, `${beside}: one is left that signs in`)
+      if (left.length === 2) t.same(await without(subject, strong, left[1]?.id ?? ''), { status: 204 })
+      const { deviceEpoch } = await subject.store.findFactors(subject.sub)
+      t.same(
+        await without(subject, strong, left[0]?.id ?? ''),
+        { status: 409, error: 'last_factor', reason: LAST_WAY_IN },
+        beside
+      )
+      t.equal(
+        (await subject.store.findFactors(subject.sub)).deviceEpoch,
+        deviceEpoch,
+        'it was not removed for a moment'
+      )
+      if (more !== null) t.same(await without(subject, strong, more.id), { status: 204 }, 'what signs nobody in goes')
+      t.equal((await subject.app.authority.factors(subject.sub)).recoveryCodesLeft, 10, 'the recovery codes are there')
+      t.ok(await subject.app.authority.removeFactor(subject.sub, left[0]?.id ?? ''), 'the host may')
     }
-    state.hasPassword = false
-    const both = await Promise.all([subject.factorId, other.id].map(async (id) => await without(subject, strong, id)))
-    t.ok(both.some(({ status, error, reason }) => status === 409 && error === 'last_factor' && reason === LAST_WAY_IN), beside)
-    const left = (await subject.store.findFactors(subject.sub)).passkeys.filter(({ uvInitialized }) => uvInitialized)
-    t.ok(left.length > 0, `${beside}: one is left that signs in`)
-    if (left.length === 2) t.same(await without(subject, strong, left[1]?.id ?? ''), { status: 204 })
-    const { deviceEpoch } = await subject.store.findFactors(subject.sub)
-    t.same(await without(subject, strong, left[0]?.id ?? ''), { status: 409, error: 'last_factor', reason: LAST_WAY_IN }, beside)
-    t.equal((await subject.store.findFactors(subject.sub)).deviceEpoch, deviceEpoch, 'it was not removed for a moment')
-    if (more !== null) t.same(await without(subject, strong, more.id), { status: 204 }, 'what signs nobody in goes')
-    t.equal((await subject.app.authority.factors(subject.sub)).recoveryCodesLeft, 10, 'the recovery codes are there')
-    t.ok(await subject.app.authority.removeFactor(subject.sub, left[0]?.id ?? ''), 'the host may')
   }
-})
+)
 
 // covers PK-34
 t.test('an account at another provider is a way in while its connection is there, and no longer', async (t) => {
-  for (const [connection, answer] of [['acme', { status: 204 }], ['former', { status: 409, error: 'last_factor', reason: LAST_WAY_IN }]] as const) {
+  for (const [connection, answer] of [
+    ['acme', { status: 204 }],
+    ['former', { status: 409, error: 'last_factor', reason: LAST_WAY_IN }]
+  ] as const) {
     const { users, state } = await passwordless()
     const subject = await passkeyApp(t, { users, secret: SECRET, connections: [fakeConnection(fakeUpstream())] })
-    t.equal(await subject.app.authority.linkIdentity(subject.sub, { issuer: PROVIDER, subject: 'ann-1', connection }), 'linked')
+    t.equal(
+      await subject.app.authority.linkIdentity(subject.sub, { issuer: PROVIDER, subject: 'ann-1', connection }),
+      'linked'
+    )
     const strong = await strongTokenOf(subject)
     state.hasPassword = false
     t.same(await without(subject, strong, subject.factorId), answer, connection)
@@ -217,7 +357,8 @@ t.test('an account at another provider is a way in while its connection is there
 t.test('a passkey is a way in beside the last link that works', async (t) => {
   const { users, state } = await passwordless()
   const subject = await passkeyApp(t, { users, secret: SECRET, connections: [fakeConnection(fakeUpstream())] })
-  for (const connection of ['acme', 'former']) await subject.app.authority.linkIdentity(subject.sub, { issuer: PROVIDER, subject: connection, connection })
+  for (const connection of ['acme', 'former'])
+    await subject.app.authority.linkIdentity(subject.sub, { issuer: PROVIDER, subject: connection, connection })
   state.hasPassword = false
   const [link] = await subject.app.authority.identities(subject.sub)
   t.equal(await subject.app.authority.unlinkIdentity(subject.sub, link?.id ?? ''), 'unlinked')
@@ -232,9 +373,16 @@ t.test('with a password the last passkey goes', async (t) => {
 
 // covers PK-31
 t.test('pages of related origins use the same passkeys, and browsers are told which', async (t) => {
-  const subject = await passkeyApp(t, { passkeys: { relatedOrigins: ['https://example.net', 'http://localhost:5173'] } })
-  t.match((await subject.app.inject('/.well-known/webauthn')).json(), { origins: ['https://example.net', 'http://localhost:5173'] })
-  t.match((await subject.app.inject('/.well-known/webauthn')).headers, { 'content-type': /^application\/json/, 'access-control-allow-origin': '*' })
+  const subject = await passkeyApp(t, {
+    passkeys: { relatedOrigins: ['https://example.net', 'http://localhost:5173'] }
+  })
+  t.match((await subject.app.inject('/.well-known/webauthn')).json(), {
+    origins: ['https://example.net', 'http://localhost:5173']
+  })
+  t.match((await subject.app.inject('/.well-known/webauthn')).headers, {
+    'content-type': /^application\/json/,
+    'access-control-allow-origin': '*'
+  })
   const token = await strongTokenOf(subject)
   const there = softPasskey({ origin: 'https://example.net', rpId: 'localhost' })
   await addWith(subject, there, token)
@@ -247,11 +395,29 @@ t.test('pages of related origins use the same passkeys, and browsers are told wh
 t.test('the option is checked at the start', async (t) => {
   const start = async (options: Partial<AuthorityOptions>): Promise<string> => {
     const lines: string[] = []
-    const app = Fastify({ logger: { level: 'info', stream: { write: (line: string) => { lines.push(line) } } } })
+    const app = Fastify({
+      logger: {
+        level: 'info',
+        stream: {
+          write: (line: string) => {
+            lines.push(line)
+          }
+        }
+      }
+    })
     try {
-      await app.register(authPlugin, { issuer: 'https://auth.example.com', users: memoryUserStore(), factors: memoryFactorStore(), keys: { secret: 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!' }, ...options })
+      await app.register(authPlugin, {
+        issuer: 'https://auth.example.com',
+        users: memoryUserStore(),
+        factors: memoryFactorStore(),
+        keys: { secret: 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!' },
+        ...options
+      })
       const { statusCode, body } = await app.inject('/auth/passkey-challenge')
-      return `${statusCode === 200 ? (JSON.parse(body) as { options: { rpId: string } }).options.rpId : 'off'} ${lines.filter((line) => line.includes('passkeys are off')).length}`
+      return (
+        `${statusCode === 200 ? (JSON.parse(body) as { options: { rpId: string } }).options.rpId : 'off'} ` +
+        `${lines.filter((line) => line.includes('passkeys are off')).length}`
+      )
     } catch (error) {
       return (error as Error).message
     } finally {
@@ -272,7 +438,8 @@ t.test('the option is checked at the start', async (t) => {
     [{ issuer: 'https://192.0.2.1' }, 'off 1'],
     [{ issuer: 'http://auth.example.com', allowInsecureIssuer: true }, 'off 1'],
     [{ issuer: 'http://127.0.0.1:3000', passkeys: false }, 'off 0']
-  ] as Array<[Partial<AuthorityOptions>, string]>) t.equal(await start(options), outcome, JSON.stringify(options))
+  ] as Array<[Partial<AuthorityOptions>, string]>)
+    t.equal(await start(options), outcome, JSON.stringify(options))
   for (const [options, path] of [
     [{ factors: undefined, passkeys: { prompt: false } }, 'passkeys'],
     [{ passkeys: true }, 'passkeys'],
@@ -284,10 +451,19 @@ t.test('the option is checked at the start', async (t) => {
     [{ passkeys: { rpId: 'example.com.' } }, 'passkeys.rpId'],
     [{ passkeys: { rpId: 'https://example.com' } }, 'passkeys.rpId'],
     [{ passkeys: { rpId: '' } }, 'passkeys.rpId'],
-    ...['https://example.net/', 'http://example.net', 'example.net', 'https://EXAMPLE.net', 'https://auth.example.com', 'null', ''].map((origin) => [{ passkeys: { relatedOrigins: [origin] } }, 'passkeys.relatedOrigins'] as const),
+    ...[
+      'https://example.net/',
+      'http://example.net',
+      'example.net',
+      'https://EXAMPLE.net',
+      'https://auth.example.com',
+      'null',
+      ''
+    ].map((origin) => [{ passkeys: { relatedOrigins: [origin] } }, 'passkeys.relatedOrigins'] as const),
     [{ passkeys: { maxPerUser: 0 } }, 'passkeys.maxPerUser'],
     [{ passkeys: { rpID: 'example.com' } }, 'passkeys.rpID']
-  ] as Array<[Partial<AuthorityOptions>, string]>) t.match(await start(options), `Invalid option "${path}`, JSON.stringify(options))
+  ] as Array<[Partial<AuthorityOptions>, string]>)
+    t.match(await start(options), `Invalid option "${path}`, JSON.stringify(options))
 })
 
 t.test('a challenge of one instance counts at another, also under the former secret', async (t) => {
@@ -313,13 +489,31 @@ t.test('a host tests with sign-ins that are worth what it says, and with codes o
   }
   await t.rejects(authAs(app, { id: sub }, { acr: 'gold' as 'mfa' }), RangeError)
   // The host's own code vouches for two factors, and can't say that there was a passkey.
-  t.equal(decodeJwt((await app.authority.issueTokens(sub, { amr: ['pwd', 'phr', 'pop', 'user'] })).access_token).claims.acr, 'password')
+  t.equal(
+    decodeJwt((await app.authority.issueTokens(sub, { amr: ['pwd', 'phr', 'pop', 'user'] })).access_token).claims.acr,
+    'password'
+  )
 
   const headers = await authAs(app, { id: sub }, { acr: 'password' })
-  const { enrolment, secret, uri } = (await app.inject({ method: 'POST', url: '/auth/factors/totp', headers })).json<{ enrolment: string, secret: string, uri: string }>()
+  const { enrolment, secret, uri } = (await app.inject({ method: 'POST', url: '/auth/factors/totp', headers })).json<{
+    enrolment: string
+    secret: string
+    uri: string
+  }>()
   t.equal(totpCode(secret, clock.now()), totpCode(uri, clock.now()))
-  for (const now of [NaN, Infinity, -1, '1' as never, null as never]) t.throws(() => totpCode(secret, now), { name: 'TypeError', message: /milliseconds/ } as never, String(now))
-  t.equal((await app.inject({ method: 'POST', url: '/auth/factors/totp/confirm', headers, payload: { enrolment, code: totpCode(secret, clock.now()) } })).statusCode, 201)
+  for (const now of [NaN, Infinity, -1, '1' as never, null as never])
+    t.throws(() => totpCode(secret, now), { name: 'TypeError', message: /milliseconds/ } as never, String(now))
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/factors/totp/confirm',
+        headers,
+        payload: { enrolment, code: totpCode(secret, clock.now()) }
+      })
+    ).statusCode,
+    201
+  )
   t.match(totpCode('JBSW Y3DP-EHPK 3PXP'), /^\d{6}$/)
   for (const bad of ['', '1', 'otpauth://totp/x', 'not base32!']) t.throws(() => totpCode(bad), TypeError, bad)
 })
@@ -327,17 +521,41 @@ t.test('a host tests with sign-ins that are worth what it says, and with codes o
 t.test('whoever has an app and a passkey may give either beside the password', async (t) => {
   const subject = await passkeyApp(t)
   const strong = await strongTokenOf(subject)
-  const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, strong)).json<{ enrolment: string, secret: string }>()
-  t.equal((await post(subject, '/auth/factors/totp/confirm', { enrolment, code: totpCode(secret, subject.clock.now()) }, strong)).statusCode, 201)
+  const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, strong)).json<{
+    enrolment: string
+    secret: string
+  }>()
+  t.equal(
+    (
+      await post(
+        subject,
+        '/auth/factors/totp/confirm',
+        { enrolment, code: totpCode(secret, subject.clock.now()) },
+        strong
+      )
+    ).statusCode,
+    201
+  )
   const step = await asked(subject)
   t.same(step.methods, ['totp', 'passkey', 'recovery_code'])
   t.equal((await finish(subject, step.mfa_token, subject.passkey.get(step.passkey_options))).statusCode, 200)
-  t.equal((await grant(subject, subject.passkey.get(await signInOptions(subject)))).statusCode, 200, 'alone it is asked for nothing else')
-  t.equal((await post(subject, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).statusCode, 400)
+  t.equal(
+    (await grant(subject, subject.passkey.get(await signInOptions(subject)))).statusCode,
+    200,
+    'alone it is asked for nothing else'
+  )
+  t.equal(
+    (await post(subject, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).statusCode,
+    400
+  )
 })
 
 t.test('a challenge of one issuer is none of another with the same secret and the same accounts', async (t) => {
-  const [users, factors, secret] = [memoryUserStore(), memoryFactorStore(), 'a secret of at least 32 characters, for this test']
+  const [users, factors, secret] = [
+    memoryUserStore(),
+    memoryFactorStore(),
+    'a secret of at least 32 characters, for this test'
+  ]
   const first = await passkeyApp(t, { users, factors, secret })
   const other = await testApp({ issuer: `${ISSUER}/other`, users, factors, secret })
   t.teardown(other.close)
@@ -352,19 +570,45 @@ t.test('a passkey of a former Relying Party ID is asked for nowhere, and keeps n
   const [factor] = (await subject.store.findFactors(subject.sub)).passkeys
   if (factor === undefined) return t.fail('there is none')
   await subject.store.removeFactorsOfUser(subject.sub)
-  await subject.store.addPasskey({ userId: subject.sub, factor: { ...factor, rpId: 'former.example' }, limit: 10, recoveryDigests: ['d'.repeat(43)] })
+  await subject.store.addPasskey({
+    userId: subject.sub,
+    factor: { ...factor, rpId: 'former.example' },
+    limit: 10,
+    recoveryDigests: ['d'.repeat(43)]
+  })
   const { methods, ...rest } = await asked(subject)
   t.strictSame(methods, ['recovery_code'], 'but it counts as a second factor')
   t.notOk('passkey_options' in rest)
-  t.strictSame((await creationOptions(subject, (await authAs(subject.app, { id: subject.sub }, { acr: 'mfa' })).authorization.replace('Bearer ', ''))).excludeCredentials, [])
+  t.strictSame(
+    (
+      await creationOptions(
+        subject,
+        (await authAs(subject.app, { id: subject.sub }, { acr: 'mfa' })).authorization.replace('Bearer ', '')
+      )
+    ).excludeCredentials,
+    []
+  )
 })
 
 t.test('a passkey is called as the person is, or by the username', async (t) => {
-  for (const [name, displayName] of [['Ann Lee', 'Ann Lee'], ['', 'ann'], [undefined, 'ann']] as const) {
-    const users = memoryUserStore([{ id: 'ann', username: 'ann', emailVerified: true, passwordHash: null, ...(name === undefined ? {} : { name }) }])
+  for (const [name, displayName] of [
+    ['Ann Lee', 'Ann Lee'],
+    ['', 'ann'],
+    [undefined, 'ann']
+  ] as const) {
+    const users = memoryUserStore([
+      { id: 'ann', username: 'ann', emailVerified: true, passwordHash: null, ...(name === undefined ? {} : { name }) }
+    ])
     const { app, close } = await testApp({ users, factors: memoryFactorStore() })
     t.teardown(close)
-    const { options } = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys/options', headers: await authAs(app, { id: 'ann' }), payload: {} })).json<{ options: { user: object } }>()
+    const { options } = (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/factors/passkeys/options',
+        headers: await authAs(app, { id: 'ann' }),
+        payload: {}
+      })
+    ).json<{ options: { user: object } }>()
     t.match(options.user, { name: 'ann', displayName })
   }
 })

@@ -16,24 +16,30 @@ const remembering: Partial<AuthorityOptions> = {
 }
 const COOKIE = 'authority_trusted'
 
-const setCookies = (reply: { headers: Record<string, unknown> }): string[] => [reply.headers['set-cookie'] ?? []].flat().map(String)
-const asksCode = (reply: { statusCode: number, headers: Record<string, unknown> }): boolean => String(reply.headers.location).startsWith('/auth/second-factor')
+const setCookies = (reply: { headers: Record<string, unknown> }): string[] =>
+  [reply.headers['set-cookie'] ?? []].flat().map(String)
+const asksCode = (reply: { statusCode: number; headers: Record<string, unknown> }): boolean =>
+  String(reply.headers.location).startsWith('/auth/second-factor')
 
 /** Signs in with both factors, with the box ticked. */
-async function remember (subject: FactorApp, browser: TestBrowser, name = 'ann', code = subject.code()) {
+async function remember(subject: FactorApp, browser: TestBrowser, name = 'ann', code = subject.code()) {
   const step = await logIn(browser, name)
   if (!asksCode(step)) throw new Error(`it was not asked for: ${step.statusCode}`)
   const page = await browser.get('/auth/second-factor')
-  if (!/name="remember" type="checkbox" value="on"[^]*Do not ask again in this browser \(30 days\)/.test(page.body)) throw new Error(page.body)
+  if (!/name="remember" type="checkbox" value="on"[^]*Do not ask again in this browser \(30 days\)/.test(page.body))
+    throw new Error(page.body)
   const done = await browser.submit(formOf(page.body).action, { code, remember: 'on' })
   if (done.statusCode !== 303) throw new Error(done.body)
   subject.clock.step(30_000)
   return done
 }
-const authorize = (params: object): string => `/auth/authorize?${new URLSearchParams({ client_id: 'plain', redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 's', ...params }).toString()}`
-const signOut = (browser: TestBrowser): void => { browser.cookies.delete('authority_session') }
+const authorize = (params: object): string =>
+  `/auth/authorize?${new URLSearchParams({ client_id: 'plain', redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 's', ...params }).toString()}`
+const signOut = (browser: TestBrowser): void => {
+  browser.cookies.delete('authority_session')
+}
 /** What the second factor is asked for, in a browser where nobody is signed in. */
-async function isAsked (browser: TestBrowser, query = '', name = 'ann', password = PASSWORD): Promise<boolean> {
+async function isAsked(browser: TestBrowser, query = '', name = 'ann', password = PASSWORD): Promise<boolean> {
   signOut(browser)
   const reply = await logIn(browser, name, password, query)
   if (reply.statusCode !== 303) throw new Error(`${query} ${reply.statusCode} ${reply.body}`)
@@ -41,39 +47,78 @@ async function isAsked (browser: TestBrowser, query = '', name = 'ann', password
 }
 
 // covers TD-01 ADV-BA-9552 ADV-BA-2728
-t.test('a remembered browser is asked no more, sign-in after sign-in, and its sign-ins are worth the password', async (t) => {
-  const subject = await factorApp(t, remembering, {
-    before (app) { app.get('/who', { onRequest: [(...args) => { app.authority.readSession(...args) }] }, async (request) => request.authSession) }
-  })
-  const browser = testBrowser(subject.app)
-  const done = await remember(subject, browser)
-  t.match(setCookies(done).find((cookie) => cookie.startsWith(`${COOKIE}=`)), /^authority_trusted=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)
-  t.match(subject.events.filter(({ name }) => name === 'device_remembered').map(({ payload }) => payload), [{ userId: subject.sub, sid: String }])
-  t.match((await browser.get('/who')).json(), { acr: 'mfa' }, 'the sign-in itself had both')
-  const given = browser.cookies.get(COOKIE)
-  for (const round of [1, 2, 3]) {
-    signOut(browser)
-    const reply = await logIn(browser)
-    t.match(reply, { statusCode: 303, headers: { location: '/' } }, `sign-in ${round}`)
-    t.notOk(setCookies(reply).some((cookie) => cookie.startsWith(COOKIE)), 'it is not made to last longer')
-    t.equal(browser.cookies.get(COOKIE), given)
-    t.match(subject.events.filter(({ name }) => name === 'authenticated').at(-1)?.payload, { method: 'password', methods: ['password'] })
-    t.match((await browser.get('/who')).json(), { acr: 'password', amr: ['pwd'] })
-    subject.clock.step(DAY_MS)
+t.test(
+  'a remembered browser is asked no more, sign-in after sign-in, and its sign-ins are worth the password',
+  async (t) => {
+    const subject = await factorApp(t, remembering, {
+      before(app) {
+        app.get(
+          '/who',
+          {
+            onRequest: [
+              (...args) => {
+                app.authority.readSession(...args)
+              }
+            ]
+          },
+          async (request) => request.authSession
+        )
+      }
+    })
+    const browser = testBrowser(subject.app)
+    const done = await remember(subject, browser)
+    t.match(
+      setCookies(done).find((cookie) => cookie.startsWith(`${COOKIE}=`)),
+      /^authority_trusted=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/
+    )
+    t.match(
+      subject.events.filter(({ name }) => name === 'device_remembered').map(({ payload }) => payload),
+      [{ userId: subject.sub, sid: String }]
+    )
+    t.match((await browser.get('/who')).json(), { acr: 'mfa' }, 'the sign-in itself had both')
+    const given = browser.cookies.get(COOKIE)
+    for (const round of [1, 2, 3]) {
+      signOut(browser)
+      const reply = await logIn(browser)
+      t.match(reply, { statusCode: 303, headers: { location: '/' } }, `sign-in ${round}`)
+      t.notOk(
+        setCookies(reply).some((cookie) => cookie.startsWith(COOKIE)),
+        'it is not made to last longer'
+      )
+      t.equal(browser.cookies.get(COOKIE), given)
+      t.match(subject.events.filter(({ name }) => name === 'authenticated').at(-1)?.payload, {
+        method: 'password',
+        methods: ['password']
+      })
+      t.match((await browser.get('/who')).json(), { acr: 'password', amr: ['pwd'] })
+      subject.clock.step(DAY_MS)
+    }
+    t.ok(asksCode(await logIn(testBrowser(subject.app))), 'another browser is')
   }
-  t.ok(asksCode(await logIn(testBrowser(subject.app))), 'another browser is')
-})
+)
 
 // covers TD-01
 t.test('what asks for more than a password is answered by nobody but the person', async (t) => {
   const subject = await factorApp(t, remembering, {
-    before (app) { app.get('/pay', { onRequest: [(...args) => { app.authority.requireSession({ acr: 'mfa' })(...args) }] }, async () => 'paid') }
+    before(app) {
+      app.get(
+        '/pay',
+        {
+          onRequest: [
+            (...args) => {
+              app.authority.requireSession({ acr: 'mfa' })(...args)
+            }
+          ]
+        },
+        async () => 'paid'
+      )
+    }
   })
   const browser = testBrowser(subject.app)
   await remember(subject, browser)
   t.equal(await isAsked(browser, '?return_to=%2Fcart'), false)
   /** Where the sign-in page has been led to by `url`, with all that its form carries. */
-  async function askedBy (url: string): Promise<boolean> {
+  async function askedBy(url: string): Promise<boolean> {
     const { reply, url: at } = await browser.follow(await browser.get(url))
     // Whoever is signed in is asked for what is missing, and for nothing else.
     if (at.includes('/auth/second-factor')) return true
@@ -83,7 +128,14 @@ t.test('what asks for more than a password is answered by nobody but the person'
     t.equal(done.statusCode, 303, `${url} ${action}`)
     return asksCode(done)
   }
-  for (const params of [{ acr_values: 'mfa' }, { prompt: 'login' }, { max_age: '0' }, { max_age: '86400' }, { client_id: 'bank' }, { claims: '{"id_token":{"acr":{"essential":true,"value":"mfa"}}}' }]) {
+  for (const params of [
+    { acr_values: 'mfa' },
+    { prompt: 'login' },
+    { max_age: '0' },
+    { max_age: '86400' },
+    { client_id: 'bank' },
+    { claims: '{"id_token":{"acr":{"essential":true,"value":"mfa"}}}' }
+  ]) {
     // A sign-in of some time ago; `max_age=86400` is asked where there is none.
     subject.clock.step(1000)
     if ('max_age' in params && params.max_age !== '0') signOut(browser)
@@ -95,7 +147,12 @@ t.test('what asks for more than a password is answered by nobody but the person'
   t.match((await browser.get('/pay')).statusCode, 303, 'which the session is not enough for')
   const security = await browser.get('/auth/security')
   t.notMatch(security.body, /name="decision"/, 'nothing of the factors can be changed by such a sign-in')
-  const token = await subject.app.inject({ method: 'POST', url: '/auth/token', headers: { cookie: `${COOKIE}=${browser.cookies.get(COOKIE)}` }, payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
+  const token = await subject.app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: { cookie: `${COOKIE}=${browser.cookies.get(COOKIE)}` },
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+  })
   t.match([token.statusCode, token.json()], [400, { error: 'mfa_required' }], 'the token endpoint knows no browser')
 })
 
@@ -103,31 +160,49 @@ t.test('what asks for more than a password is answered by nobody but the person'
 t.test('it ends with every change of the password or the factors, and when devices are forgotten', async (t) => {
   const NEXT = 'a better horse battery'
   const cases: Record<string, (subject: FactorApp, browser: TestBrowser) => Promise<unknown>> = {
-    async 'another app' ({ clock, browser }) { clock.step(1); return await enrol({ clock }, browser, 'second') },
-    async 'one of two apps removed' ({ app, clock, browser, sub }) {
+    async 'another app'({ clock, browser }) {
+      clock.step(1)
+      return await enrol({ clock }, browser, 'second')
+    },
+    async 'one of two apps removed'({ app, clock, browser, sub }) {
       await enrol({ clock }, browser, 'second')
       const { factors } = await app.authority.factors(sub)
       return await app.authority.removeFactor(sub, factors.find(({ name }) => name === 'second')?.id ?? '')
     },
-    'the host forgets': async ({ app, sub }) => { await app.authority.forgetDevices(sub) },
-    async 'the person forgets' ({ events }, browser) {
+    'the host forgets': async ({ app, sub }) => {
+      await app.authority.forgetDevices(sub)
+    },
+    async 'the person forgets'({ events }, browser) {
       const { body } = await browser.get('/auth/security')
       const { action } = formOf(body, body.indexOf('Remembered browsers'))
       const reply = await browser.submit(action, { decision: 'forget' })
-      t.match((await browser.get(String(reply.headers.location), { 'sec-fetch-site': 'same-origin' })).body, /Every browser is asked for a code again/)
-      t.match(events.filter(({ name }) => name === 'devices_forgotten').map(({ payload }) => payload), [{ by: 'user', userId: String }])
+      t.match(
+        (await browser.get(String(reply.headers.location), { 'sec-fetch-site': 'same-origin' })).body,
+        /Every browser is asked for a code again/
+      )
+      t.match(
+        events.filter(({ name }) => name === 'devices_forgotten').map(({ payload }) => payload),
+        [{ by: 'user', userId: String }]
+      )
     },
-    async 'the password changed by the host' ({ app, sub }) { await app.authority.changePassword(sub, NEXT); return NEXT },
-    async 'the password changed on the account page' (_subject, browser) {
+    async 'the password changed by the host'({ app, sub }) {
+      await app.authority.changePassword(sub, NEXT)
+      return NEXT
+    },
+    async 'the password changed on the account page'(_subject, browser) {
       const { body } = await browser.get('/auth/account/password')
       const reply = await browser.submit(formOf(body).action, { current_password: PASSWORD, password: NEXT })
       t.equal(reply.statusCode, 303)
       return NEXT
     },
-    async 'the password reset by a link' ({ app, sub, messages }) {
+    async 'the password reset by a link'({ app, sub, messages }) {
       await app.authority.startPasswordReset(sub)
       const { token } = await messages.next('password_reset')
-      const reply = await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token, password: NEXT } })
+      const reply = await app.inject({
+        method: 'POST',
+        url: '/auth/password-reset/confirm',
+        payload: { token, password: NEXT }
+      })
       t.equal(reply.statusCode, 204)
       return NEXT
     }
@@ -214,19 +289,29 @@ t.test('it is neither forged nor moved, and ends in time', async (t) => {
   }
   t.equal(await isAsked(withToken(token)), false)
   const [deviceId = '', entry = ''] = token.split('.')
-  const wrong = (text: string, at: number): string => text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
+  const wrong = (text: string, at: number): string =>
+    text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
   const forged = {
     'another device': `${wrong(deviceId, 3)}.${entry}`,
     'another account': `${deviceId}.${wrong(entry, 2)}`,
     'a later time': `${deviceId}.${entry.slice(0, 8)}zzzzzzzz${entry.slice(16)}`,
     'another MAC': `${deviceId}.${wrong(entry, 20)}`,
-    'none': deviceId,
-    'five': [deviceId, ...new Array(5).fill(entry)].join('.'),
-    'huge': token.repeat(200),
-    'empty': ''
+    none: deviceId,
+    five: [deviceId, ...new Array(5).fill(entry)].join('.'),
+    huge: token.repeat(200),
+    empty: ''
   }
   for (const [what, value] of Object.entries(forged)) t.equal(await isAsked(withToken(value)), true, what)
-  const twice = await subject.app.inject({ method: 'POST', url: '/auth/login', headers: { cookie: `${COOKIE}=${token}; ${COOKIE}=${token}`, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }, payload: `username=ann&password=${encodeURIComponent(PASSWORD)}` })
+  const twice = await subject.app.inject({
+    method: 'POST',
+    url: '/auth/login',
+    headers: {
+      cookie: `${COOKIE}=${token}; ${COOKIE}=${token}`,
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/x-www-form-urlencoded'
+    },
+    payload: `username=ann&password=${encodeURIComponent(PASSWORD)}`
+  })
   t.ok(asksCode(twice), 'two of that name: one was put there')
   subject.clock.step(30 * DAY_MS - 30_000 - 1000)
   t.equal(await isAsked(withToken(token)), false, 'the last second')
@@ -254,8 +339,15 @@ t.test('it is off where nobody has turned it on, and the box has to be ticked', 
   t.equal(await isAsked(unticked), true)
   const refused = testBrowser(subject.app)
   await logIn(refused)
-  t.notOk(setCookies(await refused.submit('/auth/second-factor', { code: '000000', remember: 'on' })).some((cookie) => cookie.startsWith(COOKIE)), 'a wrong code has nothing remembered')
+  t.notOk(
+    setCookies(await refused.submit('/auth/second-factor', { code: '000000', remember: 'on' })).some((cookie) =>
+      cookie.startsWith(COOKIE)
+    ),
+    'a wrong code has nothing remembered'
+  )
   await t.rejects(subject.app.authority.forgetDevices('nobody'), /There is no such user/)
-  await t.rejects(factorApp(t, { mfa: { rememberDevice: { expiresIn: 0 } } }), { code: 'FST_AUTHORITY_INVALID_OPTIONS' })
+  await t.rejects(factorApp(t, { mfa: { rememberDevice: { expiresIn: 0 } } }), {
+    code: 'FST_AUTHORITY_INVALID_OPTIONS'
+  })
   await t.rejects(factorApp(t, { mfa: { rememberDevice: true as never } }), /mfa\.rememberDevice/)
 })

@@ -7,58 +7,102 @@ import { testBrowser } from '../../support/browser.ts'
 import { enrol, factorApp, type FactorApp, formOf, logIn } from '../../support/factors.ts'
 import { grant, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
 
-const remove = async ({ app }: Pick<FactorApp, 'app'>, token: string, id: string) => await app.inject({ method: 'DELETE', url: `/auth/factors/${id}`, headers: bearer(token) })
-const ofToken = async ({ app }: Pick<FactorApp, 'app'>, token: string): Promise<number> => (await app.inject({ url: '/auth/factors', headers: bearer(token) })).statusCode
+const remove = async ({ app }: Pick<FactorApp, 'app'>, token: string, id: string) =>
+  await app.inject({ method: 'DELETE', url: `/auth/factors/${id}`, headers: bearer(token) })
+const ofToken = async ({ app }: Pick<FactorApp, 'app'>, token: string): Promise<number> =>
+  (await app.inject({ url: '/auth/factors', headers: bearer(token) })).statusCode
 
-t.test('the sign-in that asks goes on while there is another factor, and ends with the last; each removal says of what kind it was', async (t) => {
-  const subject = await passkeyApp(t)
-  const { access_token: token } = (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{ access_token: string }>()
-  const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, token)).json<{ enrolment: string, secret: string }>()
-  const { id } = (await post(subject, '/auth/factors/totp/confirm', { enrolment, code: totpCode(secret, subject.clock.now()) }, token)).json<{ id: string }>()
-  t.equal((await remove(subject, token, id)).statusCode, 204)
-  t.equal(await ofToken(subject, token), 200)
-  t.equal((await remove(subject, token, subject.factorId)).statusCode, 204)
-  t.equal(await ofToken(subject, token), 401, 'what its tokens say of the factor can not be taken back')
-  t.match(subject.events.filter(({ name }) => name === 'factor_removed').map(({ payload }) => payload), [{ factorId: id, kind: 'totp', by: 'user' }, { factorId: subject.factorId, kind: 'passkey', by: 'user' }])
-})
+t.test(
+  'the sign-in that asks goes on while there is another factor, and ends with the last; each ' +
+    'removal says of what kind it was',
+  async (t) => {
+    const subject = await passkeyApp(t)
+    const { access_token: token } = (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{
+      access_token: string
+    }>()
+    const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, token)).json<{
+      enrolment: string
+      secret: string
+    }>()
+    const { id } = (
+      await post(
+        subject,
+        '/auth/factors/totp/confirm',
+        { enrolment, code: totpCode(secret, subject.clock.now()) },
+        token
+      )
+    ).json<{ id: string }>()
+    t.equal((await remove(subject, token, id)).statusCode, 204)
+    t.equal(await ofToken(subject, token), 200)
+    t.equal((await remove(subject, token, subject.factorId)).statusCode, 204)
+    t.equal(await ofToken(subject, token), 401, 'what its tokens say of the factor can not be taken back')
+    t.match(
+      subject.events.filter(({ name }) => name === 'factor_removed').map(({ payload }) => payload),
+      [
+        { factorId: id, kind: 'totp', by: 'user' },
+        { factorId: subject.factorId, kind: 'passkey', by: 'user' }
+      ]
+    )
+  }
+)
 
 // covers SS-07
 t.test('the last one of somebody who must have one stays, and says why; the host may take it away', async (t) => {
   let required = false
   const subject = await factorApp(t, { mfa: { required: () => required } })
   const { app, sub, browser } = subject
-  const { factors: [factor] } = await app.authority.factors(sub)
+  const {
+    factors: [factor]
+  } = await app.authority.factors(sub)
   required = true
-  const reply = await app.inject({ method: 'DELETE', url: `/auth/factors/${factor?.id ?? ''}`, headers: { 'sec-fetch-site': 'same-origin', cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` } })
+  const reply = await app.inject({
+    method: 'DELETE',
+    url: `/auth/factors/${factor?.id ?? ''}`,
+    headers: {
+      'sec-fetch-site': 'same-origin',
+      cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}`
+    }
+  })
   t.equal(reply.statusCode, 409)
   t.match(reply.json(), { error: 'last_factor', error_description: /must have a second factor/ })
   t.ok(await app.authority.removeFactor(sub, factor?.id ?? ''))
   t.match(await app.authority.factors(sub), { factors: [] })
 })
 
-t.test('without messages factors are added and removed all the same, for an address that nobody can confirm too', async (t) => {
-  const unconfirmed = { username: 'bob', email: 'bob@mail.example', emailVerified: false }
-  const { setEmailVerified, ...withoutConfirming } = memoryUserStore()
-  t.type(setEmailVerified, 'function')
-  const cases: Array<Partial<AuthorityOptions>> = [{ sendMessage: undefined, users: memoryUserStore() }, { users: withoutConfirming }]
-  for (const options of cases) {
-    const subject = await factorApp(t, options)
-    const { app, sub } = subject
-    const passwordHash = (await options.users?.findByUsername('ann'))?.passwordHash ?? ''
-    const { id } = await options.users?.create?.({ ...unconfirmed, passwordHash }) ?? { id: '' }
-    const bob = testBrowser(app)
-    await logIn(bob, 'bob')
-    t.equal((await enrol(subject, bob)).reply.statusCode, 200)
-    const { factors: [factor] } = await app.authority.factors(id)
-    t.ok(await app.authority.removeFactor(id, factor?.id ?? ''))
-    t.equal(await app.authority.resetFactors(sub), 1)
+t.test(
+  'without messages factors are added and removed all the same, for an address that nobody can confirm too',
+  async (t) => {
+    const unconfirmed = { username: 'bob', email: 'bob@mail.example', emailVerified: false }
+    const { setEmailVerified, ...withoutConfirming } = memoryUserStore()
+    t.type(setEmailVerified, 'function')
+    const cases: Array<Partial<AuthorityOptions>> = [
+      { sendMessage: undefined, users: memoryUserStore() },
+      { users: withoutConfirming }
+    ]
+    for (const options of cases) {
+      const subject = await factorApp(t, options)
+      const { app, sub } = subject
+      const passwordHash = (await options.users?.findByUsername('ann'))?.passwordHash ?? ''
+      const { id } = (await options.users?.create?.({ ...unconfirmed, passwordHash })) ?? { id: '' }
+      const bob = testBrowser(app)
+      await logIn(bob, 'bob')
+      t.equal((await enrol(subject, bob)).reply.statusCode, 200)
+      const {
+        factors: [factor]
+      } = await app.authority.factors(id)
+      t.ok(await app.authority.removeFactor(id, factor?.id ?? ''))
+      t.equal(await app.authority.resetFactors(sub), 1)
+    }
   }
-})
+)
 
 t.test('messages tell whether the account can set a new password by mail', async (t) => {
   const { setPasswordHash, ...fixed } = memoryUserStore()
   t.type(setPasswordHash, 'function')
-  for (const [users, canReset] of [[memoryUserStore(), true], [fixed, false]] as const) {
+  for (const [users, canReset] of [
+    [memoryUserStore(), true],
+    [fixed, false]
+  ] as const) {
     const { messages } = await factorApp(t, { users })
     t.match(await messages.next('factor_added'), { hasPassword: true, canReset })
   }
@@ -70,19 +114,24 @@ t.test('sign-ins that can not be ended at once are ended behind the reply', asyn
     let failsIn = 0
     const tokens = {
       ...state.tokens,
-      async revokeFamiliesOfUser (...given: Parameters<typeof state.tokens.revokeFamiliesOfUser>) {
+      async revokeFamiliesOfUser(...given: Parameters<typeof state.tokens.revokeFamiliesOfUser>) {
         if (--failsIn === 0) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
         return await state.tokens.revokeFamiliesOfUser(...given)
       }
     }
     const subject = await factorApp(t, { state: { ...state, tokens } }, { enrolled: change === 'a removal' })
     const { app, clock, sub, store } = subject
-    const other = async (): Promise<void> => { await app.authority.issueTokens(sub, { amr: ['pwd'] }) }
+    const other = async (): Promise<void> => {
+      await app.authority.issueTokens(sub, { amr: ['pwd'] })
+    }
     if (change === 'a removal') {
       await other()
       const { action, fields } = formOf((await subject.browser.get('/auth/security')).body)
       failsIn = 1
-      t.match(await subject.browser.submit(action, { ...fields, decision: 'remove' }), { statusCode: 303, headers: { location: /done=factor_removed/ } })
+      t.match(await subject.browser.submit(action, { ...fields, decision: 'remove' }), {
+        statusCode: 303,
+        headers: { location: /done=factor_removed/ }
+      })
     } else {
       const owner = testBrowser(app)
       await logIn(owner)
@@ -105,11 +154,18 @@ t.test('sign-ins that can not be ended at once are ended behind the reply', asyn
 t.test('an id that can be none is asked of no store', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, broken, browser } = subject
-  const headers = { 'sec-fetch-site': 'same-origin', cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` }
+  const headers = {
+    'sec-fetch-site': 'same-origin',
+    cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}`
+  }
   for (const method of ['removeFactor', 'renameFactor'] as const) broken.add(method)
   for (const id of ['%00', 'a%00b', '%F0%9F%94%91', 'a%20b', '.']) {
     t.equal((await app.inject({ method: 'DELETE', url: `/auth/factors/${id}`, headers })).statusCode, 404, id)
-    t.equal((await app.inject({ method: 'PATCH', url: `/auth/factors/${id}`, headers, payload: { name: 'x' } })).statusCode, 404, id)
+    t.equal(
+      (await app.inject({ method: 'PATCH', url: `/auth/factors/${id}`, headers, payload: { name: 'x' } })).statusCode,
+      404,
+      id
+    )
   }
   t.equal(await app.authority.removeFactor(sub, '\0'), false)
 })
@@ -121,6 +177,12 @@ t.test('an app that is removed or disabled while a code of it is looked at lets 
     const browser = testBrowser(subject.app)
     await logIn(browser)
     t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 400, outcome)
-    t.match(subject.events.filter(({ name }) => name === 'second_factor_failed' || name === 'factor_replayed').map(({ name, payload }) => [name, payload.reason]), [['second_factor_failed', 'disabled']], outcome)
+    t.match(
+      subject.events
+        .filter(({ name }) => name === 'second_factor_failed' || name === 'factor_replayed')
+        .map(({ name, payload }) => [name, payload.reason]),
+      [['second_factor_failed', 'disabled']],
+      outcome
+    )
   }
 })

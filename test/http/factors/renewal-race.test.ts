@@ -12,7 +12,7 @@ t.test('a sign-in that ended meanwhile is not begun anew by the change that it m
   const state = memoryState()
   let meanwhile: () => Promise<void> = async () => {}
   const browserSessions = new Proxy(state.browserSessions, {
-    get (target, name: keyof SessionStore) {
+    get(target, name: keyof SessionStore) {
       const act = Reflect.get(target, name) as (...given: unknown[]) => Promise<unknown>
       if (name !== 'renewSession') return act.bind(target)
       return async (...given: unknown[]) => {
@@ -30,7 +30,9 @@ t.test('a sign-in that ended meanwhile is not begun anew by the change that it m
     const { body } = await browser.get(`${page}${query}`)
     const { action, fields } = formOf(body)
     const secret = (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
-    meanwhile = async () => { await app.authority.revokeUser(sub) }
+    meanwhile = async () => {
+      await app.authority.revokeUser(sub)
+    }
     await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()) })
     return await signedInAnywhere(browser)
   }
@@ -38,7 +40,9 @@ t.test('a sign-in that ended meanwhile is not begun anew by the change that it m
     const browser = testBrowser(app)
     await logIn(browser)
     const { body } = await browser.get(page)
-    meanwhile = async () => { await app.authority.revokeUser(sub) }
+    meanwhile = async () => {
+      await app.authority.revokeUser(sub)
+    }
     await answer(browser, body, softPasskey({ origin: ISSUER }))
     return await signedInAnywhere(browser)
   }
@@ -48,13 +52,21 @@ t.test('a sign-in that ended meanwhile is not begun anew by the change that it m
     const { body } = await browser.get('/auth/security/passkeys')
     await answer(browser, body, softPasskey({ origin: ISSUER }))
     const { action, fields } = formOf((await browser.get('/auth/security')).body)
-    meanwhile = async () => { await app.authority.revokeUser(sub) }
+    meanwhile = async () => {
+      await app.authority.revokeUser(sub)
+    }
     const [factor] = (await app.authority.factors(sub)).factors
     await browser.submit(action, { ...fields, factor: factor?.id ?? '', decision: 'remove' })
     t.same((await app.authority.factors(sub)).factors, [], 'it was removed')
     return await signedInAnywhere(browser)
   }
-  for (const [what, act] of Object.entries({ totp: async () => await totp('/auth/security/totp'), setUp: async () => await totp('/auth/second-factor/set-up'), passkey: async () => await passkey('/auth/security/passkeys'), prompt: async () => await passkey('/auth/passkey-prompt'), removal })) {
+  for (const [what, act] of Object.entries({
+    totp: async () => await totp('/auth/security/totp'),
+    setUp: async () => await totp('/auth/second-factor/set-up'),
+    passkey: async () => await passkey('/auth/security/passkeys'),
+    prompt: async () => await passkey('/auth/passkey-prompt'),
+    removal
+  })) {
     t.same(await act(), [], what)
     meanwhile = async () => {}
     await store.removeFactorsOfUser(sub)

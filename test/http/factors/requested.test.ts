@@ -10,17 +10,32 @@ import { passkeyApp } from '../../support/passkeys.ts'
 import { answerOf, authorizePath, CALLBACK } from '../../support/openid.ts'
 
 const MFA = 'urn:fastify-authority:grant-type:mfa'
-const CLIENTS: Client[] = [{ clientId: 'spa', redirectUris: [CALLBACK] }, { clientId: 'bank', redirectUris: [CALLBACK], acr: 'mfa' }]
+const CLIENTS: Client[] = [
+  { clientId: 'spa', redirectUris: [CALLBACK] },
+  { clientId: 'bank', redirectUris: [CALLBACK], acr: 'mfa' }
+]
 
 t.test('nobody is sent round for a second factor that they do not have', async (t) => {
   const { app } = await factorApp(t, { clients: CLIENTS }, { enrolled: false })
-  for (const params of [{ acr_values: 'mfa' }, { client_id: 'bank' }, { claims: '{"id_token":{"acr":{"essential":true,"value":"mfa"}}}' }]) {
+  for (const params of [
+    { acr_values: 'mfa' },
+    { client_id: 'bank' },
+    { claims: '{"id_token":{"acr":{"essential":true,"value":"mfa"}}}' }
+  ]) {
     const browser = testBrowser(app)
     const { url } = await browser.follow(await browser.get(authorizePath(params)))
     t.match(url, /\/auth\/login\?/, 'who they are is asked first')
     const { reply } = await browser.follow(await logIn(browser, 'ann', PASSWORD, url.slice(url.indexOf('?'))))
-    t.match(answerOf(String(reply.headers.location)), { error: 'unmet_authentication_requirements' }, JSON.stringify(params))
-    t.match(answerOf(String((await browser.get(authorizePath(params))).headers.location)), { error: 'unmet_authentication_requirements' }, 'and who is signed in already')
+    t.match(
+      answerOf(String(reply.headers.location)),
+      { error: 'unmet_authentication_requirements' },
+      JSON.stringify(params)
+    )
+    t.match(
+      answerOf(String((await browser.get(authorizePath(params))).headers.location)),
+      { error: 'unmet_authentication_requirements' },
+      'and who is signed in already'
+    )
   }
 })
 
@@ -43,15 +58,30 @@ t.test('where factors can not be read, that is said, and nobody is taken for one
   const browser = testBrowser(subject.app)
   await logIn(browser)
   subject.broken.add('findFactors')
-  t.match(answerOf(String((await browser.get(authorizePath({ acr_values: 'mfa' }))).headers.location)), { error: 'temporarily_unavailable' })
+  t.match(answerOf(String((await browser.get(authorizePath({ acr_values: 'mfa' }))).headers.location)), {
+    error: 'temporarily_unavailable'
+  })
 })
 
 t.test('the factors of a removed account go with it, and not before', async (t) => {
   const users = memoryUserStore()
   const down = { remove: true }
-  const subject = await factorApp(t, { users: { ...users, async remove (id) { if (down.remove) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' }); await users.remove(id) } } })
+  const subject = await factorApp(t, {
+    users: {
+      ...users,
+      async remove(id) {
+        if (down.remove) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+        await users.remove(id)
+      }
+    }
+  })
   const { app, store, sub } = subject
-  const token = async (payload: Record<string, string>) => (await app.inject({ method: 'POST', url: '/auth/token', payload })).json<{ mfa_token: string, access_token: string, error: string }>()
+  const token = async (payload: Record<string, string>) =>
+    (await app.inject({ method: 'POST', url: '/auth/token', payload })).json<{
+      mfa_token: string
+      access_token: string
+      error: string
+    }>()
   const { mfa_token: ticket } = await token({ grant_type: 'password', username: 'ann', password: PASSWORD })
   const { access_token: access } = await token({ grant_type: MFA, mfa_token: ticket, otp: subject.code() })
   const remove = async () => await app.inject({ method: 'DELETE', url: '/auth/account', headers: bearer(access) })
@@ -63,49 +93,93 @@ t.test('the factors of a removed account go with it, and not before', async (t) 
   t.same((await store.findFactors(sub)).recoveryCodesLeft, 0)
 })
 
-/** `requireSession({ acr })` of somebody whose sign-in is worth a password: where the person is led, or that nothing leads on. */
-t.test('who has nothing that could show the acr is led to where it is set up, and through no proof before', async (t) => {
-  const subject = async (options: Partial<AuthorityOptions> = {}) => {
-    const found = await factorApp(t, options, {
-      enrolled: false,
-      before: (host) => { for (const acr of ['mfa', 'phr']) host.get(`/${acr}`, { onRequest: (...args) => { host.authority.requireSession({ acr })(...args) } }, async (request) => request.authSession) }
-    })
-    await logIn(found.browser)
-    const to = async (url: string): Promise<unknown> => {
-      const { statusCode, headers, body } = await found.browser.get(url)
-      return statusCode === 303 ? headers.location : statusCode === 403 ? (JSON.parse(body) as { error: string }).error : statusCode
+/**
+ * `requireSession({ acr })` of somebody whose sign-in is worth a password: where the person is led, or that nothing
+ * leads on.
+ */
+t.test(
+  'who has nothing that could show the acr is led to where it is set up, and through no proof before',
+  async (t) => {
+    const subject = async (options: Partial<AuthorityOptions> = {}) => {
+      const found = await factorApp(t, options, {
+        enrolled: false,
+        before: (host) => {
+          for (const acr of ['mfa', 'phr'])
+            host.get(
+              `/${acr}`,
+              {
+                onRequest: (...args) => {
+                  host.authority.requireSession({ acr })(...args)
+                }
+              },
+              async (request) => request.authSession
+            )
+        }
+      })
+      await logIn(found.browser)
+      const to = async (url: string): Promise<unknown> => {
+        const { statusCode, headers, body } = await found.browser.get(url)
+        return statusCode === 303
+          ? headers.location
+          : statusCode === 403
+            ? (JSON.parse(body) as { error: string }).error
+            : statusCode
+      }
+      return { ...found, to }
     }
-    return { ...found, to }
-  }
-  const { browser, clock, to } = await subject()
-  t.equal(await to('/mfa?a=1'), '/auth/second-factor/set-up?return_to=%2Fmfa%3Fa%3D1')
-  t.match((await browser.get(String(await to('/mfa')))).body, 'What you want to open needs a second step at sign-in.', 'the account does not')
-  t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr')
-  clock.step(301_000)
-  t.equal(await to('/mfa'), '/auth/reauthenticate?return_to=%2Fmfa', 'a first app takes a fresh sign-in')
-  t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr', 'a page that asks for one itself')
-  await logIn(browser)
-  const passkey = softPasskey({ origin: ISSUER })
-  t.match(await answerOn(browser, String(await to('/phr')), passkey), { statusCode: 200 }, 'the recovery codes')
-  t.equal(await to('/phr'), 200, 'whoever has just made one is signed in by it')
-  t.equal(await to('/mfa'), 200)
-  browser.cookies.clear()
-  t.match(await answerOn(browser, '/auth/login', passkey), { statusCode: 303 })
-  t.equal(await to('/phr'), 200)
+    const { browser, clock, to } = await subject()
+    t.equal(await to('/mfa?a=1'), '/auth/second-factor/set-up?return_to=%2Fmfa%3Fa%3D1')
+    t.match(
+      (await browser.get(String(await to('/mfa')))).body,
+      'What you want to open needs a second step at sign-in.',
+      'the account does not'
+    )
+    t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr')
+    clock.step(301_000)
+    t.equal(await to('/mfa'), '/auth/reauthenticate?return_to=%2Fmfa', 'a first app takes a fresh sign-in')
+    t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr', 'a page that asks for one itself')
+    await logIn(browser)
+    const passkey = softPasskey({ origin: ISSUER })
+    t.match(await answerOn(browser, String(await to('/phr')), passkey), { statusCode: 200 }, 'the recovery codes')
+    t.equal(await to('/phr'), 200, 'whoever has just made one is signed in by it')
+    t.equal(await to('/mfa'), 200)
+    browser.cookies.clear()
+    t.match(await answerOn(browser, '/auth/login', passkey), { statusCode: 303 })
+    t.equal(await to('/phr'), 200)
 
-  const noTotp = await subject({ mfa: { methods: ['passkey', 'recovery_code'] } })
-  t.match(await noTotp.browser.get(String(await noTotp.to('/mfa'))), { statusCode: 200, body: /data-passkey="create"/ }, 'where apps are not set up')
-  for (const options of [{ pages: { account: false } }, { mfa: { methods: ['totp' as const] } }]) {
-    const none = await subject(options)
-    none.clock.step(61_000)
-    t.equal(await none.to('/phr'), 'unmet_authentication_requirements', `nowhere to add one, and no proof is asked for: ${JSON.stringify(options)}`)
+    const noTotp = await subject({ mfa: { methods: ['passkey', 'recovery_code'] } })
+    t.match(
+      await noTotp.browser.get(String(await noTotp.to('/mfa'))),
+      { statusCode: 200, body: /data-passkey="create"/ },
+      'where apps are not set up'
+    )
+    for (const options of [{ pages: { account: false } }, { mfa: { methods: ['totp' as const] } }]) {
+      const none = await subject(options)
+      none.clock.step(61_000)
+      t.equal(
+        await none.to('/phr'),
+        'unmet_authentication_requirements',
+        `nowhere to add one, and no proof is asked for: ${JSON.stringify(options)}`
+      )
+    }
   }
-})
+)
 
-t.test('with a sign-in page of the host\'s own a passkey is asked for as the second factor', async (t) => {
+t.test("with a sign-in page of the host's own a passkey is asked for as the second factor", async (t) => {
   const subject = await passkeyApp(t, { pages: { loginUrl: '/sign-in' } }, {}, (host) => {
-    host.post<{ Body: { sub: string, amr: string[] } }>('/host/sign-in', async (request, reply) => { await host.authority.signIn(request, reply, request.body.sub, { amr: request.body.amr }); return 'done' })
-    host.get('/phr', { onRequest: (...args) => { host.authority.requireSession({ acr: 'phr' })(...args) } }, async (request) => request.authSession)
+    host.post<{ Body: { sub: string; amr: string[] } }>('/host/sign-in', async (request, reply) => {
+      await host.authority.signIn(request, reply, request.body.sub, { amr: request.body.amr })
+      return 'done'
+    })
+    host.get(
+      '/phr',
+      {
+        onRequest: (...args) => {
+          host.authority.requireSession({ acr: 'phr' })(...args)
+        }
+      },
+      async (request) => request.authSession
+    )
   })
   const by = async (amr: string[]) => {
     const browser = testBrowser(subject.app)
@@ -116,7 +190,14 @@ t.test('with a sign-in page of the host\'s own a passkey is asked for as the sec
   const browser = await by(['pwd'])
   const step = await browser.get('/phr')
   t.match(step, { statusCode: 303, headers: { location: '/auth/second-factor?return_to=%2Fphr' } })
-  t.match(await answerOn(browser, String(step.headers.location), subject.passkey), { statusCode: 303, headers: { location: '/phr' } })
+  t.match(await answerOn(browser, String(step.headers.location), subject.passkey), {
+    statusCode: 303,
+    headers: { location: '/phr' }
+  })
   t.match((await browser.get('/phr')).json(), { acr: 'phr' })
-  t.match(await (await by(['mfa'])).get('/phr'), { statusCode: 403 }, 'who owes no second factor is not asked for one, and the host\'s page can give no more')
+  t.match(
+    await (await by(['mfa'])).get('/phr'),
+    { statusCode: 403 },
+    "who owes no second factor is not asked for one, and the host's page can give no more"
+  )
 })

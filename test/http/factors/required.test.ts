@@ -1,6 +1,12 @@
 /** Where the host wants a second factor, whoever has none sets one up before any session, code or token. */
 import t from 'tap'
-import { memoryFactorStore, memoryUserStore, memoryState, type AuthorityOptions, type MfaOptions } from '../../../lib/index.ts'
+import {
+  memoryFactorStore,
+  memoryUserStore,
+  memoryState,
+  type AuthorityOptions,
+  type MfaOptions
+} from '../../../lib/index.ts'
 import { sessionAs } from '../../../lib/testing/index.ts'
 import { altered } from '../../support/altered.ts'
 import { bearer, PASSWORD, signUp, testApp } from '../../support/app.ts'
@@ -12,16 +18,33 @@ import { decodeJwt } from '../../support/jwt.ts'
 
 const SET_UP = '/auth/second-factor/set-up'
 const OPTIONS: Partial<AuthorityOptions> = { keys: KEYS, clients: CLIENTS }
-const cookies = (reply: { headers: Record<string, unknown> }): string[] => [reply.headers['set-cookie'] ?? []].flat().map(String)
-const bare = async (t: { teardown(close: () => Promise<void>): void }, required: MfaOptions['required'] = true, options: Partial<AuthorityOptions> = {}): Promise<FactorApp> => await factorApp(t, { ...OPTIONS, mfa: { required }, ...options }, { enrolled: false })
-const grant = async ({ app }: Pick<FactorApp, 'app'>, payload: Record<string, string> = {}) => await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD, ...payload } })
+const cookies = (reply: { headers: Record<string, unknown> }): string[] =>
+  [reply.headers['set-cookie'] ?? []].flat().map(String)
+const bare = async (
+  t: { teardown(close: () => Promise<void>): void },
+  required: MfaOptions['required'] = true,
+  options: Partial<AuthorityOptions> = {}
+): Promise<FactorApp> => await factorApp(t, { ...OPTIONS, mfa: { required }, ...options }, { enrolled: false })
+const grant = async ({ app }: Pick<FactorApp, 'app'>, payload: Record<string, string> = {}) =>
+  await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD, ...payload }
+  })
 
 /** What the page of a browser shows, and how its form is sent with the code that the app shows. */
-async function shown (subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, url = SET_UP) {
+async function shown(subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, url = SET_UP) {
   const page = await browser.get(url)
   const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(page.body)?.[1] ?? '').replaceAll(' ', '')
   const { action, fields } = formOf(page.body)
-  return { page, secret, fields, action, send: async (over: Record<string, string> = {}) => await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()), name: '', ...over }) }
+  return {
+    page,
+    secret,
+    fields,
+    action,
+    send: async (over: Record<string, string> = {}) =>
+      await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()), name: '', ...over })
+  }
 }
 
 // covers SF-01 ASVS-6.3.3
@@ -32,43 +55,70 @@ t.test('the right password leads to the set-up, and nobody is signed in before i
   const browser = testBrowser(app)
   const reply = await logIn(browser, 'ann', PASSWORD, '?return_to=/cart')
   t.equal(reply.headers.location, `${SET_UP}?return_to=%2Fcart`)
-  t.notOk(cookies(reply).some((cookie) => cookie.startsWith('authority_session=')), 'no session')
+  t.notOk(
+    cookies(reply).some((cookie) => cookie.startsWith('authority_session=')),
+    'no session'
+  )
   t.same(await signedInAnywhere(browser), [])
   t.same(await app.authority.sessions(sub), [])
-  t.same(subject.events.map(({ name }) => name), ['enrolment_required'])
+  t.same(
+    subject.events.map(({ name }) => name),
+    ['enrolment_required']
+  )
   const other = testBrowser(app)
   other.cookies.set('authority_step', browser.cookies.get('authority_step') ?? '')
-  t.match(await other.get('/auth/second-factor'), { statusCode: 303, headers: { location: '/auth/login' } }, 'its ticket is none of the other page')
+  t.match(
+    await other.get('/auth/second-factor'),
+    { statusCode: 303, headers: { location: '/auth/login' } },
+    'its ticket is none of the other page'
+  )
   t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/login\?/)
 
   const { page, send } = await shown(subject, browser, `${SET_UP}?return_to=/cart`)
   t.match(page.body, 'This account needs a second step at sign-in.')
   t.match(page.headers['cache-control'], /no-store/)
   t.match(await send({ code: '000000' }), { statusCode: 400, body: /This code is wrong/ })
-  t.match(await app.authority.factors(sub), { factors: [], recoveryCodesLeft: 0 }, 'nothing is stored before a code was right')
+  t.match(
+    await app.authority.factors(sub),
+    { factors: [], recoveryCodesLeft: 0 },
+    'nothing is stored before a code was right'
+  )
   const done = await send()
   t.equal(done.statusCode, 200)
   t.equal([...done.body.matchAll(/<li><code>/g)].length, 10, 'the recovery codes, once')
   t.match(done.body, 'href="/cart"')
   t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_session=')))
   t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_step=; Max-Age=0')))
-  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, { method: 'password', methods: ['password', 'otp'] })
+  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, {
+    method: 'password',
+    methods: ['password', 'otp']
+  })
   t.match(await send(), { statusCode: 303 }, 'a reload begins again')
   t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
   const { code = '' } = answerOf(String((await browser.get(authorizePath())).headers.location))
-  t.match(decodeJwt((await redeem(app, code)).json<{ access_token: string }>().access_token).claims, { acr: 'mfa', amr: ['pwd', 'otp', 'mfa'] })
+  t.match(decodeJwt((await redeem(app, code)).json<{ access_token: string }>().access_token).claims, {
+    acr: 'mfa',
+    amr: ['pwd', 'otp', 'mfa']
+  })
 })
 
 // covers PG-06 PG-07
-t.test('the password grant issues nothing, says so after a right password alone, and leaves the way by the pages', async (t) => {
-  const subject = await bare(t)
-  for (const username of ['ann', 'nobody']) t.match((await grant(subject, { username, password: 'not the password' })).json(), { error: 'invalid_grant' })
-  const reply = await grant(subject)
-  t.equal(reply.statusCode, 400)
-  t.match(reply.headers['cache-control'], /no-store/)
-  t.same(reply.json(), { error: 'mfa_enrollment_required', error_description: 'A second factor has to be set up first. Sign in through the browser.' })
-  t.same(await subject.app.authority.sessions(subject.sub), [])
-})
+t.test(
+  'the password grant issues nothing, says so after a right password alone, and leaves the way by the pages',
+  async (t) => {
+    const subject = await bare(t)
+    for (const username of ['ann', 'nobody'])
+      t.match((await grant(subject, { username, password: 'not the password' })).json(), { error: 'invalid_grant' })
+    const reply = await grant(subject)
+    t.equal(reply.statusCode, 400)
+    t.match(reply.headers['cache-control'], /no-store/)
+    t.same(reply.json(), {
+      error: 'mfa_enrollment_required',
+      error_description: 'A second factor has to be set up first. Sign in through the browser.'
+    })
+    t.same(await subject.app.authority.sessions(subject.sub), [])
+  }
+)
 
 t.test('the right password is no attempt, though it brings nothing', async (t) => {
   const subject = await bare(t, true, { rateLimit: { login: { windowMs: 900_000, max: 2, count: 'failed' } } })
@@ -111,29 +161,53 @@ t.test('each field missing, empty, wrong or huge stores nothing and signs nobody
   const browser = testBrowser(subject.app)
   await logIn(browser)
   const { fields, send } = await shown(subject, browser)
-  for (const over of [{ code: '' }, { code: '12345' }, { code: 'x'.repeat(5000) }, { enrolment: '' }, { enrolment: 'x' }, { enrolment: 'x'.repeat(5000) }]) t.equal((await send(over)).statusCode, 400, JSON.stringify(over).slice(0, 40))
+  for (const over of [
+    { code: '' },
+    { code: '12345' },
+    { code: 'x'.repeat(5000) },
+    { enrolment: '' },
+    { enrolment: 'x' },
+    { enrolment: 'x'.repeat(5000) }
+  ])
+    t.equal((await send(over)).statusCode, 400, JSON.stringify(over).slice(0, 40))
   t.equal((await browser.submit(SET_UP, {})).statusCode, 400)
-  t.equal((await browser.submit(SET_UP, { ...fields, code: '000000' }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })).statusCode, 403)
+  t.equal(
+    (
+      await browser.submit(
+        SET_UP,
+        { ...fields, code: '000000' },
+        { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+      )
+    ).statusCode,
+    403
+  )
   t.same(await signedInAnywhere(browser), [])
   t.match(await subject.app.authority.factors(subject.sub), { factors: [] })
 })
 
 // covers SF-03
-t.test('of fifty who set one up at once with the same password, one factor stays, and one is signed in by it', async (t) => {
-  const subject = await bare(t)
-  const { app, sub } = subject
-  const all = await Promise.all(Array.from({ length: 50 }, async () => {
-    const browser = testBrowser(app)
-    await logIn(browser)
-    return { browser, ...await shown(subject, browser) }
-  }))
-  const replies = await Promise.all(all.map(async ({ send }) => await send()))
-  t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
-  t.match(await app.authority.factors(sub), { factors: { length: 1 }, recoveryCodesLeft: 10 })
-  const inside = await Promise.all(all.map(async ({ browser }) => (await browser.get('/auth/account')).statusCode === 200))
-  t.ok(inside.filter(Boolean).length <= 1)
-  t.ok((await app.authority.sessions(sub)).length <= 1)
-})
+t.test(
+  'of fifty who set one up at once with the same password, one factor stays, and one is signed in by it',
+  async (t) => {
+    const subject = await bare(t)
+    const { app, sub } = subject
+    const all = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const browser = testBrowser(app)
+        await logIn(browser)
+        return { browser, ...(await shown(subject, browser)) }
+      })
+    )
+    const replies = await Promise.all(all.map(async ({ send }) => await send()))
+    t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
+    t.match(await app.authority.factors(sub), { factors: { length: 1 }, recoveryCodesLeft: 10 })
+    const inside = await Promise.all(
+      all.map(async ({ browser }) => (await browser.get('/auth/account')).statusCode === 200)
+    )
+    t.ok(inside.filter(Boolean).length <= 1)
+    t.ok((await app.authority.sessions(sub)).length <= 1)
+  }
+)
 
 // covers SF-03
 t.test('fifty uses of one enrolment add one factor', async (t) => {
@@ -147,23 +221,26 @@ t.test('fifty uses of one enrolment add one factor', async (t) => {
 })
 
 // covers SF-03
-t.test('a password that is changed between the code and the session begins none, and the factor is taken back', async (t) => {
-  const subject = await bare(t)
-  const { app, sub, store } = subject
-  const browser = testBrowser(app)
-  await logIn(browser)
-  const { send } = await shown(subject, browser)
-  const add = store.addTotp.bind(store)
-  store.addTotp = async (addition) => {
-    const added = await add(addition)
-    await app.authority.changePassword(sub, 'a better horse battery')
-    return added
+t.test(
+  'a password that is changed between the code and the session begins none, and the factor is taken back',
+  async (t) => {
+    const subject = await bare(t)
+    const { app, sub, store } = subject
+    const browser = testBrowser(app)
+    await logIn(browser)
+    const { send } = await shown(subject, browser)
+    const add = store.addTotp.bind(store)
+    store.addTotp = async (addition) => {
+      const added = await add(addition)
+      await app.authority.changePassword(sub, 'a better horse battery')
+      return added
+    }
+    const reply = await send()
+    t.match(reply, { statusCode: 401, body: /login_required/ })
+    t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
+    t.same(await signedInAnywhere(browser), [])
   }
-  const reply = await send()
-  t.match(reply, { statusCode: 401, body: /login_required/ })
-  t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
-  t.same(await signedInAnywhere(browser), [])
-})
+)
 
 // covers SF-01 SU-09
 t.test('a policy that begins later gives no code to who is signed in, and lets token families go on', async (t) => {
@@ -176,18 +253,38 @@ t.test('a policy that begins later gives no code to who is signed in, and lets t
   t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
   required = true
   t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/second-factor\/set-up\?/)
-  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), { error: 'interaction_required', code: undefined })
-  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode, 200, 'a refresh asks for nothing')
+  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {
+    error: 'interaction_required',
+    code: undefined
+  })
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
+    200,
+    'a refresh asks for nothing'
+  )
   clock.step(300_001)
-  t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/login\?/, 'an older sign-in is no reason to add a factor')
+  t.match(
+    (await browser.get(authorizePath())).headers.location,
+    /^\/auth\/login\?/,
+    'an older sign-in is no reason to add a factor'
+  )
   t.match(await browser.get(SET_UP), { statusCode: 303, headers: { location: '/auth/login' } })
-  const asked = await logIn(browser, 'ann', PASSWORD, String((await browser.get(authorizePath())).headers.location).slice('/auth/login'.length))
+  const asked = await logIn(
+    browser,
+    'ann',
+    PASSWORD,
+    String((await browser.get(authorizePath())).headers.location).slice('/auth/login'.length)
+  )
   t.match(asked.headers.location, /^\/auth\/second-factor\/set-up\?client_id=spa/)
   const { send } = await shown(subject, browser, String(asked.headers.location))
   const done = await send()
   const onward = /href="(\/auth\/authorize[^"]*)"/.exec(done.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
   t.ok(answerOf(String((await browser.get(onward)).headers.location))['code'], 'the journey goes on')
-  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode, 401, 'the first factor ends what was there')
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
+    401,
+    'the first factor ends what was there'
+  )
 })
 
 t.test('in a session of just now it is set up without another sign-in', async (t) => {
@@ -215,16 +312,24 @@ t.test('who has one and did without is asked for it in the session that they hav
   // As a session of before the policy, or one that the host began.
   const { cookie } = await sessionAs(app, { id: sub }, { amr: ['pwd'] })
   browser.cookies.set('authority_session', cookie.slice(cookie.indexOf('=') + 1))
-  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), { error: 'login_required' })
+  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {
+    error: 'login_required'
+  })
   const location = String((await browser.get(authorizePath())).headers.location)
   t.match(location, /^\/auth\/second-factor\?client_id=spa/)
   const page = await browser.get(location)
   t.notMatch(page.body, 'name="username"')
   t.equal((await browser.submit(formOf(page.body).action, { code: '000000' })).statusCode, 400)
-  const done = await browser.follow(await browser.submit(formOf(page.body).action, { code: codeFor(secret, clock.now()) }))
+  const done = await browser.follow(
+    await browser.submit(formOf(page.body).action, { code: codeFor(secret, clock.now()) })
+  )
   t.ok(answerOf(done.url)['code'], done.url)
   t.match(subject.events.find(({ name }) => name === 'step_up')?.payload, { userId: sub, methods: ['password', 'otp'] })
-  t.match(subject.events.filter(({ name }) => name === 'second_factor_failed').map(({ payload }) => payload), [{ userId: sub, reason: 'wrong', clientId: 'spa' }], 'for the client that it is asked for')
+  t.match(
+    subject.events.filter(({ name }) => name === 'second_factor_failed').map(({ payload }) => payload),
+    [{ userId: sub, reason: 'wrong', clientId: 'spa' }],
+    'for the client that it is asked for'
+  )
 })
 
 t.test('the policy may be of a client or of a user', async (t) => {
@@ -239,7 +344,12 @@ t.test('the policy may be of a client or of a user', async (t) => {
   t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
   t.match((await browser.get(authorizePath({ client_id: 'web' }))).headers.location, /set-up/)
   t.equal((await grant(subject)).statusCode, 200)
-  t.same(asked, [['ann', null, null], ['ann', 'The App', 'spa'], ['ann', 'The Site', 'web'], ['ann', null, null]])
+  t.same(asked, [
+    ['ann', null, null],
+    ['ann', 'The App', 'spa'],
+    ['ann', 'The Site', 'web'],
+    ['ann', null, null]
+  ])
 })
 
 t.test('a sign-up is led to it as a sign-in is', async (t) => {
@@ -254,22 +364,44 @@ t.test('a sign-up is led to it as a sign-in is', async (t) => {
 })
 
 t.test('a sign-in elsewhere is led to it, unless it is worth as much', async (t) => {
-  for (const [acr, led] of [[undefined, true], ['password', true], ['mfa', false]] as const) {
-    const subject = await connectApp(t, { factors: memoryFactorStore(), mfa: { required: true }, ...(acr === undefined ? {} : { connection: { assurance: () => ({ acr }) } }) })
+  for (const [acr, led] of [
+    [undefined, true],
+    ['password', true],
+    ['mfa', false]
+  ] as const) {
+    const subject = await connectApp(t, {
+      factors: memoryFactorStore(),
+      mfa: { required: true },
+      ...(acr === undefined ? {} : { connection: { assurance: () => ({ acr }) } })
+    })
     const reply = await subject.through()
-    t.equal(/set-up/.test(`${reply.headers.location ?? ''} ${reply.headers.refresh ?? ''} ${reply.body}`), led, `acr ${acr ?? 'none'}`)
-    t.equal(await subject.who() === null, led)
+    t.equal(
+      /set-up/.test(`${reply.headers.location ?? ''} ${reply.headers.refresh ?? ''} ${reply.body}`),
+      led,
+      `acr ${acr ?? 'none'}`
+    )
+    t.equal((await subject.who()) === null, led)
   }
 })
 
 // covers TOTP-07
 t.test('a hook or a store that is down lets nobody in', async (t) => {
-  for (const required of [() => { throw new Error('down') }, async () => { throw new Error('down') }]) {
+  for (const required of [
+    () => {
+      throw new Error('down')
+    },
+    async () => {
+      throw new Error('down')
+    }
+  ]) {
     const subject = await bare(t, required)
     const browser = testBrowser(subject.app)
     t.equal((await logIn(browser)).statusCode, 503)
     t.equal((await grant(subject)).statusCode, 503)
-    t.equal((await testBrowser(subject.app).submit('/auth/signup', { username: 'eve', password: PASSWORD })).headers.location, '/auth/login')
+    t.equal(
+      (await testBrowser(subject.app).submit('/auth/signup', { username: 'eve', password: PASSWORD })).headers.location,
+      '/auth/login'
+    )
     t.same(await signedInAnywhere(browser), [])
     t.same(await subject.app.authority.sessions(subject.sub), [])
   }
@@ -288,20 +420,28 @@ t.test('a hook or a store that is down lets nobody in', async (t) => {
 
 t.test('a hook that hangs is an outage after five seconds, and authorize says so to the client', async (t) => {
   let answer: boolean | null = false
-  const subject = await bare(t, async () => answer ?? await new Promise<boolean>(() => {}))
+  const subject = await bare(t, async () => answer ?? (await new Promise<boolean>(() => {})))
   const browser = testBrowser(subject.app)
   await logIn(browser)
   answer = null
   const asked = browser.get(authorizePath())
   const granted = grant(subject)
-  for (let n = 0; n < 200; n++) await new Promise((resolve) => { setImmediate(resolve) })
+  for (let n = 0; n < 200; n++)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
   subject.clock.step(5000)
   t.match(answerOf(String((await asked).headers.location)), { error: 'temporarily_unavailable', code: undefined })
   t.equal((await granted).statusCode, 503)
 })
 
-t.test('two instances take each other\'s tickets', async (t) => {
-  const [users, state, factors, secret] = [memoryUserStore(), memoryState(), memoryFactorStore(), 'a secret of thirty-two bytes and more']
+t.test("two instances take each other's tickets", async (t) => {
+  const [users, state, factors, secret] = [
+    memoryUserStore(),
+    memoryState(),
+    memoryFactorStore(),
+    'a secret of thirty-two bytes and more'
+  ]
   const options = { users, state, factors, secret, mfa: { required: true } }
   const one = await testApp(options)
   const two = await testApp({ ...options, clock: one.clock })
@@ -328,13 +468,21 @@ t.test('the last one stays, unless the host takes it away', async (t) => {
   const [factor] = (await app.authority.factors(sub)).factors
   const id = factor?.id ?? ''
   const own = { 'sec-fetch-site': 'same-origin' }
-  const removal = async () => await app.inject({ method: 'DELETE', url: `/auth/factors/${id}`, headers: { ...own, cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` } })
+  const removal = async () =>
+    await app.inject({
+      method: 'DELETE',
+      url: `/auth/factors/${id}`,
+      headers: { ...own, cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` }
+    })
   t.match((await removal()).json(), { error: 'last_factor' })
   t.equal((await removal()).statusCode, 409)
   const page = await browser.get('/auth/security')
   t.notMatch(page.body, 'your password alone is enough again')
   const { action, fields } = formOf(page.body)
-  t.match(await browser.submit(action, { ...fields, factor: id, decision: 'remove' }), { statusCode: 409, body: /your account needs one/ })
+  t.match(await browser.submit(action, { ...fields, factor: id, decision: 'remove' }), {
+    statusCode: 409,
+    body: /your account needs one/
+  })
   t.match(await app.authority.factors(sub), { factors: { length: 1 } })
   clock.step(30_000)
   t.equal(await app.authority.resetFactors(sub), 1)
@@ -351,7 +499,12 @@ t.test('what the options can not mean stops the start', async (t) => {
     [{ mfa: { methods: ['passkey'], required: true } }, /mfa\.methods/],
     [{ mfa: { required: true }, pages: false }, /mfa\.required.*pages is false/],
     [{ mfa: { required: true }, factors: undefined }, /"mfa": .*factors is not set/]
-  ] as const) await t.rejects(testApp({ factors: memoryFactorStore(), ...options as unknown as Partial<AuthorityOptions> }), { code: 'FST_AUTHORITY_INVALID_OPTIONS', message }, JSON.stringify(options))
+  ] as const)
+    await t.rejects(
+      testApp({ factors: memoryFactorStore(), ...(options as unknown as Partial<AuthorityOptions>) }),
+      { code: 'FST_AUTHORITY_INVALID_OPTIONS', message },
+      JSON.stringify(options)
+    )
 })
 
 t.test('without recovery codes among the methods there are none', async (t) => {
@@ -375,5 +528,9 @@ t.test('a browser that is remembered is asked to set one up, and not to give wha
   t.equal((await logIn(browser, 'ann', PASSWORD, '?return_to=/cart')).headers.location, '/cart', 'remembered')
   t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
   browser.cookies.delete('authority_trusted')
-  t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/second-factor\?/, 'elsewhere that session is not enough')
+  t.match(
+    (await browser.get(authorizePath())).headers.location,
+    /^\/auth\/second-factor\?/,
+    'elsewhere that session is not enough'
+  )
 })

@@ -1,4 +1,7 @@
-/** What leads on from the second step, back to it and past it: the browser's own buttons, consent, a reset password, a sign-up. */
+/**
+ * What leads on from the second step, back to it and past it: the browser's own buttons, consent, a reset password, a
+ * sign-up.
+ */
 import t from 'tap'
 import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../../support/app.ts'
@@ -47,7 +50,9 @@ t.test('whoever takes longer than ten minutes signs in again, and the journey go
 t.test('the second step leaves the question of consent where it was', async (t) => {
   const subject = await factorApp(t, { keys: KEYS, clients: CLIENTS })
   const browser = testBrowser(subject.app)
-  const { url } = await browser.follow(await browser.get(authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb' })))
+  const { url } = await browser.follow(
+    await browser.get(authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb' }))
+  )
   const asked = await logIn(browser, 'ann', PASSWORD, new URL(url).search)
   const done = await browser.follow(await browser.submit(String(asked.headers.location), { code: subject.code() }))
   t.match(done.url, /\/auth\/consent\?/)
@@ -66,59 +71,127 @@ t.test('a password that is reset leaves the second factor as it is', async (t) =
   t.notOk(browser.cookies.has('authority_session'))
   t.equal((await logIn(browser, 'ann', NEXT)).headers.location, '/auth/second-factor')
   t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
-  t.match((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: NEXT } })).json(), { error: 'mfa_required' })
+  t.match(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: 'ann', password: NEXT }
+      })
+    ).json(),
+    { error: 'mfa_required' }
+  )
 })
 
 // covers ADV-CVE-2026-27946
-t.test('nobody says of themselves that an address is confirmed, which factors they have, or who they are to passkeys', async (t) => {
-  const users = memoryUserStore()
-  const subject = await factorApp(t, { users }, { enrolled: false })
-  const { app } = subject
-  const claimed: Record<string, unknown> = { emailVerified: true, email_verified: true, factors: [{ kind: 'totp' }], handle: 'x'.repeat(46), deviceEpoch: 7, passwordHash: 'x', disabled: false, id: subject.sub }
-  const { access_token: token } = await signIn(app)
-  for (const [name, value] of Object.entries(claimed)) {
-    t.match(await app.inject({ method: 'POST', url: '/auth/register', payload: { username: `eve ${name}`, password: PASSWORD, [name]: value } }), { statusCode: 400 }, name)
-    t.equal(await users.findByUsername(`eve ${name}`), null)
-    t.not((await app.inject({ method: 'PATCH', url: '/auth/profile', headers: bearer(token), payload: { [name]: value } })).statusCode, 200, name)
+t.test(
+  'nobody says of themselves that an address is confirmed, which factors they have, or who they are to passkeys',
+  async (t) => {
+    const users = memoryUserStore()
+    const subject = await factorApp(t, { users }, { enrolled: false })
+    const { app } = subject
+    const claimed: Record<string, unknown> = {
+      emailVerified: true,
+      email_verified: true,
+      factors: [{ kind: 'totp' }],
+      handle: 'x'.repeat(46),
+      deviceEpoch: 7,
+      passwordHash: 'x',
+      disabled: false,
+      id: subject.sub
+    }
+    const { access_token: token } = await signIn(app)
+    for (const [name, value] of Object.entries(claimed)) {
+      t.match(
+        await app.inject({
+          method: 'POST',
+          url: '/auth/register',
+          payload: { username: `eve ${name}`, password: PASSWORD, [name]: value }
+        }),
+        { statusCode: 400 },
+        name
+      )
+      t.equal(await users.findByUsername(`eve ${name}`), null)
+      t.not(
+        (
+          await app.inject({
+            method: 'PATCH',
+            url: '/auth/profile',
+            headers: bearer(token),
+            payload: { [name]: value }
+          })
+        ).statusCode,
+        200,
+        name
+      )
+    }
+    const browser = testBrowser(app)
+    await browser.submit('/auth/signup', {
+      username: 'eve',
+      password: PASSWORD,
+      email_verified: 'true',
+      emailVerified: 'true'
+    })
+    const { id = '', emailVerified } = (await users.findByUsername('eve')) ?? {}
+    t.not(emailVerified, true)
+    t.same((await app.authority.factors(id)).factors, [])
   }
-  const browser = testBrowser(app)
-  await browser.submit('/auth/signup', { username: 'eve', password: PASSWORD, email_verified: 'true', emailVerified: 'true' })
-  const { id = '', emailVerified } = await users.findByUsername('eve') ?? {}
-  t.not(emailVerified, true)
-  t.same((await app.authority.factors(id)).factors, [])
-})
+)
 
 // covers ENUM-f1 ENUM-f2 ENUM-f3 ASVS-6.3.8
-t.test('before a right password nothing tells who has a second factor, or an account: not the page, the answer or what the stores are asked', async (t) => {
-  const calls: string[] = []
-  const told = <Store extends object>(store: Store): Store => new Proxy(store, {
-    get (target, name, receiver) {
-      const found: unknown = Reflect.get(target, name, receiver)
-      if (typeof found !== 'function') return found
-      return (...args: unknown[]): unknown => {
-        calls.push(String(name))
-        return Reflect.apply(found, target, args)
+t.test(
+  'before a right password nothing tells who has a second factor, or an account: not the ' +
+    'page, the answer or what the stores are asked',
+  async (t) => {
+    const calls: string[] = []
+    const told = <Store extends object>(store: Store): Store =>
+      new Proxy(store, {
+        get(target, name, receiver) {
+          const found: unknown = Reflect.get(target, name, receiver)
+          if (typeof found !== 'function') return found
+          return (...args: unknown[]): unknown => {
+            calls.push(String(name))
+            return Reflect.apply(found, target, args)
+          }
+        }
+      })
+    const state = memoryState()
+    const factors: FactorStore = told(memoryFactorStore())
+    const subject = await factorApp(t, {
+      users: told(memoryUserStore()),
+      factors,
+      state: {
+        ...state,
+        browserSessions: told(state.browserSessions),
+        tokens: told(state.tokens),
+        oneTimeTokens: told(state.oneTimeTokens)
       }
+    })
+    const { app } = subject
+    await signUp(app, 'bob')
+    const seen = async (username: string): Promise<unknown> => {
+      calls.length = 0
+      const browser: TestBrowser = testBrowser(app)
+      const page = await browser.get(`/auth/login?login_hint=${username}`)
+      const wrong = await browser.submit(formOf(page.body).action, { username, password: 'not the password' })
+      const grant = await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username, password: 'not the password' }
+      })
+      return [page.statusCode, page.body, wrong.statusCode, wrong.body, grant.statusCode, grant.body, calls].map(
+        (part) =>
+          JSON.stringify(part)
+            .replaceAll(username, 'NAME')
+            .replaceAll(/[\w-]{54,}/g, 'CHALLENGE')
+      )
     }
-  })
-  const state = memoryState()
-  const factors: FactorStore = told(memoryFactorStore())
-  const subject = await factorApp(t, { users: told(memoryUserStore()), factors, state: { ...state, browserSessions: told(state.browserSessions), tokens: told(state.tokens), oneTimeTokens: told(state.oneTimeTokens) } })
-  const { app } = subject
-  await signUp(app, 'bob')
-  const seen = async (username: string): Promise<unknown> => {
-    calls.length = 0
-    const browser: TestBrowser = testBrowser(app)
-    const page = await browser.get(`/auth/login?login_hint=${username}`)
-    const wrong = await browser.submit(formOf(page.body).action, { username, password: 'not the password' })
-    const grant = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: 'not the password' } })
-    return [page.statusCode, page.body, wrong.statusCode, wrong.body, grant.statusCode, grant.body, calls].map((part) => JSON.stringify(part).replaceAll(username, 'NAME').replaceAll(/[\w-]{54,}/g, 'CHALLENGE'))
+    const ann = await seen('ann')
+    t.same(await seen('bob'), ann, 'without a second factor')
+    t.same(await seen('nobody7'), ann, 'without an account')
+    const owner = testBrowser(app)
+    await logIn(owner, 'bob')
+    await enrol(subject, owner)
+    t.same(await seen('bob'), ann)
   }
-  const ann = await seen('ann')
-  t.same(await seen('bob'), ann, 'without a second factor')
-  t.same(await seen('nobody7'), ann, 'without an account')
-  const owner = testBrowser(app)
-  await logIn(owner, 'bob')
-  await enrol(subject, owner)
-  t.same(await seen('bob'), ann)
-})
+)

@@ -1,4 +1,7 @@
-/** After a right password the second factor is asked for, at every way in, and until it is given nobody is signed in anywhere. */
+/**
+ * After a right password the second factor is asked for, at every way in, and until it is given nobody is signed in
+ * anywhere.
+ */
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
@@ -10,20 +13,33 @@ import { codeFor, enrol, factorApp, formOf, logIn, signedInAnywhere } from '../.
 
 const NEXT = 'a better horse battery'
 const STEP = /^authority_step=/
-function browserWith (app: FastifyInstance, ticket: string): TestBrowser {
+function browserWith(app: FastifyInstance, ticket: string): TestBrowser {
   const browser = testBrowser(app)
   browser.cookies.set('authority_step', ticket)
   return browser
 }
-const cookies = (reply: { headers: Record<string, unknown> }): string[] => [reply.headers['set-cookie'] ?? []].flat().map(String)
+const cookies = (reply: { headers: Record<string, unknown> }): string[] =>
+  [reply.headers['set-cookie'] ?? []].flat().map(String)
 
 t.test('a visit that another site brings about takes no step back', async (t) => {
   const subject = await factorApp(t)
   const browser = testBrowser(subject.app)
   await logIn(browser)
-  for (const page of ['/auth/second-factor/set-up', '/auth/second-factor', '/auth/login', '/auth/email-code', '/auth/passkey-prompt', '/auth/reauthenticate', '/auth/security']) {
+  for (const page of [
+    '/auth/second-factor/set-up',
+    '/auth/second-factor',
+    '/auth/login',
+    '/auth/email-code',
+    '/auth/passkey-prompt',
+    '/auth/reauthenticate',
+    '/auth/security'
+  ]) {
     const reply = await browser.get(page, { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })
-    t.same(cookies(reply).filter((cookie) => STEP.test(cookie)), [], page)
+    t.same(
+      cookies(reply).filter((cookie) => STEP.test(cookie)),
+      [],
+      page
+    )
   }
   t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
   t.ok(browser.cookies.has('authority_session'))
@@ -37,10 +53,19 @@ t.test('the right password alone begins no session, no code and no token', async
   const reply = await logIn(browser)
   t.equal(reply.statusCode, 303)
   t.equal(reply.headers.location, '/auth/second-factor')
-  t.notOk(cookies(reply).some((cookie) => cookie.startsWith('authority_session')), 'no cookie of a session')
-  t.match(cookies(reply).find((cookie) => STEP.test(cookie)), /; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/)
+  t.notOk(
+    cookies(reply).some((cookie) => cookie.startsWith('authority_session')),
+    'no cookie of a session'
+  )
+  t.match(
+    cookies(reply).find((cookie) => STEP.test(cookie)),
+    /; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/
+  )
   t.same(await signedInAnywhere(browser), [])
-  t.same(subject.events.map(({ name }) => name).filter((name) => name !== 'message_sent'), ['second_factor_required'])
+  t.same(
+    subject.events.map(({ name }) => name).filter((name) => name !== 'message_sent'),
+    ['second_factor_required']
+  )
   t.same((await subject.app.authority.sessions(subject.sub)).length, 1, 'that of the browser in which it was set up')
 
   const page = await browser.get('/auth/second-factor')
@@ -50,9 +75,18 @@ t.test('the right password alone begins no session, no code and no token', async
   const done = await browser.submit(formOf(page.body).action, { code: subject.code() })
   t.equal(done.statusCode, 303)
   t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_session=')))
-  t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_step=; Max-Age=0')), 'the ticket is taken back')
-  t.same(subject.events.map(({ name }) => name).filter((name) => name !== 'message_sent'), ['second_factor_required', 'authenticated', 'new_sign_in'])
-  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, { method: 'password', methods: ['password', 'otp'] })
+  t.ok(
+    cookies(done).some((cookie) => cookie.startsWith('authority_step=; Max-Age=0')),
+    'the ticket is taken back'
+  )
+  t.same(
+    subject.events.map(({ name }) => name).filter((name) => name !== 'message_sent'),
+    ['second_factor_required', 'authenticated', 'new_sign_in']
+  )
+  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, {
+    method: 'password',
+    methods: ['password', 'otp']
+  })
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
@@ -60,11 +94,20 @@ t.test('the right password alone begins no session, no code and no token', async
 t.test('a ticket is good for its own purpose and user, ten minutes, and the password it was given for', async (t) => {
   const subject = await factorApp(t)
   const { app, clock } = subject
-  const stepOf = async (): Promise<string> => cookies(await logIn(testBrowser(app))).find((cookie) => STEP.test(cookie))?.split(';')[0]?.slice('authority_step='.length) ?? ''
-  const give = async (ticket: string, fields: Record<string, string>) => await browserWith(app, ticket).submit('/auth/second-factor', fields)
+  const stepOf = async (): Promise<string> =>
+    cookies(await logIn(testBrowser(app)))
+      .find((cookie) => STEP.test(cookie))
+      ?.split(';')[0]
+      ?.slice('authority_step='.length) ?? ''
+  const give = async (ticket: string, fields: Record<string, string>) =>
+    await browserWith(app, ticket).submit('/auth/second-factor', fields)
   const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
 
-  const { json } = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
+  const { json } = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+  })
   const { mfa_token: grantTicket } = json<{ mfa_token: string }>()
   t.match(await give(grantTicket, { code: subject.code() }), toLogin, 'that of the token endpoint')
   const ticket = await stepOf()
@@ -74,7 +117,11 @@ t.test('a ticket is good for its own purpose and user, ten minutes, and the pass
   clock.step(599_999)
   t.match(await browserWith(app, ticket).get('/auth/second-factor'), { statusCode: 200 })
   clock.step(1)
-  t.match(await browserWith(app, ticket).get('/auth/second-factor?return_to=/cart'), { statusCode: 303, headers: { location: '/auth/login?return_to=%2Fcart' } }, 'too old: the journey begins again')
+  t.match(
+    await browserWith(app, ticket).get('/auth/second-factor?return_to=/cart'),
+    { statusCode: 303, headers: { location: '/auth/login?return_to=%2Fcart' } },
+    'too old: the journey begins again'
+  )
   t.match(await give(ticket, { code: subject.code() }), toLogin)
 
   const before = await stepOf()
@@ -83,54 +130,80 @@ t.test('a ticket is good for its own purpose and user, ten minutes, and the pass
   t.same(await app.authority.sessions(subject.sub), [])
 })
 
-t.test('a step lives no longer than the session that it would begin, and the code that comes too late is not used up', async (t) => {
-  const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
-  const short = await factorApp(t, { session: { expiresIn: 120 } })
-  const { app, clock } = short
-  const browser = testBrowser(app)
-  await logIn(browser)
-  clock.step(119_999)
-  t.equal((await browser.submit('/auth/second-factor', { code: short.code() })).statusCode, 303)
-  t.not((await signedInAnywhere(browser)).length, 0, 'in the last moment')
-  clock.step(1)
-  t.same(await signedInAnywhere(browser), [])
-  await logIn(browser)
-  clock.step(90_000)
-  t.equal((await browser.get('/auth/second-factor')).statusCode, 200)
-  clock.step(30_000)
-  const code = short.code()
-  t.match(await browser.submit('/auth/second-factor', { code }), toLogin, 'it took too long')
-  await logIn(browser)
-  t.match(await browser.submit('/auth/second-factor', { code }), { statusCode: 303, headers: { location: '/' } })
-  t.not((await signedInAnywhere(browser)).length, 0)
+t.test(
+  'a step lives no longer than the session that it would begin, and the code that comes too late is not used up',
+  async (t) => {
+    const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
+    const short = await factorApp(t, { session: { expiresIn: 120 } })
+    const { app, clock } = short
+    const browser = testBrowser(app)
+    await logIn(browser)
+    clock.step(119_999)
+    t.equal((await browser.submit('/auth/second-factor', { code: short.code() })).statusCode, 303)
+    t.not((await signedInAnywhere(browser)).length, 0, 'in the last moment')
+    clock.step(1)
+    t.same(await signedInAnywhere(browser), [])
+    await logIn(browser)
+    clock.step(90_000)
+    t.equal((await browser.get('/auth/second-factor')).statusCode, 200)
+    clock.step(30_000)
+    const code = short.code()
+    t.match(await browser.submit('/auth/second-factor', { code }), toLogin, 'it took too long')
+    await logIn(browser)
+    t.match(await browser.submit('/auth/second-factor', { code }), { statusCode: 303, headers: { location: '/' } })
+    t.not((await signedInAnywhere(browser)).length, 0)
 
-  const asked = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
-  clock.step(599_999)
-  const finished = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'urn:fastify-authority:grant-type:mfa', mfa_token: asked.json<{ mfa_token: string }>().mfa_token, otp: short.code() } })
-  t.equal(finished.statusCode, 200, 'a token family has a time of its own')
+    const asked = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+    })
+    clock.step(599_999)
+    const finished = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: {
+        grant_type: 'urn:fastify-authority:grant-type:mfa',
+        mfa_token: asked.json<{ mfa_token: string }>().mfa_token,
+        otp: short.code()
+      }
+    })
+    t.equal(finished.statusCode, 200, 'a token family has a time of its own')
 
-  const owing = await factorApp(t, { session: { expiresIn: 120 }, mfa: { required: true } }, { enrolled: false })
-  await logIn(owing.browser)
-  owing.clock.step(119_999)
-  t.equal((await owing.browser.get('/auth/second-factor/set-up')).statusCode, 200)
-  owing.clock.step(1)
-  t.match(await owing.browser.get('/auth/second-factor/set-up'), toLogin)
-})
+    const owing = await factorApp(t, { session: { expiresIn: 120 }, mfa: { required: true } }, { enrolled: false })
+    await logIn(owing.browser)
+    owing.clock.step(119_999)
+    t.equal((await owing.browser.get('/auth/second-factor/set-up')).statusCode, 200)
+    owing.clock.step(1)
+    t.match(await owing.browser.get('/auth/second-factor/set-up'), toLogin)
+  }
+)
 
 // covers SF-02 ADV-CVE-2025-10908
 t.test('a disabled account is refused at the second step', async (t) => {
   const users = memoryUserStore()
   let disabled = false
-  const subject = await factorApp(t, { users: { ...users, findById: async (id) => { const user = await users.findById(id); return user === null ? null : { ...user, disabled } } } })
+  const subject = await factorApp(t, {
+    users: {
+      ...users,
+      findById: async (id) => {
+        const user = await users.findById(id)
+        return user === null ? null : { ...user, disabled }
+      }
+    }
+  })
   const browser = testBrowser(subject.app)
   await logIn(browser)
   disabled = true
-  t.match(await browser.submit('/auth/second-factor', { code: subject.code() }), { statusCode: 303, headers: { location: '/auth/login' } })
+  t.match(await browser.submit('/auth/second-factor', { code: subject.code() }), {
+    statusCode: 303,
+    headers: { location: '/auth/login' }
+  })
   t.same(await signedInAnywhere(browser), [])
 })
 
 // covers SF-02 ADV-YSA-2026-02 ADV-CVE-2025-64175 RC-03
-t.test('one person\'s factor is nothing at the second step of another', async (t) => {
+t.test("one person's factor is nothing at the second step of another", async (t) => {
   const subject = await factorApp(t)
   const { app } = subject
   await signUp(app, 'bob')
@@ -140,12 +213,18 @@ t.test('one person\'s factor is nothing at the second step of another', async (t
   subject.clock.step(30_000)
   const browser = testBrowser(app)
   await logIn(browser)
-  t.match(await browser.submit('/auth/second-factor', { code: codeFor(bob.secret, subject.clock.now()) }), { statusCode: 400 })
+  t.match(await browser.submit('/auth/second-factor', { code: codeFor(bob.secret, subject.clock.now()) }), {
+    statusCode: 400
+  })
   t.match(await browser.submit('/auth/second-factor', { recovery_code: bob.codes[0] ?? '' }), { statusCode: 400 })
   t.same(await signedInAnywhere(browser), [])
   const own = testBrowser(app)
   await logIn(own, 'bob')
-  t.equal((await own.submit('/auth/second-factor', { recovery_code: bob.codes[0] ?? '' })).statusCode, 303, 'and is not used up by that')
+  t.equal(
+    (await own.submit('/auth/second-factor', { recovery_code: bob.codes[0] ?? '' })).statusCode,
+    303,
+    'and is not used up by that'
+  )
 })
 
 // covers TOTP-03 TOTP-04 TOTP-05 ADV-CVE-2026-27855
@@ -162,20 +241,39 @@ t.test('a code works once, whichever way it comes, and none of before it', async
   t.equal(await give(subject.code(1)), 303, 'one of the next step')
   t.equal(await give(subject.code(1)), 400)
   t.equal(await give(code), 400, 'and one of before it')
-  const { mfa_token: mfaToken } = (await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).json<{ mfa_token: string }>()
-  t.match((await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'urn:fastify-authority:grant-type:mfa', mfa_token: mfaToken, otp: subject.code(1) } })).json(), { error: 'invalid_grant' })
+  const { mfa_token: mfaToken } = (
+    await subject.app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+    })
+  ).json<{ mfa_token: string }>()
+  t.match(
+    (
+      await subject.app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'urn:fastify-authority:grant-type:mfa', mfa_token: mfaToken, otp: subject.code(1) }
+      })
+    ).json(),
+    { error: 'invalid_grant' }
+  )
 })
 
 // covers TOTP-06 RC-02 ADV-GHSA-4hf6-3x24-c9m8 ADV-CVE-2026-31875 ADV-KC-26106 ASVS-6.5.1 ASVS-2.3.4
 t.test('of fifty parallel uses of one code, one succeeds', async (t) => {
   const subject = await factorApp(t)
   const race = async (fields: Record<string, string>): Promise<number> => {
-    const browsers = await Promise.all(Array.from({ length: 50 }, async () => {
-      const browser = testBrowser(subject.app)
-      await logIn(browser)
-      return browser
-    }))
-    const replies = await Promise.all(browsers.map(async (browser) => await browser.submit('/auth/second-factor', fields)))
+    const browsers = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const browser = testBrowser(subject.app)
+        await logIn(browser)
+        return browser
+      })
+    )
+    const replies = await Promise.all(
+      browsers.map(async (browser) => await browser.submit('/auth/second-factor', fields))
+    )
     return replies.filter(({ statusCode }) => statusCode === 303).length
   }
   t.equal(await race({ code: subject.code() }), 1)
@@ -195,7 +293,14 @@ t.test('an outage of the store is 503, and never a sign-in without the factor', 
     t.equal((await logIn(browser, username)).statusCode, 503, username)
     t.equal((await logIn(browser, username, 'not the password')).statusCode, 503, 'whatever the password is')
     t.same(await signedInAnywhere(browser), [])
-    t.match(await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: PASSWORD } }), { statusCode: 503 })
+    t.match(
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username, password: PASSWORD }
+      }),
+      { statusCode: 503 }
+    )
   }
   t.equal((await late.submit('/auth/second-factor', { code: subject.code() })).statusCode, 503)
   broken.clear()
@@ -204,7 +309,11 @@ t.test('an outage of the store is 503, and never a sign-in without the factor', 
   t.equal((await late.submit('/auth/second-factor', { recovery_code: subject.codes[0] ?? '' })).statusCode, 503)
   broken.clear()
   t.same(await signedInAnywhere(late), [])
-  t.equal((await late.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303, 'the code is as good as before')
+  t.equal(
+    (await late.submit('/auth/second-factor', { code: subject.code() })).statusCode,
+    303,
+    'the code is as good as before'
+  )
 })
 
 // covers SF-03
@@ -227,7 +336,10 @@ t.test('a sign-in by the password alone that races an enrolment does not outlive
   }
   const reply = await logIn(thief)
   t.equal(reply.headers.location, '/auth/second-factor')
-  t.notOk(cookies(reply).some((cookie) => cookie.startsWith('authority_session=')), 'no session')
+  t.notOk(
+    cookies(reply).some((cookie) => cookie.startsWith('authority_session=')),
+    'no session'
+  )
   t.same(await signedInAnywhere(thief), [])
   t.equal((await app.authority.sessions(subject.sub)).length, 1)
 })
@@ -243,7 +355,10 @@ t.test('factors that are reset between the code and the session end it', async (
     await subject.store.removeFactorsOfUser(subject.sub)
     return used
   }
-  t.match(await browser.submit('/auth/second-factor', { code: subject.code() }), { statusCode: 303, headers: { location: '/auth/login' } })
+  t.match(await browser.submit('/auth/second-factor', { code: subject.code() }), {
+    statusCode: 303,
+    headers: { location: '/auth/login' }
+  })
   t.same(await signedInAnywhere(browser), [])
 })
 
@@ -267,23 +382,44 @@ t.test('the session that begins has a secret of its own, also where somebody was
 t.test('the journey goes on after the second step, and mistakes on it are shown there', async (t) => {
   const subject = await factorApp(t)
   const browser = testBrowser(subject.app)
-  t.equal((await logIn(browser, 'ann', PASSWORD, '?return_to=/cart&ui_locales=de')).headers.location, '/auth/second-factor?return_to=%2Fcart&ui_locales=de')
+  t.equal(
+    (await logIn(browser, 'ann', PASSWORD, '?return_to=/cart&ui_locales=de')).headers.location,
+    '/auth/second-factor?return_to=%2Fcart&ui_locales=de'
+  )
   const page = await browser.get('/auth/second-factor?return_to=/cart')
   const { action } = formOf(page.body)
-  for (const [fields, text] of [[{}, 'Please fill in this field.'], [{ code: '12345' }, 'A code has six digits.'], [{ recovery_code: 'abc' }, 'This recovery code is wrong'], [{ code: '000000' }, 'This code is wrong.']] as const) {
+  for (const [fields, text] of [
+    [{}, 'Please fill in this field.'],
+    [{ code: '12345' }, 'A code has six digits.'],
+    [{ recovery_code: 'abc' }, 'This recovery code is wrong'],
+    [{ code: '000000' }, 'This code is wrong.']
+  ] as const) {
     const reply = await browser.submit(action, fields)
     t.equal(reply.statusCode, 400)
     t.match(reply.body, text)
   }
   const code = subject.code()
-  t.match(await browser.submit(action, { code: ` ${code.slice(0, 3)} ${code.slice(3)}` }), { statusCode: 303, headers: { location: '/cart' } })
+  t.match(await browser.submit(action, { code: ` ${code.slice(0, 3)} ${code.slice(3)}` }), {
+    statusCode: 303,
+    headers: { location: '/cart' }
+  })
 })
 
 t.test('a form of another site is refused before anything is counted', async (t) => {
   const subject = await factorApp(t, { rateLimit: {} })
   const browser = testBrowser(subject.app)
   await logIn(browser)
-  for (let n = 0; n < 9; n++) t.equal((await browser.submit('/auth/second-factor', { code: '000000' }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })).statusCode, 403)
+  for (let n = 0; n < 9; n++)
+    t.equal(
+      (
+        await browser.submit(
+          '/auth/second-factor',
+          { code: '000000' },
+          { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+        )
+      ).statusCode,
+      403
+    )
   t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
 })
 
@@ -307,7 +443,7 @@ t.test('a link that is taken away between the two steps begins no session', asyn
   const subject = await connectApp(t, { factors: memoryFactorStore() })
   const { app, clock, browser } = subject
   await subject.through()
-  const sub = await subject.who() ?? ''
+  const sub = (await subject.who()) ?? ''
   const { secret } = await enrol(subject, browser)
   await app.authority.changePassword(sub, NEXT)
   for (const isThere of [true, false]) {
@@ -315,7 +451,8 @@ t.test('a link that is taken away between the two steps begins no session', asyn
     const other = testBrowser(app)
     await subject.through('', other)
     t.equal(await subject.who(other), null)
-    if (!isThere) t.equal(await app.authority.unlinkIdentity(sub, (await app.authority.identities(sub))[0]?.id ?? ''), 'unlinked')
+    if (!isThere)
+      t.equal(await app.authority.unlinkIdentity(sub, (await app.authority.identities(sub))[0]?.id ?? ''), 'unlinked')
     const reply = await other.submit('/auth/second-factor', { code: codeFor(secret, clock.now()) })
     t.equal(await subject.who(other), isThere ? sub : null)
     t.equal(String(reply.headers.location).startsWith('/auth/login'), !isThere)

@@ -1,4 +1,7 @@
-/** What is sealed with the option `secret` when that is another one: the key of an app goes over to the new secret with its next use. */
+/**
+ * What is sealed with the option `secret` when that is another one: the key of an app goes over to the new secret with
+ * its next use.
+ */
 import t from 'tap'
 import { type AuthorityOptions, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'

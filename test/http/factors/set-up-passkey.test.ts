@@ -13,15 +13,19 @@ const SET_UP = '/auth/second-factor/set-up'
 const TO_LOGIN = { statusCode: 303, headers: { location: '/auth/login' } }
 const passkeyOf = () => softPasskey({ origin: ISSUER })
 
-const bare = async (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}): Promise<FactorApp> => await factorApp(t, { keys: KEYS, clients: CLIENTS, mfa: { required: true }, ...options }, { enrolled: false })
+const bare = async (
+  t: { teardown(close: () => Promise<void>): void },
+  options: Partial<AuthorityOptions> = {}
+): Promise<FactorApp> =>
+  await factorApp(t, { keys: KEYS, clients: CLIENTS, mfa: { required: true }, ...options }, { enrolled: false })
 
-async function owing (subject: FactorApp, username = 'ann'): Promise<{ browser: TestBrowser, body: string }> {
+async function owing(subject: FactorApp, username = 'ann'): Promise<{ browser: TestBrowser; body: string }> {
   const browser = testBrowser(subject.app)
   await logIn(browser, username)
   return { browser, body: (await browser.get(SET_UP)).body }
 }
 
-function credentialFor (body: string, passkey = passkeyOf()): string {
+function credentialFor(body: string, passkey = passkeyOf()): string {
   const form = askingForm(body)
   if (form === null) throw new Error('no form')
   return JSON.stringify(passkey.create(form.options))
@@ -35,7 +39,13 @@ t.test('a passkey in place of an app: made, signed in by both, and asked for fro
   t.equal((await logIn(browser, 'ann', undefined, '?return_to=/cart')).headers.location, `${SET_UP}?return_to=%2Fcart`)
   const page = await browser.get(`${SET_UP}?return_to=/cart`)
   const form = askingForm(page.body)
-  t.match(form, { call: 'create', options: { user: { name: 'ann' }, authenticatorSelection: { userVerification: 'required', residentKey: 'required' } } })
+  t.match(form, {
+    call: 'create',
+    options: {
+      user: { name: 'ann' },
+      authenticatorSelection: { userVerification: 'required', residentKey: 'required' }
+    }
+  })
   t.match(page.headers['content-security-policy'], '/auth/passkeys.js;')
   t.match(page.body, /An authenticator app on a computer will do/)
   t.same(await signedInAnywhere(browser), [])
@@ -45,9 +55,15 @@ t.test('a passkey in place of an app: made, signed in by both, and asked for fro
   t.equal(done.statusCode, 200)
   t.equal([...done.body.matchAll(/<li><code>/g)].length, 10)
   t.match(done.body, 'href="/cart"')
-  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, { method: 'password', methods: ['password', 'passkey'] })
+  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, {
+    method: 'password',
+    methods: ['password', 'passkey']
+  })
   const { code = '' } = answerOf(String((await browser.get(authorizePath())).headers.location))
-  t.match(decodeJwt((await redeem(app, code)).json<{ access_token: string }>().access_token).claims, { acr: 'phr', amr: ['pop', 'user', 'mfa'] })
+  t.match(decodeJwt((await redeem(app, code)).json<{ access_token: string }>().access_token).claims, {
+    acr: 'phr',
+    amr: ['pop', 'user', 'mfa']
+  })
   clock.step(30_000)
   const next = testBrowser(app)
   t.equal((await logIn(next)).headers.location, '/auth/second-factor')
@@ -64,15 +80,38 @@ t.test('what was asked in one sign-in is answered in no other', async (t) => {
   const bobs = await owing(subject, 'bob')
   const refused = { statusCode: 400, body: /The passkey was not accepted/ }
   t.match(await bobs.browser.submit(SET_UP, { credential: credentialFor(anns.body) }), refused, 'another person')
-  t.match(await again.browser.submit(SET_UP, { credential: credentialFor(anns.body) }), refused, 'another ticket of the same person')
+  t.match(
+    await again.browser.submit(SET_UP, { credential: credentialFor(anns.body) }),
+    refused,
+    'another ticket of the same person'
+  )
   t.match(await testBrowser(app).submit(SET_UP, { credential: credentialFor(anns.body) }), TO_LOGIN, 'nobody')
-  for (const credential of ['x', '{}', 'null', '[]', '"x"']) t.match(await anns.browser.submit(SET_UP, { credential }), refused, credential)
+  for (const credential of ['x', '{}', 'null', '[]', '"x"'])
+    t.match(await anns.browser.submit(SET_UP, { credential }), refused, credential)
   t.equal((await anns.browser.submit(SET_UP, { credential: 'x'.repeat(20_000) })).statusCode, 413)
   t.equal((await anns.browser.submit(SET_UP, { credential: '' })).statusCode, 400)
-  t.equal((await anns.browser.submit(SET_UP, { credential: credentialFor(anns.body) }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })).statusCode, 403)
+  t.equal(
+    (
+      await anns.browser.submit(
+        SET_UP,
+        { credential: credentialFor(anns.body) },
+        { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+      )
+    ).statusCode,
+    403
+  )
   // One that does not verify who holds it is no passkey here.
-  const { options } = askingForm(anns.body) ?? (() => { throw new Error('no form') })()
-  const given = JSON.stringify(softPasskey({ origin: ISSUER, verifiesUser: false }).create({ ...options, authenticatorSelection: { ...options.authenticatorSelection, userVerification: 'discouraged' } }))
+  const { options } =
+    askingForm(anns.body) ??
+    (() => {
+      throw new Error('no form')
+    })()
+  const given = JSON.stringify(
+    softPasskey({ origin: ISSUER, verifiesUser: false }).create({
+      ...options,
+      authenticatorSelection: { ...options.authenticatorSelection, userVerification: 'discouraged' }
+    })
+  )
   t.match(await anns.browser.submit(SET_UP, { credential: given }), refused)
   t.match(await app.authority.factors(subject.sub), { factors: [] })
   t.match(await app.authority.factors(bob.sub), { factors: [] })
@@ -82,40 +121,57 @@ t.test('what was asked in one sign-in is answered in no other', async (t) => {
 })
 
 // covers SF-03
-t.test('of fifty at once, apps and passkeys, no more than one factor stays, and no more than one is signed in', async (t) => {
-  const subject = await bare(t)
-  const { app, sub, clock } = subject
-  const all = await Promise.all(Array.from({ length: 50 }, async () => await owing(subject)))
-  const replies = await Promise.all(all.map(async ({ browser, body }, index) => {
-    if (index % 2 === 0) return await browser.submit(SET_UP, { credential: credentialFor(body) })
-    const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
-    return await browser.submit(SET_UP, { ...formOf(body).fields, code: codeFor(secret, clock.now()) })
-  }))
-  t.ok(replies.filter(({ statusCode }) => statusCode === 200).length <= 1)
-  const { factors } = await app.authority.factors(sub)
-  t.ok(factors.length <= 1, `${factors.length} factors`)
-  t.ok((await app.authority.sessions(sub)).length <= 1)
-})
+t.test(
+  'of fifty at once, apps and passkeys, no more than one factor stays, and no more than one is signed in',
+  async (t) => {
+    const subject = await bare(t)
+    const { app, sub, clock } = subject
+    const all = await Promise.all(Array.from({ length: 50 }, async () => await owing(subject)))
+    const replies = await Promise.all(
+      all.map(async ({ browser, body }, index) => {
+        if (index % 2 === 0) return await browser.submit(SET_UP, { credential: credentialFor(body) })
+        const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
+        return await browser.submit(SET_UP, { ...formOf(body).fields, code: codeFor(secret, clock.now()) })
+      })
+    )
+    t.ok(replies.filter(({ statusCode }) => statusCode === 200).length <= 1)
+    const { factors } = await app.authority.factors(sub)
+    t.ok(factors.length <= 1, `${factors.length} factors`)
+    t.ok((await app.authority.sessions(sub)).length <= 1)
+  }
+)
 
 // covers SF-03
-t.test('an app is not stored beside a passkey that was set up between its code and its commit, nor where a reset was faster', async (t) => {
-  for (const meanwhile of ['a passkey', 'a reset'] as const) {
-    const subject = await bare(t)
-    const { app, sub, clock, store } = subject
-    const [one, other] = [await owing(subject), await owing(subject)]
-    const add = store.addTotp.bind(store)
-    store.addTotp = async (addition) => {
-      if (meanwhile === 'a passkey') t.equal((await other.browser.submit(SET_UP, { credential: credentialFor(other.body) })).statusCode, 200)
-      const added = await add(addition)
-      if (meanwhile === 'a reset') await store.removeFactorsOfUser(sub)
-      return added
+t.test(
+  'an app is not stored beside a passkey that was set up between its code and its commit, nor where a reset was faster',
+  async (t) => {
+    for (const meanwhile of ['a passkey', 'a reset'] as const) {
+      const subject = await bare(t)
+      const { app, sub, clock, store } = subject
+      const [one, other] = [await owing(subject), await owing(subject)]
+      const add = store.addTotp.bind(store)
+      store.addTotp = async (addition) => {
+        if (meanwhile === 'a passkey')
+          t.equal((await other.browser.submit(SET_UP, { credential: credentialFor(other.body) })).statusCode, 200)
+        const added = await add(addition)
+        if (meanwhile === 'a reset') await store.removeFactorsOfUser(sub)
+        return added
+      }
+      const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(one.body)?.[1] ?? '').replaceAll(' ', '')
+      t.equal(
+        (await one.browser.submit(SET_UP, { ...formOf(one.body).fields, code: codeFor(secret, clock.now()) }))
+          .statusCode,
+        400,
+        meanwhile
+      )
+      t.match(
+        (await app.authority.factors(sub)).factors.map(({ kind }) => kind),
+        meanwhile === 'a passkey' ? ['passkey'] : []
+      )
+      t.same(await signedInAnywhere(one.browser), [])
     }
-    const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(one.body)?.[1] ?? '').replaceAll(' ', '')
-    t.equal((await one.browser.submit(SET_UP, { ...formOf(one.body).fields, code: codeFor(secret, clock.now()) })).statusCode, 400, meanwhile)
-    t.match((await app.authority.factors(sub)).factors.map(({ kind }) => kind), meanwhile === 'a passkey' ? ['passkey'] : [])
-    t.same(await signedInAnywhere(one.browser), [])
   }
-})
+)
 
 t.test('a wrong passkey leaves the key of the app that was scanned', async (t) => {
   const subject = await bare(t)
@@ -127,21 +183,24 @@ t.test('a wrong passkey leaves the key of the app that was scanned', async (t) =
   t.equal([...again.body.matchAll(/role="alert"/g)].length, 1)
 })
 
-t.test('a password that is changed between the passkey and the session begins none, and the passkey is taken back', async (t) => {
-  const subject = await bare(t)
-  const { app, sub, store } = subject
-  const { browser, body } = await owing(subject)
-  const add = store.addPasskey.bind(store)
-  store.addPasskey = async (addition) => {
-    const added = await add(addition)
-    await app.authority.changePassword(sub, 'a better horse battery')
-    return added
+t.test(
+  'a password that is changed between the passkey and the session begins none, and the passkey is taken back',
+  async (t) => {
+    const subject = await bare(t)
+    const { app, sub, store } = subject
+    const { browser, body } = await owing(subject)
+    const add = store.addPasskey.bind(store)
+    store.addPasskey = async (addition) => {
+      const added = await add(addition)
+      await app.authority.changePassword(sub, 'a better horse battery')
+      return added
+    }
+    const reply = await answer(browser, body, passkeyOf())
+    t.match(reply, { statusCode: 401, body: /login_required/ })
+    t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
+    t.same(await signedInAnywhere(browser), [])
   }
-  const reply = await answer(browser, body, passkeyOf())
-  t.match(reply, { statusCode: 401, body: /login_required/ })
-  t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
-  t.same(await signedInAnywhere(browser), [])
-})
+)
 
 t.test('where passkeys are off or not among the methods there is no form for one, and none is taken', async (t) => {
   for (const options of [{ passkeys: false as const }, { mfa: { required: true, methods: ['totp' as const] } }]) {

@@ -1,6 +1,15 @@
-/** A factor that must not stay is taken back: after a lost first factor, an outage, a reset, a removed account. And a sign-in by a connection gets no younger. */
+/**
+ * A factor that must not stay is taken back: after a lost first factor, an outage, a reset, a removed account. And a
+ * sign-in by a connection gets no younger.
+ */
 import t from 'tap'
-import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore, type UserStore } from '../../../lib/index.ts'
+import {
+  type FactorStore,
+  memoryFactorStore,
+  memoryState,
+  memoryUserStore,
+  type UserStore
+} from '../../../lib/index.ts'
 import { testApp, signUp } from '../../support/app.ts'
 import { testBrowser, type TestBrowser } from '../../support/browser.ts'
 import { codeFor, formOf, logIn } from '../../support/factors.ts'
@@ -13,7 +22,7 @@ const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const secretIn = (body: string): string => (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
 
 /** What is done before or after a method of a store, once. */
-function hooked<Store extends object> (store: Store) {
+function hooked<Store extends object>(store: Store) {
   const hooks = new Map<string, () => Promise<void>>()
   const once = async (name: string): Promise<void> => {
     const act = hooks.get(name)
@@ -22,7 +31,7 @@ function hooked<Store extends object> (store: Store) {
   }
   return {
     store: new Proxy(store, {
-      get (target, name: string) {
+      get(target, name: string) {
         const act = Reflect.get(target, name) as unknown
         if (typeof act !== 'function') return act
         return async (...given: unknown[]) => {
@@ -33,19 +42,22 @@ function hooked<Store extends object> (store: Store) {
         }
       }
     }),
-    on: (when: string, act: () => Promise<void>) => { hooks.set(when, act) }
+    on: (when: string, act: () => Promise<void>) => {
+      hooks.set(when, act)
+    }
   }
 }
 
 /** The form of an enrolment, which is sent by what this resolves to. */
-async function prepared (browser: TestBrowser, clock: { now(): number }, page: string) {
+async function prepared(browser: TestBrowser, clock: { now(): number }, page: string) {
   const { body } = await browser.get(page)
   const { action, fields } = formOf(body)
   return async () => await browser.submit(action, { ...fields, code: codeFor(secretIn(body), clock.now()), name: '' })
 }
 
 t.test('a ticket whose first factor is gone adds nothing', async (t) => {
-  const left = async (factors: FactorStore, userId: string) => await factors.findFactors(userId).then(({ totp, recoveryCodesLeft }) => [totp.length, recoveryCodesLeft])
+  const left = async (factors: FactorStore, userId: string) =>
+    await factors.findFactors(userId).then(({ totp, recoveryCodesLeft }) => [totp.length, recoveryCodesLeft])
   {
     const { store, on } = hooked(memoryFactorStore())
     const test = await connectApp(t, { factors: store, mfa: { required: true } })
@@ -68,7 +80,9 @@ t.test('a ticket whose first factor is gone adds nothing', async (t) => {
   await ask(test.browser)
   await enter(test.browser, (await test.mail()).code)
   const send = await prepared(test.browser, test.clock, SET_UP)
-  on('before addTotp', async () => { await users.update?.(test.sub, { email: 'new@mail.example', username: 'new@mail.example', emailVerified: true }) })
+  on('before addTotp', async () => {
+    await users.update?.(test.sub, { email: 'new@mail.example', username: 'new@mail.example', emailVerified: true })
+  })
   t.match(await send(), { statusCode: 401 })
   t.same(await left(store, test.sub), [0, 0], 'a mailbox that is not theirs any more')
 })
@@ -76,20 +90,36 @@ t.test('a ticket whose first factor is gone adds nothing', async (t) => {
 t.test('where a store is down when the factor is looked at again, it is taken back once that is up', async (t) => {
   for (const what of ['findFactors', 'findById', 'removeFactor', 'revokeFamiliesOfUser']) {
     let isDown = false
-    const breaking = <Store extends object>(store: Store): Store => new Proxy(store, {
-      get: (target, name, receiver) => name === what && isDown ? async () => { throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' }) } : Reflect.get(target, name, receiver) as unknown
-    })
+    const breaking = <Store extends object>(store: Store): Store =>
+      new Proxy(store, {
+        get: (target, name, receiver) =>
+          name === what && isDown
+            ? async () => {
+                throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+              }
+            : (Reflect.get(target, name, receiver) as unknown)
+      })
     const { store, on } = hooked(breaking(memoryFactorStore()))
     // What ends the other sign-ins, where the factor is set up before there is one.
     const isSetUp = what === 'revokeFamiliesOfUser'
     const state = memoryState()
-    const { app, clock, events, close } = await testApp({ factors: store, users: breaking(memoryUserStore() as UserStore), state: { ...state, tokens: breaking(state.tokens) }, mfa: { required: isSetUp } })
+    const { app, clock, events, close } = await testApp({
+      factors: store,
+      users: breaking(memoryUserStore() as UserStore),
+      state: { ...state, tokens: breaking(state.tokens) },
+      mfa: { required: isSetUp }
+    })
     const { sub } = await signUp(app)
     const browser = testBrowser(app)
     await logIn(browser)
     const send = await prepared(browser, clock, isSetUp ? SET_UP : '/auth/security/totp')
-    if (!isSetUp) on('before addTotp', async () => { await app.authority.changePassword(sub, 'correct horse battery staple') })
-    on('after addTotp', async () => { isDown = true })
+    if (!isSetUp)
+      on('before addTotp', async () => {
+        await app.authority.changePassword(sub, 'correct horse battery staple')
+      })
+    on('after addTotp', async () => {
+      isDown = true
+    })
     t.equal((await send()).statusCode, 503, what)
     isDown = false
     // Ends when what runs behind replies has.
@@ -99,23 +129,29 @@ t.test('where a store is down when the factor is looked at again, it is taken ba
   }
 })
 
-/** Somebody whose account is reset while they set up an app, and a store that is down for so many removals of it from then on. */
-async function failing (times: number) {
+/**
+ * Somebody whose account is reset while they set up an app, and a store that is down for so many removals of it from
+ * then on.
+ */
+async function failing(times: number) {
   const refused = { count: 0 }
   const waiting = new Map<number, () => void>()
-  const breaking = (store: FactorStore): FactorStore => new Proxy(store, {
-    get (target, name, receiver) {
-      const act = Reflect.get(target, name, receiver) as unknown
-      if (name !== 'removeFactor') return act
-      return async (...given: Parameters<FactorStore['removeFactor']>) => {
-        refused.count++
-        // The reply of this call comes after whoever waits for it looks on.
-        setImmediate(() => { waiting.get(refused.count)?.() })
-        if (refused.count <= times) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
-        return await target.removeFactor(...given)
+  const breaking = (store: FactorStore): FactorStore =>
+    new Proxy(store, {
+      get(target, name, receiver) {
+        const act = Reflect.get(target, name, receiver) as unknown
+        if (name !== 'removeFactor') return act
+        return async (...given: Parameters<FactorStore['removeFactor']>) => {
+          refused.count++
+          // The reply of this call comes after whoever waits for it looks on.
+          setImmediate(() => {
+            waiting.get(refused.count)?.()
+          })
+          if (refused.count <= times) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+          return await target.removeFactor(...given)
+        }
       }
-    }
-  })
+    })
   const { store, on } = hooked(breaking(memoryFactorStore()))
   const { lines, stream } = logLines()
   const { app, clock, close } = await testApp({ factors: store }, { logger: { level: 'error', stream } })
@@ -123,56 +159,72 @@ async function failing (times: number) {
   const browser = testBrowser(app)
   await logIn(browser)
   const send = await prepared(browser, clock, '/auth/security/totp')
-  on('before addTotp', async () => { await app.authority.changePassword(sub, 'correct horse battery staple') })
+  on('before addTotp', async () => {
+    await app.authority.changePassword(sub, 'correct horse battery staple')
+  })
   return {
     store,
     sub,
     clock,
     send,
     close,
-    called: async (count: number) => { if (refused.count < count) await new Promise<void>((resolve) => { waiting.set(count, resolve) }) },
+    called: async (count: number) => {
+      if (refused.count < count)
+        await new Promise<void>((resolve) => {
+          waiting.set(count, resolve)
+        })
+    },
     calls: () => refused.count,
-    told: () => lines.filter(({ msg }) => String(msg).includes('could not be taken back')).map(({ code, level }) => [code, level])
+    told: () =>
+      lines.filter(({ msg }) => String(msg).includes('could not be taken back')).map(({ code, level }) => [code, level])
   }
 }
 
-t.test('a factor that must not stay is taken back again and again while the store is down, and the log tells once where it stays', async (t) => {
-  const DELAYS = [1_000, 10_000, 60_000]
-  {
-    const { store, sub, clock, send, called, told, close } = await failing(4)
-    t.equal((await send()).statusCode, 503)
-    await called(2)
-    for (const [index, delay] of DELAYS.entries()) {
-      t.equal((await store.findFactors(sub)).totp.length, 1, `still there before attempt ${index + 2}`)
-      clock.step(delay)
-      await called(index + 3)
+t.test(
+  'a factor that must not stay is taken back again and again while the store is down, and ' +
+    'the log tells once where it stays',
+  async (t) => {
+    const DELAYS = [1_000, 10_000, 60_000]
+    {
+      const { store, sub, clock, send, called, told, close } = await failing(4)
+      t.equal((await send()).statusCode, 503)
+      await called(2)
+      for (const [index, delay] of DELAYS.entries()) {
+        t.equal((await store.findFactors(sub)).totp.length, 1, `still there before attempt ${index + 2}`)
+        clock.step(delay)
+        await called(index + 3)
+      }
+      t.same((await store.findFactors(sub)).totp, [], 'once the store is up')
+      await close()
+      t.same(told(), [])
     }
-    t.same((await store.findFactors(sub)).totp, [], 'once the store is up')
-    await close()
-    t.same(told(), [])
-  }
-  {
-    const { store, sub, clock, send, called, calls, told, close } = await failing(Infinity)
-    t.equal((await send()).statusCode, 503)
-    await called(2)
-    for (const [index, delay] of DELAYS.entries()) {
-      clock.step(delay)
-      await called(index + 3)
+    {
+      const { store, sub, clock, send, called, calls, told, close } = await failing(Infinity)
+      t.equal((await send()).statusCode, 503)
+      await called(2)
+      for (const [index, delay] of DELAYS.entries()) {
+        clock.step(delay)
+        await called(index + 3)
+      }
+      clock.step(3_600_000)
+      await close()
+      t.equal((await store.findFactors(sub)).totp.length, 1)
+      t.same(
+        [calls(), told()],
+        [5, [['FST_AUTHORITY_WORK_FAILED', 50]]],
+        'one attempt at once and four behind the reply'
+      )
     }
-    clock.step(3_600_000)
-    await close()
-    t.equal((await store.findFactors(sub)).totp.length, 1)
-    t.same([calls(), told()], [5, [['FST_AUTHORITY_WORK_FAILED', 50]]], 'one attempt at once and four behind the reply')
+    {
+      const { store, sub, send, called, told, close } = await failing(2)
+      t.equal((await send()).statusCode, 503)
+      await called(2)
+      await close()
+      t.same((await store.findFactors(sub)).totp, [], 'at the stop of the server, without waiting')
+      t.same(told(), [])
+    }
   }
-  {
-    const { store, sub, send, called, told, close } = await failing(2)
-    t.equal((await send()).statusCode, 503)
-    await called(2)
-    await close()
-    t.same((await store.findFactors(sub)).totp, [], 'at the stop of the server, without waiting')
-    t.same(told(), [])
-  }
-})
+)
 
 t.test('a reset leaves no factor of a sign-in that began while it went on', async (t) => {
   const { store, on } = hooked(memoryFactorStore())
@@ -198,7 +250,9 @@ t.test('an import leaves nothing of a user who was removed meanwhile', async (t)
   const { app, close } = await testApp({ factors: store })
   t.teardown(close)
   const { sub } = await signUp(app)
-  on('before addTotp', async () => { await app.authority.deleteUser(sub) })
+  on('before addTotp', async () => {
+    await app.authority.deleteUser(sub)
+  })
   await t.rejects(app.authority.importTotp(sub, { secret: KEY }), { error: 'invalid_grant' } as unknown as Error)
   t.same((await store.findFactors(sub)).totp, [])
 })
@@ -208,7 +262,7 @@ t.test('what was proved at a provider gets no younger by a code or a change of f
   const { app, browser, clock } = test
   const mayChange = async (): Promise<boolean> => secretIn((await browser.get('/auth/security/totp')).body) !== ''
   await test.through()
-  const sub = await test.who() ?? ''
+  const sub = (await test.who()) ?? ''
   await app.authority.importTotp(sub, { secret: KEY })
   await test.through()
   await browser.submit('/auth/second-factor', { code: codeFor(KEY, clock.now()), remember: 'on' })
@@ -218,7 +272,10 @@ t.test('what was proved at a provider gets no younger by a code or a change of f
   await test.through()
   t.equal(await test.who(), sub, 'the browser is remembered')
   clock.step(3_600_000)
-  t.equal((await browser.submit('/auth/second-factor?return_to=%2Fx', { code: codeFor(KEY, clock.now()) })).statusCode, 303)
+  t.equal(
+    (await browser.submit('/auth/second-factor?return_to=%2Fx', { code: codeFor(KEY, clock.now()) })).statusCode,
+    303
+  )
   t.equal(await mayChange(), false, 'the code is of now, and the sign-in an hour old')
 
   const other = await connectApp(t, { factors: memoryFactorStore() })
@@ -226,5 +283,9 @@ t.test('what was proved at a provider gets no younger by a code or a change of f
   other.clock.step(280_000)
   t.equal((await (await prepared(other.browser, other.clock, '/auth/security/totp'))()).statusCode, 200)
   other.clock.step(280_000)
-  t.equal(secretIn((await other.browser.get('/auth/security/totp')).body), '', 'more than five minutes after the sign-in')
+  t.equal(
+    secretIn((await other.browser.get('/auth/security/totp')).body),
+    '',
+    'more than five minutes after the sign-in'
+  )
 })

@@ -8,9 +8,16 @@ import type { AttemptOutcome } from '../../../lib/ports/attempt-store.ts'
 
 const limit = (rule: string, max: number) => ({ rule, key: 'k', windowMs: 1000, max })
 
-async function app (t: { teardown(task: () => Promise<void>): void }, limiter: Awaited<ReturnType<typeof createAttemptLimiter>>, host = Fastify()) {
+async function app(
+  t: { teardown(task: () => Promise<void>): void },
+  limiter: Awaited<ReturnType<typeof createAttemptLimiter>>,
+  host = Fastify()
+) {
   let id = 0
-  host.get('/', async (): Promise<AttemptOutcome> => await limiter.reserve(String(++id), [limit('login', 3), limit('account', 2)]))
+  host.get(
+    '/',
+    async (): Promise<AttemptOutcome> => await limiter.reserve(String(++id), [limit('login', 3), limit('account', 2)])
+  )
   t.teardown(async () => {
     await host.close()
     await limiter.close()
@@ -19,20 +26,40 @@ async function app (t: { teardown(task: () => Promise<void>): void }, limiter: A
 }
 
 // covers RL-18
-t.test('several limits are one step, and the outcome is the store\'s', async (t) => {
+t.test("several limits are one step, and the outcome is the store's", async (t) => {
   const calls: number[] = []
   const store = memoryAttemptStore({ clock: steppedClock() })
-  const host = await app(t, await createAttemptLimiter({ reserve (id, limits) { calls.push(limits.length); return store.reserve(id, limits) }, refund () {} }))
+  const host = await app(
+    t,
+    await createAttemptLimiter({
+      reserve(id, limits) {
+        calls.push(limits.length)
+        return store.reserve(id, limits)
+      },
+      refund() {}
+    })
+  )
   const outcomes = await Promise.all([1, 2, 3, 4].map(async () => (await host.inject('/')).json<AttemptOutcome>()))
-  t.same(outcomes.map(({ allowed }) => allowed), [true, true, false, false])
-  t.match(outcomes[2], { refusedBy: { rule: 'account', max: 2, remaining: 0, resetMs: 1000 }, standings: [{ rule: 'login', remaining: 1 }, { rule: 'account', remaining: 0 }] })
+  t.same(
+    outcomes.map(({ allowed }) => allowed),
+    [true, true, false, false]
+  )
+  t.match(outcomes[2], {
+    refusedBy: { rule: 'account', max: 2, remaining: 0, resetMs: 1000 },
+    standings: [
+      { rule: 'login', remaining: 1 },
+      { rule: 'account', remaining: 0 }
+    ]
+  })
   t.same(calls, [2, 2, 2, 2], 'one call each')
 })
 
 // covers RL-14
 t.test('a group id that a host hook gives our route changes nothing', async (t) => {
   const host = Fastify()
-  host.addHook('onRoute', (route) => { route.config = { ...route.config, rateLimit: { groupId: 'theirs' } } })
+  host.addHook('onRoute', (route) => {
+    route.config = { ...route.config, rateLimit: { groupId: 'theirs' } }
+  })
   await app(t, await createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
   t.same((await host.inject('/')).json().allowed, true)
 })
@@ -47,8 +74,15 @@ t.test('RL the host has its own @fastify/rate-limit, and they never meet', async
 
 // covers RL-22
 t.test('what the store throws or rejects with comes through', async (t) => {
-  for (const reserve of [() => { throw new Error('down') }, async () => { throw new Error('down') }]) {
-    const host = await app(t, await createAttemptLimiter({ reserve, refund () {} }))
+  for (const reserve of [
+    () => {
+      throw new Error('down')
+    },
+    async () => {
+      throw new Error('down')
+    }
+  ]) {
+    const host = await app(t, await createAttemptLimiter({ reserve, refund() {} }))
     const reply = await host.inject('/')
     t.equal(reply.statusCode, 500)
     t.equal(reply.json().message, 'down')

@@ -1,4 +1,7 @@
-/** What proves itself by 256 random bits is counted when it has failed, and never refused when it is good: wherever the counters are. */
+/**
+ * What proves itself by 256 random bits is counted when it has failed, and never refused when it is good: wherever the
+ * counters are.
+ */
 import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisState } from '../../../lib/adapters/redis/state.ts'
@@ -8,7 +11,9 @@ import { authorizeAs, authorizePath, basic, openidApp, type OpenidApp, redeem, S
 import { startRedis } from '../../support/redis-server.ts'
 
 const server = await startRedis()
-t.teardown(async () => { await server.stop() })
+t.teardown(async () => {
+  await server.stop()
+})
 const client = server.client()
 const other = server.client()
 
@@ -18,36 +23,67 @@ const WINDOW = 60_000
 const REFRESH = { windowMs: WINDOW, max: 3 }
 const MALFORMED = 'no token'
 
-function optionsAt (place: Place): Partial<AuthorityOptions> {
+function optionsAt(place: Place): Partial<AuthorityOptions> {
   if (place === 'memory') return {}
-  return { redis: client, secret: 'of a shared state, of 32 bytes at least', ...place === 'redis' ? {} : { state: redisState(other) } }
+  return {
+    redis: client,
+    secret: 'of a shared state, of 32 bytes at least',
+    ...(place === 'redis' ? {} : { state: redisState(other) })
+  }
 }
 
 interface Stage extends OpenidApp {
-  users: { disabled: boolean, down: boolean }
+  users: { disabled: boolean; down: boolean }
   post(url: string, payload: Record<string, unknown>, headers?: Record<string, string>): Promise<Answer>
   refresh(token: string): Promise<Answer>
   rotate(token: string, extra?: Record<string, unknown>, headers?: Record<string, string>): Promise<Answer>
 }
 
 /** What a caller gets to see, but for what is random. */
-interface Answer { status: number, error?: unknown, retryAfter: unknown, limit: unknown, remaining: unknown, reset: unknown, body: Record<string, unknown> }
+interface Answer {
+  status: number
+  error?: unknown
+  retryAfter: unknown
+  limit: unknown
+  remaining: unknown
+  reset: unknown
+  body: Record<string, unknown>
+}
 
-async function stage (t: Test, place: Place, rateLimit: AuthorityOptions['rateLimit'], options: Partial<AuthorityOptions> = {}): Promise<Stage> {
+async function stage(
+  t: Test,
+  place: Place,
+  rateLimit: AuthorityOptions['rateLimit'],
+  options: Partial<AuthorityOptions> = {}
+): Promise<Stage> {
   await client.flushdb()
   const users = { disabled: false, down: false }
   const store = memoryUserStore()
   const findById = async (id: string): Promise<User | null> => {
     if (users.down) throw new Error('down')
     const user = await store.findById(id)
-    return user === null ? null : { ...user, ...users.disabled ? { disabled: true } : {} }
+    return user === null ? null : { ...user, ...(users.disabled ? { disabled: true } : {}) }
   }
-  const subject = await openidApp({ ...optionsAt(place), rateLimit: { account: false, ...rateLimit === false ? {} : rateLimit }, users: { ...store, findById }, ...options })
+  const subject = await openidApp({
+    ...optionsAt(place),
+    rateLimit: { account: false, ...(rateLimit === false ? {} : rateLimit) },
+    users: { ...store, findById },
+    ...options
+  })
   t.teardown(subject.close)
-  const post = async (url: string, payload: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Answer> => {
+  const post = async (
+    url: string,
+    payload: Record<string, unknown>,
+    headers: Record<string, string> = {}
+  ): Promise<Answer> => {
     const reply = await subject.app.inject({ method: 'POST', url, payload, headers })
     const body = reply.json<Record<string, unknown>>()
-    const { 'retry-after': retryAfter, 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': reset } = reply.headers
+    const {
+      'retry-after': retryAfter,
+      'x-ratelimit-limit': limit,
+      'x-ratelimit-remaining': remaining,
+      'x-ratelimit-reset': reset
+    } = reply.headers
     return { status: reply.statusCode, error: body['error'], retryAfter, limit, remaining, reset, body }
   }
   return {
@@ -55,23 +91,41 @@ async function stage (t: Test, place: Place, rateLimit: AuthorityOptions['rateLi
     users,
     post,
     refresh: async (token) => await post('/auth/refresh', {}, bearer(token)),
-    rotate: async (token, extra = {}, headers = {}) => await post('/auth/token', { grant_type: 'refresh_token', refresh_token: token, ...extra }, headers)
+    rotate: async (token, extra = {}, headers = {}) =>
+      await post('/auth/token', { grant_type: 'refresh_token', refresh_token: token, ...extra }, headers)
   }
 }
 
-const shown = ({ status, error, retryAfter, limit, remaining, reset }: Answer): Omit<Answer, 'body'> => ({ status, error, retryAfter, limit, remaining, reset })
+const shown = ({ status, error, retryAfter, limit, remaining, reset }: Answer): Omit<Answer, 'body'> => ({
+  status,
+  error,
+  retryAfter,
+  limit,
+  remaining,
+  reset
+})
 const statuses = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status)
 /** Well formed, and none of ours. */
 const forged = (token: string): string => `${token.slice(0, -4)}${token.at(-4) === 'A' ? 'B' : 'A'}${token.slice(-3)}`
 
 /** One thing after the other, each seen from outside. */
-async function story (t: Test, place: Place): Promise<unknown[]> {
-  const { app, browser, clock, users, post, refresh, rotate } = await stage(t, place, { login: false, refresh: { ...REFRESH, max: 4 } })
+async function story(t: Test, place: Place): Promise<unknown[]> {
+  const { app, browser, clock, users, post, refresh, rotate } = await stage(t, place, {
+    login: false,
+    refresh: { ...REFRESH, max: 4 }
+  })
   const seen: unknown[] = []
-  const note = (answer: Answer): Answer => { seen.push(shown(answer)); return answer }
-  const pass = (): void => { clock.step(WINDOW) }
+  const note = (answer: Answer): Answer => {
+    seen.push(shown(answer))
+    return answer
+  }
+  const pass = (): void => {
+    clock.step(WINDOW)
+  }
   let tokens: Tokens = await signIn(app)
-  const next = async (): Promise<void> => { tokens = { ...tokens, ...note(await rotate(tokens.refresh_token)).body } }
+  const next = async (): Promise<void> => {
+    tokens = { ...tokens, ...note(await rotate(tokens.refresh_token)).body }
+  }
 
   note(await refresh(tokens.refresh_token))
   await next()
@@ -97,15 +151,27 @@ async function story (t: Test, place: Place): Promise<unknown[]> {
   note(await refresh(forged(tokens.refresh_token)))
   note(await refresh(tokens.refresh_token))
   pass()
-  for (const [params, headers] of [[{}, {}], [{ code_verifier: 'x'.repeat(50) }, {}], [{}, basic('web', 'wrong')], [{ code: MALFORMED }, {}], [{}, {}]] as const) {
+  for (const [params, headers] of [
+    [{}, {}],
+    [{ code_verifier: 'x'.repeat(50) }, {}],
+    [{}, basic('web', 'wrong')],
+    [{ code: MALFORMED }, {}],
+    [{}, {}]
+  ] as const) {
     const { code = '' } = await authorizeAs(browser, authorizePath())
     for (let time = 0; time < 2; time++) {
       const reply = await redeem(app, code, params, headers)
-      seen.push([reply.statusCode, reply.json().error, reply.headers['x-ratelimit-remaining'], reply.headers['retry-after']])
+      seen.push([
+        reply.statusCode,
+        reply.json().error,
+        reply.headers['x-ratelimit-remaining'],
+        reply.headers['retry-after']
+      ])
     }
   }
   pass()
-  for (let time = 0; time < 6; time++) note(await post('/auth/token', { grant_type: 'client_credentials', client_id: 'web', client_secret: 'wrong' }))
+  for (let time = 0; time < 6; time++)
+    note(await post('/auth/token', { grant_type: 'client_credentials', client_id: 'web', client_secret: 'wrong' }))
   return seen
 }
 
@@ -124,7 +190,11 @@ for (const place of PLACES) {
     t.equal(statuses(answers).filter((status) => status === 401).length, 5)
     t.equal(statuses(answers).filter((status) => status === 429).length, 45)
     t.equal(events.filter(({ name }) => name === 'rate_limited').length, 45)
-    t.equal(events.filter(({ name }) => name === 'refresh_token_reused').length, 50, 'what only a holder of the family can send ends it, over the limit too')
+    t.equal(
+      events.filter(({ name }) => name === 'refresh_token_reused').length,
+      50,
+      'what only a holder of the family can send ends it, over the limit too'
+    )
   })
 
   t.test(`RL CS3 a request that fails for another reason than its proof is not counted (${place})`, async (t) => {
@@ -144,9 +214,19 @@ for (const place of PLACES) {
     const { code = '' } = await authorizeAs(browser, authorizePath())
     for (let time = 0; time < REFRESH.max; time++) t.equal((await refresh(MALFORMED)).status, 401)
     const wrong = async (when: string): Promise<void> => {
-      t.same(statuses([await refresh(MALFORMED), await rotate(MALFORMED)]), [429, 429], `${when}: what is wrong is over the limit`)
+      t.same(
+        statuses([await refresh(MALFORMED), await rotate(MALFORMED)]),
+        [429, 429],
+        `${when}: what is wrong is over the limit`
+      )
       t.equal((await redeem(app, 'wrong')).statusCode, 429)
-      t.same(statuses([await post('/auth/revoke', { token: MALFORMED }), await post('/auth/introspect', { token: MALFORMED }, basic('web', 'wrong'))]), [429, 429])
+      t.same(
+        statuses([
+          await post('/auth/revoke', { token: MALFORMED }),
+          await post('/auth/introspect', { token: MALFORMED }, basic('web', 'wrong'))
+        ]),
+        [429, 429]
+      )
     }
     await wrong('before')
     for (let time = 0; time < 2 * REFRESH.max; time++) {
@@ -164,23 +244,34 @@ for (const place of PLACES) {
 }
 
 // covers A3 CS9
-t.test('a wrong client secret counts under refresh and a wrong password under login, where a request has both', async (t) => {
-  const clients = [{ clientId: 'front', clientSecret: SECRET, grantTypes: ['password' as const] }]
-  const { clock, post, events } = await stage(t, 'memory', { login: { windowMs: WINDOW, max: 2 }, refresh: { windowMs: WINDOW, max: 3 } }, { clients })
-  const grant = async (password: string, secret: string): Promise<number> => (await post('/auth/token', { grant_type: 'password', username: 'ann', password }, basic('front', secret))).status
-  const limitedBy = (): unknown[] => events.filter(({ name }) => name === 'rate_limited').map(({ payload }) => (payload as { rule: string }).rule)
+t.test(
+  'a wrong client secret counts under refresh and a wrong password under login, where a request has both',
+  async (t) => {
+    const clients = [{ clientId: 'front', clientSecret: SECRET, grantTypes: ['password' as const] }]
+    const { clock, post, events } = await stage(
+      t,
+      'memory',
+      { login: { windowMs: WINDOW, max: 2 }, refresh: { windowMs: WINDOW, max: 3 } },
+      { clients }
+    )
+    const grant = async (password: string, secret: string): Promise<number> =>
+      (await post('/auth/token', { grant_type: 'password', username: 'ann', password }, basic('front', secret))).status
+    const limitedBy = (): unknown[] =>
+      events.filter(({ name }) => name === 'rate_limited').map(({ payload }) => (payload as { rule: string }).rule)
 
-  for (let time = 0; time < 3; time++) t.equal(await grant(PASSWORD, 'wrong'), 401)
-  t.equal(await grant(PASSWORD, 'wrong'), 429)
-  t.same(limitedBy(), ['refresh'])
-  t.equal(await grant(PASSWORD, SECRET), 200, 'none of them has used up a password attempt')
-  t.equal(await grant('wrong wrong', SECRET), 400)
-  t.equal(await grant(PASSWORD, SECRET), 429, 'passwords are reserved before the work')
-  t.same(limitedBy(), ['refresh', 'login'])
-  clock.step(WINDOW)
-  for (let time = 0; time < 2; time++) t.equal(await grant('wrong wrong', SECRET), 400)
-  for (let time = 0; time < 3; time++) t.equal(await grant(PASSWORD, 'wrong'), 401, 'and no wrong password a failed secret')
-})
+    for (let time = 0; time < 3; time++) t.equal(await grant(PASSWORD, 'wrong'), 401)
+    t.equal(await grant(PASSWORD, 'wrong'), 429)
+    t.same(limitedBy(), ['refresh'])
+    t.equal(await grant(PASSWORD, SECRET), 200, 'none of them has used up a password attempt')
+    t.equal(await grant('wrong wrong', SECRET), 400)
+    t.equal(await grant(PASSWORD, SECRET), 429, 'passwords are reserved before the work')
+    t.same(limitedBy(), ['refresh', 'login'])
+    clock.step(WINDOW)
+    for (let time = 0; time < 2; time++) t.equal(await grant('wrong wrong', SECRET), 400)
+    for (let time = 0; time < 3; time++)
+      t.equal(await grant(PASSWORD, 'wrong'), 401, 'and no wrong password a failed secret')
+  }
+)
 
 t.test('RL CS5 a sign-in is given back where it succeeds, and a failure after the password is counted', async (t) => {
   for (const place of PLACES) {
@@ -193,7 +284,7 @@ t.test('RL CS5 a sign-in is given back where it succeeds, and a failure after th
       rateLimit: { login: false, account: { windowMs: WINDOW, max: 3 } },
       users: {
         ...store,
-        async findById (id) {
+        async findById(id) {
           looks++
           const user = await store.findById(id)
           return user === null ? null : { ...user, disabled }
@@ -203,9 +294,19 @@ t.test('RL CS5 a sign-in is given back where it succeeds, and a failure after th
     t.teardown(subject.close)
     await signUp(subject.app)
     const attempt = async (password: string): Promise<number> =>
-      (await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password } })).statusCode
+      (
+        await subject.app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: { grant_type: 'password', username: 'ann', password }
+        })
+      ).statusCode
     for (let time = 0; time < 5; time++) t.equal(await attempt(PASSWORD), 200, place)
-    t.same([await attempt('wrong wrong'), await attempt(PASSWORD), await attempt('wrong wrong')], [400, 200, 400], place)
+    t.same(
+      [await attempt('wrong wrong'), await attempt(PASSWORD), await attempt('wrong wrong')],
+      [400, 200, 400],
+      place
+    )
     looks = 0
     disabled = true
     t.equal(await attempt(PASSWORD), 400, `${place}: disabled between the password and the last look`)
@@ -218,39 +319,60 @@ t.test('RL CS5 a sign-in is given back where it succeeds, and a failure after th
 })
 
 /** Every way to use a token, and a limit on it. */
-async function worksAsEver (t: Test, redis: Redis, begun: () => Promise<unknown> = async () => {}): Promise<TestApp> {
-  const subject = await openidApp({ redis, secret: 'of a shared state, of 32 bytes at least', rateLimit: { login: false, refresh: REFRESH } })
+async function worksAsEver(t: Test, redis: Redis, begun: () => Promise<unknown> = async () => {}): Promise<TestApp> {
+  const subject = await openidApp({
+    redis,
+    secret: 'of a shared state, of 32 bytes at least',
+    rateLimit: { login: false, refresh: REFRESH }
+  })
   t.teardown(subject.close)
   await begun()
   const { app, browser } = subject
-  const post = async (url: string, payload: Record<string, unknown>, headers: Record<string, string> = {}): Promise<number> => (await app.inject({ method: 'POST', url, payload, headers })).statusCode
+  const post = async (
+    url: string,
+    payload: Record<string, unknown>,
+    headers: Record<string, string> = {}
+  ): Promise<number> => (await app.inject({ method: 'POST', url, payload, headers })).statusCode
   const tokens = await signIn(app)
   for (let time = 0; time < 5; time++) t.equal(await post('/auth/refresh', {}, bearer(tokens.refresh_token)), 200)
   t.equal(await post('/auth/token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }), 200)
   t.equal((await redeem(app, (await authorizeAs(browser, authorizePath())).code ?? '')).statusCode, 200)
-  const wrong = await Promise.all(Array.from({ length: 20 }, async () => await post('/auth/refresh', {}, bearer(forged(tokens.refresh_token)))))
+  const wrong = await Promise.all(
+    Array.from({ length: 20 }, async () => await post('/auth/refresh', {}, bearer(forged(tokens.refresh_token))))
+  )
   t.equal(wrong.filter((status) => status === 401).length, REFRESH.max)
   t.equal(wrong.filter((status) => status === 429).length, 20 - REFRESH.max)
   return subject
 }
 
-t.test('RL CS6 a server that is a cluster without the client\'s knowing: counted as ever', async (t) => {
+t.test("RL CS6 a server that is a cluster without the client's knowing: counted as ever", async (t) => {
   const node = await startRedis({ args: ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'] })
-  t.teardown(async () => { await node.stop() })
+  t.teardown(async () => {
+    await node.stop()
+  })
   const plain = node.client()
   await plain.cluster('ADDSLOTS', ...Array.from({ length: 16_384 }, (_, slot) => slot))
-  while (!(await plain.cluster('INFO') as string).includes('cluster_state:ok')) await new Promise((resolve) => { setImmediate(resolve) })
+  while (!((await plain.cluster('INFO')) as string).includes('cluster_state:ok'))
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
   await worksAsEver(t, plain)
 })
 
 // covers RL-22 CS7
 t.test('a server that refuses the counters and not the state: this process counts, nobody gets 503', async (t) => {
   const guarded = await startRedis()
-  t.teardown(async () => { await guarded.stop() })
+  t.teardown(async () => {
+    await guarded.stop()
+  })
   const admin = guarded.client()
   await admin.acl('SETUSER', 'half', 'on', '>word', '~authority:*', '~rl:*', '+@all')
   // After the start, which would say what is missing.
-  const subject = await worksAsEver(t, guarded.client({ username: 'half', password: 'word' }), async () => await admin.acl('SETUSER', 'half', 'resetkeys', '~authority:*'))
+  const subject = await worksAsEver(
+    t,
+    guarded.client({ username: 'half', password: 'word' }),
+    async () => await admin.acl('SETUSER', 'half', 'resetkeys', '~authority:*')
+  )
   t.equal(subject.events.filter(({ name }) => name === 'store_degraded').length, 1)
 })
 
@@ -261,12 +383,26 @@ t.test('counters that can not be read: this process counts, nobody gets 503', as
   t.teardown(subject.close)
   await signUp(subject.app)
   const { refresh_token: token } = await signIn(subject.app)
-  const refresh = async (presented: string): Promise<number> => (await subject.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(presented) })).statusCode
+  const refresh = async (presented: string): Promise<number> =>
+    (await subject.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(presented) })).statusCode
   t.equal(await refresh(MALFORMED), 401)
   for (const name of await client.keys('rl:*')) {
     await client.del(name)
     await client.hset(name, 'no', 'counter')
   }
-  t.same([await refresh(token), await refresh(MALFORMED), await refresh(MALFORMED), await refresh(MALFORMED), await refresh(MALFORMED), await refresh(token)], [200, 401, 401, 401, 429, 200])
-  t.match(subject.events.find(({ name }) => name === 'store_degraded'), { payload: { store: /limits/ } })
+  t.same(
+    [
+      await refresh(token),
+      await refresh(MALFORMED),
+      await refresh(MALFORMED),
+      await refresh(MALFORMED),
+      await refresh(MALFORMED),
+      await refresh(token)
+    ],
+    [200, 401, 401, 401, 429, 200]
+  )
+  t.match(
+    subject.events.find(({ name }) => name === 'store_degraded'),
+    { payload: { store: /limits/ } }
+  )
 })

@@ -7,36 +7,57 @@ const BROWSER = { 'sec-fetch-site': 'same-origin' }
 const NEXT = 'a wholly new password'
 
 /** An app in which an account has three wrong guesses, and a browser that signed in to it. */
-async function known () {
+async function known() {
   const users = memoryUserStore()
   const messages = capturedMessages()
-  const test = await testApp({ users, sendMessage: messages.send, rateLimit: { login: false, passwordReset: false, refresh: false, account: { max: 3 } } })
-  await signUp(test.app, 'ann@example.com')
-  const guess = async (password: string, cookie?: string) => await test.app.inject({
-    method: 'POST', url: '/auth/token', headers: { ...BROWSER, ...(cookie === undefined ? {} : { cookie }) }, payload: { grant_type: 'password', username: 'ann@example.com', password }
+  const test = await testApp({
+    users,
+    sendMessage: messages.send,
+    rateLimit: { login: false, passwordReset: false, refresh: false, account: { max: 3 } }
   })
-  const cookieOf = (reply: Awaited<ReturnType<typeof guess>>): string => String(reply.headers['set-cookie'] ?? '').split(';')[0] ?? ''
+  await signUp(test.app, 'ann@example.com')
+  const guess = async (password: string, cookie?: string) =>
+    await test.app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      headers: { ...BROWSER, ...(cookie === undefined ? {} : { cookie }) },
+      payload: { grant_type: 'password', username: 'ann@example.com', password }
+    })
+  const cookieOf = (reply: Awaited<ReturnType<typeof guess>>): string =>
+    String(reply.headers['set-cookie'] ?? '').split(';')[0] ?? ''
   const thiefs = cookieOf(await guess(PASSWORD))
   return { ...test, messages, guess, cookieOf, thiefs, users }
 }
 
-async function reset ({ app, messages }: Pick<TestApp, 'app'> & { messages: TestApp['messages'] }): Promise<void> {
+async function reset({ app, messages }: Pick<TestApp, 'app'> & { messages: TestApp['messages'] }): Promise<void> {
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann@example.com' } })
   const { token } = await messages.next('password_reset')
-  const reply = await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token, password: NEXT } })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/password-reset/confirm',
+    payload: { token, password: NEXT }
+  })
   if (reply.statusCode !== 204) throw new Error(reply.body)
 }
 
-async function change ({ app }: Pick<TestApp, 'app'>): Promise<string> {
+async function change({ app }: Pick<TestApp, 'app'>): Promise<string> {
   const { access_token: token } = await signIn(app, 'ann@example.com')
-  const reply = await app.inject({ method: 'POST', url: '/auth/password', headers: { ...BROWSER, ...bearer(token) }, payload: { current_password: PASSWORD, new_password: NEXT } })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/password',
+    headers: { ...BROWSER, ...bearer(token) },
+    payload: { current_password: PASSWORD, new_password: NEXT }
+  })
   if (reply.statusCode !== 204) throw new Error(reply.body)
   return String(reply.headers['set-cookie']).split(';')[0] ?? ''
 }
 
 // covers A9
 t.test('a known browser has guesses of its own until the password changes, and is a stranger after that', async (t) => {
-  for (const [how, act] of [['reset', reset], ['change', change]] as const) {
+  for (const [how, act] of [
+    ['reset', reset],
+    ['change', change]
+  ] as const) {
     const world = await known()
     const { guess, thiefs, close } = world
     t.not(thiefs, '')
@@ -66,14 +87,23 @@ t.test('the browser that changes the password is known by the new one', async (t
 t.test('a user store that fails when the browser is to be remembered does not fail the sign-in', async (t) => {
   const { app, close } = await testApp({ users: failingLast(), rateLimit: { login: false, register: false } })
   await signUp(app, 'ann@example.com')
-  const reply = await app.inject({ method: 'POST', url: '/auth/token', headers: BROWSER, payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD } })
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: BROWSER,
+    payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD }
+  })
   t.equal(reply.statusCode, 200)
   t.equal(reply.headers['set-cookie'], undefined)
   await close()
 
-  function failingLast () {
+  function failingLast() {
     const users = memoryUserStore()
     let lookUps = 0
-    return { ...users, findByUsername: async (name: string) => await (++lookUps > 1 ? Promise.reject(new Error('down')) : users.findByUsername(name)) }
+    return {
+      ...users,
+      findByUsername: async (name: string) =>
+        await (++lookUps > 1 ? Promise.reject(new Error('down')) : users.findByUsername(name))
+    }
   }
 })

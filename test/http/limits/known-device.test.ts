@@ -3,7 +3,8 @@ import { limitedApp } from './support/limited-app.ts'
 
 const BROWSER = { 'sec-fetch-site': 'same-origin' }
 const cookies = (header: unknown): string[] => [header ?? []].flat() as string[]
-const deviceOf = (header: unknown): string => cookies(header).find((cookie) => cookie.includes('authority_device=')) ?? ''
+const deviceOf = (header: unknown): string =>
+  cookies(header).find((cookie) => cookie.includes('authority_device=')) ?? ''
 
 // covers RL-24
 t.test('strangers can not lock a person out of a browser that is known', async (t) => {
@@ -24,7 +25,10 @@ t.test('a made-up cookie is a stranger', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 1 } })
   await statuses(1, { username: 'ann' })
   for (const value of ['', 'x', `${'a'.repeat(22)}.${'b'.repeat(22)}`, 'x'.repeat(4000)]) {
-    t.equal((await login({ username: 'ann' }, { headers: { cookie: `__Host-authority_device=${value}` } })).statusCode, 429)
+    t.equal(
+      (await login({ username: 'ann' }, { headers: { cookie: `__Host-authority_device=${value}` } })).statusCode,
+      429
+    )
   }
 })
 
@@ -33,7 +37,10 @@ t.test('the cookie: its attributes, beside others, and only for browsers that su
   const { login } = await limitedApp(t)
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   t.equal(cookies(headers['set-cookie'])[0], 'theirs=1')
-  t.match(deviceOf(headers['set-cookie']), /^__Host-authority_device=[\w-]{22}\.[\w-]{22}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+  t.match(
+    deviceOf(headers['set-cookie']),
+    /^__Host-authority_device=[\w-]{22}\.[\w-]{22}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax; Secure$/
+  )
   const none: Array<[string, Parameters<typeof login>]> = [
     ['no browser', [{ username: 'ann', as: 'success' }]],
     ['no account', [{ as: 'success' }, { headers: BROWSER }]],
@@ -41,12 +48,19 @@ t.test('the cookie: its attributes, beside others, and only for browsers that su
   ]
   for (const [name, args] of none) t.equal(deviceOf((await login(...args)).headers['set-cookie']), '', name)
   const off = await limitedApp(t, { account: false })
-  t.equal(deviceOf((await off.login({ username: 'ann', as: 'success' }, { headers: BROWSER })).headers['set-cookie']), '', 'no account rule')
+  t.equal(
+    deviceOf((await off.login({ username: 'ann', as: 'success' }, { headers: BROWSER })).headers['set-cookie']),
+    '',
+    'no account rule'
+  )
 })
 
 // covers RL-24
 t.test('an http loopback issuer gets a plain name', async (t) => {
   const { login } = await limitedApp(t, {}, { secureCookies: false })
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
-  t.match(deviceOf(headers['set-cookie']), /^authority_device=[\w.-]{45}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/)
+  t.match(
+    deviceOf(headers['set-cookie']),
+    /^authority_device=[\w.-]{45}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/
+  )
 })

@@ -12,8 +12,23 @@ t.test('RL a refused attempt is 429 with Retry-After, the one body, an event, an
   const reply = await login({}, { headers: { 'user-agent': 'probe' } })
   t.equal(reply.statusCode, 429)
   t.equal(reply.headers['retry-after'], '60', 'whole seconds, rounded up')
-  t.same(reply.json(), { error: 'too_many_requests', error_description: 'Too many attempts. Try again later.', retryAfter: 60 })
-  t.same(limited, [{ time: '2026-01-01T00:00:00.500Z', requestId: 'req-4', ip: '127.0.0.1', userAgent: 'probe', rule: 'login', max: 3, windowMs: MINUTE, retryAfter: 60 }])
+  t.same(reply.json(), {
+    error: 'too_many_requests',
+    error_description: 'Too many attempts. Try again later.',
+    retryAfter: 60
+  })
+  t.same(limited, [
+    {
+      time: '2026-01-01T00:00:00.500Z',
+      requestId: 'req-4',
+      ip: '127.0.0.1',
+      userAgent: 'probe',
+      rule: 'login',
+      max: 3,
+      windowMs: MINUTE,
+      retryAfter: 60
+    }
+  ])
   t.equal(work.done, 3)
   clock.step(MINUTE - 501)
   t.equal((await login()).headers['retry-after'], '1', 'never 0')
@@ -23,7 +38,10 @@ t.test('RL a refused attempt is 429 with Retry-After, the one body, an event, an
 
 // covers H15
 t.test('the log says once a minute which rule refuses, and where to change it', async (t) => {
-  const { statuses, clock, told } = await limitedApp(t, { login: { ...LOGIN, windowMs: 10 * MINUTE }, account: { max: 1 } })
+  const { statuses, clock, told } = await limitedApp(t, {
+    login: { ...LOGIN, windowMs: 10 * MINUTE },
+    account: { max: 1 }
+  })
   await statuses(20)
   t.match(told, [{ code: 'FST_AUTHORITY_RATE_LIMITED', rule: 'login', max: 3, windowMs: 10 * MINUTE }])
   clock.step(MINUTE - 1)
@@ -40,15 +58,23 @@ t.test('the log says once a minute which rule refuses, and where to change it', 
 t.test('of 50 parallel attempts max pass, and they are the first', async (t) => {
   const { login, work } = await limitedApp(t, { login: { max: 5 } })
   const replies = await Promise.all(Array.from({ length: 50 }, async () => await login({ username: 'ann' })))
-  t.same(replies.map(({ statusCode }) => statusCode), [...new Array(5).fill(400), ...new Array(45).fill(429)])
+  t.same(
+    replies.map(({ statusCode }) => statusCode),
+    [...new Array(5).fill(400), ...new Array(45).fill(429)]
+  )
   t.equal(work.done, 5)
 })
 
 // covers RL-18 RL-19
 t.test('the same for one account from many addresses', async (t) => {
   const { login, work } = await limitedApp(t, { login: { max: 5 }, account: { max: 4 } })
-  const replies = await Promise.all(Array.from({ length: 50 }, async (_, i) => await login({ username: 'ann' }, { remoteAddress: `192.0.2.${i}` })))
-  t.same(replies.map(({ statusCode }) => statusCode), [...new Array(4).fill(400), ...new Array(46).fill(429)])
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, async (_, i) => await login({ username: 'ann' }, { remoteAddress: `192.0.2.${i}` }))
+  )
+  t.same(
+    replies.map(({ statusCode }) => statusCode),
+    [...new Array(4).fill(400), ...new Array(46).fill(429)]
+  )
   t.equal(work.done, 4)
 })
 
@@ -66,23 +92,30 @@ t.test('the window slides: no burst across a boundary', async (t) => {
   t.same(await statuses(3), [400, 400, 429], 'ttl')
 })
 
-t.test('RL A5 what an outcome costs, by what the rule counts: given back is only what is known to be an outage of ours', async (t) => {
-  const cases: Array<{ count: 'all' | 'failed', as: 'success' | 'invalid_grant' | 'server_error' | 'temporarily_unavailable' | 'bug', costs: boolean }> = [
-    { count: 'all', as: 'success', costs: true },
-    { count: 'all', as: 'invalid_grant', costs: true },
-    { count: 'all', as: 'server_error', costs: true },
-    { count: 'all', as: 'temporarily_unavailable', costs: false },
-    { count: 'all', as: 'bug', costs: true },
-    { count: 'failed', as: 'success', costs: false },
-    { count: 'failed', as: 'invalid_grant', costs: true },
-    { count: 'failed', as: 'temporarily_unavailable', costs: false }
-  ]
-  for (const { count, as, costs } of cases) {
-    const { statuses } = await limitedApp(t, { login: { max: 2, count } })
-    const last = (await statuses(5, { as })).at(-1)
-    t.equal(last === 429, costs, `count ${count}, ${as}`)
+t.test(
+  'RL A5 what an outcome costs, by what the rule counts: given back is only what is known to be an outage of ours',
+  async (t) => {
+    const cases: Array<{
+      count: 'all' | 'failed'
+      as: 'success' | 'invalid_grant' | 'server_error' | 'temporarily_unavailable' | 'bug'
+      costs: boolean
+    }> = [
+      { count: 'all', as: 'success', costs: true },
+      { count: 'all', as: 'invalid_grant', costs: true },
+      { count: 'all', as: 'server_error', costs: true },
+      { count: 'all', as: 'temporarily_unavailable', costs: false },
+      { count: 'all', as: 'bug', costs: true },
+      { count: 'failed', as: 'success', costs: false },
+      { count: 'failed', as: 'invalid_grant', costs: true },
+      { count: 'failed', as: 'temporarily_unavailable', costs: false }
+    ]
+    for (const { count, as, costs } of cases) {
+      const { statuses } = await limitedApp(t, { login: { max: 2, count } })
+      const last = (await statuses(5, { as })).at(-1)
+      t.equal(last === 429, costs, `count ${count}, ${as}`)
+    }
   }
-})
+)
 
 // covers RL-25
 t.test('a success does not reset what others failed', async (t) => {
@@ -93,7 +126,12 @@ t.test('a success does not reset what others failed', async (t) => {
 })
 
 t.test('RL the rules count apart, and false turns one off', async (t) => {
-  const { statuses } = await limitedApp(t, { login: { max: 1 }, register: { max: 2 }, passwordReset: false, refresh: { max: 1 } })
+  const { statuses } = await limitedApp(t, {
+    login: { max: 1 },
+    register: { max: 2 },
+    passwordReset: false,
+    refresh: { max: 1 }
+  })
   t.same(await statuses(2, { rule: 'login' }), [400, 429])
   t.same(await statuses(3, { rule: 'register' }), [400, 400, 429])
   t.same(await statuses(2, { rule: 'refresh' }), [400, 429])
@@ -110,14 +148,21 @@ t.test('the headers tell of the address, never of the account', async (t) => {
   await statuses(1, { username: 'ann' })
   const refused = await login({ username: 'ann' })
   t.equal(refused.statusCode, 429)
-  t.match(refused.headers, { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '18' }, 'and what the account refused took nothing of the address')
+  t.match(
+    refused.headers,
+    { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '18' },
+    'and what the account refused took nothing of the address'
+  )
 })
 
 // covers RL-27
 t.test('an unlimited address gets no such headers', async (t) => {
   const { login } = await limitedApp(t, { bypass: ['127.0.0.1'] })
   const { headers } = await login({ username: 'ann' })
-  t.same(Object.keys(headers).filter((name) => name.startsWith('x-ratelimit')), [])
+  t.same(
+    Object.keys(headers).filter((name) => name.startsWith('x-ratelimit')),
+    []
+  )
 })
 
 // covers RL-1
@@ -125,7 +170,12 @@ t.test('forwarding headers of a direct client count for nothing', async (t) => {
   const { login } = await limitedApp(t, { login: LOGIN })
   const seen: number[] = []
   for (let i = 0; i < 5; i++) {
-    const headers = { 'x-forwarded-for': `203.0.113.${i}`, 'x-real-ip': `203.0.113.${i}`, forwarded: `for=203.0.113.${i}`, 'user-agent': `agent ${i}` }
+    const headers = {
+      'x-forwarded-for': `203.0.113.${i}`,
+      'x-real-ip': `203.0.113.${i}`,
+      forwarded: `for=203.0.113.${i}`,
+      'user-agent': `agent ${i}`
+    }
     seen.push((await login({}, { headers })).statusCode)
   }
   t.same(seen, [400, 400, 400, 429, 429])
@@ -134,7 +184,8 @@ t.test('forwarding headers of a direct client count for nothing', async (t) => {
 // covers RL-1
 t.test('behind a trusted proxy the address it saw counts, whatever stands left of it', async (t) => {
   const { login } = await limitedApp(t, { login: LOGIN }, { trustProxy: '127.0.0.1' })
-  const from = async (chain: string): Promise<number> => (await login({}, { headers: { 'x-forwarded-for': chain } })).statusCode
+  const from = async (chain: string): Promise<number> =>
+    (await login({}, { headers: { 'x-forwarded-for': chain } })).statusCode
   const seen: number[] = []
   for (let i = 0; i < 4; i++) seen.push(await from(`10.0.0.${i}, 203.0.113.9`))
   t.same(seen, [400, 400, 400, 429])
@@ -145,7 +196,10 @@ t.test('behind a trusted proxy the address it saw counts, whatever stands left o
 t.test('addresses: /64 rotation and mapped IPv4', async (t) => {
   const { login } = await limitedApp(t, { login: { max: 2 } })
   const from = async (remoteAddress: string): Promise<number> => (await login({}, { remoteAddress })).statusCode
-  t.same([await from('2001:db8:0:1::1'), await from('2001:db8:0:1::2'), await from('2001:db8:0:1:ffff::3')], [400, 400, 429])
+  t.same(
+    [await from('2001:db8:0:1::1'), await from('2001:db8:0:1::2'), await from('2001:db8:0:1:ffff::3')],
+    [400, 400, 429]
+  )
   t.equal(await from('2001:db8:0:2::1'), 400)
   t.same([await from('192.0.2.1'), await from('::ffff:192.0.2.1'), await from('::ffff:c000:201')], [400, 400, 429])
   t.equal(await from('::ffff:192.0.2.2'), 400)
@@ -165,30 +219,56 @@ t.test('a /48 of IPv6 has twenty times the allowance of a /64 under login, and n
   t.match(limited, [{ rule: 'login', max: 40, windowMs: MINUTE }])
   t.equal((await from('2001:db8:8::1')).statusCode, 400, 'another /48')
   t.equal((await from('192.0.2.1')).statusCode, 400)
-  for (let network = 0; network < 45; network++) t.equal((await from(`2001:db8:7:${network.toString(16)}::1`, { rule: 'register' })).statusCode, 400, 'no other rule has it')
+  for (let network = 0; network < 45; network++)
+    t.equal(
+      (await from(`2001:db8:7:${network.toString(16)}::1`, { rule: 'register' })).statusCode,
+      400,
+      'no other rule has it'
+    )
   clock.step(MINUTE)
   t.equal((await from('2001:db8:7:ffff::1')).statusCode, 400)
 })
 
 // covers RL-30 A17
 t.test('what is counted under a key or bypassed has no network', async (t) => {
-  for (const limits of [{ key: (request: FastifyRequest) => String(request.headers['x-tenant']) }, { bypass: ['2001:db8::/32'] }]) {
+  for (const limits of [
+    { key: (request: FastifyRequest) => String(request.headers['x-tenant']) },
+    { bypass: ['2001:db8::/32'] }
+  ]) {
     const { login } = await limitedApp(t, { login: { max: 1 }, ...limits })
-    for (let network = 0; network < 25; network++) t.equal((await login({}, { remoteAddress: `2001:db8:7:${network.toString(16)}::1`, headers: { 'x-tenant': String(network) } })).statusCode, 400)
+    for (let network = 0; network < 25; network++)
+      t.equal(
+        (
+          await login(
+            {},
+            { remoteAddress: `2001:db8:7:${network.toString(16)}::1`, headers: { 'x-tenant': String(network) } }
+          )
+        ).statusCode,
+        400
+      )
   }
 })
 
 // covers RL-4
 t.test('a bypass of IPv4 holds for no IPv6 address that merely ends like one', async (t) => {
   const { statuses } = await limitedApp(t, { login: { max: 1 }, bypass: ['10.0.0.0/8'] })
-  for (const remoteAddress of ['2001:db8::ffff:a00:1', '1:2:3:4:5:ffff:a00:1', '::1:ffff:a00:1', '64:ff9b::a00:1', '0:0:0:1::a00:1', '0:0:0:2::ffff:0:a00:1']) t.same(await statuses(2, {}, { remoteAddress }), [400, 429], remoteAddress)
+  for (const remoteAddress of [
+    '2001:db8::ffff:a00:1',
+    '1:2:3:4:5:ffff:a00:1',
+    '::1:ffff:a00:1',
+    '64:ff9b::a00:1',
+    '0:0:0:1::a00:1',
+    '0:0:0:2::ffff:0:a00:1'
+  ])
+    t.same(await statuses(2, {}, { remoteAddress }), [400, 429], remoteAddress)
   t.same(await statuses(2, {}, { remoteAddress: '::ffff:a00:1' }), [400, 400])
 })
 
 // covers RL-4 RL-6
 t.test('bypass: no address rule for these, but the account rule', async (t) => {
   const { statuses } = await limitedApp(t, { login: { max: 1 }, account: { max: 4 }, bypass: ['10.0.0.0/8'] })
-  for (const remoteAddress of ['10.1.2.3', '::ffff:10.1.2.3']) t.same(await statuses(5, {}, { remoteAddress }), new Array(5).fill(400))
+  for (const remoteAddress of ['10.1.2.3', '::ffff:10.1.2.3'])
+    t.same(await statuses(5, {}, { remoteAddress }), new Array(5).fill(400))
   t.same(await statuses(5, { username: 'ann' }, { remoteAddress: '10.1.2.3' }), [400, 400, 400, 400, 429])
   t.same(await statuses(2, {}, { remoteAddress: '11.1.2.3' }), [400, 429])
 })
@@ -202,7 +282,9 @@ t.test('bypass looks at the address, whatever the key is', async (t) => {
 
 // covers RL-5
 t.test('a list that is refused stops the start', async (t) => {
-  await t.rejects(limitedApp(t, { bypass: ['0.0.0.0/0'] }), { message: /rateLimit\.bypass: "0\.0\.0\.0\/0" is refused/ })
+  await t.rejects(limitedApp(t, { bypass: ['0.0.0.0/0'] }), {
+    message: /rateLimit\.bypass: "0\.0\.0\.0\/0" is refused/
+  })
 })
 
 // covers RL-9
@@ -217,9 +299,10 @@ t.test('made-up API keys count on the address', async (t) => {
 
 // covers RL-9
 t.test('a verified API key has one allowance from wherever, and its own max', async (t) => {
-  const verify = async (key: string) => key === 'big' ? { max: 5 } : key === 'good'
+  const verify = async (key: string) => (key === 'big' ? { max: 5 } : key === 'good')
   const { login } = await limitedApp(t, { login: { max: 2 }, apiKey: { header: 'X-Partner-Key', verify } })
-  const use = async (key: string, i: number): Promise<number> => (await login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-partner-key': key } })).statusCode
+  const use = async (key: string, i: number): Promise<number> =>
+    (await login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-partner-key': key } })).statusCode
   t.same([await use('good', 1), await use('good', 2), await use('good', 3)], [400, 400, 429])
   const big: number[] = []
   for (let i = 0; i < 6; i++) big.push(await use('big', 1))
@@ -236,7 +319,9 @@ t.test('an API key does not lift the account rule', async (t) => {
 // covers RL-9
 t.test('a verify that throws, rejects or answers nonsense leaves the address', async (t) => {
   const faults: Array<(key: string) => never> = [
-    () => { throw new Error('down') },
+    () => {
+      throw new Error('down')
+    },
     () => Promise.reject(new Error('down')) as never,
     () => ({ max: 0 }) as never,
     () => ({ max: Infinity }) as never,
@@ -254,9 +339,17 @@ t.test('a verify that throws, rejects or answers nonsense leaves the address', a
 // covers RL-11
 t.test('a key of the host replaces the address; where it fails the address counts', async (t) => {
   const custom = await limitedApp(t, { login: { max: 2 }, key: (request) => String(request.headers['x-tenant']) })
-  const use = async (tenant: string, i: number): Promise<number> => (await custom.login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-tenant': tenant } })).statusCode
+  const use = async (tenant: string, i: number): Promise<number> =>
+    (await custom.login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-tenant': tenant } })).statusCode
   t.same([await use('a', 1), await use('a', 2), await use('a', 3), await use('b', 1)], [400, 400, 429, 400])
-  for (const key of [() => { throw new Error('x') }, () => '', () => undefined as never, () => 7 as never]) {
+  for (const key of [
+    () => {
+      throw new Error('x')
+    },
+    () => '',
+    () => undefined as never,
+    () => 7 as never
+  ]) {
     const { statuses } = await limitedApp(t, { login: { max: 1 }, key })
     t.same(await statuses(2), [400, 429])
     t.same(await statuses(1, {}, { remoteAddress: '192.0.2.1' }), [400])
@@ -275,7 +368,7 @@ t.test('RL the custom 429 handler', async (t) => {
   const seen: unknown[] = []
   const { statuses, login } = await limitedApp(t, {
     login: LOGIN,
-    onLimit (request, reply, info) {
+    onLimit(request, reply, info) {
       seen.push([request.method, info])
       reply.code(420).header('retry-after', '7').header('x-own', 'yes')
       return { message: 'slow down', info }
@@ -296,7 +389,13 @@ t.test('RL the custom 429 handler says what its body is', async (t) => {
     ['application/problem+json; charset=utf-8', { title: 'Slow down' }, '{"title":"Slow down"}']
   ]
   for (const [type, body, sent] of table) {
-    const { login } = await limitedApp(t, { login: { max: 1 }, onLimit (_request, reply) { reply.type(type); return body } })
+    const { login } = await limitedApp(t, {
+      login: { max: 1 },
+      onLimit(_request, reply) {
+        reply.type(type)
+        return body
+      }
+    })
     await login()
     const reply = await login()
     t.equal(reply.statusCode, 429)
@@ -306,7 +405,13 @@ t.test('RL the custom 429 handler says what its body is', async (t) => {
 })
 
 t.test('RL a custom handler that returns nothing or throws leaves the usual answer', async (t) => {
-  for (const onLimit of [() => {}, async () => undefined, () => { throw new Error('x') }]) {
+  for (const onLimit of [
+    () => {},
+    async () => undefined,
+    () => {
+      throw new Error('x')
+    }
+  ]) {
     const { login } = await limitedApp(t, { login: { max: 1 }, onLimit })
     await login()
     const reply = await login()

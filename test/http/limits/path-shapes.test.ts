@@ -4,12 +4,18 @@ import t from 'tap'
 import { limitedApp } from './support/limited-app.ts'
 
 /** Sends one request line as it is: clients and proxies would tidy it up. */
-async function raw (port: number, line: string): Promise<number> {
+async function raw(port: number, line: string): Promise<number> {
   return await new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
     let answer = ''
-    socket.setEncoding('latin1').on('data', (chunk: string) => { answer += chunk })
-      .on('end', () => { resolve(Number(answer.split(' ')[1])) })
+    socket
+      .setEncoding('latin1')
+      .on('data', (chunk: string) => {
+        answer += chunk
+      })
+      .on('end', () => {
+        resolve(Number(answer.split(' ')[1]))
+      })
       .on('error', reject)
     socket.write(`${line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
   })
@@ -17,8 +23,25 @@ async function raw (port: number, line: string): Promise<number> {
 
 // covers RL-15
 t.test('however the path is spelt, one counter counts', async (t) => {
-  const shapes = ['GET /login', 'HEAD /login', 'GET /login/', 'GET /%6Cogin', 'GET /logi%6e', 'GET http://evil.example/login', 'GET //login', 'GET /login?x=1', 'GET /login;x', 'POST /login', 'GET /LOGIN']
-  const router = { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, caseSensitive: false, useSemicolonDelimiter: true }
+  const shapes = [
+    'GET /login',
+    'HEAD /login',
+    'GET /login/',
+    'GET /%6Cogin',
+    'GET /logi%6e',
+    'GET http://evil.example/login',
+    'GET //login',
+    'GET /login?x=1',
+    'GET /login;x',
+    'POST /login',
+    'GET /LOGIN'
+  ]
+  const router = {
+    ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: true,
+    caseSensitive: false,
+    useSemicolonDelimiter: true
+  }
   for (const shape of shapes) {
     const { app, statuses, work } = await limitedApp(t, { login: { max: 2 } }, { routerOptions: router })
     await app.listen({ port: 0, host: '127.0.0.1' })

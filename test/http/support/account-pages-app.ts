@@ -29,12 +29,16 @@ import { registrationWith } from '../../../lib/http/edge/registration.ts'
 import { origin, world, type World, type WorldOptions } from '../../unit/accounts/world.ts'
 
 export const ORIGIN = 'https://auth.example.com'
-const noCookie = (name: string): SessionCookie => ({ name, read: () => undefined, set () {}, clear () {} })
+const noCookie = (name: string): SessionCookie => ({ name, read: () => undefined, set() {}, clear() {} })
 /** What a browser says of a form that it posts from one of our pages. */
 export const OWN = { 'sec-fetch-site': 'same-origin', origin: ORIGIN }
 
 /** What a route said of a page. */
-export interface Sent { page: string, content: Record<string, unknown>, settings: Record<string, unknown> }
+export interface Sent {
+  page: string
+  content: Record<string, unknown>
+  settings: Record<string, unknown>
+}
 
 export interface PagesApp {
   app: FastifyInstance
@@ -47,7 +51,11 @@ export interface PagesApp {
   logged: Array<Record<string, unknown>>
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   /** Posts a form as our own page would, unless `headers` say otherwise. */
-  post(url: string, form: Record<string, string> | string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  post(
+    url: string,
+    form: Record<string, string> | string,
+    headers?: Record<string, string>
+  ): Promise<LightMyRequestResponse>
   /** A token as the message bears it. */
   resetToken(username?: string): Promise<string>
   verifyToken(userId: string): Promise<string>
@@ -66,13 +74,27 @@ export interface PagesAppOptions extends WorldOptions {
   pages?: typeof accountPages
 }
 
-const PATHS: Record<string, string> = { signup: '/signup', forgotPassword: '/forgot-password', resetPassword: '/reset-password', verifyEmail: '/verify-email', login: '/login', logout: '/logout', register: '/register', password: '/password', passwordReset: '/password-reset', passwordResetConfirm: '/password-reset/confirm', emailVerify: '/email/verify' }
+const PATHS: Record<string, string> = {
+  signup: '/signup',
+  forgotPassword: '/forgot-password',
+  resetPassword: '/reset-password',
+  verifyEmail: '/verify-email',
+  login: '/login',
+  logout: '/logout',
+  register: '/register',
+  password: '/password',
+  passwordReset: '/password-reset',
+  passwordResetConfirm: '/password-reset/confirm',
+  emailVerify: '/email/verify'
+}
 
 /** A journey as the real one is read: from the page's own query string, and with nothing else of it. */
-export async function readJourney (request: FastifyRequest): Promise<Journey> {
+export async function readJourney(request: FastifyRequest): Promise<Journey> {
   const query = new URLSearchParams(request.url.split('?')[1])
   if (query.get('client_id') === 'nobody') throw new OAuthError('invalid_request', 'There is no such client.')
-  const kept = String(new URLSearchParams([...query].filter(([name]) => ['client_id', 'state', 'return_to'].includes(name))))
+  const kept = String(
+    new URLSearchParams([...query].filter(([name]) => ['client_id', 'state', 'return_to'].includes(name)))
+  )
   const client = query.get('client_id')
   return {
     query: kept === '' ? '' : `?${kept}`,
@@ -82,25 +104,44 @@ export async function readJourney (request: FastifyRequest): Promise<Journey> {
     loginHint: query.get('login_hint') ?? undefined,
     asksAll: false,
     wantsSignUp: false,
-    next: client === null ? query.get('return_to') ?? '/' : `/auth/authorize?${kept}`,
+    next: client === null ? (query.get('return_to') ?? '/') : `/auth/authorize?${kept}`,
     nativeRequest: null
   }
 }
 
-/** The routes of the account pages and of their JSON siblings, over real use cases and limits; pages are only recorded. */
-export async function pagesApp (t: { teardown(task: () => Promise<void>): void }, options: PagesAppOptions = {}): Promise<PagesApp> {
+/**
+ * The routes of the account pages and of their JSON siblings, over real use cases and limits; pages are only recorded.
+ */
+export async function pagesApp(
+  t: { teardown(task: () => Promise<void>): void },
+  options: PagesAppOptions = {}
+): Promise<PagesApp> {
   const w = await world(options)
   const sent: Sent[] = []
   const signedIn: string[] = []
   const logged: PagesApp['logged'] = []
-  const app = Fastify({ logger: { level: 'info', stream: { write (line: string) { logged.push(JSON.parse(line) as Record<string, unknown>) } } } }) as unknown as FastifyInstance
+  const app = Fastify({
+    logger: {
+      level: 'info',
+      stream: {
+        write(line: string) {
+          logged.push(JSON.parse(line) as Record<string, unknown>)
+        }
+      }
+    }
+  }) as unknown as FastifyInstance
   const store = memoryAttemptStore({ clock: w.clock })
   const attempts = await createAttemptLimiter(store)
   const limiter = createRequestLimiter(options.limits === undefined ? false : resolveRateLimits(options.limits), {
-    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) } },
+    attempts: {
+      ...attempts,
+      refund: (id, given) => {
+        store.refund(id, given)
+      }
+    },
     random: systemRandom(),
     events: w.deps.events,
-    log: { info () {}, warn () {}, error () {} },
+    log: { info() {}, warn() {}, error() {} },
     clock: w.clock,
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (account) => await w.store.findByUsername(account),
@@ -111,30 +152,62 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     authorize: {
       accounts: w.deps,
       browserSessions: {
-        async start (userId) {
+        async start(userId) {
           signedIn.push(userId)
-          return { cookie: '__Host-session=fresh', session: { sid: 'sid-fresh', userId, authenticatedAt: 0, methods: [], createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds: [] } }
+          return {
+            cookie: '__Host-session=fresh',
+            session: {
+              sid: 'sid-fresh',
+              userId,
+              authenticatedAt: 0,
+              methods: [],
+              createdAt: 0,
+              lastUsedAt: 0,
+              expiresAt: 1,
+              idleExpiresAt: 1,
+              userAgent: null,
+              clientIds: []
+            }
+          }
         }
       } as Partial<AuthorizeDeps['browserSessions']>
     } as AuthorizeDeps,
     limiter,
-    registration: options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
+    registration:
+      options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
     path: (name) => `/auth${PATHS[name]}`,
-    journeys: { read: readJourney, from: async () => { throw new Error('no connections here') } },
-    cookies: { session: noCookie('session'), step: noCookie('step'), trusted: null, prompted: noCookie('prompted'), email: noCookie('email'), enrolment: null },
+    journeys: {
+      read: readJourney,
+      from: async () => {
+        throw new Error('no connections here')
+      }
+    },
+    cookies: {
+      session: noCookie('session'),
+      step: noCookie('step'),
+      trusted: null,
+      prompted: noCookie('prompted'),
+      email: noCookie('email'),
+      enrolment: null
+    },
     browser: {
       hasCookie: () => false,
       signedIn: async () => null,
-      async makeKnown () {},
+      async makeKnown() {},
       read: async () => ({ cookie: undefined, session: null, isKnown: () => true, origin: NO_REQUEST }),
-      setCookie: (reply, value) => { reply.header('set-cookie', value) }
+      setCookie: (reply, value) => {
+        reply.header('set-cookie', value)
+      }
     } as Partial<PageDeps['browser']> as PageDeps['browser'],
     pages: {
       messagesFor: (_request, { uiLocales } = {}) => messagesOf(uiLocales?.[0] === 'fr' ? 'fr' : 'en'),
       assets: {} as PageReply['assets'],
-      async send (_request, reply, page, content, settings = {}) {
+      async send(_request, reply, page, content, settings = {}) {
         sent.push({ page, content: { ...content }, settings: { ...settings } })
-        return reply.code(settings.statusCode ?? 200).type('text/html; charset=utf-8').send(`<title>${page}</title>`)
+        return reply
+          .code(settings.statusCode ?? 200)
+          .type('text/html; charset=utf-8')
+          .send(`<title>${page}</title>`)
       }
     },
     minLength: 8,
@@ -145,49 +218,73 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     loginUrl: null,
     connect: null,
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
-    offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null, account: false, emailCode: false, consents: false }
+    offers: {
+      signup: options.registration !== false && w.deps.users.create !== undefined,
+      reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null,
+      account: false,
+      emailCode: false,
+      consents: false
+    }
   }
   const grants = { accounts: w.deps } as GuardDeps['grants']
-  const guardOf = createGuards({ ...deps, grants, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth: () => null } as unknown as GuardDeps)
+  const guardOf = createGuards({
+    ...deps,
+    grants,
+    authenticate: (_request: unknown, _reply: unknown, done: () => void) => {
+      done()
+    },
+    readAuth: () => null
+  } as unknown as GuardDeps)
   options.host?.(app)
-  await app.register(async (scope) => {
-    await scope.register(async (child) => {
-      const changed = { ...deps, ...options.deps?.(deps) }
-      useStrictValidation(child)
-      registerFormParser(child)
-      usePageErrors(child, changed, app)
-      useCallers(child, guardOf)
-      ;(options.pages ?? accountPages)(child, changed)
-    })
-    await scope.register(async (child) => {
-      useStrictValidation(child)
-      useErrorReply(child, app)
-      useCallers(child, guardOf)
-      accountRoutes(child, { ...deps, grants } as unknown as HttpDeps)
-    })
-  }, options.prefix === undefined ? {} : { prefix: options.prefix })
+  await app.register(
+    async (scope) => {
+      await scope.register(async (child) => {
+        const changed = { ...deps, ...options.deps?.(deps) }
+        useStrictValidation(child)
+        registerFormParser(child)
+        usePageErrors(child, changed, app)
+        useCallers(child, guardOf)
+        ;(options.pages ?? accountPages)(child, changed)
+      })
+      await scope.register(async (child) => {
+        useStrictValidation(child)
+        useErrorReply(child, app)
+        useCallers(child, guardOf)
+        accountRoutes(child, { ...deps, grants } as unknown as HttpDeps)
+      })
+    },
+    options.prefix === undefined ? {} : { prefix: options.prefix }
+  )
   await app.ready()
   t.teardown(async () => {
     await app.close()
     await limiter.close()
   })
   return {
-    app, w, sent, signedIn, logged,
-    last () {
+    app,
+    w,
+    sent,
+    signedIn,
+    logged,
+    last() {
       const last = sent.at(-1)
       if (last === undefined) throw new Error('No page was sent.')
       return last
     },
     get: async (url, headers = {}) => await app.inject({ url, headers }),
-    post: async (url, form, headers = OWN) => await app.inject({
-      method: 'POST', url, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload: typeof form === 'string' ? form : String(new URLSearchParams(form))
-    }),
-    async resetToken (username = 'ada@example.com') {
+    post: async (url, form, headers = OWN) =>
+      await app.inject({
+        method: 'POST',
+        url,
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        payload: typeof form === 'string' ? form : String(new URLSearchParams(form))
+      }),
+    async resetToken(username = 'ada@example.com') {
       await requestPasswordReset({ username, origin }, w.deps)
       await w.idle()
       return w.messages.findLast(({ kind }) => kind === 'password_reset')?.token ?? ''
     },
-    async verifyToken (userId) {
+    async verifyToken(userId) {
       const user = await w.store.findById(userId)
       if (user === null) throw new Error('There is no such user.')
       await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
@@ -198,7 +295,10 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
 }
 
 /** All that a stranger sees: the reply, and what the page was made of. */
-export function visible ({ statusCode, headers, body }: LightMyRequestResponse, { page, content, settings }: Sent): unknown {
+export function visible(
+  { statusCode, headers, body }: LightMyRequestResponse,
+  { page, content, settings }: Sent
+): unknown {
   const { date: _date, ...rest } = headers
   return { statusCode, headers: rest, body, page, content, settings }
 }

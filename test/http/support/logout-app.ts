@@ -43,25 +43,75 @@ export interface AppOptions {
   users?: User[]
 }
 
-/** Sign-out, the session endpoints and what a host calls, over real sessions in memory. Pages are only recorded; a hint is a name. */
-export async function logoutApp (t: { teardown(task: () => Promise<void>): void }, { issuer = ISSUER, prefix = '/auth', host, users = structuredClone(USERS) }: AppOptions = {}) {
+/**
+ * Sign-out, the session endpoints and what a host calls, over real sessions in memory. Pages are only recorded; a hint
+ * is a name.
+ */
+export async function logoutApp(
+  t: { teardown(task: () => Promise<void>): void },
+  { issuer = ISSUER, prefix = '/auth', host, users = structuredClone(USERS) }: AppOptions = {}
+) {
   const world = sessionWorld()
   const app = Fastify()
-  const sent: Array<{ page: string, content: Record<string, unknown>, settings: Record<string, unknown> }> = []
+  const sent: Array<{ page: string; content: Record<string, unknown>; settings: Record<string, unknown> }> = []
   const hints: Record<string, IdTokenHint> = {}
   const store = memoryUserStore()
   const findById = async (id: string): Promise<User | null> => users.find((user) => user.id === id) ?? null
   const accounts = { issuer, users: { ...store, findById }, clock: world.clock, events: world.events }
-  const grants = { accounts, clients: { findById: async (id: string) => CLIENTS.find(({ clientId }) => clientId === id) ?? null }, tokens: world.state.tokens, sessions: world.sessions, scopes: ['openid'] } as unknown as GrantDeps
-  const authorize = { ...grants, issuer, browserSessions: world.browser, idTokens: { readHint: async (token: string) => hints[token] ?? null } } as unknown as AuthorizeDeps
+  const grants = {
+    accounts,
+    clients: { findById: async (id: string) => CLIENTS.find(({ clientId }) => clientId === id) ?? null },
+    tokens: world.state.tokens,
+    sessions: world.sessions,
+    scopes: ['openid']
+  } as unknown as GrantDeps
+  const authorize = {
+    ...grants,
+    issuer,
+    browserSessions: world.browser,
+    idTokens: { readHint: async (token: string) => hints[token] ?? null }
+  } as unknown as AuthorizeDeps
   const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
-  const browser = requestBrowser({ cookies: { session: cookie, enrolment: null }, browserSessions: world.browser, sessions: world.sessions, users: accounts.users, known: { idOf: () => 'device', mayKnow: () => true, async add () {} } })
-  const { readSession } = sessionHooks({ browser, browserSessions: world.browser, clock: world.clock, issuer, loginPath: `${prefix}/login`, reauthenticatePath: null, sendErrorPage: null, stepPath: async () => null }, 'authSession')
-  const authority: Authority = createAuthority({ health: undefined as never, grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, requireSession: null, limiter: null as never, enrolmentUrl: null, connections: async () => [] })
+  const browser = requestBrowser({
+    cookies: { session: cookie, enrolment: null },
+    browserSessions: world.browser,
+    sessions: world.sessions,
+    users: accounts.users,
+    known: { idOf: () => 'device', mayKnow: () => true, async add() {} }
+  })
+  const { readSession } = sessionHooks(
+    {
+      browser,
+      browserSessions: world.browser,
+      clock: world.clock,
+      issuer,
+      loginPath: `${prefix}/login`,
+      reauthenticatePath: null,
+      sendErrorPage: null,
+      stepPath: async () => null
+    },
+    'authSession'
+  )
+  const authority: Authority = createAuthority({
+    health: undefined as never,
+    grants,
+    accessTokens: null as never,
+    events: world.events,
+    consents: world.state.consents,
+    browser,
+    readSession,
+    requireSession: null,
+    limiter: null as never,
+    enrolmentUrl: null,
+    connections: async () => []
+  })
   const pages: PageReply = {
-    async send (_request, reply, page, content, settings = {}) {
+    async send(_request, reply, page, content, settings = {}) {
       sent.push({ page, content: { ...content }, settings: { ...settings } })
-      return reply.code(settings.statusCode ?? 200).type('text/html; charset=utf-8').send(`<title>${page}</title>`)
+      return reply
+        .code(settings.statusCode ?? 200)
+        .type('text/html; charset=utf-8')
+        .send(`<title>${page}</title>`)
     },
     messagesFor: () => messagesOf('en'),
     assets: null as never
@@ -79,7 +129,9 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
     await authority.signOut(request, reply)
     return { ok: true }
   })
-  app.get('/host/me', { onRequest: [readSession] }, async (request) => ({ session: (request as unknown as { authSession: unknown }).authSession }))
+  app.get('/host/me', { onRequest: [readSession] }, async (request) => ({
+    session: (request as unknown as { authSession: unknown }).authSession
+  }))
   await app.register(async (child) => {
     registerFormParser(child as unknown as FastifyInstance)
     usePageErrors(child as unknown as FastifyInstance, deps, app as unknown as FastifyInstance)
@@ -93,11 +145,23 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
       const [sub, sid] = String(request.headers.authorization).replace('Bearer ', '').split(':')
       return { sub, sid }
     }
-    useCallers(child as unknown as FastifyInstance, createGuards({ grants, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth, browser } as unknown as GuardDeps))
+    useCallers(
+      child as unknown as FastifyInstance,
+      createGuards({
+        grants,
+        authenticate: (_request: unknown, _reply: unknown, done: () => void) => {
+          done()
+        },
+        readAuth,
+        browser
+      } as unknown as GuardDeps)
+    )
     sessionRoutes(child as unknown as FastifyInstance, { grants, path } as unknown as HttpDeps)
   })
   await app.ready()
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
 
   return {
     ...world,
@@ -108,21 +172,31 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
     authority,
     cookieName: cookie.name,
     /** Signs in by the host's own route; what the browser has then. */
-    async signIn (userId = 'ann', headers: Record<string, string> = {}): Promise<{ cookie: string, header: string, sid: string }> {
+    async signIn(
+      userId = 'ann',
+      headers: Record<string, string> = {}
+    ): Promise<{ cookie: string; header: string; sid: string }> {
       const reply = await app.inject({ method: 'POST', url: `/host/sign-in/${userId}`, headers })
       if (reply.statusCode !== 200) throw new Error(reply.body)
       const header = setCookies(reply).find((one) => one.startsWith(cookie.name)) ?? ''
       const pair = header.split(';')[0] ?? ''
       return { cookie: pair, header, sid: world.sidOf(pair.slice(cookie.name.length + 1)) ?? '' }
     },
-    me: async (cookieHeader?: string): Promise<{ sub: string, sid: string, authenticatedAt: string } | null> =>
-      (await app.inject({ url: '/host/me', headers: cookieHeader === undefined ? {} : { cookie: cookieHeader } })).json<{ session: { sub: string, sid: string, authenticatedAt: string } | null }>().session,
+    me: async (cookieHeader?: string): Promise<{ sub: string; sid: string; authenticatedAt: string } | null> =>
+      (
+        await app.inject({ url: '/host/me', headers: cookieHeader === undefined ? {} : { cookie: cookieHeader } })
+      ).json<{ session: { sub: string; sid: string; authenticatedAt: string } | null }>().session,
     get: async (url: string, headers: Record<string, string> = {}) => await app.inject({ url, headers }),
     post: async (url: string, form: Record<string, string> | string, headers: Record<string, string> = OWN) =>
-      await app.inject({ method: 'POST', url, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload: typeof form === 'string' ? form : String(new URLSearchParams(form)) })
+      await app.inject({
+        method: 'POST',
+        url,
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        payload: typeof form === 'string' ? form : String(new URLSearchParams(form))
+      })
   }
 }
 
-export function setCookies (reply: LightMyRequestResponse): string[] {
+export function setCookies(reply: LightMyRequestResponse): string[] {
   return [reply.headers['set-cookie'] ?? []].flat()
 }

@@ -3,39 +3,56 @@ import type { Consent } from '../../../lib/ports/consent-store.ts'
 import { anything, type Expectation, is } from './histories.ts'
 
 /** What consents should be, by the prose of their port. */
-export interface ConsentWorld { consents: Consent[] }
+export interface ConsentWorld {
+  consents: Consent[]
+}
 
-const isOf = (userId: string, clientId: string) => (consent: Consent): boolean => consent.userId === userId && consent.clientId === clientId
+const isOf =
+  (userId: string, clientId: string) =>
+  (consent: Consent): boolean =>
+    consent.userId === userId && consent.clientId === clientId
 /** The port says nothing of the order of scopes, or of consents that were granted at the same time. */
-const inOrder = (consents: ReadonlyArray<Consent | null>): unknown => consents.map((consent) => consent && { ...consent, scopes: consent.scopes.toSorted() })
+const inOrder = (consents: ReadonlyArray<Consent | null>): unknown =>
+  consents.map((consent) => consent && { ...consent, scopes: consent.scopes.toSorted() })
 
 export const CONSENTS = {
-  findConsent (world: ConsentWorld, _now: number, userId: string, clientId: string, now: number): Expectation {
+  findConsent(world: ConsentWorld, _now: number, userId: string, clientId: string, now: number): Expectation {
     const found = world.consents.find((consent) => isOf(userId, clientId)(consent) && now < consent.expiresAt) ?? null
-    return (actual) => { deepEqual(inOrder([actual as Consent | null]), inOrder([found])) }
+    return (actual) => {
+      deepEqual(inOrder([actual as Consent | null]), inOrder([found]))
+    }
   },
 
-  grantConsent (world: ConsentWorld, _now: number, consent: Consent): Expectation {
+  grantConsent(world: ConsentWorld, _now: number, consent: Consent): Expectation {
     const { userId, clientId, scopes, grantedAt } = consent
     const former = world.consents.find(isOf(userId, clientId))
     const kept = former !== undefined && grantedAt < former.expiresAt ? former.scopes : []
-    world.consents = [...world.consents.filter((one) => one !== former), { ...consent, scopes: [...new Set([...kept, ...scopes])] }]
+    world.consents = [
+      ...world.consents.filter((one) => one !== former),
+      { ...consent, scopes: [...new Set([...kept, ...scopes])] }
+    ]
     return is(undefined)
   },
 
   /** One that has expired may be there or not, for a store removes it when it likes. */
-  revokeConsent (world: ConsentWorld, now: number, userId: string, clientId: string): Expectation {
+  revokeConsent(world: ConsentWorld, now: number, userId: string, clientId: string): Expectation {
     const consent = world.consents.find(isOf(userId, clientId))
     world.consents = world.consents.filter((one) => one !== consent)
     return consent !== undefined && now >= consent.expiresAt ? anything : is(consent !== undefined)
   },
 
-  listConsents (world: ConsentWorld, _now: number, userId: string, now: number): Expectation {
+  listConsents(world: ConsentWorld, _now: number, userId: string, now: number): Expectation {
     const valid = world.consents.filter((consent) => consent.userId === userId && now < consent.expiresAt)
-    const newestFirst = (consents: readonly Consent[]): unknown => inOrder(consents.toSorted((one, other) => other.grantedAt - one.grantedAt || (one.clientId < other.clientId ? -1 : 1)))
+    const newestFirst = (consents: readonly Consent[]): unknown =>
+      inOrder(
+        consents.toSorted((one, other) => other.grantedAt - one.grantedAt || (one.clientId < other.clientId ? -1 : 1))
+      )
     return (actual) => {
       deepEqual(newestFirst(actual as Consent[]), newestFirst(valid))
-      deepEqual((actual as Consent[]).map(({ grantedAt }) => grantedAt), valid.map(({ grantedAt }) => grantedAt).toSorted((one, other) => other - one))
+      deepEqual(
+        (actual as Consent[]).map(({ grantedAt }) => grantedAt),
+        valid.map(({ grantedAt }) => grantedAt).toSorted((one, other) => other - one)
+      )
     }
   }
 }

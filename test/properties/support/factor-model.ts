@@ -1,4 +1,12 @@
-import type { FactorAddition, FactorStore, PasskeyFactor, PasskeyUse, TotpFactor, TotpUse, UserFactors } from '../../../lib/ports/factor-store.ts'
+import type {
+  FactorAddition,
+  FactorStore,
+  PasskeyFactor,
+  PasskeyUse,
+  TotpFactor,
+  TotpUse,
+  UserFactors
+} from '../../../lib/ports/factor-store.ts'
 import { type Expectation, is } from './histories.ts'
 
 /** What second factors should be, by the prose of their port. */
@@ -16,14 +24,28 @@ interface Held {
   epoch: number
 }
 
-const heldBy = (world: FactorWorld, userId: string): Held => world.users[userId] ??= { handle: null, totp: [], passkeys: [], codes: [], epoch: 0 }
-const publicOf = ({ handle, totp, passkeys, codes, epoch }: Held): UserFactors => ({ handle, totp, passkeys, recoveryCodesLeft: codes.length, deviceEpoch: epoch })
+const heldBy = (world: FactorWorld, userId: string): Held =>
+  (world.users[userId] ??= { handle: null, totp: [], passkeys: [], codes: [], epoch: 0 })
+const publicOf = ({ handle, totp, passkeys, codes, epoch }: Held): UserFactors => ({
+  handle,
+  totp,
+  passkeys,
+  recoveryCodesLeft: codes.length,
+  deviceEpoch: epoch
+})
 const factorsOf = ({ totp, passkeys }: Held): Array<TotpFactor | PasskeyFactor> => [...totp, ...passkeys]
 const isUsable = (factor: TotpFactor | PasskeyFactor): boolean => !('disabled' in factor) || !factor.disabled
 
-function add (held: Held, { factor, limit, recoveryDigests = [] }: FactorAddition<TotpFactor | PasskeyFactor>): Expectation {
+function add(
+  held: Held,
+  { factor, limit, recoveryDigests = [] }: FactorAddition<TotpFactor | PasskeyFactor>
+): Expectation {
   const kind: Array<TotpFactor | PasskeyFactor> = 'credentialId' in factor ? held.passkeys : held.totp
-  if (factorsOf(held).some(({ id }) => id === factor.id) || ('credentialId' in factor && held.passkeys.some(({ credentialId }) => credentialId === factor.credentialId))) return is({ outcome: 'duplicate' })
+  if (
+    factorsOf(held).some(({ id }) => id === factor.id) ||
+    ('credentialId' in factor && held.passkeys.some(({ credentialId }) => credentialId === factor.credentialId))
+  )
+    return is({ outcome: 'duplicate' })
   if (kind.length >= limit) return is({ outcome: 'full' })
   kind.push({ ...factor })
   held.epoch += 1
@@ -35,22 +57,24 @@ function add (held: Held, { factor, limit, recoveryDigests = [] }: FactorAdditio
 export const FACTORS = {
   findFactors: (world: FactorWorld, _now: number, userId: string): Expectation => is(publicOf(heldBy(world, userId))),
 
-  findByHandle (world: FactorWorld, _now: number, handle: string, credentialId: string): Expectation {
+  findByHandle(world: FactorWorld, _now: number, handle: string, credentialId: string): Expectation {
     const [userId, held] = Object.entries(world.users).find(([, held]) => held.handle === handle) ?? []
     const passkey = held?.passkeys.find((one) => one.credentialId === credentialId)
     return is(held === undefined || passkey === undefined ? null : { userId, passkey, factors: publicOf(held) })
   },
 
-  claimHandle (world: FactorWorld, _now: number, userId: string, candidate: string): Expectation {
+  claimHandle(world: FactorWorld, _now: number, userId: string, candidate: string): Expectation {
     const held = heldBy(world, userId)
     held.handle ??= candidate
     return is(held.handle)
   },
 
-  addTotp: (world: FactorWorld, _now: number, addition: FactorAddition<TotpFactor>): Expectation => add(heldBy(world, addition.userId), addition),
-  addPasskey: (world: FactorWorld, _now: number, addition: FactorAddition<PasskeyFactor>): Expectation => add(heldBy(world, addition.userId), addition),
+  addTotp: (world: FactorWorld, _now: number, addition: FactorAddition<TotpFactor>): Expectation =>
+    add(heldBy(world, addition.userId), addition),
+  addPasskey: (world: FactorWorld, _now: number, addition: FactorAddition<PasskeyFactor>): Expectation =>
+    add(heldBy(world, addition.userId), addition),
 
-  useTotp (world: FactorWorld, _now: number, { userId, factorId, step, now, sealedSecret }: TotpUse): Expectation {
+  useTotp(world: FactorWorld, _now: number, { userId, factorId, step, now, sealedSecret }: TotpUse): Expectation {
     const { totp } = heldBy(world, userId)
     const factor = totp.find(({ id }) => id === factorId)
     if (factor === undefined) return is('unknown')
@@ -61,7 +85,11 @@ export const FACTORS = {
     return is('used')
   },
 
-  usePasskey (world: FactorWorld, _now: number, { userId, credentialId, claim, signCount, backedUp, now }: PasskeyUse): Expectation {
+  usePasskey(
+    world: FactorWorld,
+    _now: number,
+    { userId, credentialId, claim, signCount, backedUp, now }: PasskeyUse
+  ): Expectation {
     const passkey = heldBy(world, userId).passkeys.find((one) => one.credentialId === credentialId)
     if (passkey === undefined) return is({ outcome: 'unknown' })
     const claimed = JSON.stringify([userId, claim])
@@ -74,21 +102,25 @@ export const FACTORS = {
     return is({ outcome: 'used', regressed })
   },
 
-  useRecoveryCode (world: FactorWorld, _now: number, { userId, digest }: { userId: string, digest: string }): Expectation {
+  useRecoveryCode(
+    world: FactorWorld,
+    _now: number,
+    { userId, digest }: { userId: string; digest: string }
+  ): Expectation {
     const held = heldBy(world, userId)
     if (!held.codes.includes(digest)) return is({ outcome: 'unknown' })
     held.codes = held.codes.filter((code) => code !== digest)
     return is({ outcome: 'used', left: held.codes.length })
   },
 
-  replaceRecoveryCodes (world: FactorWorld, _now: number, userId: string, digests: readonly string[]): Expectation {
+  replaceRecoveryCodes(world: FactorWorld, _now: number, userId: string, digests: readonly string[]): Expectation {
     const held = heldBy(world, userId)
     if (factorsOf(held).length === 0) return is(false)
     held.codes = [...digests]
     return is(true)
   },
 
-  countFailure (world: FactorWorld, _now: number, { userId, max }: { userId: string, max: number }): Expectation {
+  countFailure(world: FactorWorld, _now: number, { userId, max }: { userId: string; max: number }): Expectation {
     const counting = heldBy(world, userId).totp.filter(isUsable)
     for (const app of counting) {
       app.failures += 1
@@ -97,7 +129,11 @@ export const FACTORS = {
     return is(counting.length === 0 ? 'unknown' : counting.some(({ disabled }) => disabled) ? 'disabled' : 'counted')
   },
 
-  removeFactor (world: FactorWorld, _now: number, { userId, factorId, keepOne }: Parameters<FactorStore['removeFactor']>[0]): Expectation {
+  removeFactor(
+    world: FactorWorld,
+    _now: number,
+    { userId, factorId, keepOne }: Parameters<FactorStore['removeFactor']>[0]
+  ): Expectation {
     const held = heldBy(world, userId)
     const others = factorsOf(held).filter(({ id }) => id !== factorId)
     if (others.length === factorsOf(held).length) return is('unknown')
@@ -109,19 +145,23 @@ export const FACTORS = {
     return is('removed')
   },
 
-  renameFactor (world: FactorWorld, _now: number, { userId, factorId, name }: Parameters<FactorStore['renameFactor']>[0]): Expectation {
+  renameFactor(
+    world: FactorWorld,
+    _now: number,
+    { userId, factorId, name }: Parameters<FactorStore['renameFactor']>[0]
+  ): Expectation {
     const factor = factorsOf(heldBy(world, userId)).find(({ id }) => id === factorId)
     if (factor !== undefined) factor.name = name
     return is(factor !== undefined)
   },
 
-  forgetDevices (world: FactorWorld, _now: number, userId: string): Expectation {
+  forgetDevices(world: FactorWorld, _now: number, userId: string): Expectation {
     const held = heldBy(world, userId)
     held.epoch += 1
     return is(held.epoch)
   },
 
-  removeFactorsOfUser (world: FactorWorld, _now: number, userId: string): Expectation {
+  removeFactorsOfUser(world: FactorWorld, _now: number, userId: string): Expectation {
     const held = heldBy(world, userId)
     const count = factorsOf(held).length
     // In every store of ours a user is there from the first change on, and only then the epoch moves.
@@ -130,4 +170,3 @@ export const FACTORS = {
     return is(count)
   }
 }
-

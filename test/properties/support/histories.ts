@@ -1,6 +1,6 @@
 /**
- * Histories: any calls on a store, one at a time and several at once, with time passing between. Each answer must be one that the model of
- * the store allows, and the answers of calls at once those of some order of them.
+ * Histories: any calls on a store, one at a time and several at once, with time passing between. Each answer must be
+ * one that the model of the store allows, and the answers of calls at once those of some order of them.
  */
 import { deepEqual, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
@@ -9,10 +9,17 @@ import { explained } from './worlds.ts'
 /** Throws where a store must not answer so. */
 export type Expectation = (actual: unknown) => void
 
-/** What a store should do, by the prose of its port: each method changes the world, and says what may be answered. `now` is for those that are given no time of their own. */
+/**
+ * What a store should do, by the prose of its port: each method changes the world, and says what may be answered. `now`
+ * is for those that are given no time of their own.
+ */
 export type Specification<World> = Record<string, (world: World, now: number, ...args: never[]) => Expectation>
 
-export type CallOf<Specified> = { [Method in keyof Specified]: Specified[Method] extends (world: never, now: number, ...args: infer Args) => Expectation ? { method: Method, args: Args } : never }[keyof Specified]
+export type CallOf<Specified> = {
+  [Method in keyof Specified]: Specified[Method] extends (world: never, now: number, ...args: infer Args) => Expectation
+    ? { method: Method; args: Args }
+    : never
+}[keyof Specified]
 
 /** What a history has brought about so far. */
 export interface History<World> {
@@ -27,15 +34,24 @@ export interface History<World> {
 export interface Subject<Method extends PropertyKey> {
   kind: string
   methods: Record<Method, (...args: never[]) => Promise<unknown>>
-  sweep (now: number): unknown
+  sweep(now: number): unknown
 }
 
-export const is = (expected: unknown): Expectation => (actual) => { deepEqual(actual, expected) }
-export const rejected: Expectation = (actual) => { ok(actual instanceof Error, String(actual)) }
+export const is =
+  (expected: unknown): Expectation =>
+  (actual) => {
+    deepEqual(actual, expected)
+  }
+export const rejected: Expectation = (actual) => {
+  ok(actual instanceof Error, String(actual))
+}
 export const anything: Expectation = () => {}
 
 /** The commands that histories are made of. `learn` is told each call with its answer. */
-export function commandsOf<World, Hist extends History<World>, Specified extends Specification<World>> (specification: Specified, learn: (history: Hist, call: CallOf<Specified>, answer: unknown) => void) {
+export function commandsOf<World, Hist extends History<World>, Specified extends Specification<World>>(
+  specification: Specified,
+  learn: (history: Hist, call: CallOf<Specified>, answer: unknown) => void
+) {
   type Call = CallOf<Specified>
   type Store = Subject<keyof Specified>
   type Command = fc.AsyncCommand<Hist, Store>
@@ -46,14 +62,28 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
     let shown = 'not called'
     return {
       check: () => true,
-      async run (history, { methods }) {
+      async run(history, { methods }) {
         const calls = makes.map((make) => make(history))
-        shown = calls.map(({ method, args }) => `${String(method)}(${JSON.stringify(args).slice(1, -1)})`).join(' at once with ')
-        const answers = await Promise.all(calls.map(async ({ method, args }) => await (methods[method] as (...args: unknown[]) => Promise<unknown>)(...args as unknown[]).then(plain, (error: unknown) => error)))
+        shown = calls
+          .map(({ method, args }) => `${String(method)}(${JSON.stringify(args).slice(1, -1)})`)
+          .join(' at once with ')
+        const answers = await Promise.all(
+          calls.map(
+            async ({ method, args }) =>
+              await (methods[method] as (...args: unknown[]) => Promise<unknown>)(...(args as unknown[])).then(
+                plain,
+                (error: unknown) => error
+              )
+          )
+        )
         history.worlds = explained(history.worlds, calls.length, (world, at) => {
           const { method, args } = calls[at] as Call
-          const specified = specification[method] as unknown as (world: World, now: number, ...args: unknown[]) => Expectation
-          specified(world, history.now, ...args as unknown[])(answers[at])
+          const specified = specification[method] as unknown as (
+            world: World,
+            now: number,
+            ...args: unknown[]
+          ) => Expectation
+          specified(world, history.now, ...(args as unknown[]))(answers[at])
         })
         for (const [at, answer] of answers.entries()) learn(history, calls[at] as Call, answer)
       },
@@ -63,10 +93,28 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
   /** These calls one after the other: what only a row of them brings about would come too seldom by chance. */
   const inTurn = (makes: readonly MakeCall[]): Command => {
     const commands = makes.map((make) => called([make]))
-    return { check: () => true, async run (history, store) { for (const command of commands) await command.run(history, store) }, toString: () => commands.map(String).join(', then ') }
+    return {
+      check: () => true,
+      async run(history, store) {
+        for (const command of commands) await command.run(history, store)
+      },
+      toString: () => commands.map(String).join(', then ')
+    }
   }
-  const passed = (ms: number): Command => ({ check: () => true, async run (history) { history.now += ms }, toString: () => `${ms} ms pass` })
-  const swept: Command = { check: () => true, async run (history, store) { await store.sweep(history.now) }, toString: () => 'sweep' }
+  const passed = (ms: number): Command => ({
+    check: () => true,
+    async run(history) {
+      history.now += ms
+    },
+    toString: () => `${ms} ms pass`
+  })
+  const swept: Command = {
+    check: () => true,
+    async run(history, store) {
+      await store.sweep(history.now)
+    },
+    toString: () => 'sweep'
+  }
 
   return {
     called,
@@ -74,12 +122,20 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
     passed,
     swept,
     /** Mostly single calls, now and then two or three at once; the same thing at once is where races are. */
-    usual: (anyCall: fc.Arbitrary<MakeCall>, racing: fc.Arbitrary<MakeCall>, ...others: Array<fc.Arbitrary<Command>>): Array<fc.Arbitrary<Command>> => {
+    usual: (
+      anyCall: fc.Arbitrary<MakeCall>,
+      racing: fc.Arbitrary<MakeCall>,
+      ...others: Array<fc.Arbitrary<Command>>
+    ): Array<fc.Arbitrary<Command>> => {
       const one = anyCall.map((make) => called([make]))
       return [
-        one, one, one,
+        one,
+        one,
+        one,
         fc.array(anyCall, { minLength: 2, maxLength: 3 }).map(called),
-        fc.tuple(racing, fc.integer({ min: 2, max: 3 })).map(([make, times]) => called(Array.from({ length: times }, () => make))),
+        fc
+          .tuple(racing, fc.integer({ min: 2, max: 3 }))
+          .map(([make, times]) => called(Array.from({ length: times }, () => make))),
         fc.constant(swept),
         ...others
       ]
@@ -88,11 +144,12 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
 }
 
 /** Without the prototype that a driver's rows may have, and without fields that are `undefined`. */
-function plain (answer: unknown): unknown {
-  return answer === undefined ? undefined : JSON.parse(JSON.stringify(answer)) as unknown
+function plain(answer: unknown): unknown {
+  return answer === undefined ? undefined : (JSON.parse(JSON.stringify(answer)) as unknown)
 }
 
-export const nthLast = <Item>(items: readonly Item[], at: number): Item | undefined => items[items.length - 1 - Math.min(at, items.length - 1)]
+export const nthLast = <Item>(items: readonly Item[], at: number): Item | undefined =>
+  items[items.length - 1 - Math.min(at, items.length - 1)]
 
 /** Which of what was made, counted from the newest. */
 export const recent = fc.oneof({ arbitrary: fc.nat(2), weight: 4 }, fc.nat(8))

@@ -14,7 +14,7 @@ const STRING = /"(?:[ -!#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/u
 const LITERALS = { true: true, false: false, null: null } as const
 
 /** Reads by the grammar of RFC 8259, key by key. `null`: it is no JSON. */
-export function readJson (text: string): JsonRead | null {
+export function readJson(text: string): JsonRead | null {
   let at = 0
   let depth = 0
   let pollutes = false
@@ -26,14 +26,18 @@ export function readJson (text: string): JsonRead | null {
     at += found?.length ?? 0
     return found
   }
-  const skipSpace = (): void => { while (at < text.length && ' \t\n\r'.includes(text.charAt(at))) at += 1 }
+  const skipSpace = (): void => {
+    while (at < text.length && ' \t\n\r'.includes(text.charAt(at))) at += 1
+  }
   const take = (character: string): boolean => {
     skipSpace()
     if (text[at] !== character) return false
     at += 1
     return true
   }
-  const need = (character: string): void => { if (!take(character)) throw new SyntaxError(`${character} at ${at}`) }
+  const need = (character: string): void => {
+    if (!take(character)) throw new SyntaxError(`${character} at ${at}`)
+  }
 
   const string = (): string => {
     const found = token(STRING)
@@ -57,7 +61,11 @@ export function readJson (text: string): JsonRead | null {
         need(':')
         if (level === 1) outermostKeys.push(key)
         const inner = value(level + 1)
-        if (key === '__proto__' || (key === 'constructor' && typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype'))) pollutes = true
+        if (
+          key === '__proto__' ||
+          (key === 'constructor' && typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype'))
+        )
+          pollutes = true
         entries.push([key, inner])
       })
       return Object.fromEntries(entries)
@@ -65,7 +73,9 @@ export function readJson (text: string): JsonRead | null {
     if (take('[')) {
       depth = Math.max(depth, level)
       const items: unknown[] = []
-      listed(']', () => { items.push(value(level + 1)) })
+      listed(']', () => {
+        items.push(value(level + 1))
+      })
       return items
     }
     if (text[at] === '"') return string()

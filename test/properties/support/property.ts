@@ -1,10 +1,11 @@
 /**
  * Properties: what must hold of every input, tried on many that fast-check makes up.
  *
- * - `npm test` tries each property 1,000 times, and slow ones less often. `PROPERTY_RUNS=100000 npm run test:properties` is for the night.
- * - `npm test` tries the same inputs each time, so that a change is judged by what it changed. With `PROPERTY_RUNS` each run draws a new
- *   seed. A failure prints it, with the smallest input that fails. `PROPERTY_SEED=… npm test -- FILE` draws the same inputs again, and
- *   `PROPERTY_PATH=…` beside it goes straight to the one that failed.
+ * - `npm test` tries each property 1,000 times, and slow ones less often. `PROPERTY_RUNS=100000 npm run
+ *   test:properties` is for the night.
+ * - `npm test` tries the same inputs each time, so that a change is judged by what it changed. With `PROPERTY_RUNS`
+ *   each run draws a new seed. A failure prints it, with the smallest input that fails. `PROPERTY_SEED=… npm test --
+ *   FILE` draws the same inputs again, and `PROPERTY_PATH=…` beside it goes straight to the one that failed.
  * - An input that has failed once belongs into the `examples` of its property: those are tried first, every time.
  */
 import * as fc from 'fast-check'
@@ -18,21 +19,39 @@ type Arbitraries<Values> = { [Index in keyof Values]: fc.Arbitrary<Values[Index]
 
 export interface PropertyOptions<Values> {
   examples?: Values[]
-  /** What `check` says of an input, by name. Each must be met, or the inputs are not those that the property is about. */
+  /**
+   * What `check` says of an input, by name. Each must be met, or the inputs are not those that the property is about.
+   */
   cases?: readonly string[]
   /** How many of the runs this property gets: 1 is all of them. */
   share?: number
 }
 
-/** A test that `check` throws for no input, and that it meets each of the `cases`, which it tells by what it returns: one or several. */
-export function property<Values extends [unknown, ...unknown[]]> (name: string, arbitraries: Arbitraries<Values>, { examples = [], cases = [], share = 1 }: PropertyOptions<NoInfer<Values>>, check: (...values: Values) => unknown): void {
+/**
+ * A test that `check` throws for no input, and that it meets each of the `cases`, which it tells by what it returns:
+ * one or several.
+ */
+export function property<Values extends [unknown, ...unknown[]]>(
+  name: string,
+  arbitraries: Arbitraries<Values>,
+  { examples = [], cases = [], share = 1 }: PropertyOptions<NoInfer<Values>>,
+  check: (...values: Values) => unknown
+): void {
   t.test(name, { timeout: 0 }, async (t) => {
-    const seed = PROPERTY_SEED !== undefined ? Number(PROPERTY_SEED) : PROPERTY_RUNS === undefined ? SEED : Math.trunc(Math.random() * 2 ** 32) | 0
+    const seed =
+      PROPERTY_SEED !== undefined
+        ? Number(PROPERTY_SEED)
+        : PROPERTY_RUNS === undefined
+          ? SEED
+          : Math.trunc(Math.random() * 2 ** 32) | 0
     const met = new Map<unknown, number>()
     const numRuns = Math.max(Math.ceil(RUNS * share), examples.length)
-    await fc.assert(fc.asyncProperty(...arbitraries as unknown as Arbitraries<[...Values]>, async (...values: Values) => {
-      for (const found of [await check(...values)].flat()) met.set(found, (met.get(found) ?? 0) + 1)
-    }), { seed, numRuns, examples, ...(PROPERTY_PATH === undefined ? {} : { path: PROPERTY_PATH }) })
+    await fc.assert(
+      fc.asyncProperty(...(arbitraries as unknown as Arbitraries<[...Values]>), async (...values: Values) => {
+        for (const found of [await check(...values)].flat()) met.set(found, (met.get(found) ?? 0) + 1)
+      }),
+      { seed, numRuns, examples, ...(PROPERTY_PATH === undefined ? {} : { path: PROPERTY_PATH }) }
+    )
     t.pass(`${numRuns} runs with seed ${seed}: ${JSON.stringify(Object.fromEntries(met))}`)
     // A single input that is looked at again meets one case.
     if (PROPERTY_PATH !== undefined || numRuns < 50) return
@@ -40,30 +59,68 @@ export function property<Values extends [unknown, ...unknown[]]> (name: string, 
   })
 }
 
-/** Any character, those that parsers stumble over more often. fast-check's own unit for this makes a table of all of them first. */
+/**
+ * Any character, those that parsers stumble over more often. fast-check's own unit for this makes a table of all of
+ * them first.
+ */
 export const character: fc.Arbitrary<string> = fc.oneof(
-  fc.constantFrom('\0', '\t', '\n', '\r', ' ', '\u007f', '\u00a0', '\u0130', '\u0301', '\u200b', '\u202e', '\u2028', '\u212a', '\ufeff', '\ufffd', '\uff20', '\u{1f600}', '"', "'", '<', '\\', '`'),
+  fc.constantFrom(
+    '\0',
+    '\t',
+    '\n',
+    '\r',
+    ' ',
+    '\u007f',
+    '\u00a0',
+    '\u0130',
+    '\u0301',
+    '\u200b',
+    '\u202e',
+    '\u2028',
+    '\u212a',
+    '\ufeff',
+    '\ufffd',
+    '\uff20',
+    '\u{1f600}',
+    '"',
+    "'",
+    '<',
+    '\\',
+    '`'
+  ),
   fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCodePoint(code)),
-  fc.integer({ min: 0, max: 0x10ffff }).filter((code) => code < 0xd800 || code > 0xdfff).map((code) => String.fromCodePoint(code))
+  fc
+    .integer({ min: 0, max: 0x10ffff })
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
 )
 
 /** Texts made of these words, and now and then of anything else. */
-export function wordsOf (words: readonly string[], maxLength = 12): fc.Arbitrary<string> {
-  const part = fc.oneof({ arbitrary: fc.constantFrom(...words), weight: 8 }, { arbitrary: fc.string({ unit: character, maxLength: 3 }), weight: 1 })
+export function wordsOf(words: readonly string[], maxLength = 12): fc.Arbitrary<string> {
+  const part = fc.oneof(
+    { arbitrary: fc.constantFrom(...words), weight: 8 },
+    { arbitrary: fc.string({ unit: character, maxLength: 3 }), weight: 1 }
+  )
   return fc.array(part, { maxLength }).map((parts) => parts.join(''))
 }
 
 /** These texts, most of them with one or two places changed: a word put in, a few characters taken out, or both. */
-export function almost (texts: fc.Arbitrary<string>, words: readonly string[]): fc.Arbitrary<string> {
-  const edit = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), out: fc.nat(3), put: fc.oneof(fc.constant(''), fc.constantFrom(...words), fc.string({ unit: character, maxLength: 2 })) })
-  return fc.tuple(texts, fc.array(edit, { maxLength: 2 })).map(([text, edits]) => edits.reduce((edited, { at, out, put }) => {
-    const place = Math.floor(at * (edited.length + 1))
-    return edited.slice(0, place) + put + edited.slice(place + out)
-  }, text))
+export function almost(texts: fc.Arbitrary<string>, words: readonly string[]): fc.Arbitrary<string> {
+  const edit = fc.record({
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    out: fc.nat(3),
+    put: fc.oneof(fc.constant(''), fc.constantFrom(...words), fc.string({ unit: character, maxLength: 2 }))
+  })
+  return fc.tuple(texts, fc.array(edit, { maxLength: 2 })).map(([text, edits]) =>
+    edits.reduce((edited, { at, out, put }) => {
+      const place = Math.floor(at * (edited.length + 1))
+      return edited.slice(0, place) + put + edited.slice(place + out)
+    }, text)
+  )
 }
 
 /** The error that `call` throws, or `null`. */
-export function thrownBy (call: () => unknown): unknown {
+export function thrownBy(call: () => unknown): unknown {
   try {
     call()
     return null

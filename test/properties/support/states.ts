@@ -16,7 +16,7 @@ import { startRedis } from '../../support/redis-server.ts'
 export type Stores = Pick<State, 'kind' | 'tokens' | 'browserSessions' | 'consents' | 'oneTimeTokens' | 'sweep'>
 
 /** The states of all four adapters, on servers of this test's own. */
-export async function states (max: { maxFamiliesPerUser: number, maxSessionsPerUser: number }): Promise<Stores[]> {
+export async function states(max: { maxFamiliesPerUser: number; maxSessionsPerUser: number }): Promise<Stores[]> {
   const redis = await startRedis()
   const postgres = await startPostgres()
   t.teardown(() => Promise.all([redis.stop(), postgres.stop()]))
@@ -31,7 +31,7 @@ export async function states (max: { maxFamiliesPerUser: number, maxSessionsPerU
     browserSessions: redisSessionStore(connection, names, max.maxSessionsPerUser),
     consents: redisConsentStore(connection, names),
     oneTimeTokens: redisOneTimeTokenStore(connection, names),
-    sweep () {}
+    sweep() {}
   }
   return [memoryState(max), sqliteState(new Database(':memory:'), max), onRedis, onPostgres]
 }

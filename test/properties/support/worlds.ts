@@ -1,14 +1,19 @@
 /** Every order of these. */
-function ordersOf (items: readonly number[]): number[][] {
+function ordersOf(items: readonly number[]): number[][] {
   if (items.length < 2) return [[...items]]
   return items.flatMap((item) => ordersOf(items.filter((other) => other !== item)).map((rest) => [item, ...rest]))
 }
 
 /**
- * The worlds that may be after `count` calls were made at once: one for each order in which they could have been done one after the other.
- * Worlds are plain JSON. `step` does one of them in a world, and throws where the store answered something else. Throws where no order explains the answers.
+ * The worlds that may be after `count` calls were made at once: one for each order in which they could have been done
+ * one after the other. Worlds are plain JSON. `step` does one of them in a world, and throws where the store answered
+ * something else. Throws where no order explains the answers.
  */
-export function explained<World> (worlds: readonly World[], count: number, step: (world: World, at: number) => void): World[] {
+export function explained<World>(
+  worlds: readonly World[],
+  count: number,
+  step: (world: World, at: number) => void
+): World[] {
   const orders = ordersOf(Array.from({ length: count }, (_, at) => at))
   const after = new Map<string, World>()
   let reason: unknown

@@ -2,13 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript-tap'
 
 /** A regular expression of the source, and where it stands. */
-export interface Expression { source: string, flags: string, at: string }
+export interface Expression {
+  source: string
+  flags: string
+  at: string
+}
 
 /** What stands for a part that is known only when the code runs. */
 const UNKNOWN_PART = 'name'
 
 /** Every regular expression below this directory: the literals, and those that are made of a text. */
-export function expressionsBelow (directory: URL): Expression[] {
+export function expressionsBelow(directory: URL): Expression[] {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => /\.(?:[cm]?[jt]s|tsx)$/.test(name) && !/(?:^|\/)(?:node_modules|dist)\//.test(name))
@@ -17,17 +21,37 @@ export function expressionsBelow (directory: URL): Expression[] {
 }
 
 /** @throws Error on an expression whose text can't be told from the file */
-export function expressionsOf (name: string, text: string): Expression[] {
-  const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true, name.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS)
+export function expressionsOf(name: string, text: string): Expression[] {
+  const file = ts.createSourceFile(
+    name,
+    text,
+    ts.ScriptTarget.Latest,
+    true,
+    name.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS
+  )
   const constants = new Map<string, string>()
   const found: Expression[] = []
   const visit = (node: ts.Node): void => {
     const at = `${name}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`
-    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer !== undefined && ts.isStringLiteralLike(node.initializer)) constants.set(node.name.text, node.initializer.text)
+    if (
+      ts.isVariableDeclaration(node) &&
+      ts.isIdentifier(node.name) &&
+      node.initializer !== undefined &&
+      ts.isStringLiteralLike(node.initializer)
+    )
+      constants.set(node.name.text, node.initializer.text)
     if (ts.isRegularExpressionLiteral(node)) found.push({ ...partsOf(node.text), at })
-    if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && ts.isIdentifier(node.expression) && node.expression.text === 'RegExp') {
+    if (
+      (ts.isNewExpression(node) || ts.isCallExpression(node)) &&
+      ts.isIdentifier(node.expression) &&
+      node.expression.text === 'RegExp'
+    ) {
       const [source, flags] = node.arguments ?? []
-      found.push({ source: textOf(source, constants, at), flags: flags === undefined ? '' : textOf(flags, constants, at), at })
+      found.push({
+        source: textOf(source, constants, at),
+        flags: flags === undefined ? '' : textOf(flags, constants, at),
+        at
+      })
     }
     ts.forEachChild(node, visit)
   }
@@ -35,13 +59,19 @@ export function expressionsOf (name: string, text: string): Expression[] {
   return found
 }
 
-function partsOf (literal: string): { source: string, flags: string } {
+function partsOf(literal: string): { source: string; flags: string } {
   const end = literal.lastIndexOf('/')
   return { source: literal.slice(1, end), flags: literal.slice(end + 1) }
 }
 
-function textOf (node: ts.Expression | undefined, constants: ReadonlyMap<string, string>, at: string): string {
+function textOf(node: ts.Expression | undefined, constants: ReadonlyMap<string, string>, at: string): string {
   if (node !== undefined && ts.isStringLiteralLike(node)) return node.text
-  if (node === undefined || !ts.isTemplateExpression(node)) throw new Error(`${at}: an expression that is no template can't be checked`)
-  return node.head.text + node.templateSpans.map(({ expression, literal }) => (constants.get(expression.getText()) ?? UNKNOWN_PART) + literal.text).join('')
+  if (node === undefined || !ts.isTemplateExpression(node))
+    throw new Error(`${at}: an expression that is no template can't be checked`)
+  return (
+    node.head.text +
+    node.templateSpans
+      .map(({ expression, literal }) => (constants.get(expression.getText()) ?? UNKNOWN_PART) + literal.text)
+      .join('')
+  )
 }

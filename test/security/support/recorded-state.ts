@@ -9,19 +9,29 @@ export interface RecordedState {
 const READS = /^(?:find|peek|list|sweep|sids|names|keys)/
 
 /** Memory state that tells what was written. Signing keys are left out: they are nobody's request. */
-export function recordedState (): RecordedState {
+export function recordedState(): RecordedState {
   const state = memoryState()
   const writes: string[] = []
-  const recording = <Store extends object>(store: Store): Store => new Proxy(store, {
-    get (target, name) {
-      const value: unknown = Reflect.get(target, name)
-      if (typeof value !== 'function') return value
-      return (...args: unknown[]): unknown => {
-        if (!READS.test(String(name))) writes.push(String(name))
-        return Reflect.apply(value, target, args)
+  const recording = <Store extends object>(store: Store): Store =>
+    new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]): unknown => {
+          if (!READS.test(String(name))) writes.push(String(name))
+          return Reflect.apply(value, target, args)
+        }
       }
-    }
-  })
+    })
   const { tokens, oneTimeTokens, browserSessions, consents } = state
-  return { state: { ...state, tokens: recording(tokens), oneTimeTokens: recording(oneTimeTokens), browserSessions: recording(browserSessions), consents: recording(consents) }, writes }
+  return {
+    state: {
+      ...state,
+      tokens: recording(tokens),
+      oneTimeTokens: recording(oneTimeTokens),
+      browserSessions: recording(browserSessions),
+      consents: recording(consents)
+    },
+    writes
+  }
 }

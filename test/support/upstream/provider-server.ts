@@ -1,4 +1,7 @@
-/** A server that plays another provider: real HTTP on a free port, under the names of other hosts too, with answers that a test can change. */
+/**
+ * A server that plays another provider: real HTTP on a free port, under the names of other hosts too, with answers that
+ * a test can change.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -27,7 +30,10 @@ type Route = (asked: Asked) => Answer | Promise<Answer>
 
 export interface ProviderServer {
   origin: string
-  /** By `METHOD host/path` where the host was a name that the server plays, else by `METHOD /path`. A test may change them at any time. */
+  /**
+   * By `METHOD host/path` where the host was a name that the server plays, else by `METHOD /path`. A test may change
+   * them at any time.
+   */
   routes: Record<string, Route>
   asked: Asked[]
   /** How often this path was asked. */
@@ -36,20 +42,42 @@ export interface ProviderServer {
 }
 
 /** `hosts`: names whose https URLs come here while the server is open, for what this process asks by `fetch`. */
-export async function providerServer (routes: Record<string, Route> = {}, hosts: readonly string[] = []): Promise<ProviderServer> {
+export async function providerServer(
+  routes: Record<string, Route> = {},
+  hosts: readonly string[] = []
+): Promise<ProviderServer> {
   const asked: Asked[] = []
-  const server = createServer((request, response) => { answer(request, response).catch((error: unknown) => { response.destroy(error as Error) }) })
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      response.destroy(error as Error)
+    })
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  async function answer (request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const host = request.headers['x-played-host']
     const url = new URL(request.url ?? '/', host === undefined ? origin : `https://${String(host)}`)
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
-    const one = { method: request.method ?? '', url, headers: request.headers, form: new URLSearchParams(Buffer.concat(chunks).toString()) }
+    const one = {
+      method: request.method ?? '',
+      url,
+      headers: request.headers,
+      form: new URLSearchParams(Buffer.concat(chunks).toString())
+    }
     asked.push(one)
-    const { status = 200, json, body, type, headers = {}, hangs = false } = await routes[`${one.method} ${host === undefined ? '' : url.host}${url.pathname}`]?.(one) ?? { status: 404, json: { error: 'no such route' } }
+    const {
+      status = 200,
+      json,
+      body,
+      type,
+      headers = {},
+      hangs = false
+    } = (await routes[`${one.method} ${host === undefined ? '' : url.host}${url.pathname}`]?.(one)) ?? {
+      status: 404,
+      json: { error: 'no such route' }
+    }
     if (hangs) return
     response.writeHead(status, { 'content-type': type ?? 'application/json; charset=utf-8', ...headers })
     response.end(body ?? JSON.stringify(json))
@@ -70,7 +98,7 @@ export async function providerServer (routes: Record<string, Route> = {}, hosts:
     routes,
     asked,
     count: (path) => asked.filter(({ url }) => url.pathname === path).length,
-    async close () {
+    async close() {
       if (hosts.length > 0) globalThis.fetch = original
       server.closeAllConnections()
       server.close()

@@ -8,28 +8,43 @@ import { steppedClock } from '../../../lib/testing/index.ts'
 
 export const REDIRECT_URI = 'https://auth.example/auth/connect/up/callback'
 
-export function flow (over: Partial<UpstreamFlow> = {}): UpstreamFlow {
-  return { state: 'a-state-of-256-bits', nonce: 'a-nonce-of-256-bits', codeVerifier: 'a-verifier-of-at-least-43-characters-for-all-the-tests', startedAt: 0, redirectUri: REDIRECT_URI, ...over }
+export function flow(over: Partial<UpstreamFlow> = {}): UpstreamFlow {
+  return {
+    state: 'a-state-of-256-bits',
+    nonce: 'a-nonce-of-256-bits',
+    codeVerifier: 'a-verifier-of-at-least-43-characters-for-all-the-tests',
+    startedAt: 0,
+    redirectUri: REDIRECT_URI,
+    ...over
+  }
 }
 
 /** The upstream of a connection as the host gives it. */
-export function upstreamOf (option: ConnectionOption, clock: Clock = steppedClock(Date.now())): Upstream {
+export function upstreamOf(option: ConnectionOption, clock: Clock = steppedClock(Date.now())): Upstream {
   const [settings] = resolveConnections([option], true)
   if (settings === undefined) throw new Error('no connection')
   return upstream(settings, { clock })
 }
 
 /** One whole sign-in: the URL, the answer that `answerTo` makes of it, and what comes of that. */
-export async function signInAt (subject: Upstream, answerTo: (url: string) => URLSearchParams, over: Partial<UpstreamFlow> = {}): Promise<UpstreamResult> {
+export async function signInAt(
+  subject: Upstream,
+  answerTo: (url: string) => URLSearchParams,
+  over: Partial<UpstreamFlow> = {}
+): Promise<UpstreamResult> {
   const url = await subject.authorizationUrl(flow(over), {})
   return await subject.authenticate(answerTo(url), flow(over))
 }
 
 /** What a sign-in that comes to nothing rejects with; nothing that the provider sent is in it, or this throws. */
-export async function refusalOf (pending: Promise<unknown>): Promise<{ reason: string, message: string }> {
-  const error = await pending.then(() => null, (error: Error) => error)
+export async function refusalOf(pending: Promise<unknown>): Promise<{ reason: string; message: string }> {
+  const error = await pending.then(
+    () => null,
+    (error: Error) => error
+  )
   if (error === null) return { reason: 'none: it signed in', message: '' }
   if (!(error instanceof UpstreamError)) throw error
-  if (error.cause !== undefined || `${error.message}${String(error.stack)}`.includes('CANARY')) throw new Error(`an error that tells what was sent: ${error.message}`)
+  if (error.cause !== undefined || `${error.message}${String(error.stack)}`.includes('CANARY'))
+    throw new Error(`an error that tells what was sent: ${error.message}`)
   return { reason: error.reason, message: error.message }
 }

@@ -8,7 +8,7 @@ import { RequireAuth as RequireVue, useAuth as useVue } from 'fastify-authority/
 import { h, type VNode } from 'vue'
 import { auth } from '../client.ts'
 
-export function react (): string {
+export function react(): string {
   const { user, isLoading, error } = useReact(auth)
   const role: 'admin' | 'user' | undefined = user?.role
   // @ts-expect-error -- nobody may be signed in
@@ -16,7 +16,7 @@ export function react (): string {
   return `${role ?? ''} ${String(isLoading)} ${error?.error ?? ''}`
 }
 
-export function standardClaims (): Array<string | undefined> {
+export function standardClaims(): Array<string | undefined> {
   const plain = createAuthClient({ clientId: 'spa', domain: 'auth.example' })
   const { user } = useReact(plain)
   // @ts-expect-error -- the standard claims have types
@@ -25,7 +25,7 @@ export function standardClaims (): Array<string | undefined> {
   return [user?.email, user?.name, useVue(plain).user.value?.picture]
 }
 
-export function vue (): ComputedRef<boolean> {
+export function vue(): ComputedRef<boolean> {
   const { user, isLoading } = useVue(auth)
   const role: 'admin' | 'user' | undefined = user.value?.role
   // @ts-expect-error -- only the client changes it
@@ -34,13 +34,19 @@ export function vue (): ComputedRef<boolean> {
   return isLoading
 }
 
-export function views (): [ReactNode, VNode] {
-  const stop: () => void = requireAuth(auth, { appState: { from: '/cart' } }).subscribe(({ user }) => { void user?.role })
+export function views(): [ReactNode, VNode] {
+  const stop: () => void = requireAuth(auth, { appState: { from: '/cart' } }).subscribe(({ user }) => {
+    void user?.role
+  })
   // @ts-expect-error -- another state than the app's
   requireAuth(auth, { appState: 7 })
   stop()
   return [
-    createElement('main', null, RequireAuth({ client: auth, login: { appState: { from: '/cart' } }, fallback: 'wait', children: 'secret' })),
+    createElement(
+      'main',
+      null,
+      RequireAuth({ client: auth, login: { appState: { from: '/cart' } }, fallback: 'wait', children: 'secret' })
+    ),
     h(RequireVue, { client: auth }, { default: () => 'secret', fallback: () => 'wait' })
   ]
 }

@@ -8,12 +8,19 @@ const at = { clientId: null, origin }
 
 // covers ASVS-6.3.8
 t.test('every failure has one error and costs one hash', async (t) => {
-  const w = await world({ verifyEmail: true, initial: [{ id: 'n', username: 'nopassword', passwordHash: null, emailVerified: true }] })
+  const w = await world({
+    verifyEmail: true,
+    initial: [{ id: 'n', username: 'nopassword', passwordHash: null, emailVerified: true }]
+  })
   await w.addUser({ username: 'known', emailVerified: true })
   await w.addUser({ username: 'disabled', emailVerified: true, disabled: true })
   await w.addUser({ username: 'unverified', emailVerified: false })
   await w.addUser({ username: 'unsaid' })
-  await w.addUser({ username: 'broken', emailVerified: true, passwordHash: '$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0' })
+  await w.addUser({
+    username: 'broken',
+    emailVerified: true,
+    passwordHash: '$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHRzYWx0$c2FsdHNhbHRzYWx0'
+  })
   const table: Array<[name: string, username: string, password: string, reason: string]> = [
     ['unknown', 'nobody', PASSWORD, 'unknown_user'],
     ['no username at all', 'a\u0000b', PASSWORD, 'unknown_user'],
@@ -35,7 +42,10 @@ t.test('every failure has one error and costs one hash', async (t) => {
   ]
   for (const [name, username, password, reason] of table) {
     const { hashes, outcome } = await w.hashesOf(() => authenticatePassword({ username, password, ...at }, w.deps))
-    const wrong = reason === 'email_not_verified' ? 'The e-mail address is not confirmed yet.' : 'The username or password is wrong.'
+    const wrong =
+      reason === 'email_not_verified'
+        ? 'The e-mail address is not confirmed yet.'
+        : 'The username or password is wrong.'
     t.strictSame(outcome, { error: 'invalid_grant', message: wrong, statusCode: 400, headers: {} }, name)
     t.equal(hashes, 1, `${name}: one hash`)
     t.equal(w.reasons().at(-1), reason, `${name}: the event says why`)
@@ -51,7 +61,16 @@ t.test('a password that does not fit is not hashed', async (t) => {
   const w = await world()
   await w.addUser()
   const seen: string[] = []
-  const deps = { ...w.deps, hashing: { ...w.deps.hashing, verify: async (stored: string | null, password: string) => { seen.push(password); return await w.deps.hashing.verify(stored, password) } } }
+  const deps = {
+    ...w.deps,
+    hashing: {
+      ...w.deps.hashing,
+      verify: async (stored: string | null, password: string) => {
+        seen.push(password)
+        return await w.deps.hashing.verify(stored, password)
+      }
+    }
+  }
   await outcomeOf(authenticatePassword({ username: 'ada@example.com', password: 'x'.repeat(1025), ...at }, deps))
   t.equal(seen.length, 1)
   t.ok((seen[0] ?? '').length < 100)
@@ -71,7 +90,9 @@ t.test('a full hashing queue is told, and alike for known and unknown users', as
   await w.addUser()
   const deps = { ...w.deps, users: w.store }
   const refused = async (username: string) => {
-    const attempts = Promise.all(Array.from({ length: 20 }, () => outcomeOf(authenticatePassword({ username, password: PASSWORD, ...at }, deps))))
+    const attempts = Promise.all(
+      Array.from({ length: 20 }, () => outcomeOf(authenticatePassword({ username, password: PASSWORD, ...at }, deps)))
+    )
     await turns()
     w.clock.step(1250)
     const outcomes = await attempts
@@ -93,9 +114,27 @@ t.test('confirmAuthentic', async (t) => {
   })
 
   const gone: Array<[string, (w: Awaited<ReturnType<typeof world>>, id: string) => Promise<void>, boolean]> = [
-    ['the password was changed', async (w, id) => { await w.store.setPasswordHash(id, await w.deps.hashing.hash(NEXT_PASSWORD)) }, false],
-    ['the hash was replaced by one of the same password', async (w, id) => { await w.store.setPasswordHash(id, await w.deps.hashing.hash(PASSWORD)) }, true],
-    ['the hash was replaced by an unusable one', async (w, id) => { await w.store.setPasswordHash(id, '!') }, false]
+    [
+      'the password was changed',
+      async (w, id) => {
+        await w.store.setPasswordHash(id, await w.deps.hashing.hash(NEXT_PASSWORD))
+      },
+      false
+    ],
+    [
+      'the hash was replaced by one of the same password',
+      async (w, id) => {
+        await w.store.setPasswordHash(id, await w.deps.hashing.hash(PASSWORD))
+      },
+      true
+    ],
+    [
+      'the hash was replaced by an unusable one',
+      async (w, id) => {
+        await w.store.setPasswordHash(id, '!')
+      },
+      false
+    ]
   ]
   for (const [name, act, holds] of gone) {
     // covers R6749-5.2
@@ -104,18 +143,25 @@ t.test('confirmAuthentic', async (t) => {
       await w.addUser()
       const user = await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
       await act(w, user.id)
-      t.equal(await confirmAuthentic(user, PASSWORD, w.deps, at) !== null, holds)
+      t.equal((await confirmAuthentic(user, PASSWORD, w.deps, at)) !== null, holds)
       t.strictSame(w.reasons(), holds ? [] : ['changed_meanwhile'])
       t.equal(w.count('login_failed'), holds ? 0 : 1)
     })
   }
 
-  for (const [name, now] of [['gone', null], ['disabled', { disabled: true }], ['without a password', { passwordHash: null }]] as const) {
+  for (const [name, now] of [
+    ['gone', null],
+    ['disabled', { disabled: true }],
+    ['without a password', { passwordHash: null }]
+  ] as const) {
     // covers ASVS-7.4.2
     t.test(`the user is ${name} by then`, async (t) => {
       const w = await world()
       const user = await w.addUser()
-      const deps = { ...w.deps, users: { ...w.store, findById: async () => now === null ? null : { ...user, ...now } } }
+      const deps = {
+        ...w.deps,
+        users: { ...w.store, findById: async () => (now === null ? null : { ...user, ...now }) }
+      }
       t.equal(await confirmAuthentic(user, PASSWORD, deps, at), null)
       t.strictSame(w.reasons(), ['changed_meanwhile'])
     })
@@ -131,13 +177,20 @@ t.test('in whatever order a login meets a password change, the old password leav
     await w.addSession(user.id, 'mine')
     const login = async (): Promise<void> => {
       const signedIn = await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
-      for (let turn = 0; turn < lag; turn++) await new Promise((resolve) => { setImmediate(resolve) })
+      for (let turn = 0; turn < lag; turn++)
+        await new Promise((resolve) => {
+          setImmediate(resolve)
+        })
       await w.addSession(user.id, 'thief')
-      if (await confirmAuthentic(signedIn, PASSWORD, w.deps, at) === null) await w.deps.sessions.revoke(user.id, 'thief', 'password_changed', origin)
+      if ((await confirmAuthentic(signedIn, PASSWORD, w.deps, at)) === null)
+        await w.deps.sessions.revoke(user.id, 'thief', 'password_changed', origin)
     }
     await Promise.all([
       outcomeOf(login()),
-      changePassword({ userId: user.id, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
+      changePassword(
+        { userId: user.id, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+        w.deps
+      )
     ])
     t.strictSame(await w.sids(user.id), ['mine'], `after ${lag} turns`)
   }
@@ -175,13 +228,23 @@ t.test('an old hash', async (t) => {
       await w.store.setPasswordHash(user.id, newer)
       return next
     }
-    await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, { ...w.deps, hashing: { ...w.deps.hashing, hash } })
+    await authenticatePassword(
+      { username: 'ada@example.com', password: PASSWORD, ...at },
+      { ...w.deps, hashing: { ...w.deps.hashing, hash } }
+    )
     await w.idle()
     t.equal(await w.passwordHashOf(user.id), newer)
   })
 
   t.test('stays, and is reported, where the store fails', async (t) => {
-    const w = await world({ users: (store) => ({ ...store, setPasswordHash: async () => { throw new Error('down') } }) })
+    const w = await world({
+      users: (store) => ({
+        ...store,
+        setPasswordHash: async () => {
+          throw new Error('down')
+        }
+      })
+    })
     await w.addUser({ passwordHash: BCRYPT })
     await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
     await w.idle()
@@ -193,7 +256,17 @@ t.test('an old hash', async (t) => {
     const user = await w.addUser({ passwordHash: BCRYPT })
     const narrow = await world({ concurrency: 1, maxQueue: 0 })
     void narrow.deps.hashing.hash('busy')
-    const deps = { ...w.deps, hashing: { ...w.deps.hashing, hash: async (password: string) => await new Promise<string>((resolve, reject) => { void narrow.deps.hashing.hash('busy').catch(() => {}); narrow.deps.hashing.hash(password).then(resolve, reject) }) } }
+    const deps = {
+      ...w.deps,
+      hashing: {
+        ...w.deps.hashing,
+        hash: async (password: string) =>
+          await new Promise<string>((resolve, reject) => {
+            void narrow.deps.hashing.hash('busy').catch(() => {})
+            narrow.deps.hashing.hash(password).then(resolve, reject)
+          })
+      }
+    }
     await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, deps)
     await turns()
     narrow.clock.step(1250)
@@ -205,7 +278,10 @@ t.test('an old hash', async (t) => {
   t.test('needs a store that can', async (t) => {
     const w = await world({ users: ({ findById, findByUsername }) => ({ findById, findByUsername }) })
     await w.addUser({ passwordHash: BCRYPT })
-    const { hashes } = await w.hashesOf(async () => { await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps); await w.idle() })
+    const { hashes } = await w.hashesOf(async () => {
+      await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
+      await w.idle()
+    })
     t.equal(hashes, 0, 'the imported verifier ran, and no hash was made')
   })
 })

@@ -11,16 +11,30 @@ t.test('a new password ends all other sessions and reset links', async (t) => {
   const user = await w.addUser()
   for (const sid of ['mine', 'phone', 'thief']) await w.addSession(user.id, sid)
   await w.addSession('another', 'theirs')
-  await w.state.oneTimeTokens.put({ purpose: 'password_reset', digest: 'd', userId: user.id, expiresAt: w.clock.now() + 1000 })
-  await changePassword({ userId: user.id, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
+  await w.state.oneTimeTokens.put({
+    purpose: 'password_reset',
+    digest: 'd',
+    userId: user.id,
+    expiresAt: w.clock.now() + 1000
+  })
+  await changePassword(
+    { userId: user.id, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+    w.deps
+  )
   await turns()
-  const stored = await w.passwordHashOf(user.id) ?? null
+  const stored = (await w.passwordHashOf(user.id)) ?? null
   t.equal(await w.deps.hashing.verify(stored, NEXT_PASSWORD), 'match')
   t.equal(await w.deps.hashing.verify(stored, PASSWORD), 'no_match')
   t.strictSame(await w.sids(user.id), ['mine'])
   t.strictSame(await w.sids('another'), ['theirs'])
   t.equal(await w.state.oneTimeTokens.find('password_reset', 'd', w.clock.now()), null)
-  t.match(w.told, [{ name: 'logged_out', payload: { by: 'password_changed' } }, { name: 'password_changed', payload: { userId: user.id, sid: 'mine', by: 'change', requestId: origin.requestId, ip: origin.ip } }])
+  t.match(w.told, [
+    { name: 'logged_out', payload: { by: 'password_changed' } },
+    {
+      name: 'password_changed',
+      payload: { userId: user.id, sid: 'mine', by: 'change', requestId: origin.requestId, ip: origin.ip }
+    }
+  ])
   t.match(w.messages, [{ kind: 'password_changed', user: { id: user.id, email: 'ada@example.com' } }])
   t.equal(w.messages.length, 1)
   t.notMatch(JSON.stringify(w.told), new RegExp(`${PASSWORD}|${NEXT_PASSWORD}|argon2`))
@@ -34,10 +48,15 @@ t.test('without the current password nothing changes', async (t) => {
   await w.addSession(user.id, 'phone')
   const before = await w.passwordHashOf(user.id)
   for (const [userId, currentPassword, reason] of [
-    [user.id, 'not the password', 'wrong_password'], [user.id, '', 'wrong_password'], [user.id, 'x'.repeat(2000), 'wrong_password'],
-    [disabled.id, PASSWORD, 'disabled'], ['nobody', PASSWORD, 'unknown_user']
+    [user.id, 'not the password', 'wrong_password'],
+    [user.id, '', 'wrong_password'],
+    [user.id, 'x'.repeat(2000), 'wrong_password'],
+    [disabled.id, PASSWORD, 'disabled'],
+    ['nobody', PASSWORD, 'unknown_user']
   ] as const) {
-    const { outcome, hashes } = await w.hashesOf(() => changePassword({ userId, currentPassword, newPassword: NEXT_PASSWORD, origin }, w.deps))
+    const { outcome, hashes } = await w.hashesOf(() =>
+      changePassword({ userId, currentPassword, newPassword: NEXT_PASSWORD, origin }, w.deps)
+    )
     t.strictSame(outcome, WRONG)
     t.equal(hashes, 1)
     t.equal(w.reasons().at(-1), reason)
@@ -52,7 +71,11 @@ t.test('the policy holds, with the name and the e-mail of the user', async (t) =
   const w = await world()
   const user = await w.addUser({ email: 'countess@example.org' })
   for (const newPassword of ['short', 'password1', 'ada@example.com1', 'countess1234']) {
-    t.match(await outcomeOf(changePassword({ userId: user.id, currentPassword: PASSWORD, newPassword, origin }, w.deps)), { error: 'invalid_password', statusCode: 400 }, newPassword)
+    t.match(
+      await outcomeOf(changePassword({ userId: user.id, currentPassword: PASSWORD, newPassword, origin }, w.deps)),
+      { error: 'invalid_password', statusCode: 400 },
+      newPassword
+    )
   }
   t.equal(w.count('password_changed'), 0)
 })
@@ -61,10 +84,28 @@ t.test('the policy holds, with the name and the e-mail of the user', async (t) =
 t.test('of 50 parallel changes one succeeds', async (t) => {
   const w = await world()
   const user = await w.addUser()
-  const outcomes = await Promise.all(Array.from({ length: 50 }, (_, index) => outcomeOf(changePassword({ userId: user.id, currentPassword: PASSWORD, newPassword: `${NEXT_PASSWORD} ${index}`, origin }, w.deps))))
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      outcomeOf(
+        changePassword(
+          { userId: user.id, currentPassword: PASSWORD, newPassword: `${NEXT_PASSWORD} ${index}`, origin },
+          w.deps
+        )
+      )
+    )
+  )
   t.equal(outcomes.filter((outcome) => outcome === 'done').length, 1)
-  t.strictSame(outcomes.filter((outcome) => outcome !== 'done'), Array.from({ length: 49 }, () => WRONG))
-  t.equal(await w.deps.hashing.verify(await w.passwordHashOf(user.id) ?? null, `${NEXT_PASSWORD} ${outcomes.indexOf('done')}`), 'match')
+  t.strictSame(
+    outcomes.filter((outcome) => outcome !== 'done'),
+    Array.from({ length: 49 }, () => WRONG)
+  )
+  t.equal(
+    await w.deps.hashing.verify(
+      (await w.passwordHashOf(user.id)) ?? null,
+      `${NEXT_PASSWORD} ${outcomes.indexOf('done')}`
+    ),
+    'match'
+  )
 })
 
 t.test('a login that brings the hash up to date meanwhile is no obstacle', async (t) => {
@@ -74,8 +115,11 @@ t.test('a login that brings the hash up to date meanwhile is no obstacle', async
     await w.store.setPasswordHash(user.id, await w.deps.hashing.hash(PASSWORD))
     return await w.deps.hashing.hash(password)
   }
-  await changePassword({ userId: user.id, currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, { ...w.deps, hashing: { ...w.deps.hashing, hash } })
-  t.equal(await w.deps.hashing.verify(await w.passwordHashOf(user.id) ?? null, NEXT_PASSWORD), 'match')
+  await changePassword(
+    { userId: user.id, currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+    { ...w.deps, hashing: { ...w.deps.hashing, hash } }
+  )
+  t.equal(await w.deps.hashing.verify((await w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
 })
 
 t.test('a link of before is dead even where it can not be discarded, and the failure is told', async (t) => {
@@ -85,9 +129,19 @@ t.test('a link of before is dead even where it can not be discarded, and the fai
   await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
   await w.idle()
   const token = w.messages.at(-1)?.token ?? ''
-  const oneTimeTokens = { ...w.state.oneTimeTokens, discard: async () => { throw new Error('down') } }
-  await changePassword({ userId: user.id, currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, { ...w.deps, oneTimeTokens })
+  const oneTimeTokens = {
+    ...w.state.oneTimeTokens,
+    discard: async () => {
+      throw new Error('down')
+    }
+  }
+  await changePassword(
+    { userId: user.id, currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+    { ...w.deps, oneTimeTokens }
+  )
   t.match(w.errors, [{ error: { message: 'down' } }, { error: { message: 'down' } }])
   t.strictSame(await w.sids(user.id), [])
-  t.match(await outcomeOf(confirmPasswordReset({ token, password: 'another good password', origin }, w.deps)), { error: 'invalid_token' })
+  t.match(await outcomeOf(confirmPasswordReset({ token, password: 'another good password', origin }, w.deps)), {
+    error: 'invalid_token'
+  })
 })

@@ -16,23 +16,24 @@ interface Faulty {
 }
 
 /** The world's stores, of whose calls the one with this number fails (from 1 on; 0: none). */
-export function faulty (w: World, failing: number, fault: Fault): Faulty {
+export function faulty(w: World, failing: number, fault: Fault): Faulty {
   const calls: string[] = []
   let healed = false
-  const faultyStore = <Store extends object>(name: string, store: Store): Store => new Proxy(store, {
-    get (target, method, receiver) {
-      const found: unknown = Reflect.get(target, method, receiver)
-      if (typeof found !== 'function') return found
-      return async (...args: unknown[]): Promise<unknown> => {
-        const call = calls.push(`${name}.${String(method)}`)
-        const fails = !healed && (fault === 'from there on' ? failing > 0 && call >= failing : call === failing)
-        if (fails && fault !== 'lost') throw new Error('down')
-        const result: unknown = await Reflect.apply(found, target, args)
-        if (fails) throw new Error('down')
-        return result
+  const faultyStore = <Store extends object>(name: string, store: Store): Store =>
+    new Proxy(store, {
+      get(target, method, receiver) {
+        const found: unknown = Reflect.get(target, method, receiver)
+        if (typeof found !== 'function') return found
+        return async (...args: unknown[]): Promise<unknown> => {
+          const call = calls.push(`${name}.${String(method)}`)
+          const fails = !healed && (fault === 'from there on' ? failing > 0 && call >= failing : call === failing)
+          if (fails && fault !== 'lost') throw new Error('down')
+          const result: unknown = await Reflect.apply(found, target, args)
+          if (fails) throw new Error('down')
+          return result
+        }
       }
-    }
-  })
+    })
   const oneTimeTokens = faultyStore('oneTimeTokens', delayed(w.state.oneTimeTokens))
   const deps: AccountsDeps = {
     ...w.deps,
@@ -40,9 +41,23 @@ export function faulty (w: World, failing: number, fault: Fault): Faulty {
     oneTimeTokens,
     consents: faultyStore('consents', delayed(w.state.consents)),
     sessions: createSessions({
-      tokens: faultyStore('tokens', delayed(w.state.tokens)), browserSessions: faultyStore('browserSessions', delayed(w.state.browserSessions)), oneTimeTokens,
-      revocations: revocations(900_000, w.clock), events: createEvents(() => 0, () => {}), clock: w.clock, onSessionsEnded () {}
+      tokens: faultyStore('tokens', delayed(w.state.tokens)),
+      browserSessions: faultyStore('browserSessions', delayed(w.state.browserSessions)),
+      oneTimeTokens,
+      revocations: revocations(900_000, w.clock),
+      events: createEvents(
+        () => 0,
+        () => {}
+      ),
+      clock: w.clock,
+      onSessionsEnded() {}
     })
   }
-  return { deps, calls: () => calls, heal: () => { healed = true } }
+  return {
+    deps,
+    calls: () => calls,
+    heal: () => {
+      healed = true
+    }
+  }
 }

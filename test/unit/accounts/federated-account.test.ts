@@ -1,26 +1,60 @@
 import t from 'tap'
 import { newAccount, personOf } from '../../../lib/accounts/federated-account.ts'
 
-const CONNECTION = { profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }), assurance: () => ({}), keep: () => undefined }
+const CONNECTION = {
+  profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }),
+  assurance: () => ({}),
+  keep: () => undefined
+}
 const profileOf = (claims: Record<string, unknown>): Record<string, unknown> =>
-  personOf({ assertion: { issuer: 'https://sso.example', subject: '1', emailAuthoritative: false, profile: {} }, claims }, CONNECTION, 0).profile
+  personOf(
+    { assertion: { issuer: 'https://sso.example', subject: '1', emailAuthoritative: false, profile: {} }, claims },
+    CONNECTION,
+    0
+  ).profile
 
 t.test('no link that would run something comes from a provider', async (t) => {
-  const odd = ['javascript:alert(1)', ' JavaScript:alert(1)', 'java\nscript:alert(1)', 'data:text/html,<script>alert(1)</script>', 'vbscript:x', 'file:///etc/passwd', 'blob:https://sso.example/1']
+  const odd = [
+    'javascript:alert(1)',
+    ' JavaScript:alert(1)',
+    'java\nscript:alert(1)',
+    'data:text/html,<script>alert(1)</script>',
+    'vbscript:x',
+    'file:///etc/passwd',
+    'blob:https://sso.example/1'
+  ]
   for (const name of ['picture', 'profile', 'website']) {
     for (const value of odd) t.same(profileOf({ name: 'Ann', [name]: value }), { name: 'Ann' }, `${name}: ${value}`)
-    for (const value of ['https://sso.example/ann.png', 'http://ann.example', 'free']) t.same(profileOf({ [name]: value }), { [name]: value }, `${name}: ${value}`)
+    for (const value of ['https://sso.example/ann.png', 'http://ann.example', 'free'])
+      t.same(profileOf({ [name]: value }), { [name]: value }, `${name}: ${value}`)
   }
   t.same(profileOf({ nickname: 'data:ann' }), { nickname: 'data:ann' }, 'what is no link stays as it is')
 })
 
 t.test('what no database would take, and what is longer than any name, is left out of a profile', async (t) => {
-  for (const value of ['An\0n', '\ud800', 'x'.repeat(2049), ['a\0'], { 'a\0': 1 }, { a: { b: '\udfff' } }]) t.same(profileOf({ name: value, nickname: 'Ann' }), { nickname: 'Ann' }, JSON.stringify(value).slice(0, 40))
-  t.same(profileOf({ name: 'x'.repeat(2048), nickname: '\u{1f600}' }), { name: 'x'.repeat(2048), nickname: '\u{1f600}' })
+  for (const value of ['An\0n', '\ud800', 'x'.repeat(2049), ['a\0'], { 'a\0': 1 }, { a: { b: '\udfff' } }])
+    t.same(profileOf({ name: value, nickname: 'Ann' }), { nickname: 'Ann' }, JSON.stringify(value).slice(0, 40))
+  t.same(profileOf({ name: 'x'.repeat(2048), nickname: '\u{1f600}' }), {
+    name: 'x'.repeat(2048),
+    nickname: '\u{1f600}'
+  })
 })
 
 t.test('who has no address gets a name of letters and digits, a longer one each time it is taken', async (t) => {
-  const names = Array.from({ length: 300 }, (_, subject) => [0, 1].map((attempt) => newAccount({ issuer: 'https://sso.example', subject: `${subject}` }, { connection: 'acme', fields: {}, attempt }).username))
-  t.ok(names.every(([first = '', second = '']) => /^acme-[a-z0-9]{8}$/.test(first) && /^acme-[a-z0-9]{16}$/.test(second) && second.startsWith(first)))
+  const names = Array.from({ length: 300 }, (_, subject) =>
+    [0, 1].map(
+      (attempt) =>
+        newAccount(
+          { issuer: 'https://sso.example', subject: `${subject}` },
+          { connection: 'acme', fields: {}, attempt }
+        ).username
+    )
+  )
+  t.ok(
+    names.every(
+      ([first = '', second = '']) =>
+        /^acme-[a-z0-9]{8}$/.test(first) && /^acme-[a-z0-9]{16}$/.test(second) && second.startsWith(first)
+    )
+  )
   t.equal(new Set(names.map(([first]) => first)).size, 300)
 })

@@ -6,10 +6,14 @@ import type { SqliteDatabase } from '../../../lib/adapters/sqlite/database.ts'
 import { sqliteUserStore } from '../../../lib/adapters/sqlite/user-store.ts'
 import { federatedRows, federatedWorld, type IdentityStore, personOf } from './federated-rows.ts'
 
-t.test('memory', async (t) => { federatedRows(t, async () => memoryUserStore()) })
+t.test('memory', async (t) => {
+  federatedRows(t, async () => memoryUserStore())
+})
 t.test('sqlite', async (t) => {
   federatedRows(t, async () => {
-    const store = sqliteUserStore(new Database(':memory:') as unknown as SqliteDatabase) as unknown as IdentityStore & { prepare(): Promise<void> }
+    const store = sqliteUserStore(new Database(':memory:') as unknown as SqliteDatabase) as unknown as IdentityStore & {
+      prepare(): Promise<void>
+    }
     await store.prepare?.()
     return store
   })
@@ -33,18 +37,35 @@ type Facts = Parameters<typeof decideFederated>[0]
 
 t.test('the table: what holds in every one of its states', async (t) => {
   let states = [{}]
-  for (const [fact, values] of Object.entries(FACTS)) states = states.flatMap((state) => values.map((value) => ({ ...state, [fact]: value })))
+  for (const [fact, values] of Object.entries(FACTS))
+    states = states.flatMap((state) => values.map((value) => ({ ...state, [fact]: value })))
   const wrong: string[] = []
   for (const state of states as Facts[]) {
     const decision = decideFederated(state)
     const name = typeof decision === 'object' ? decision.refused : decision
-    const must = (holds: boolean, rule: string): void => { if (!holds) wrong.push(`${rule}: ${JSON.stringify(state)} -> ${name}`) }
+    const must = (holds: boolean, rule: string): void => {
+      if (!holds) wrong.push(`${rule}: ${JSON.stringify(state)} -> ${name}`)
+    }
     must(state.enabled || name === 'disabled', 'nobody comes through a connection that is off')
     must(!state.disabled || typeof decision === 'object', 'a disabled user is refused')
     must(name !== 'signed_in' || (state.mode === 'signin' && state.identity === 'theirs'), 'only the identity signs in')
-    must(name !== 'link_by_email' || (state.linking === 'verified-email' && state.authoritative && state.accountVerified && state.account && state.identity !== 'theirs'), 'an address links under three conditions alone')
-    must(name !== 'register' || (state.registers && state.complete && !state.account && state.mode === 'signin'), 'an account is made only where that is allowed, and no other has the address')
-    must(!(state.mode === 'link' && state.identity === 'anothers') || typeof decision === 'object', 'an identity of another never moves')
+    must(
+      name !== 'link_by_email' ||
+        (state.linking === 'verified-email' &&
+          state.authoritative &&
+          state.accountVerified &&
+          state.account &&
+          state.identity !== 'theirs'),
+      'an address links under three conditions alone'
+    )
+    must(
+      name !== 'register' || (state.registers && state.complete && !state.account && state.mode === 'signin'),
+      'an account is made only where that is allowed, and no other has the address'
+    )
+    must(
+      !(state.mode === 'link' && state.identity === 'anothers') || typeof decision === 'object',
+      'an identity of another never moves'
+    )
     must(!['link', 'already_linked'].includes(name) || state.mode === 'link', 'a sign-in links nothing by that row')
   }
   t.equal(states.length, 2 ** 9 * 9)
@@ -55,12 +76,38 @@ t.test('the profile follows the provider only with sync: always, and never who s
   for (const sync of ['create', 'always'] as const) {
     const store = memoryUserStore()
     const w = await federatedWorld(store, { connection: { sync } })
-    await w.signIn({ ...personOf(), profile: { name: 'Ada', id: 'eve', username: 'eve', email: 'eve@example.com', emailVerified: false, disabled: true, passwordHash: 'x', sub: 'eve', ['__proto__']: { admin: true } } })
+    await w.signIn({
+      ...personOf(),
+      profile: {
+        name: 'Ada',
+        id: 'eve',
+        username: 'eve',
+        email: 'eve@example.com',
+        emailVerified: false,
+        disabled: true,
+        passwordHash: 'x',
+        sub: 'eve',
+        ['__proto__']: { admin: true }
+      }
+    })
     const user = await store.findByUsername('ada@example.com')
-    t.match(user, { name: 'Ada', username: 'ada@example.com', email: 'ada@example.com', emailVerified: true, passwordHash: null })
+    t.match(user, {
+      name: 'Ada',
+      username: 'ada@example.com',
+      email: 'ada@example.com',
+      emailVerified: true,
+      passwordHash: null
+    })
     t.notOk(user?.disabled)
-    await w.signIn({ ...personOf('ada-1', 'new@example.com'), profile: { name: 'Ada L.', email: 'new@example.com', disabled: true, username: 'eve' } })
-    t.match(await store.findById(user?.id ?? ''), { name: sync === 'always' ? 'Ada L.' : 'Ada', username: 'ada@example.com', email: 'ada@example.com' }, sync)
+    await w.signIn({
+      ...personOf('ada-1', 'new@example.com'),
+      profile: { name: 'Ada L.', email: 'new@example.com', disabled: true, username: 'eve' }
+    })
+    t.match(
+      await store.findById(user?.id ?? ''),
+      { name: sync === 'always' ? 'Ada L.' : 'Ada', username: 'ada@example.com', email: 'ada@example.com' },
+      sync
+    )
     t.notOk((await store.findById(user?.id ?? ''))?.disabled)
   }
 })
@@ -68,18 +115,38 @@ t.test('the profile follows the provider only with sync: always, and never who s
 t.test('a name that is taken is replaced by a longer one', async (t) => {
   const store = memoryUserStore()
   const w = await federatedWorld(store)
-  const { userId } = await w.signIn({ issuer: 'https://sso.example.com', subject: 'ada-1', profile: {}, proof: { method: 'connection', at: 1 } })
+  const { userId } = await w.signIn({
+    issuer: 'https://sso.example.com',
+    subject: 'ada-1',
+    profile: {},
+    proof: { method: 'connection', at: 1 }
+  })
   const name = (await store.findById(userId ?? ''))?.username ?? ''
   const other = memoryUserStore()
   await other.create({ username: name, passwordHash: 'x' })
   const again = await federatedWorld(other)
-  t.equal((await again.signIn({ issuer: 'https://sso.example.com', subject: 'ada-1', profile: {}, proof: { method: 'connection', at: 1 } })).outcome, 'registered')
+  t.equal(
+    (
+      await again.signIn({
+        issuer: 'https://sso.example.com',
+        subject: 'ada-1',
+        profile: {},
+        proof: { method: 'connection', at: 1 }
+      })
+    ).outcome,
+    'registered'
+  )
   t.match((await other.findByIdentity({ issuer: 'https://sso.example.com', subject: 'ada-1' }))?.username, name)
 })
 
 t.test('a store that is down is no answer of the provider, and leaves nobody signed in', async (t) => {
   for (const method of ['findByIdentity', 'findByUsername', 'createWithIdentity'] as const) {
-    const w = await federatedWorld({ ...memoryUserStore(), [method]: async () => { throw new Error('the store is down') } })
+    const w = await federatedWorld({
+      ...memoryUserStore(),
+      [method]: async () => {
+        throw new Error('the store is down')
+      }
+    })
     await t.rejects(w.signIn(personOf()), { message: 'the store is down' }, method)
     t.equal(w.count('authenticated'), 0)
   }

@@ -1,5 +1,11 @@
 import t from 'tap'
-import { endProvisionalLinks, linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../../../lib/accounts/identities.ts'
+import {
+  endProvisionalLinks,
+  linkByHost,
+  linkIdOf,
+  listLinks,
+  unlinkIdentity
+} from '../../../lib/accounts/identities.ts'
 import { removeAccount } from '../../../lib/accounts/remove-account.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { disownAccount, requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
@@ -12,9 +18,10 @@ const AT_OP = { issuer: 'https://op.example', subject: 'subject-canary', connect
 const OTHER = { ...AT_OP, subject: 'subject-other', connection: 'other' }
 const asUser = { by: 'user', locale: 'de', origin } as const
 
-const connectionsOf = async (w: World, userId: string): Promise<string[]> => (await listLinks(userId, w.deps)).map(({ connection }) => connection)
+const connectionsOf = async (w: World, userId: string): Promise<string[]> =>
+  (await listLinks(userId, w.deps)).map(({ connection }) => connection)
 
-async function resetToken (w: World): Promise<string> {
+async function resetToken(w: World): Promise<string> {
   await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
   await w.idle()
   return w.messages.at(-1)?.token ?? ''
@@ -30,20 +37,34 @@ t.test('a link by the host is stored, told of and mailed, once', async (t) => {
   t.equal(await linkByHost('nobody', OTHER, w.deps), 'unknown_user')
   await turns()
   t.same(await listLinks(ada.id, w.deps), [{ ...AT_OP, linkedAt: w.clock.now(), lastUsedAt: w.clock.now() }])
-  t.same(w.told.map(({ name }) => name), ['identity_linked', 'message_sent'])
+  t.same(
+    w.told.map(({ name }) => name),
+    ['identity_linked', 'message_sent']
+  )
   t.same(w.told[0]?.payload, { time: w.now(), requestId: null, userId: ada.id, connection: 'op', by: 'host' })
   t.match(w.messages, [{ kind: 'identity_linked', user: { email: 'ada@example.com' }, locale: 'en' }])
-  for (const canary of [AT_OP.subject, AT_OP.email]) t.notOk(JSON.stringify([w.told, w.messages]).includes(canary), 'neither subject nor address')
+  for (const canary of [AT_OP.subject, AT_OP.email])
+    t.notOk(JSON.stringify([w.told, w.messages]).includes(canary), 'neither subject nor address')
 })
 
 t.test('what is no identity is not linked', async (t) => {
   const w = await world()
   const { id } = await w.addUser()
-  for (const [name, values] of Object.entries({ issuer: [undefined, null, '', 1], subject: [undefined, null, '', 7, {}], connection: [undefined, ''] })) {
-    for (const value of values) await t.rejects(linkByHost(id, { ...AT_OP, [name]: value }, w.deps), { name: 'TypeError', message: new RegExp(name) })
+  for (const [name, values] of Object.entries({
+    issuer: [undefined, null, '', 1],
+    subject: [undefined, null, '', 7, {}],
+    connection: [undefined, '']
+  })) {
+    for (const value of values)
+      await t.rejects(linkByHost(id, { ...AT_OP, [name]: value }, w.deps), {
+        name: 'TypeError',
+        message: new RegExp(name)
+      })
   }
   t.same(await listLinks(id, w.deps), [])
-  const bare = await world({ users: ({ linkIdentity: _link, listIdentities: _list, unlinkIdentity: _unlink, ...store }): UserStore => store })
+  const bare = await world({
+    users: ({ linkIdentity: _link, listIdentities: _list, unlinkIdentity: _unlink, ...store }): UserStore => store
+  })
   const user = await bare.addUser()
   t.match(await outcomeOf(linkByHost(user.id, AT_OP, bare.deps)), { error: 'invalid_request', statusCode: 400 })
   t.same(await listLinks(user.id, bare.deps), [])
@@ -52,72 +73,103 @@ t.test('what is no identity is not linked', async (t) => {
 })
 
 t.test('the id of a link tells neither issuer nor subject, and no two links have one', async (t) => {
-  const ids = [AT_OP, OTHER, { issuer: 'a', subject: 'bc' }, { issuer: 'ab', subject: 'c' }, { issuer: 'a","b', subject: 'c' }, { issuer: 'a', subject: 'b","c' }].map(linkIdOf)
+  const ids = [
+    AT_OP,
+    OTHER,
+    { issuer: 'a', subject: 'bc' },
+    { issuer: 'ab', subject: 'c' },
+    { issuer: 'a","b', subject: 'c' },
+    { issuer: 'a', subject: 'b","c' }
+  ].map(linkIdOf)
   t.equal(new Set(ids).size, ids.length)
   for (const id of ids) t.match(id, /^[\w-]{43}$/)
   t.notMatch(ids[0], /op|canary/)
 })
 
 // covers FED-13
-t.test('the last link that works is not gone for a moment, and what somebody else took meanwhile is not put back', async (t) => {
-  const initial = [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }, { id: 'u2', username: 'bob@example.com', passwordHash: null }]
-  let meanwhile = async (): Promise<void> => {}
-  const calls: string[] = []
-  const w = await world({
-    initial,
-    users: (store) => ({
-      ...store,
-      async unlinkIdentity (...given) {
-        const outcome = await store.unlinkIdentity(...given)
-        calls.push(given[1].subject)
-        await meanwhile()
-        return outcome
-      }
+t.test(
+  'the last link that works is not gone for a moment, and what somebody else took meanwhile is not put back',
+  async (t) => {
+    const initial = [
+      { id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true },
+      { id: 'u2', username: 'bob@example.com', passwordHash: null }
+    ]
+    let meanwhile = async (): Promise<void> => {}
+    const calls: string[] = []
+    const w = await world({
+      initial,
+      users: (store) => ({
+        ...store,
+        async unlinkIdentity(...given) {
+          const outcome = await store.unlinkIdentity(...given)
+          calls.push(given[1].subject)
+          await meanwhile()
+          return outcome
+        }
+      })
     })
-  })
-  const [ada] = await Promise.all(initial.map(async ({ id }) => await w.store.findById(id)))
-  if (ada === null || ada === undefined) throw new Error('no user')
-  for (const link of [AT_OP, OTHER, { ...AT_OP, subject: 'old', connection: 'former' }]) await linkByHost(ada.id, link, w.deps)
-  const take = async (link: typeof OTHER): Promise<void> => {
-    const links = await listLinks(ada.id, w.deps)
-    meanwhile = async () => {
-      meanwhile = async () => {}
-      // Another removal was faster, and somebody signed up by the identity that this one takes away.
-      await w.store.unlinkIdentity(ada.id, links.find(({ subject }) => subject === AT_OP.subject) ?? link, true)
-      await linkByHost('u2', link, w.deps)
+    const [ada] = await Promise.all(initial.map(async ({ id }) => await w.store.findById(id)))
+    if (ada === null || ada === undefined) throw new Error('no user')
+    for (const link of [AT_OP, OTHER, { ...AT_OP, subject: 'old', connection: 'former' }])
+      await linkByHost(ada.id, link, w.deps)
+    const take = async (link: typeof OTHER): Promise<void> => {
+      const links = await listLinks(ada.id, w.deps)
+      meanwhile = async () => {
+        meanwhile = async () => {}
+        // Another removal was faster, and somebody signed up by the identity that this one takes away.
+        await w.store.unlinkIdentity(ada.id, links.find(({ subject }) => subject === AT_OP.subject) ?? link, true)
+        await linkByHost('u2', link, w.deps)
+      }
+    }
+    await take(OTHER)
+    t.equal(await unlinkIdentity(ada, linkIdOf(OTHER), asUser, w.deps), 'unlinked')
+    t.same(await connectionsOf(w, ada.id), ['former'])
+    t.same(await connectionsOf(w, 'u2'), ['other'])
+    await linkByHost(ada.id, AT_OP, w.deps)
+    calls.length = 0
+    t.equal(await unlinkIdentity(ada, linkIdOf(AT_OP), asUser, w.deps), 'last_sign_in_method')
+    t.same(calls, [], 'the store was not asked to')
+  }
+)
+
+// covers FED-13
+t.test(
+  'of parallel calls for all links that work, beside one that does not, one link that works is left as it was',
+  async (t) => {
+    for (let round = 0; round < 50; round++) {
+      const w = await world({
+        initial: [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }]
+      })
+      const ada = await w.store.findById('u1')
+      if (ada === null) throw new Error('no user')
+      for (const link of [AT_OP, OTHER, { ...AT_OP, subject: 'old', connection: 'former' }])
+        await linkByHost(ada.id, link, w.deps)
+      const before = await listLinks(ada.id, w.deps)
+      const outcomes = await Promise.all(
+        [AT_OP, OTHER].map(async (link) => await unlinkIdentity(ada, linkIdOf(link), asUser, w.deps))
+      )
+      const left = (await listLinks(ada.id, w.deps)).filter(({ connection }) => connection !== 'former')
+      t.ok(left.length > 0, 'a way in is left')
+      t.equal(outcomes.filter((outcome) => outcome === 'unlinked').length, 2 - left.length)
+      t.ok(
+        outcomes.every((outcome) => outcome === 'unlinked' || outcome === 'last_sign_in_method'),
+        outcomes.join()
+      )
+      for (const link of left)
+        t.ok(
+          before.some((one) => JSON.stringify(one) === JSON.stringify(link)),
+          'as it was'
+        )
+      t.equal(w.count('identity_unlinked'), 2 - left.length)
     }
   }
-  await take(OTHER)
-  t.equal(await unlinkIdentity(ada, linkIdOf(OTHER), asUser, w.deps), 'unlinked')
-  t.same(await connectionsOf(w, ada.id), ['former'])
-  t.same(await connectionsOf(w, 'u2'), ['other'])
-  await linkByHost(ada.id, AT_OP, w.deps)
-  calls.length = 0
-  t.equal(await unlinkIdentity(ada, linkIdOf(AT_OP), asUser, w.deps), 'last_sign_in_method')
-  t.same(calls, [], 'the store was not asked to')
-})
+)
 
 // covers FED-13
-t.test('of parallel calls for all links that work, beside one that does not, one link that works is left as it was', async (t) => {
-  for (let round = 0; round < 50; round++) {
-    const w = await world({ initial: [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }] })
-    const ada = await w.store.findById('u1')
-    if (ada === null) throw new Error('no user')
-    for (const link of [AT_OP, OTHER, { ...AT_OP, subject: 'old', connection: 'former' }]) await linkByHost(ada.id, link, w.deps)
-    const before = await listLinks(ada.id, w.deps)
-    const outcomes = await Promise.all([AT_OP, OTHER].map(async (link) => await unlinkIdentity(ada, linkIdOf(link), asUser, w.deps)))
-    const left = (await listLinks(ada.id, w.deps)).filter(({ connection }) => connection !== 'former')
-    t.ok(left.length > 0, 'a way in is left')
-    t.equal(outcomes.filter((outcome) => outcome === 'unlinked').length, 2 - left.length)
-    t.ok(outcomes.every((outcome) => outcome === 'unlinked' || outcome === 'last_sign_in_method'), outcomes.join())
-    for (const link of left) t.ok(before.some((one) => JSON.stringify(one) === JSON.stringify(link)), 'as it was')
-    t.equal(w.count('identity_unlinked'), 2 - left.length)
-  }
-})
-
-// covers FED-13
-t.test('a link goes by its id, where another way to sign in is left, and nobody else\'s does', async (t) => {
-  const w = await world({ initial: [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }] })
+t.test("a link goes by its id, where another way to sign in is left, and nobody else's does", async (t) => {
+  const w = await world({
+    initial: [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }]
+  })
   const bob = await w.addUser({ username: 'bob@example.com', email: 'bob@example.com' })
   const ada = await w.store.findById('u1')
   if (ada === null) throw new Error('no user')
@@ -125,12 +177,21 @@ t.test('a link goes by its id, where another way to sign in is left, and nobody 
   await turns()
   w.told.length = 0
   w.messages.length = 0
-  for (const [user, id] of [[bob, linkIdOf(AT_OP)], [ada, 'none'], [ada, AT_OP.subject], [ada, '']] as const) t.equal(await unlinkIdentity(user, id, asUser, w.deps), 'unknown')
+  for (const [user, id] of [
+    [bob, linkIdOf(AT_OP)],
+    [ada, 'none'],
+    [ada, AT_OP.subject],
+    [ada, '']
+  ] as const)
+    t.equal(await unlinkIdentity(user, id, asUser, w.deps), 'unknown')
   t.equal(await unlinkIdentity(ada, linkIdOf(AT_OP), asUser, w.deps), 'unlinked')
   t.equal(await unlinkIdentity(ada, linkIdOf(OTHER), asUser, w.deps), 'last_sign_in_method')
   await turns()
   t.same(await connectionsOf(w, ada.id), ['other'])
-  t.same(w.told[0], { name: 'identity_unlinked', payload: { ...origin, time: w.now(), userId: ada.id, connection: 'op', by: 'user' } })
+  t.same(w.told[0], {
+    name: 'identity_unlinked',
+    payload: { ...origin, time: w.now(), userId: ada.id, connection: 'op', by: 'user' }
+  })
   t.equal(w.count('identity_unlinked'), 1)
   t.match(w.messages, [{ kind: 'identity_unlinked', locale: 'de', user: { username: 'ada@example.com' } }])
   t.notOk(JSON.stringify(w.told).includes('canary'))
@@ -142,7 +203,10 @@ t.test('of 50 parallel calls for the last two links one is left', async (t) => {
   for (const link of [AT_OP, OTHER]) await linkByHost('u1', link, w.deps)
   const ada = await w.store.findById('u1')
   if (ada === null) throw new Error('no user')
-  const outcomes = await parallel(50, async (index) => await unlinkIdentity(ada, linkIdOf(index % 2 === 0 ? AT_OP : OTHER), asUser, w.deps))
+  const outcomes = await parallel(
+    50,
+    async (index) => await unlinkIdentity(ada, linkIdOf(index % 2 === 0 ? AT_OP : OTHER), asUser, w.deps)
+  )
   t.equal(tally(outcomes)['unlinked'], 1)
   t.equal((await connectionsOf(w, 'u1')).length, 1)
   t.equal(w.count('identity_unlinked'), 1)
@@ -159,7 +223,10 @@ t.test('a reset takes along the links of before the address was confirmed, and l
   t.equal(await outcomeOf(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)), 'done')
   await turns()
   t.same(await connectionsOf(w, ada.id), ['other'])
-  t.match(w.told.find(({ name }) => name === 'identity_unlinked'), { payload: { ...origin, connection: 'op', by: 'password_reset' } })
+  t.match(
+    w.told.find(({ name }) => name === 'identity_unlinked'),
+    { payload: { ...origin, connection: 'op', by: 'password_reset' } }
+  )
   t.equal(w.count('identity_unlinked'), 1)
   t.equal(await w.store.findByIdentity(AT_OP), null)
 })
@@ -167,7 +234,10 @@ t.test('a reset takes along the links of before the address was confirmed, and l
 t.test('a user without an address has no link that a reset would take: there was nobody to take it from', async (t) => {
   const w = await world({ initial: [{ id: 'u1', username: 'ada', passwordHash: null }] })
   await linkByHost('u1', AT_OP, w.deps)
-  t.same((await listLinks('u1', w.deps)).map(({ provisional }) => provisional), [undefined])
+  t.same(
+    (await listLinks('u1', w.deps)).map(({ provisional }) => provisional),
+    [undefined]
+  )
 })
 
 // covers FED-11
@@ -182,7 +252,10 @@ t.test('whoever disowns an account takes such links from whoever made it, and is
   await turns()
   t.same(await connectionsOf(w, ada.id), [])
   t.match(w.told.find(({ name }) => name === 'identity_unlinked')?.payload, { by: 'disowned' })
-  t.same(w.messages.map(({ kind }) => kind), ['verify_email'])
+  t.same(
+    w.messages.map(({ kind }) => kind),
+    ['verify_email']
+  )
 })
 
 t.test('a change of the password by its owner leaves all links', async (t) => {
@@ -198,7 +271,7 @@ t.test('a link that is made while a reset is under way goes too', async (t) => {
   const w = await world({
     users: (store) => ({
       ...store,
-      async setPasswordHash (id, next, expected, changedAt) {
+      async setPasswordHash(id, next, expected, changedAt) {
         const done = await store.setPasswordHash(id, next, expected, changedAt)
         await store.linkIdentity(id, { ...AT_OP, linkedAt: 1, lastUsedAt: 1, provisional: true })
         return done
@@ -211,32 +284,47 @@ t.test('a link that is made while a reset is under way goes too', async (t) => {
   t.same(await connectionsOf(w, ada.id), [])
 })
 
-t.test('where the links can\'t be ended the reset is not done, the sessions have ended all the same, and the same request does the rest', async (t) => {
-  let down = false
-  const w = await world({ users: (store) => ({ ...store, async listIdentities (id) { if (down) throw new Error('the store is down'); return await store.listIdentities(id) } }) })
-  const ada = await w.addUser({ emailVerified: false })
-  await linkByHost(ada.id, AT_OP, w.deps)
-  await w.addSession(ada.id, 'thief')
-  const token = await resetToken(w)
-  down = true
-  await t.rejects(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps), /the store is down/)
-  t.same(await w.sids(ada.id), [])
-  down = false
-  await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)
-  t.same(await connectionsOf(w, ada.id), [])
-  t.equal(await w.deps.hashing.verify(await w.passwordHashOf(ada.id) ?? null, NEXT_PASSWORD), 'match')
-})
+t.test(
+  "where the links can't be ended the reset is not done, the sessions have ended all the " +
+    'same, and the same request does the rest',
+  async (t) => {
+    let down = false
+    const w = await world({
+      users: (store) => ({
+        ...store,
+        async listIdentities(id) {
+          if (down) throw new Error('the store is down')
+          return await store.listIdentities(id)
+        }
+      })
+    })
+    const ada = await w.addUser({ emailVerified: false })
+    await linkByHost(ada.id, AT_OP, w.deps)
+    await w.addSession(ada.id, 'thief')
+    const token = await resetToken(w)
+    down = true
+    await t.rejects(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps), /the store is down/)
+    t.same(await w.sids(ada.id), [])
+    down = false
+    await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)
+    t.same(await connectionsOf(w, ada.id), [])
+    t.equal(await w.deps.hashing.verify((await w.passwordHashOf(ada.id)) ?? null, NEXT_PASSWORD), 'match')
+  }
+)
 
 t.test('a first password by a reset leaves the link by which the user was made', async (t) => {
   const w = await world()
-  const ada = await w.deps.users.createWithIdentity?.({ username: 'ada@example.com', email: 'ada@example.com', emailVerified: true, passwordHash: null }, { ...AT_OP, linkedAt: 1, lastUsedAt: 1 })
+  const ada = await w.deps.users.createWithIdentity?.(
+    { username: 'ada@example.com', email: 'ada@example.com', emailVerified: true, passwordHash: null },
+    { ...AT_OP, linkedAt: 1, lastUsedAt: 1 }
+  )
   const token = await resetToken(w)
   await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)
   t.same(await connectionsOf(w, ada?.id ?? ''), ['op'])
-  t.equal(await w.deps.hashing.verify(await w.passwordHashOf(ada?.id ?? '') ?? null, NEXT_PASSWORD), 'match')
+  t.equal(await w.deps.hashing.verify((await w.passwordHashOf(ada?.id ?? '')) ?? null, NEXT_PASSWORD), 'match')
 })
 
-t.test('a removal takes the links along: the next sign-in there is a stranger\'s', async (t) => {
+t.test("a removal takes the links along: the next sign-in there is a stranger's", async (t) => {
   const w = await world()
   const ada = await w.addUser()
   await linkByHost(ada.id, AT_OP, w.deps)

@@ -10,14 +10,21 @@ t.test('a part is loaded once, whoever asks at once or later', async (t) => {
 
 t.test('a load that failed is forgotten: all who waited for it hear of it, and the next one loads again', async (t) => {
   const loads: Array<(error: Error | null) => void> = []
-  const part = lazily(async () => await new Promise<{ load: number }>((resolve, reject) => {
-    const load = loads.length + 1
-    loads.push((error) => { if (error === null) resolve({ load }); else reject(error) })
-  }))
+  const part = lazily(
+    async () =>
+      await new Promise<{ load: number }>((resolve, reject) => {
+        const load = loads.length + 1
+        loads.push((error) => {
+          if (error === null) resolve({ load })
+          else reject(error)
+        })
+      })
+  )
   const first = [part(), part()]
   t.equal(loads.length, 1)
   loads[0]?.(new Error('EMFILE: too many open files'))
-  for (const refused of await Promise.allSettled(first)) t.match(refused, { status: 'rejected', reason: { message: 'EMFILE: too many open files' } })
+  for (const refused of await Promise.allSettled(first))
+    t.match(refused, { status: 'rejected', reason: { message: 'EMFILE: too many open files' } })
   const again = [part(), part()]
   t.equal(loads.length, 2, 'once for both')
   loads[1]?.(null)

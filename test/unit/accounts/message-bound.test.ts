@@ -8,7 +8,7 @@ import type { World } from './world.ts'
 
 const MINUTES = 60_000
 
-async function ask (w: World, username = 'ada@example.com'): Promise<void> {
+async function ask(w: World, username = 'ada@example.com'): Promise<void> {
   await requestPasswordReset({ username, origin }, w.deps)
   await w.idle()
 }
@@ -18,11 +18,19 @@ t.test('forty requests from forty addresses are one message, and its link works'
   const w = await world({ bounded: true })
   await w.addUser()
   for (let index = 0; index < 40; index++) {
-    await requestPasswordReset({ username: 'ada@example.com', origin: { requestId: null, ip: `192.0.2.${index}` } }, w.deps)
+    await requestPasswordReset(
+      { username: 'ada@example.com', origin: { requestId: null, ip: `192.0.2.${index}` } },
+      w.deps
+    )
     await w.idle()
   }
   t.equal(w.messages.length, 1)
-  t.equal(await outcomeOf(confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)), 'done')
+  t.equal(
+    await outcomeOf(
+      confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)
+    ),
+    'done'
+  )
 })
 
 // covers A11
@@ -32,24 +40,72 @@ t.test('whenever somebody asks, a link that works is in the mailbox', async (t) 
   for (let minute = 0; minute <= 60; minute++) {
     await ask(w)
     const token = w.messages.at(-1)?.token ?? ''
-    t.match(await outcomeOf(confirmPasswordReset({ token, password: 'short', origin }, w.deps)), { error: 'invalid_password' })
-    t.match(await outcomeOf(confirmPasswordReset({ token, password: 'ada@example.com', origin }, w.deps)), { error: 'invalid_password' }, `minute ${minute}: refused for what only the holder of a good link hears`)
+    t.match(await outcomeOf(confirmPasswordReset({ token, password: 'short', origin }, w.deps)), {
+      error: 'invalid_password'
+    })
+    t.match(
+      await outcomeOf(confirmPasswordReset({ token, password: 'ada@example.com', origin }, w.deps)),
+      { error: 'invalid_password' },
+      `minute ${minute}: refused for what only the holder of a good link hears`
+    )
     w.clock.step(MINUTES)
   }
   t.equal(w.messages.length, 13, 'one in five minutes')
 })
 
 const others: Array<[string, (w: World) => Promise<void>, number]> = [
-  ['another account has messages of its own', async (w) => { await w.addUser({ username: 'bob@example.com', email: 'bob@example.com' }); await ask(w, 'bob@example.com') }, 2],
-  ['after the link was used there is a new one', async (w) => { await confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps); await ask(w) }, 2],
-  ['after the password was changed there is a new one', async (w) => {
-    const user = await w.store.findByUsername('ada@example.com')
-    await changePassword({ userId: user?.id ?? '', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
-    await ask(w)
-  }, 2],
-  ['after the address was changed there is a new one', async (w) => { w.rewrite('ada@example.com', { email: 'new@example.com' }); await ask(w) }, 2],
-  ['an attempt to register the address sends no second link', async (w) => { await register({ username: 'ada@example.com', password: PASSWORD, fields: {}, origin }, w.deps); await w.idle() }, 1],
-  ['the host may send one at any time', async (w) => { await startPasswordReset((await w.store.findByUsername('ada@example.com'))?.id ?? '', w.deps); await w.idle() }, 2]
+  [
+    'another account has messages of its own',
+    async (w) => {
+      await w.addUser({ username: 'bob@example.com', email: 'bob@example.com' })
+      await ask(w, 'bob@example.com')
+    },
+    2
+  ],
+  [
+    'after the link was used there is a new one',
+    async (w) => {
+      await confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)
+      await ask(w)
+    },
+    2
+  ],
+  [
+    'after the password was changed there is a new one',
+    async (w) => {
+      const user = await w.store.findByUsername('ada@example.com')
+      await changePassword(
+        { userId: user?.id ?? '', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+        w.deps
+      )
+      await ask(w)
+    },
+    2
+  ],
+  [
+    'after the address was changed there is a new one',
+    async (w) => {
+      w.rewrite('ada@example.com', { email: 'new@example.com' })
+      await ask(w)
+    },
+    2
+  ],
+  [
+    'an attempt to register the address sends no second link',
+    async (w) => {
+      await register({ username: 'ada@example.com', password: PASSWORD, fields: {}, origin }, w.deps)
+      await w.idle()
+    },
+    1
+  ],
+  [
+    'the host may send one at any time',
+    async (w) => {
+      await startPasswordReset((await w.store.findByUsername('ada@example.com'))?.id ?? '', w.deps)
+      await w.idle()
+    },
+    2
+  ]
 ]
 for (const [name, act, links] of others) {
   // covers A11
@@ -66,7 +122,18 @@ for (const [name, act, links] of others) {
 t.test('a link that could not be kept does not count', async (t) => {
   const w = await world({ bounded: true })
   await w.addUser()
-  await requestPasswordReset({ username: 'ada@example.com', origin }, { ...w.deps, oneTimeTokens: { ...w.state.oneTimeTokens, put: async () => { throw new Error('down') } } })
+  await requestPasswordReset(
+    { username: 'ada@example.com', origin },
+    {
+      ...w.deps,
+      oneTimeTokens: {
+        ...w.state.oneTimeTokens,
+        put: async () => {
+          throw new Error('down')
+        }
+      }
+    }
+  )
   await w.idle()
   t.match(w.errors, [{ error: { message: 'down' } }])
   await ask(w)
@@ -77,7 +144,11 @@ t.test('a link that could not be kept does not count', async (t) => {
 t.test('a confirmation is sent once in five minutes, and the one that was sent works', async (t) => {
   const w = await world({ bounded: true })
   const user = await w.addUser({ emailVerified: false })
-  await Promise.all(Array.from({ length: 20 }, async () => { await requestEmailVerification(user, { locale: undefined, origin }, w.deps) }))
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
+    })
+  )
   await turns()
   t.equal(w.messages.length, 1)
   w.clock.step(5 * MINUTES - 1)
@@ -98,7 +169,10 @@ t.test('after the address was changed there is a new confirmation at once', asyn
   await turns()
   w.rewrite('ada@example.com', { email: 'new@example.com' })
   const user = await w.deps.users.findByUsername('ada@example.com')
-  if (user === null) { t.fail('no user'); return }
+  if (user === null) {
+    t.fail('no user')
+    return
+  }
   await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
   await turns()
   t.match(w.messages, [{ user: { email: 'ada@example.com' } }, { user: { email: 'new@example.com' } }])

@@ -17,27 +17,55 @@ const sendable: LinkMessage<'password_reset'> = {
 const origin = { requestId: 'req-1', ip: '192.0.2.1', userAgent: 'test' }
 const message: Post = { ...sendable, origin }
 
-function outboxOf (sendMessage: SendMessage, options: Partial<OutboxDeps> = {}) {
+function outboxOf(sendMessage: SendMessage, options: Partial<OutboxDeps> = {}) {
   const clock = steppedClock()
-  const errors: Array<{ error: unknown, what: string }> = []
+  const errors: Array<{ error: unknown; what: string }> = []
   const told: unknown[] = []
-  const outbox = createOutbox(sendMessage, { clock, events: { emit (...event) { told.push(event) } }, onError (error, what) { errors.push({ error, what }) }, localeOf: () => 'en', canReset: true, ...options })
+  const outbox = createOutbox(sendMessage, {
+    clock,
+    events: {
+      emit(...event) {
+        told.push(event)
+      }
+    },
+    onError(error, what) {
+      errors.push({ error, what })
+    },
+    localeOf: () => 'en',
+    canReset: true,
+    ...options
+  })
   return { clock, errors, outbox, told }
 }
 
 /** A hook that hangs until told. */
-function heldHook () {
+function heldHook() {
   const held: Array<() => void> = []
-  return { held, send: (): Promise<void> => new Promise((resolve) => { held.push(resolve) }) }
+  return {
+    held,
+    send: (): Promise<void> =>
+      new Promise((resolve) => {
+        held.push(resolve)
+      })
+  }
 }
 
 t.test('a message is sent after the poster has gone on, without the password hash', async (t) => {
   const sent: Message[] = []
-  const { outbox, errors } = outboxOf((given) => { sent.push(given) })
+  const { outbox, errors } = outboxOf((given) => {
+    sent.push(given)
+  })
   outbox.post(message)
   t.strictSame(sent, [])
   await turns()
-  t.strictSame(sent, [{ ...sendable, hasPassword: true, canReset: true, user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' } }])
+  t.strictSame(sent, [
+    {
+      ...sendable,
+      hasPassword: true,
+      canReset: true,
+      user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' }
+    }
+  ])
   outbox.post({ ...message, user: { ...message.user, passwordHash: null } })
   await turns()
   t.match(sent[1], { hasPassword: false })
@@ -47,7 +75,17 @@ t.test('a message is sent after the poster has gone on, without the password has
 
 t.test('a message whose cause named no language has that of its user', async (t) => {
   const sent: string[] = []
-  const { outbox } = outboxOf(({ locale }) => { sent.push(locale) }, { localeOf: (user) => { t.notOk('passwordHash' in user); return String(user['locale']) } })
+  const { outbox } = outboxOf(
+    ({ locale }) => {
+      sent.push(locale)
+    },
+    {
+      localeOf: (user) => {
+        t.notOk('passwordHash' in user)
+        return String(user['locale'])
+      }
+    }
+  )
   outbox.post({ ...message, user: { ...message.user, locale: 'ja' }, locale: undefined })
   outbox.post({ ...message, user: { ...message.user, locale: 'ja' } })
   await turns()
@@ -56,17 +94,34 @@ t.test('a message whose cause named no language has that of its user', async (t)
 
 t.test('a failure is tried again after 1, 10 and 60 seconds, then reported without its secrets', async (t) => {
   const failures: Array<[string, SendMessage]> = [
-    ['throws', () => { throw new Error(`550 <${message.url}>`) }],
-    ['rejects', async (given) => { throw Object.assign(new Error(`550 token ${given.token}`), { mail: given }) }],
+    [
+      'throws',
+      () => {
+        throw new Error(`550 <${message.url}>`)
+      }
+    ],
+    [
+      'rejects',
+      async (given) => {
+        throw Object.assign(new Error(`550 token ${given.token}`), { mail: given })
+      }
+    ],
     ['rejects with no Error', () => Promise.reject(TOKEN as unknown as Error)]
   ]
   for (const [name, fail] of failures) {
     let calls = 0
-    const { outbox, clock, errors } = outboxOf((given) => { calls++; return fail(given) })
+    const { outbox, clock, errors } = outboxOf((given) => {
+      calls++
+      return fail(given)
+    })
     outbox.post(message)
     await turns()
     t.equal(calls, 1, name)
-    for (const [delay, expected] of [[1_000, 2], [10_000, 3], [60_000, 4]] as const) {
+    for (const [delay, expected] of [
+      [1_000, 2],
+      [10_000, 3],
+      [60_000, 4]
+    ] as const) {
       clock.step(delay - 1)
       await turns()
       t.equal(calls, expected - 1, `${name}: not before ${delay} ms`)
@@ -80,14 +135,24 @@ t.test('a failure is tried again after 1, 10 and 60 seconds, then reported witho
     t.equal(errors.length, 1, name)
     t.match(errors[0]?.what, /password_reset to the user u1 was given up after attempt 4/)
     const { error } = errors[0] ?? {}
-    const reported = error instanceof Error ? [error.message, error.stack, error.cause, JSON.stringify(Object.getOwnPropertyNames(error).map((key) => Reflect.get(error, key)))] : ['no error']
+    const reported =
+      error instanceof Error
+        ? [
+            error.message,
+            error.stack,
+            error.cause,
+            JSON.stringify(Object.getOwnPropertyNames(error).map((key) => Reflect.get(error, key)))
+          ]
+        : ['no error']
     t.notMatch(reported.join('\n'), TOKEN, name)
   }
 })
 
 t.test('a message that goes out at a later attempt is not reported', async (t) => {
   let calls = 0
-  const { outbox, clock, errors } = outboxOf(() => { if (++calls < 3) throw new Error('no') })
+  const { outbox, clock, errors } = outboxOf(() => {
+    if (++calls < 3) throw new Error('no')
+  })
   outbox.post(message)
   await turns()
   clock.step(1_000)
@@ -114,7 +179,10 @@ t.test('at most 8 are in flight', async (t) => {
 t.test('hooks that hang for two minutes make room for others, and are not called again', async (t) => {
   let hang = true
   let calls = 0
-  const { outbox, clock, errors } = outboxOf(async () => { calls++; if (hang) await new Promise(() => {}) })
+  const { outbox, clock, errors } = outboxOf(async () => {
+    calls++
+    if (hang) await new Promise(() => {})
+  })
   for (let index = 0; index < 9; index++) outbox.post(message)
   await turns()
   hang = false
@@ -159,7 +227,12 @@ t.test('DOS-outbox what is beyond the capacity is dropped, and that is said once
 })
 
 t.test('DOS-outbox messages that wait to be sent again count', async (t) => {
-  const { outbox, errors } = outboxOf(() => { throw new Error('no') }, { capacity: 3 })
+  const { outbox, errors } = outboxOf(
+    () => {
+      throw new Error('no')
+    },
+    { capacity: 3 }
+  )
   for (let index = 0; index < 3; index++) outbox.post(message)
   await turns()
   t.strictSame(errors, [])
@@ -178,7 +251,9 @@ t.test('close', async (t) => {
     for (let index = 0; index < 9; index++) outbox.post(message)
     await turns()
     let closed = false
-    const closing = outbox.close().then(() => { closed = true })
+    const closing = outbox.close().then(() => {
+      closed = true
+    })
     outbox.post(message)
     t.match(errors, [{ what: /dropped/ }])
     for (const release of held.slice(0, 8)) release()
@@ -196,7 +271,9 @@ t.test('close', async (t) => {
     for (let index = 0; index < 9; index++) outbox.post(message)
     await turns()
     let closed = false
-    const closing = outbox.close().then(() => { closed = true })
+    const closing = outbox.close().then(() => {
+      closed = true
+    })
     clock.step(4_999)
     await turns()
     t.equal(closed, false)
@@ -210,7 +287,10 @@ t.test('close', async (t) => {
 
   t.test('tries once more what waits to be sent again, and then gives it up', async (t) => {
     let calls = 0
-    const { outbox, clock, errors } = outboxOf(() => { calls++; throw new Error('no') })
+    const { outbox, clock, errors } = outboxOf(() => {
+      calls++
+      throw new Error('no')
+    })
     outbox.post(message)
     await turns()
     await outbox.close()
@@ -221,37 +301,58 @@ t.test('close', async (t) => {
   })
 })
 
-t.test('what becomes of a message is one event, with the request that caused it and nothing of the message itself', async (t) => {
-  const sent = ['message_sent', { kind: 'password_reset', userId: 'u1', attempts: 1 }, origin]
-  const good = outboxOf(() => {})
-  good.outbox.post(message)
-  await turns()
-  t.strictSame(good.told, [sent])
+t.test(
+  'what becomes of a message is one event, with the request that caused it and nothing of the message itself',
+  async (t) => {
+    const sent = ['message_sent', { kind: 'password_reset', userId: 'u1', attempts: 1 }, origin]
+    const good = outboxOf(() => {})
+    good.outbox.post(message)
+    await turns()
+    t.strictSame(good.told, [sent])
 
-  let calls = 0
-  const late = outboxOf(() => { if (++calls < 3) throw new Error(`550 ${TOKEN}`) })
-  late.outbox.post(message)
-  await turns()
-  t.strictSame(late.told, [], 'nothing as long as it is tried again')
-  for (const ms of [1_000, 10_000]) { late.clock.step(ms); await turns() }
-  t.strictSame(late.told, [['message_sent', { kind: 'password_reset', userId: 'u1', attempts: 3 }, origin]])
+    let calls = 0
+    const late = outboxOf(() => {
+      if (++calls < 3) throw new Error(`550 ${TOKEN}`)
+    })
+    late.outbox.post(message)
+    await turns()
+    t.strictSame(late.told, [], 'nothing as long as it is tried again')
+    for (const ms of [1_000, 10_000]) {
+      late.clock.step(ms)
+      await turns()
+    }
+    t.strictSame(late.told, [['message_sent', { kind: 'password_reset', userId: 'u1', attempts: 3 }, origin]])
 
-  const broken = outboxOf(() => { throw new Error(`550 ${TOKEN}`) })
-  broken.outbox.post(message)
-  await turns()
-  for (const ms of [1_000, 10_000, 60_000]) { broken.clock.step(ms); await turns() }
-  t.strictSame(broken.told, [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 4 }, origin]])
+    const broken = outboxOf(() => {
+      throw new Error(`550 ${TOKEN}`)
+    })
+    broken.outbox.post(message)
+    await turns()
+    for (const ms of [1_000, 10_000, 60_000]) {
+      broken.clock.step(ms)
+      await turns()
+    }
+    t.strictSame(broken.told, [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 4 }, origin]])
 
-  const hook = heldHook()
-  const full = outboxOf(hook.send, { capacity: 1 })
-  full.outbox.post(message)
-  full.outbox.post({ ...message, origin: { requestId: 'req-2' } })
-  t.strictSame(full.told, [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 0 }, { requestId: 'req-2' }]], 'one for which there is no room')
+    const hook = heldHook()
+    const full = outboxOf(hook.send, { capacity: 1 })
+    full.outbox.post(message)
+    full.outbox.post({ ...message, origin: { requestId: 'req-2' } })
+    t.strictSame(
+      full.told,
+      [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 0 }, { requestId: 'req-2' }]],
+      'one for which there is no room'
+    )
 
-  await turns()
-  full.clock.step(120_000)
-  await turns()
-  hook.held[0]?.()
-  await turns()
-  t.strictSame(full.told.slice(1), [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 1 }, origin]], 'one that answers after its time is told of once')
-})
+    await turns()
+    full.clock.step(120_000)
+    await turns()
+    hook.held[0]?.()
+    await turns()
+    t.strictSame(
+      full.told.slice(1),
+      [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 1 }, origin]],
+      'one that answers after its time is told of once'
+    )
+  }
+)

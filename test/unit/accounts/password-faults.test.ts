@@ -10,29 +10,54 @@ import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world } from 
 import type { World } from './world.ts'
 
 /** A user who is signed in here, and whose password a thief knows: signed in too, with a client of theirs allowed. */
-async function robbed (): Promise<{ w: World, userId: string }> {
+async function robbed(): Promise<{ w: World; userId: string }> {
   const w = await world()
   const { id: userId } = await w.addUser()
   for (const sid of ['mine', 'thief']) await w.addSession(userId, sid)
   const now = w.clock.now()
-  await w.state.browserSessions.createSession({ sid: 'thief-browser', userId, authenticatedAt: now, methods: [{ method: 'password', at: now }], createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, clientIds: [] }, 'digest')
-  await w.state.consents.grantConsent({ userId, clientId: 'thiefs-client', scopes: ['openid'], grantedAt: now, expiresAt: now + 1e9 })
+  await w.state.browserSessions.createSession(
+    {
+      sid: 'thief-browser',
+      userId,
+      authenticatedAt: now,
+      methods: [{ method: 'password', at: now }],
+      createdAt: now,
+      lastUsedAt: now,
+      expiresAt: now + 1e9,
+      idleExpiresAt: now + 1e9,
+      userAgent: null,
+      clientIds: []
+    },
+    'digest'
+  )
+  await w.state.consents.grantConsent({
+    userId,
+    clientId: 'thiefs-client',
+    scopes: ['openid'],
+    grantedAt: now,
+    expiresAt: now + 1e9
+  })
   w.clock.step(60_000)
   return { w, userId }
 }
 
 /** What of the thief's still works, as a refresh and an authorization request would find it. */
-async function thiefs (w: World, userId: string): Promise<string[]> {
+async function thiefs(w: World, userId: string): Promise<string[]> {
   const user = await w.store.findById(userId)
   if (user === null) throw new Error('There is no such user.')
   const now = w.clock.now()
-  const signIns = [...await w.state.tokens.listFamiliesOfUser(userId, now), ...await w.state.browserSessions.listSessionsOfUser(userId, now)]
+  const signIns = [
+    ...(await w.state.tokens.listFamiliesOfUser(userId, now)),
+    ...(await w.state.browserSessions.listSessionsOfUser(userId, now))
+  ]
   const alive: string[] = []
-  for (const signIn of signIns) if (signIn.sid !== 'mine' && !await w.deps.sessions.isOver(user, signIn)) alive.push(signIn.sid)
+  for (const signIn of signIns)
+    if (signIn.sid !== 'mine' && !(await w.deps.sessions.isOver(user, signIn))) alive.push(signIn.sid)
   return [...alive, ...(await w.state.consents.listConsents(userId, now)).map(({ clientId }) => clientId)]
 }
 
-const signsIn = async (w: World, userId: string, password: string): Promise<boolean> => await w.deps.hashing.verify(await w.passwordHashOf(userId) ?? null, password) === 'match'
+const signsIn = async (w: World, userId: string, password: string): Promise<boolean> =>
+  (await w.deps.hashing.verify((await w.passwordHashOf(userId)) ?? null, password)) === 'match'
 
 interface Flow {
   name: string
@@ -45,50 +70,61 @@ interface Flow {
 const FLOWS: Flow[] = [
   {
     name: 'reset',
-    async begin (w) {
+    async begin(w) {
       await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
       await w.idle()
       const token = w.messages.at(-1)?.token ?? ''
-      return async (deps) => { await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, deps) }
+      return async (deps) => {
+        await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, deps)
+      }
     },
     stays: []
   },
   {
     name: 'change',
-    begin: async (_w, userId) => async (deps) => { await changePassword({ userId, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, deps) },
+    begin: async (_w, userId) => async (deps) => {
+      await changePassword({ userId, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, deps)
+    },
     stays: ['mine']
   }
 ]
 
 for (const { name, begin, stays } of FLOWS) {
   // covers B2 A9
-  t.test(`${name}: whichever call to a store fails, the thief is out once the new password works, and a repeat finishes the work`, async (t) => {
-    const { w, userId } = await robbed()
-    const { deps, calls } = faulty(w, 0, 'not done')
-    await (await begin(w, userId))(deps)
-    t.strictSame(await thiefs(w, userId), [], 'without a fault')
-    t.strictSame(await w.sids(userId), stays)
-    const steps = calls().length
-    t.ok(steps >= 10)
+  t.test(
+    `${name}: whichever call to a store fails, the thief is out once the new password works, ` +
+      'and a repeat finishes the work',
+    async (t) => {
+      const { w, userId } = await robbed()
+      const { deps, calls } = faulty(w, 0, 'not done')
+      await (
+        await begin(w, userId)
+      )(deps)
+      t.strictSame(await thiefs(w, userId), [], 'without a fault')
+      t.strictSame(await w.sids(userId), stays)
+      const steps = calls().length
+      t.ok(steps >= 10)
 
-    for (const fault of ['not done', 'lost', 'from there on'] as const) {
-      for (let failing = 1; failing <= steps; failing++) {
-        const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
-        const { w, userId } = await robbed()
-        const attempt = await begin(w, userId)
-        const { deps, heal } = faulty(w, failing, fault)
-        const failed = await outcomeOf(attempt(deps)).catch((error: unknown) => error)
-        // What is done after everything has ended may fail without a word.
-        if (failed === 'done') t.ok(await signsIn(w, userId, NEXT_PASSWORD), `${at}: confirmed, and so it is`)
-        if (await signsIn(w, userId, NEXT_PASSWORD)) t.strictSame(await thiefs(w, userId), [], `${at}: nothing of the thief's works beside the new password`)
-        heal()
-        if (failed !== 'done') t.equal(await outcomeOf(attempt(deps)), 'done', `${at}: a repeat succeeds`)
-        t.ok(await signsIn(w, userId, NEXT_PASSWORD), at)
-        t.strictSame(await thiefs(w, userId), [], at)
-        t.strictSame(await w.sids(userId), stays, at)
+      for (const fault of ['not done', 'lost', 'from there on'] as const) {
+        for (let failing = 1; failing <= steps; failing++) {
+          const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
+          const { w, userId } = await robbed()
+          const attempt = await begin(w, userId)
+          const { deps, heal } = faulty(w, failing, fault)
+          const failed = await outcomeOf(attempt(deps)).catch((error: unknown) => error)
+          // What is done after everything has ended may fail without a word.
+          if (failed === 'done') t.ok(await signsIn(w, userId, NEXT_PASSWORD), `${at}: confirmed, and so it is`)
+          if (await signsIn(w, userId, NEXT_PASSWORD))
+            t.strictSame(await thiefs(w, userId), [], `${at}: nothing of the thief's works beside the new password`)
+          heal()
+          if (failed !== 'done') t.equal(await outcomeOf(attempt(deps)), 'done', `${at}: a repeat succeeds`)
+          t.ok(await signsIn(w, userId, NEXT_PASSWORD), at)
+          t.strictSame(await thiefs(w, userId), [], at)
+          t.strictSame(await w.sids(userId), stays, at)
+        }
       }
     }
-  })
+  )
 
   // covers B2
   t.test(`${name}: a thief who signs in with the old password in between is out too`, async (t) => {
@@ -97,7 +133,9 @@ for (const { name, begin, stays } of FLOWS) {
       await w.addSession(userId, 'in-between')
       return await w.store.setPasswordHash(...args)
     }
-    await (await begin(w, userId))({ ...w.deps, users: { ...w.deps.users, setPasswordHash } })
+    await (
+      await begin(w, userId)
+    )({ ...w.deps, users: { ...w.deps.users, setPasswordHash } })
     t.strictSame(await w.sids(userId), stays)
   })
 
@@ -105,10 +143,20 @@ for (const { name, begin, stays } of FLOWS) {
   t.test(`${name}: and where the store tells when the password changed, even if they could not be ended`, async (t) => {
     const { w, userId } = await robbed()
     const noRevocation = createSessions({
-      tokens: { ...w.state.tokens, revokeFamiliesOfUser: async () => [] }, browserSessions: { ...w.state.browserSessions, revokeSessionsOfUser: async () => [] },
-      oneTimeTokens: w.state.oneTimeTokens, revocations: revocations(900_000, w.clock), events: createEvents(() => 0, () => {}), clock: w.clock, onSessionsEnded () {}
+      tokens: { ...w.state.tokens, revokeFamiliesOfUser: async () => [] },
+      browserSessions: { ...w.state.browserSessions, revokeSessionsOfUser: async () => [] },
+      oneTimeTokens: w.state.oneTimeTokens,
+      revocations: revocations(900_000, w.clock),
+      events: createEvents(
+        () => 0,
+        () => {}
+      ),
+      clock: w.clock,
+      onSessionsEnded() {}
     })
-    await (await begin(w, userId))({ ...w.deps, sessions: noRevocation })
+    await (
+      await begin(w, userId)
+    )({ ...w.deps, sessions: noRevocation })
     t.strictSame(await w.sids(userId), ['mine', 'thief'], 'they are still in the store')
     t.strictSame(await thiefs(w, userId), [])
     const user = await w.store.findById(userId)
@@ -124,14 +172,29 @@ t.test('a link that has set its password sets no other, finished or not', async 
   await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
   await w.idle()
   const token = w.messages.at(-1)?.token ?? ''
-  const consents = { ...w.state.consents, listConsents: async () => await (await w.passwordHashOf(userId) === before ? w.state.consents.listConsents(userId, w.clock.now()) : Promise.reject(new Error('down'))) }
+  const consents = {
+    ...w.state.consents,
+    listConsents: async () =>
+      await ((await w.passwordHashOf(userId)) === before
+        ? w.state.consents.listConsents(userId, w.clock.now())
+        : Promise.reject(new Error('down')))
+  }
   const before = await w.passwordHashOf(userId)
-  await t.rejects(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, { ...w.deps, consents }), { message: 'down' })
+  await t.rejects(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, { ...w.deps, consents }), {
+    message: 'down'
+  })
   t.ok(await signsIn(w, userId, NEXT_PASSWORD))
-  t.strictSame(await outcomeOf(confirmPasswordReset({ token, password: 'a wholly different one', origin }, w.deps)), INVALID_LINK)
+  t.strictSame(
+    await outcomeOf(confirmPasswordReset({ token, password: 'a wholly different one', origin }, w.deps)),
+    INVALID_LINK
+  )
   t.ok(await signsIn(w, userId, NEXT_PASSWORD))
   t.equal(await outcomeOf(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)), 'done')
-  t.strictSame(await outcomeOf(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)), INVALID_LINK, 'finished')
+  t.strictSame(
+    await outcomeOf(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)),
+    INVALID_LINK,
+    'finished'
+  )
   t.equal(w.count('password_changed'), 1)
 })
 
@@ -139,5 +202,13 @@ t.test('a link that has set its password sets no other, finished or not', async 
 t.test('a finished change leaves no second way to prove the password', async (t) => {
   const { w, userId } = await robbed()
   await changePassword({ userId, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
-  t.match(await outcomeOf(changePassword({ userId, sid: 'mine', currentPassword: 'a guess that is wrong', newPassword: NEXT_PASSWORD, origin }, w.deps)), { error: 'invalid_grant' })
+  t.match(
+    await outcomeOf(
+      changePassword(
+        { userId, sid: 'mine', currentPassword: 'a guess that is wrong', newPassword: NEXT_PASSWORD, origin },
+        w.deps
+      )
+    ),
+    { error: 'invalid_grant' }
+  )
 })

@@ -14,22 +14,46 @@ t.test('a user is created, with the name normalised', async (t) => {
   const result = await register({ ...ada, username: 'Ada@Example.COM', fields: { name: 'Ada' } }, w.deps)
   if (result === 'pending') return t.fail('pending')
   t.match(result.user, { username: 'ada@example.com', email: 'ada@example.com', emailVerified: false, name: 'Ada' })
-  t.equal((await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, clientId: null, origin }, w.deps)).id, result.user.id)
+  t.equal(
+    (await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, clientId: null, origin }, w.deps))
+      .id,
+    result.user.id
+  )
   t.strictSame(w.told, [
     { name: 'registered', payload: { time: w.now(), ...origin, userId: result.user.id, username: 'ada@example.com' } },
-    { name: 'message_sent', payload: { time: w.now(), ...origin, kind: 'verify_email', userId: result.user.id, attempts: 1 } }
+    {
+      name: 'message_sent',
+      payload: { time: w.now(), ...origin, kind: 'verify_email', userId: result.user.id, attempts: 1 }
+    }
   ])
   await w.idle()
-  t.strictSame(w.messages.map(({ kind }) => kind), ['verify_email'], 'the address can be confirmed, though nothing waits for it')
+  t.strictSame(
+    w.messages.map(({ kind }) => kind),
+    ['verify_email'],
+    'the address can be confirmed, though nothing waits for it'
+  )
 })
 
 // covers ADV-CVE-2023-4918
 t.test('no field chooses who somebody is, and no password gets to the store', async (t) => {
   let given: NewUser | undefined
-  const w = await world({ users: (store) => ({ ...store, create: async (user) => { given = user; return await store.create(user) } }) })
-  const fields = JSON.parse('{"id":"root","sub":"root","username":"root","password":"p","passwordHash":"h","disabled":false,"emailVerified":true,"email_verified":true,"__proto__":{"admin":true},"name":"Ada"}') as Record<string, unknown>
+  const w = await world({
+    users: (store) => ({
+      ...store,
+      create: async (user) => {
+        given = user
+        return await store.create(user)
+      }
+    })
+  })
+  const fields = JSON.parse(
+    '{"id":"root","sub":"root","username":"root","password":"p","passwordHash":"h","disabled":false,"emailVerified":true,"email_verified":true,"__proto__":{"admin":true},"name":"Ada"}'
+  ) as Record<string, unknown>
   await register({ ...ada, fields }, w.deps)
-  t.strictSame(Object.keys(given ?? {}).toSorted((a, b) => a.localeCompare(b)), ['email', 'emailVerified', 'name', 'passwordHash', 'username'])
+  t.strictSame(
+    Object.keys(given ?? {}).toSorted((a, b) => a.localeCompare(b)),
+    ['email', 'emailVerified', 'name', 'passwordHash', 'username']
+  )
   t.match(given, { username: 'ada@example.com', emailVerified: false, passwordHash: /^\$argon2id\$/ })
   t.notMatch(JSON.stringify(given), PASSWORD)
 })
@@ -57,19 +81,35 @@ t.test('what can not be a name, an address or a password is refused before any h
 
 t.test('a refusal says to a page which field it is about, and why', async (t) => {
   const w = await world({ verifyEmail: true })
-  const table: Array<[Partial<typeof ada> & { fields?: Record<string, unknown> }, Pick<OAuthErrorOptions, 'field' | 'reason'> & { error?: string }]> = [
+  const table: Array<
+    [
+      Partial<typeof ada> & { fields?: Record<string, unknown> },
+      Pick<OAuthErrorOptions, 'field' | 'reason'> & { error?: string }
+    ]
+  > = [
     [{ username: 'ada\r\n@example.com' }, { field: 'username', reason: 'characters' }],
     [{ username: 'ad' }, { field: 'username', reason: 'username_form' }],
     [{ username: 'ada@example' }, { field: 'username', reason: 'email_form' }],
     [{ username: 'ada' }, { field: 'email', reason: 'required' }],
-    [{ username: 'ada', fields: { email: 'ada at example.com' } }, { field: 'email', reason: 'email_form' }],
+    [
+      { username: 'ada', fields: { email: 'ada at example.com' } },
+      { field: 'email', reason: 'email_form' }
+    ],
     [{ fields: { email: 'eve@example.com' } }, { field: 'email', reason: 'email_differs' }],
     [{ password: 'password1' }, { error: 'invalid_password', reason: 'too_common' }]
   ]
-  for (const [change, error] of table) t.match(await register({ ...ada, ...change }, w.deps).catch((error: unknown) => error), error, JSON.stringify(change))
+  for (const [change, error] of table)
+    t.match(
+      await register({ ...ada, ...change }, w.deps).catch((error: unknown) => error),
+      error,
+      JSON.stringify(change)
+    )
   const open = await world()
   await register(ada, open.deps)
-  t.match(await register(ada, open.deps).catch((error: unknown) => error), { error: 'username_taken', field: 'username' })
+  t.match(await register(ada, open.deps).catch((error: unknown) => error), {
+    error: 'username_taken',
+    field: 'username'
+  })
 })
 
 t.test('the e-mail field is normalised as a username is', async (t) => {
@@ -84,7 +124,10 @@ t.test('a taken name costs what a free one does', async (t) => {
   const w = await world()
   const free = await w.hashesOf(() => register(ada, w.deps))
   const taken = await w.hashesOf(() => register({ ...ada, username: 'ADA@example.com' }, w.deps))
-  t.strictSame(taken, { hashes: free.hashes, outcome: { error: 'username_taken', message: 'The username is taken.', statusCode: 409, headers: {} } })
+  t.strictSame(taken, {
+    hashes: free.hashes,
+    outcome: { error: 'username_taken', message: 'The username is taken.', statusCode: 409, headers: {} }
+  })
   t.equal(w.count('registered'), 1)
 })
 
@@ -97,21 +140,45 @@ t.test('of 50 parallel registrations of one name one succeeds', async (t) => {
 })
 
 t.test('a store that fails is no taken name', async (t) => {
-  const w = await world({ verifyEmail: true, users: (store) => ({ ...store, create: async () => { throw new Error('down') } }) })
+  const w = await world({
+    verifyEmail: true,
+    users: (store) => ({
+      ...store,
+      create: async () => {
+        throw new Error('down')
+      }
+    })
+  })
   await t.rejects(register(ada, w.deps), { message: 'down' })
 })
 
 // covers ASVS-6.3.8
 t.test('where e-mails are verified the answer is the same, and the mail differs', async (t) => {
   const w = await world({ verifyEmail: true })
-  const first = await w.hashesOf(async () => { t.equal(await register(ada, w.deps), 'pending') })
+  const first = await w.hashesOf(async () => {
+    t.equal(await register(ada, w.deps), 'pending')
+  })
   await w.idle()
-  const second = await w.hashesOf(async () => { t.equal(await register({ ...ada, password: NEXT_PASSWORD }, w.deps), 'pending') })
+  const second = await w.hashesOf(async () => {
+    t.equal(await register({ ...ada, password: NEXT_PASSWORD }, w.deps), 'pending')
+  })
   await w.idle()
   t.strictSame(first, second)
   t.match(w.messages, [
-    { kind: 'verify_email', user: { email: 'ada@example.com' }, token: /^[\w-]{3}secret-/, url: /verify_email#token=/, expiresAt: new Date(w.clock.now() + 86_400_000) },
-    { kind: 'already_registered', user: { email: 'ada@example.com' }, token: /^[\w-]{3}secret-/, url: /password_reset#token=/, expiresAt: new Date(w.clock.now() + 1_800_000) }
+    {
+      kind: 'verify_email',
+      user: { email: 'ada@example.com' },
+      token: /^[\w-]{3}secret-/,
+      url: /verify_email#token=/,
+      expiresAt: new Date(w.clock.now() + 86_400_000)
+    },
+    {
+      kind: 'already_registered',
+      user: { email: 'ada@example.com' },
+      token: /^[\w-]{3}secret-/,
+      url: /password_reset#token=/,
+      expiresAt: new Date(w.clock.now() + 1_800_000)
+    }
   ])
   t.equal(w.messages.length, 2)
   t.equal(w.count('registered'), 1)
@@ -121,7 +188,8 @@ t.test('a user who has verified signs in, and not before', async (t) => {
   const w = await world({ verifyEmail: true })
   await register(ada, w.deps)
   await w.idle()
-  const login = (): Promise<unknown> => authenticatePassword({ username: ada.username, password: PASSWORD, clientId: null, origin }, w.deps)
+  const login = (): Promise<unknown> =>
+    authenticatePassword({ username: ada.username, password: PASSWORD, clientId: null, origin }, w.deps)
   t.match(await outcomeOf(login()), { error: 'invalid_grant', message: /not confirmed yet/ })
   await verifyEmail({ token: w.messages[0]?.token ?? '', origin }, w.deps)
   t.equal(await outcomeOf(login()), 'done')
@@ -129,7 +197,15 @@ t.test('a user who has verified signs in, and not before', async (t) => {
 
 // covers ASVS-6.3.8
 t.test('mail that throws, rejects or hangs changes nothing', async (t) => {
-  for (const sendMessage of [() => { throw new Error('no') }, async () => { throw new Error('no') }, () => new Promise<void>(() => {})]) {
+  for (const sendMessage of [
+    () => {
+      throw new Error('no')
+    },
+    async () => {
+      throw new Error('no')
+    },
+    () => new Promise<void>(() => {})
+  ]) {
     const w = await world({ verifyEmail: true, sendMessage })
     t.equal(await register(ada, w.deps), 'pending')
     await w.idle()
@@ -141,7 +217,15 @@ t.test('mail that throws, rejects or hangs changes nothing', async (t) => {
 // covers ASVS-6.3.8
 t.test('token store that fails changes nothing, and is reported', async (t) => {
   const w = await world({ verifyEmail: true })
-  const deps = { ...w.deps, oneTimeTokens: { ...w.state.oneTimeTokens, put: async () => { throw new Error('down') } } }
+  const deps = {
+    ...w.deps,
+    oneTimeTokens: {
+      ...w.state.oneTimeTokens,
+      put: async () => {
+        throw new Error('down')
+      }
+    }
+  }
   t.equal(await register(ada, deps), 'pending')
   await w.idle()
   t.equal(await register(ada, deps), 'pending')
@@ -159,18 +243,24 @@ t.test('pre-hijack: the owner of a mailbox takes the account that a stranger reg
   t.equal(await register(ada, w.deps), 'pending', 'the owner registers')
   await w.idle()
   const [strangers, owners] = w.messages
-  t.strictSame(await outcomeOf(verifyEmail({ token: strangers?.token ?? '', origin }, w.deps)), INVALID_LINK, 'the link of the stranger no longer verifies the password of the stranger')
+  t.strictSame(
+    await outcomeOf(verifyEmail({ token: strangers?.token ?? '', origin }, w.deps)),
+    INVALID_LINK,
+    'the link of the stranger no longer verifies the password of the stranger'
+  )
 
-  const { id } = await w.store.findByUsername(ada.username) ?? { id: '' }
+  const { id } = (await w.store.findByUsername(ada.username)) ?? { id: '' }
   await w.addSession(id, 'stranger')
   await confirmPasswordReset({ token: owners?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)
-  const login = (password: string): Promise<unknown> => authenticatePassword({ username: ada.username, password, clientId: null, origin }, w.deps)
+  const login = (password: string): Promise<unknown> =>
+    authenticatePassword({ username: ada.username, password, clientId: null, origin }, w.deps)
   t.strictSame(await outcomeOf(login(STRANGERS)), WRONG_LOGIN)
   t.strictSame(await outcomeOf(login(PASSWORD)), WRONG_LOGIN)
   t.equal(await outcomeOf(login(NEXT_PASSWORD)), 'done', 'verified by the link')
   t.strictSame(await w.sids(id), [])
   t.equal(w.count('email_verified'), 1)
-  for (const secret of [...w.secrets, PASSWORD, STRANGERS, NEXT_PASSWORD, '$argon2']) t.notOk(JSON.stringify(w.told).includes(secret), 'no secret in an event')
+  for (const secret of [...w.secrets, PASSWORD, STRANGERS, NEXT_PASSWORD, '$argon2'])
+    t.notOk(JSON.stringify(w.told).includes(secret), 'no secret in an event')
 })
 
 t.test('a verified owner keeps their account when somebody registers their name', async (t) => {

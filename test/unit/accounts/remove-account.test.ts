@@ -11,13 +11,33 @@ import { origin, outcomeOf, PASSWORD, world } from './world.ts'
 import type { World } from './world.ts'
 
 /** A user with sign-ins of both kinds, a client they allowed, and links. */
-async function settled (): Promise<{ w: World, user: User }> {
+async function settled(): Promise<{ w: World; user: User }> {
   const w = await world()
   const user = await w.addUser({ emailVerified: false })
   for (const sid of ['mine', 'other']) await w.addSession(user.id, sid)
   const now = w.clock.now()
-  await w.state.browserSessions.createSession({ sid: 'browser', userId: user.id, authenticatedAt: now, methods: [{ method: 'password', at: now }], createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, clientIds: [] }, 'digest')
-  await w.state.consents.grantConsent({ userId: user.id, clientId: 'allowed', scopes: ['openid'], grantedAt: now, expiresAt: now + 1e9 })
+  await w.state.browserSessions.createSession(
+    {
+      sid: 'browser',
+      userId: user.id,
+      authenticatedAt: now,
+      methods: [{ method: 'password', at: now }],
+      createdAt: now,
+      lastUsedAt: now,
+      expiresAt: now + 1e9,
+      idleExpiresAt: now + 1e9,
+      userAgent: null,
+      clientIds: []
+    },
+    'digest'
+  )
+  await w.state.consents.grantConsent({
+    userId: user.id,
+    clientId: 'allowed',
+    scopes: ['openid'],
+    grantedAt: now,
+    expiresAt: now + 1e9
+  })
   await requestPasswordReset({ username: user.username, locale: undefined, origin }, w.deps)
   await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
   await requestEmailChange({ user, sid: 'mine', email: 'ada@new.example', locale: undefined, origin }, w.deps)
@@ -26,26 +46,48 @@ async function settled (): Promise<{ w: World, user: User }> {
 }
 
 /** All that is in the state of this user. */
-async function leftOf (w: World, { id }: User): Promise<string[]> {
+async function leftOf(w: World, { id }: User): Promise<string[]> {
   const now = w.clock.now()
-  const links = await Promise.all(w.messages.map(async ({ kind, token = '' }) => kind === 'password_reset' || kind === 'verify_email' || kind === 'email_change' ? await w.state.oneTimeTokens.find(kind, digestOfOneTimeToken(token) ?? '', now) : null))
+  const links = await Promise.all(
+    w.messages.map(async ({ kind, token = '' }) =>
+      kind === 'password_reset' || kind === 'verify_email' || kind === 'email_change'
+        ? await w.state.oneTimeTokens.find(kind, digestOfOneTimeToken(token) ?? '', now)
+        : null
+    )
+  )
   return [
-    ...await w.sids(id),
+    ...(await w.sids(id)),
     ...(await w.state.browserSessions.listSessionsOfUser(id, now)).map(({ sid }) => sid),
     ...(await w.state.consents.listConsents(id, now)).map(({ clientId }) => clientId),
-    ...links.flatMap((link) => link === null ? [] : [link.purpose])
+    ...links.flatMap((link) => (link === null ? [] : [link.purpose]))
   ]
 }
 
 t.test('the account is removed with all that hangs on it', async (t) => {
   const { w, user } = await settled()
-  t.same((await leftOf(w, user)).toSorted(), ['allowed', 'browser', 'email_change', 'mine', 'other', 'password_reset', 'verify_email'])
+  t.same((await leftOf(w, user)).toSorted(), [
+    'allowed',
+    'browser',
+    'email_change',
+    'mine',
+    'other',
+    'password_reset',
+    'verify_email'
+  ])
   w.told.length = 0
   await removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps)
   await w.idle()
   t.same(await leftOf(w, user), [])
   t.equal(await w.store.findById(user.id), null)
-  t.same(w.told.filter(({ name }) => name !== 'message_sent').map(({ name, payload }) => [name, payload.by, payload.sids]), [['logged_out', 'account_removed', ['browser', 'other']], ['consent_revoked', 'account_removed', undefined], ['account_removed', undefined, undefined], ['logged_out', 'account_removed', ['mine']]])
+  t.same(
+    w.told.filter(({ name }) => name !== 'message_sent').map(({ name, payload }) => [name, payload.by, payload.sids]),
+    [
+      ['logged_out', 'account_removed', ['browser', 'other']],
+      ['consent_revoked', 'account_removed', undefined],
+      ['account_removed', undefined, undefined],
+      ['logged_out', 'account_removed', ['mine']]
+    ]
+  )
   t.match(w.told.find(({ name }) => name === 'account_removed')?.payload, { userId: user.id, sid: 'mine', ...origin })
   t.match(w.messages.at(-1), { kind: 'account_removed', user: { email: user.email } })
   t.notOk('passwordHash' in (w.messages.at(-1)?.user ?? {}))
@@ -64,7 +106,9 @@ t.test('another user is left alone, and the name is free', async (t) => {
 
 t.test('ten at once all succeed', async (t) => {
   const { w, user } = await settled()
-  const outcomes = await Promise.all(Array.from({ length: 10 }, () => outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps))))
+  const outcomes = await Promise.all(
+    Array.from({ length: 10 }, () => outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps)))
+  )
   t.same(new Set(outcomes), new Set(['done']))
   t.same(await leftOf(w, user), [])
 })
@@ -75,36 +119,58 @@ t.test('a sign-in that began meanwhile is gone, or finds no user', async (t) => 
     await w.addSession(id, 'in-between')
     await w.store.remove(id)
   }
-  await removeAccount({ user, sid: 'mine', locale: undefined, origin }, { ...w.deps, users: { ...w.deps.users, remove } })
+  await removeAccount(
+    { user, sid: 'mine', locale: undefined, origin },
+    { ...w.deps, users: { ...w.deps.users, remove } }
+  )
   t.same(await leftOf(w, user), [])
-  t.equal(await confirmAuthentic(user, PASSWORD, w.deps, { clientId: null, origin }), null, 'the last look of a sign-in')
+  t.equal(
+    await confirmAuthentic(user, PASSWORD, w.deps, { clientId: null, origin }),
+    null,
+    'the last look of a sign-in'
+  )
 })
 
 // covers SS-06
-t.test('whichever call to a store fails: the same request does the rest, or the user is gone and nothing of theirs is alive', async (t) => {
-  const { w, user } = await settled()
-  const { deps, calls } = faulty(w, 0, 'not done')
-  await removeAccount({ user, sid: 'mine', locale: undefined, origin }, deps)
-  const steps = calls().length
-  t.ok(steps >= 15, `${steps} calls`)
-  for (const fault of ['not done', 'lost', 'from there on'] as const) {
-    for (let failing = 1; failing <= steps; failing++) {
-      const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
-      const { w, user } = await settled()
-      const { deps, heal } = faulty(w, failing, fault)
-      const failed = await outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, deps)).catch(() => 'down')
-      const isGone = await w.store.findById(user.id) === null
-      t.equal(failed === 'done', isGone, `${at}: said to be removed where it is, for nobody could ask again, and nowhere else`)
-      // Whatever hangs on a user is judged by the user, so what is left of one who is gone is dead. Before that the sign-in that asked is there to ask again.
-      if (!isGone) {
-        const left = await w.sids(user.id)
-        t.ok(left.includes('mine'), `${at}: can be asked again, ${left.join()}`)
+t.test(
+  'whichever call to a store fails: the same request does the rest, or the user is gone and nothing of theirs is alive',
+  async (t) => {
+    const { w, user } = await settled()
+    const { deps, calls } = faulty(w, 0, 'not done')
+    await removeAccount({ user, sid: 'mine', locale: undefined, origin }, deps)
+    const steps = calls().length
+    t.ok(steps >= 15, `${steps} calls`)
+    for (const fault of ['not done', 'lost', 'from there on'] as const) {
+      for (let failing = 1; failing <= steps; failing++) {
+        const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
+        const { w, user } = await settled()
+        const { deps, heal } = faulty(w, failing, fault)
+        const failed = await outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, deps)).catch(
+          () => 'down'
+        )
+        const isGone = (await w.store.findById(user.id)) === null
+        t.equal(
+          failed === 'done',
+          isGone,
+          `${at}: said to be removed where it is, for nobody could ask again, and nowhere else`
+        )
+        // Whatever hangs on a user is judged by the user, so what is left of one who is gone is dead. Before that the
+        // sign-in that asked is there to ask again.
+        if (!isGone) {
+          const left = await w.sids(user.id)
+          t.ok(left.includes('mine'), `${at}: can be asked again, ${left.join()}`)
+        }
+        heal()
+        if (failed !== 'done')
+          t.equal(
+            await outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps)),
+            'done',
+            `${at}: a repeat`
+          )
+        await w.idle()
+        t.equal(await w.store.findById(user.id), null, at)
+        t.same(await leftOf(w, user), [], at)
       }
-      heal()
-      if (failed !== 'done') t.equal(await outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps)), 'done', `${at}: a repeat`)
-      await w.idle()
-      t.equal(await w.store.findById(user.id), null, at)
-      t.same(await leftOf(w, user), [], at)
     }
   }
-})
+)

@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 /** The digest that a store keeps. */
 const kept = (token: string): string => digestOfOneTimeToken(token) ?? ''
 
-async function tokenFor (w: World, username = 'ada@example.com'): Promise<string> {
+async function tokenFor(w: World, username = 'ada@example.com'): Promise<string> {
   await requestPasswordReset({ username, origin }, w.deps)
   await w.idle()
   return w.messages.at(-1)?.token ?? ''
@@ -21,16 +21,27 @@ t.test('a link sets a new password, ends all sessions and signs nobody in', asyn
   const user = await w.addUser({ emailVerified: false })
   for (const sid of ['mine', 'thief']) await w.addSession(user.id, sid)
   const token = await tokenFor(w, 'Ada@Example.com')
-  t.match(w.messages, [{ kind: 'password_reset', user: { email: 'ada@example.com' }, url: `https://auth.example.com/password_reset#token=${token}`, expiresAt: new Date(w.clock.now() + 1_800_000) }])
+  t.match(w.messages, [
+    {
+      kind: 'password_reset',
+      user: { email: 'ada@example.com' },
+      url: `https://auth.example.com/password_reset#token=${token}`,
+      expiresAt: new Date(w.clock.now() + 1_800_000)
+    }
+  ])
   t.equal(await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps), undefined)
   await turns()
-  t.equal(await w.deps.hashing.verify(await w.passwordHashOf(user.id) ?? null, NEXT_PASSWORD), 'match')
+  t.equal(await w.deps.hashing.verify((await w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
   t.strictSame(await w.sids(user.id), [])
   t.equal((await w.store.findById(user.id))?.emailVerified, true, 'the link proved the mailbox')
-  t.strictSame(w.told.map(({ name }) => name), ['password_reset_requested', 'message_sent', 'logged_out', 'password_changed', 'message_sent', 'email_verified'])
+  t.strictSame(
+    w.told.map(({ name }) => name),
+    ['password_reset_requested', 'message_sent', 'logged_out', 'password_changed', 'message_sent', 'email_verified']
+  )
   t.match(w.told[3]?.payload, { userId: user.id, by: 'reset', ip: origin.ip })
   t.equal(w.messages.at(-1)?.kind, 'password_changed')
-  for (const secret of [token, kept(token), PASSWORD, NEXT_PASSWORD, '$argon2']) t.notOk(JSON.stringify(w.told).includes(secret), 'no secret in an event')
+  for (const secret of [token, kept(token), PASSWORD, NEXT_PASSWORD, '$argon2'])
+    t.notOk(JSON.stringify(w.told).includes(secret), 'no secret in an event')
 })
 
 // covers ASVS-6.5.1 ADV-CVE-2026-32943
@@ -38,10 +49,23 @@ t.test('of 50 parallel confirms one succeeds', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const token = await tokenFor(w)
-  const outcomes = await Promise.all(Array.from({ length: 50 }, (_, index) => outcomeOf(confirmPasswordReset({ token, password: `${NEXT_PASSWORD} ${index}`, origin }, w.deps))))
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      outcomeOf(confirmPasswordReset({ token, password: `${NEXT_PASSWORD} ${index}`, origin }, w.deps))
+    )
+  )
   t.equal(outcomes.filter((outcome) => outcome === 'done').length, 1)
-  t.strictSame(outcomes.filter((outcome) => outcome !== 'done'), Array.from({ length: 49 }, () => INVALID_LINK))
-  t.equal(await w.deps.hashing.verify(await w.passwordHashOf(user.id) ?? null, `${NEXT_PASSWORD} ${outcomes.indexOf('done')}`), 'match')
+  t.strictSame(
+    outcomes.filter((outcome) => outcome !== 'done'),
+    Array.from({ length: 49 }, () => INVALID_LINK)
+  )
+  t.equal(
+    await w.deps.hashing.verify(
+      (await w.passwordHashOf(user.id)) ?? null,
+      `${NEXT_PASSWORD} ${outcomes.indexOf('done')}`
+    ),
+    'match'
+  )
   t.equal(w.count('password_changed'), 1)
 })
 
@@ -52,66 +76,103 @@ t.test('every link that is not good is refused alike', async (t) => {
     ['empty', async () => ''],
     ['no token', async () => '../../etc/passwd'],
     ['a digest', async (w) => kept(await tokenFor(w))],
-    ['used', async (w) => {
-      const token = await tokenFor(w)
-      await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)
-      return token
-    }],
-    ['replaced by a newer one', async (w) => {
-      const token = await tokenFor(w)
-      await tokenFor(w)
-      return token
-    }],
-    ['30 minutes old', async (w) => {
-      const token = await tokenFor(w)
-      w.clock.step(1_800_000)
-      return token
-    }],
-    ['from before the password was changed', async (w) => {
-      const token = await tokenFor(w)
-      const user = await w.store.findByUsername('ada@example.com')
-      await changePassword({ userId: user?.id ?? '', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
-      return token
-    }],
-    ['made for another purpose', async (w) => {
-      const user = await w.store.findByUsername('ada@example.com')
-      if (user !== null) await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
-      await w.idle()
-      return w.messages.at(-1)?.token ?? ''
-    }],
-    ['of a user who is gone', async (w) => {
-      const token = await tokenFor(w)
-      w.rewrite('ada@example.com', null)
-      return token
-    }],
-    ['A8 sent to an address that is not the account\'s any more', async (w) => {
-      const token = await tokenFor(w)
-      w.rewrite('ada@example.com', { email: 'victim@example.com' })
-      return token
-    }],
-    ['A8 sent to no address, of an account that has one now', async (w) => {
-      await w.addUser({ username: 'bob', email: '' })
-      const token = await tokenFor(w, 'bob')
-      w.rewrite('bob', { email: 'victim@example.com' })
-      return token
-    }],
-    ['with another binding', async (w) => {
-      const token = await tokenFor(w)
-      return token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A')
-    }],
+    [
+      'used',
+      async (w) => {
+        const token = await tokenFor(w)
+        await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)
+        return token
+      }
+    ],
+    [
+      'replaced by a newer one',
+      async (w) => {
+        const token = await tokenFor(w)
+        await tokenFor(w)
+        return token
+      }
+    ],
+    [
+      '30 minutes old',
+      async (w) => {
+        const token = await tokenFor(w)
+        w.clock.step(1_800_000)
+        return token
+      }
+    ],
+    [
+      'from before the password was changed',
+      async (w) => {
+        const token = await tokenFor(w)
+        const user = await w.store.findByUsername('ada@example.com')
+        await changePassword(
+          { userId: user?.id ?? '', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+          w.deps
+        )
+        return token
+      }
+    ],
+    [
+      'made for another purpose',
+      async (w) => {
+        const user = await w.store.findByUsername('ada@example.com')
+        if (user !== null) await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
+        await w.idle()
+        return w.messages.at(-1)?.token ?? ''
+      }
+    ],
+    [
+      'of a user who is gone',
+      async (w) => {
+        const token = await tokenFor(w)
+        w.rewrite('ada@example.com', null)
+        return token
+      }
+    ],
+    [
+      "A8 sent to an address that is not the account's any more",
+      async (w) => {
+        const token = await tokenFor(w)
+        w.rewrite('ada@example.com', { email: 'victim@example.com' })
+        return token
+      }
+    ],
+    [
+      'A8 sent to no address, of an account that has one now',
+      async (w) => {
+        await w.addUser({ username: 'bob', email: '' })
+        const token = await tokenFor(w, 'bob')
+        w.rewrite('bob', { email: 'victim@example.com' })
+        return token
+      }
+    ],
+    [
+      'with another binding',
+      async (w) => {
+        const token = await tokenFor(w)
+        return token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A')
+      }
+    ],
     ['without its bindings', async (w) => (await tokenFor(w)).slice(0, 46)],
-    ['of a disabled user', async (w) => {
-      const token = await tokenFor(w)
-      w.rewrite('ada@example.com', { disabled: true })
-      return token
-    }]
+    [
+      'of a disabled user',
+      async (w) => {
+        const token = await tokenFor(w)
+        w.rewrite('ada@example.com', { disabled: true })
+        return token
+      }
+    ]
   ]
   for (const [name, tokenOf] of table) {
     const w = await world()
     await w.addUser()
     const token = await tokenOf(w)
     const told = w.told.length
-    t.strictSame(await w.hashesOf(() => confirmPasswordReset({ token, password: 'another good password', origin }, w.deps)), { hashes: 0, outcome: INVALID_LINK }, name)
+    t.strictSame(
+      await w.hashesOf(() => confirmPasswordReset({ token, password: 'another good password', origin }, w.deps)),
+      { hashes: 0, outcome: INVALID_LINK },
+      name
+    )
     t.equal(w.told.length, told, `${name}: nothing happened`)
   }
 })
@@ -128,18 +189,31 @@ t.test('a link works until just before its 30 minutes end', async (t) => {
 // covers ASVS-6.3.8
 t.test('a bad password tells nothing of the link, and does not use it up', async (t) => {
   const breached: string[] = []
-  const w = await world({ isBreached (password) { breached.push(password); return password === 'known from a breach' } })
+  const w = await world({
+    isBreached(password) {
+      breached.push(password)
+      return password === 'known from a breach'
+    }
+  })
   await w.addUser()
   const token = await tokenFor(w)
   for (const password of ['short', 'password1', 'authexample1', 'known from a breach', 'x'.repeat(1025)]) {
-    const [good, bad, malformed] = [await outcomeOf(confirmPasswordReset({ token, password, origin }, w.deps)), await outcomeOf(confirmPasswordReset({ token: 'x'.repeat(46), password, origin }, w.deps)), await outcomeOf(confirmPasswordReset({ token: '', password, origin }, w.deps))]
+    const [good, bad, malformed] = [
+      await outcomeOf(confirmPasswordReset({ token, password, origin }, w.deps)),
+      await outcomeOf(confirmPasswordReset({ token: 'x'.repeat(46), password, origin }, w.deps)),
+      await outcomeOf(confirmPasswordReset({ token: '', password, origin }, w.deps))
+    ]
     t.match(good, { error: 'invalid_password', statusCode: 400 })
     t.strictSame(bad, malformed)
     if (password === 'known from a breach') t.match(bad, { error: 'invalid_token', statusCode: 400 })
     else t.strictSame(good, bad)
   }
   t.equal(breached.length, 1, 'the look-up is not asked for strangers, whom no limit stops before it')
-  t.match(await outcomeOf(confirmPasswordReset({ token, password: 'ada@example.com', origin }, w.deps)), { error: 'invalid_password' }, 'what the user is called counts for the holder of the link')
+  t.match(
+    await outcomeOf(confirmPasswordReset({ token, password: 'ada@example.com', origin }, w.deps)),
+    { error: 'invalid_password' },
+    'what the user is called counts for the holder of the link'
+  )
   t.equal(await outcomeOf(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)), 'done')
 })
 
@@ -150,12 +224,13 @@ t.test('a request takes the same steps before its answer, whoever it names', asy
   await w.addUser({ username: 'disabled', disabled: true })
   await w.addUser({ username: 'mailless', email: '' })
   const calls: string[] = []
-  const watch = <Store extends object>(store: Store): Store => new Proxy(store, {
-    get (target, name, receiver) {
-      calls.push(String(name))
-      return Reflect.get(target, name, receiver) as unknown
-    }
-  })
+  const watch = <Store extends object>(store: Store): Store =>
+    new Proxy(store, {
+      get(target, name, receiver) {
+        calls.push(String(name))
+        return Reflect.get(target, name, receiver) as unknown
+      }
+    })
   const deps = { ...w.deps, users: watch(w.deps.users), oneTimeTokens: watch(w.deps.oneTimeTokens) }
   for (const username of ['ada@example.com', 'nobody', 'disabled', 'mailless']) {
     const made = w.secrets.length
@@ -166,21 +241,33 @@ t.test('a request takes the same steps before its answer, whoever it names', asy
     await w.idle()
     await turns()
   }
-  t.strictSame(w.messages.map(({ user }) => user.username), ['ada@example.com', 'mailless'])
+  t.strictSame(
+    w.messages.map(({ user }) => user.username),
+    ['ada@example.com', 'mailless']
+  )
   t.equal(w.count('password_reset_requested'), 2)
   t.equal(await requestPasswordReset({ username: 'a\u0000b', origin }, deps), undefined)
 })
 
 // covers ASVS-6.3.8 ADV-CVE-2024-45231
 t.test('stores and mail that fail or hang change no answer', async (t) => {
-  const down = async (): Promise<never> => { throw new Error('down') }
+  const down = async (): Promise<never> => {
+    throw new Error('down')
+  }
   const hang = (): Promise<never> => new Promise(() => {})
   for (const fault of [down, hang]) {
     for (const place of ['findByUsername', 'put', 'sendMessage'] as const) {
-      const w = await world({ ...(place === 'sendMessage' ? { sendMessage: fault } : {}), users: (store) => place === 'findByUsername' ? { ...store, findByUsername: fault } : store })
+      const w = await world({
+        ...(place === 'sendMessage' ? { sendMessage: fault } : {}),
+        users: (store) => (place === 'findByUsername' ? { ...store, findByUsername: fault } : store)
+      })
       await w.addUser()
       const deps = place === 'put' ? { ...w.deps, oneTimeTokens: { ...w.state.oneTimeTokens, put: fault } } : w.deps
-      t.equal(await requestPasswordReset({ username: 'ada@example.com', origin }, deps), undefined, `${place} ${fault.name}`)
+      t.equal(
+        await requestPasswordReset({ username: 'ada@example.com', origin }, deps),
+        undefined,
+        `${place} ${fault.name}`
+      )
       await turns()
       t.equal(w.errors.length, fault === down && place !== 'sendMessage' ? 1 : 0, `${place} ${fault.name}: reported`)
     }
@@ -189,7 +276,15 @@ t.test('stores and mail that fail or hang change no answer', async (t) => {
 
 t.test('DOS-background a flood of requests over a store that hangs does not pile up, and is said once', async (t) => {
   let asked = 0
-  const w = await world({ users: (store) => ({ ...store, findByUsername: () => { asked++; return new Promise(() => {}) } }) })
+  const w = await world({
+    users: (store) => ({
+      ...store,
+      findByUsername: () => {
+        asked++
+        return new Promise(() => {})
+      }
+    })
+  })
   for (let index = 0; index < 1000; index++) await requestPasswordReset({ username: `user${index}`, origin }, w.deps)
   await turns()
   t.equal(asked, 256)
@@ -199,28 +294,42 @@ t.test('DOS-background a flood of requests over a store that hangs does not pile
 t.test('two requests at once send one link, and it works', async (t) => {
   const w = await world()
   await w.addUser()
-  await Promise.all(Array.from({ length: 5 }, () => requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)))
+  await Promise.all(
+    Array.from({ length: 5 }, () => requestPasswordReset({ username: 'ada@example.com', origin }, w.deps))
+  )
   await w.idle()
   t.equal(w.messages.length, 1)
-  t.equal(await outcomeOf(confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)), 'done')
+  t.equal(
+    await outcomeOf(
+      confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)
+    ),
+    'done'
+  )
 })
 
 // covers ADV-CVE-2019-19844
 t.test('the link goes to the stored address', async (t) => {
   // A database whose collation takes one spelling for another.
-  const w = await world({ users: (store) => ({ ...store, findByUsername: async () => await store.findByUsername('mike@example.org') }) })
+  const w = await world({
+    users: (store) => ({ ...store, findByUsername: async () => await store.findByUsername('mike@example.org') })
+  })
   await w.addUser({ username: 'mike@example.org', email: 'mike@example.org' })
   await tokenFor(w, 'mıke@example.org')
   t.ok(w.messages.every(({ user }) => user.email === 'mike@example.org'))
 })
 
 t.test('a username that is an address serves where no e-mail is stored', async (t) => {
-  const w = await world({ initial: [{ id: '1', username: 'ada@example.com', passwordHash: null }, { id: '2', username: 'bob', passwordHash: null }] })
+  const w = await world({
+    initial: [
+      { id: '1', username: 'ada@example.com', passwordHash: null },
+      { id: '2', username: 'bob', passwordHash: null }
+    ]
+  })
   t.not(await tokenFor(w), '')
   t.match(w.messages, [{ user: { id: '1', email: 'ada@example.com' } }])
 })
 
-t.test('a user without an address is the host\'s to reach, and no mailbox is proved', async (t) => {
+t.test("a user without an address is the host's to reach, and no mailbox is proved", async (t) => {
   const w = await world({ initial: [{ id: '2', username: 'bob', passwordHash: null }] })
   const token = await tokenFor(w, 'bob')
   t.equal(w.messages[0]?.user.email, undefined)
@@ -233,8 +342,13 @@ t.test('a user without a password gets their first one', async (t) => {
   const w = await world({ initial: [{ id: '1', username: 'ada@example.com', passwordHash: null }] })
   await startPasswordReset('1', w.deps)
   await w.idle()
-  t.equal(await outcomeOf(confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)), 'done')
-  t.equal(await w.deps.hashing.verify(await w.passwordHashOf('1') ?? null, NEXT_PASSWORD), 'match')
+  t.equal(
+    await outcomeOf(
+      confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)
+    ),
+    'done'
+  )
+  t.equal(await w.deps.hashing.verify((await w.passwordHashOf('1')) ?? null, NEXT_PASSWORD), 'match')
 })
 
 // covers ASVS-6.4.6
@@ -255,15 +369,35 @@ t.test('the host starts a reset, and hears why it could not', async (t) => {
 // covers ASVS-2.3.3
 t.test('a link is not lost to a failing store or a full queue', async (t) => {
   let fail = true
-  const w = await world({ users: (store) => ({ ...store, setPasswordHash: async (...args) => { if (fail) throw new Error('down'); return await store.setPasswordHash(...args) } }) })
+  const w = await world({
+    users: (store) => ({
+      ...store,
+      setPasswordHash: async (...args) => {
+        if (fail) throw new Error('down')
+        return await store.setPasswordHash(...args)
+      }
+    })
+  })
   const user = await w.addUser()
   await w.addSession(user.id, 'mine')
   const token = await tokenFor(w)
-  const confirm = (deps = w.deps): Promise<void> => confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, deps)
+  const confirm = (deps = w.deps): Promise<void> =>
+    confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, deps)
   await t.rejects(confirm(), { message: 'down' })
   t.strictSame(await w.sids(user.id), [], 'what must end has ended before anything is set')
   fail = false
-  await t.rejects(confirm({ ...w.deps, hashing: { ...w.deps.hashing, hash: async () => { throw new Error('full') } } }), { message: 'full' })
+  await t.rejects(
+    confirm({
+      ...w.deps,
+      hashing: {
+        ...w.deps.hashing,
+        hash: async () => {
+          throw new Error('full')
+        }
+      }
+    }),
+    { message: 'full' }
+  )
   t.equal(await outcomeOf(confirm()), 'done')
 })
 
@@ -276,15 +410,33 @@ t.test('a password that was changed while the reset ran stays', async (t) => {
     await w.store.setPasswordHash(user.id, newer)
     return await w.deps.hashing.hash(password)
   }
-  t.strictSame(await outcomeOf(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, { ...w.deps, hashing: { ...w.deps.hashing, hash } })), INVALID_LINK)
+  t.strictSame(
+    await outcomeOf(
+      confirmPasswordReset(
+        { token, password: NEXT_PASSWORD, origin },
+        { ...w.deps, hashing: { ...w.deps.hashing, hash } }
+      )
+    ),
+    INVALID_LINK
+  )
   t.equal(await w.passwordHashOf(user.id), newer)
 })
 
 t.test('a store that can not mark the address does not stop the reset', async (t) => {
-  const w = await world({ users: (store) => ({ ...store, setEmailVerified: async () => { throw new Error('down') } }) })
+  const w = await world({
+    users: (store) => ({
+      ...store,
+      setEmailVerified: async () => {
+        throw new Error('down')
+      }
+    })
+  })
   const user = await w.addUser()
   await w.addSession(user.id, 'thief')
-  t.equal(await outcomeOf(confirmPasswordReset({ token: await tokenFor(w), password: NEXT_PASSWORD, origin }, w.deps)), 'done')
+  t.equal(
+    await outcomeOf(confirmPasswordReset({ token: await tokenFor(w), password: NEXT_PASSWORD, origin }, w.deps)),
+    'done'
+  )
   t.strictSame(await w.sids(user.id), [])
   t.match(w.errors, [{ error: { message: 'down' } }])
   t.equal(w.count('email_verified'), 0)

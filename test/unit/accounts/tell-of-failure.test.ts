@@ -5,7 +5,25 @@ import { NO_REQUEST } from '../../../lib/events.ts'
 t.test('a message that can not be sent is reported, and changes nothing for who gave the wrong code', async (t) => {
   const reported: unknown[] = []
   const failure = new Error('the counters are down')
-  const outbox = { post () { t.fail('nothing is sent') } } as never
-  await tellOfFailure({ id: 'ann', username: 'ann', passwordHash: null }, { locale: undefined, origin: NO_REQUEST }, { outbox, messageBound: { send: async () => { throw failure } }, onError: (error) => { reported.push(error) } })
+  const outbox = {
+    post() {
+      t.fail('nothing is sent')
+    }
+  } as never
+  await tellOfFailure(
+    { id: 'ann', username: 'ann', passwordHash: null },
+    { locale: undefined, origin: NO_REQUEST },
+    {
+      outbox,
+      messageBound: {
+        send: async () => {
+          throw failure
+        }
+      },
+      onError: (error) => {
+        reported.push(error)
+      }
+    }
+  )
   t.same(reported, [failure])
 })

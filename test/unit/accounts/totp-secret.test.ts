@@ -11,7 +11,18 @@ t.test('a key opens in the row that it was sealed for, and copied into another i
   t.same(openTotpSecret({ id: 'phone', sealedSecret }, at, sealer), SECRET)
   t.equal(openTotpSecret({ id: 'other', sealedSecret }, at, sealer), null, 'another app')
   t.equal(openTotpSecret({ id: 'phone', sealedSecret }, { ...at, userId: 'eve' }, sealer), null, 'another user')
-  t.equal(openTotpSecret({ id: 'phone', sealedSecret }, { ...at, issuer: 'https://auth.example.net' }, sealer), null, 'another service')
+  t.equal(
+    openTotpSecret({ id: 'phone', sealedSecret }, { ...at, issuer: 'https://auth.example.net' }, sealer),
+    null,
+    'another service'
+  )
   t.equal(openTotpSecret({ id: 'phone', sealedSecret }, at, aesSealer(['t'.repeat(32)])), null, 'another secret')
-  for (const sealed of ['', 'v1', `${sealedSecret}x`, sealer.seal(SECRET.toString('base64url')), sealer.seal(SECRET.toString('base64url'), 'ticket')]) t.equal(openTotpSecret({ id: 'phone', sealedSecret: sealed }, at, sealer), null, sealed)
+  for (const sealed of [
+    '',
+    'v1',
+    `${sealedSecret}x`,
+    sealer.seal(SECRET.toString('base64url')),
+    sealer.seal(SECRET.toString('base64url'), 'ticket')
+  ])
+    t.equal(openTotpSecret({ id: 'phone', sealedSecret: sealed }, at, sealer), null, sealed)
 })

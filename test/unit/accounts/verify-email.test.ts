@@ -8,7 +8,7 @@ import type { World } from './world.ts'
 /** The digest that a store keeps. */
 const kept = (token: string): string => digestOfOneTimeToken(token) ?? ''
 
-async function requested (w: World, fields: Parameters<World['addUser']>[0] = {}) {
+async function requested(w: World, fields: Parameters<World['addUser']>[0] = {}) {
   const user = await w.addUser({ emailVerified: false, ...fields })
   await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
   await turns()
@@ -19,10 +19,22 @@ async function requested (w: World, fields: Parameters<World['addUser']>[0] = {}
 t.test('a link verifies the address, once in 50', async (t) => {
   const w = await world()
   const { user, token } = await requested(w)
-  t.match(w.messages, [{ kind: 'verify_email', user: { email: 'ada@example.com' }, url: `https://auth.example.com/verify_email#token=${token}`, expiresAt: new Date(w.clock.now() + 86_400_000) }])
-  const outcomes = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(verifyEmail({ token, origin }, w.deps))))
+  t.match(w.messages, [
+    {
+      kind: 'verify_email',
+      user: { email: 'ada@example.com' },
+      url: `https://auth.example.com/verify_email#token=${token}`,
+      expiresAt: new Date(w.clock.now() + 86_400_000)
+    }
+  ])
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, () => outcomeOf(verifyEmail({ token, origin }, w.deps)))
+  )
   t.equal(outcomes.filter((outcome) => outcome === 'done').length, 1)
-  t.strictSame(outcomes.filter((outcome) => outcome !== 'done'), Array.from({ length: 49 }, () => INVALID_LINK))
+  t.strictSame(
+    outcomes.filter((outcome) => outcome !== 'done'),
+    Array.from({ length: 49 }, () => INVALID_LINK)
+  )
   t.equal((await w.store.findById(user.id))?.emailVerified, true)
   t.strictSame(w.told, [
     { name: 'message_sent', payload: { time: w.now(), ...origin, kind: 'verify_email', userId: user.id, attempts: 1 } },
@@ -43,38 +55,56 @@ t.test('a link that is not good', async (t) => {
   const table: Array<[string, (w: World) => Promise<string>]> = [
     ['unknown', async () => 'x'.repeat(46)],
     ['malformed', async () => 'x'],
-    ['24 hours old', async (w) => {
-      const { token } = await requested(w)
-      w.clock.step(86_400_000)
-      return token
-    }],
-    ['replaced', async (w) => {
-      const { user, token } = await requested(w)
-      await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
-      return token
-    }],
-    ['made for another purpose', async (w) => {
-      await w.addUser()
-      await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
-      await w.idle()
-      return w.messages.at(-1)?.token ?? ''
-    }],
-    ['A8 sent to an address that is not the account\'s any more', async (w) => {
-      const { token } = await requested(w, { username: 'mallory', email: 'mallory@example.com' })
-      w.rewrite('mallory', { email: 'victim@example.com' })
-      return token
-    }],
-    ['with another binding', async (w) => {
-      const { token } = await requested(w)
-      return token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A')
-    }],
+    [
+      '24 hours old',
+      async (w) => {
+        const { token } = await requested(w)
+        w.clock.step(86_400_000)
+        return token
+      }
+    ],
+    [
+      'replaced',
+      async (w) => {
+        const { user, token } = await requested(w)
+        await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
+        return token
+      }
+    ],
+    [
+      'made for another purpose',
+      async (w) => {
+        await w.addUser()
+        await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
+        await w.idle()
+        return w.messages.at(-1)?.token ?? ''
+      }
+    ],
+    [
+      "A8 sent to an address that is not the account's any more",
+      async (w) => {
+        const { token } = await requested(w, { username: 'mallory', email: 'mallory@example.com' })
+        w.rewrite('mallory', { email: 'victim@example.com' })
+        return token
+      }
+    ],
+    [
+      'with another binding',
+      async (w) => {
+        const { token } = await requested(w)
+        return token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A')
+      }
+    ],
     ['without its binding', async (w) => (await requested(w)).token.slice(0, 46)],
     ['of a disabled user', async (w) => (await requested(w, { disabled: true })).token],
-    ['of a user who is gone', async (w) => {
-      const { token } = await requested(w)
-      w.rewrite('ada@example.com', null)
-      return token
-    }]
+    [
+      'of a user who is gone',
+      async (w) => {
+        const { token } = await requested(w)
+        w.rewrite('ada@example.com', null)
+        return token
+      }
+    ]
   ]
   for (const [name, tokenOf] of table) {
     const w = await world()
@@ -91,12 +121,27 @@ t.test('a link is not lost to a failing store', async (t) => {
     const w = await world({
       users: (store) => ({
         ...store,
-        async findById (id) { if (fail && method === 'findById') throw new Error('down'); return await store.findById(id) },
-        async setEmailVerified (id) { if (fail && method === 'setEmailVerified') throw new Error('down'); await store.setEmailVerified(id) }
+        async findById(id) {
+          if (fail && method === 'findById') throw new Error('down')
+          return await store.findById(id)
+        },
+        async setEmailVerified(id) {
+          if (fail && method === 'setEmailVerified') throw new Error('down')
+          await store.setEmailVerified(id)
+        }
       })
     })
     const { token } = await requested(w)
-    const oneTimeTokens = { ...w.state.oneTimeTokens, ...(method === 'find' || method === 'consume' ? { [method]: async () => { throw new Error('down') } } : {}) }
+    const oneTimeTokens = {
+      ...w.state.oneTimeTokens,
+      ...(method === 'find' || method === 'consume'
+        ? {
+            [method]: async () => {
+              throw new Error('down')
+            }
+          }
+        : {})
+    }
     await t.rejects(verifyEmail({ token, origin }, { ...w.deps, oneTimeTokens }), { message: 'down' }, method)
     t.equal(w.count('email_verified'), 0)
     fail = false

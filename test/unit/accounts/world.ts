@@ -44,23 +44,49 @@ export interface WorldOptions {
 }
 
 /** Everything the use cases need, in memory and over stores that answer late, with all it says recorded. */
-export async function world (options: WorldOptions = {}) {
+export async function world(options: WorldOptions = {}) {
   const clock = steppedClock()
   const store = memoryUserStore(options.initial)
   const state = memoryState()
   const attempts = memoryAttemptStore({ clock })
-  const events = createEvents(() => clock.now(), (error) => { throw error })
-  const told: Array<{ name: string, payload: Record<string, unknown> }> = []
-  for (const name of EVENT_NAMES) events.on(name, (payload) => { told.push({ name, payload: { ...payload } }) })
+  const events = createEvents(
+    () => clock.now(),
+    (error) => {
+      throw error
+    }
+  )
+  const told: Array<{ name: string; payload: Record<string, unknown> }> = []
+  for (const name of EVENT_NAMES)
+    events.on(name, (payload) => {
+      told.push({ name, payload: { ...payload } })
+    })
   const hasher = fastHasher()
-  const errors: Array<{ error: unknown, what: string }> = []
-  const onError = (error: unknown, what: string): void => { errors.push({ error, what }) }
+  const errors: Array<{ error: unknown; what: string }> = []
+  const onError = (error: unknown, what: string): void => {
+    errors.push({ error, what })
+  }
   const messages: Message[] = []
-  const send: SendMessage = options.sendMessage ?? ((message) => { messages.push(message) })
+  const send: SendMessage =
+    options.sendMessage ??
+    ((message) => {
+      messages.push(message)
+    })
   const secrets: string[] = []
   const hashing = createPasswordHashing(
-    { ...parameters, concurrency: options.concurrency ?? 64, maxQueue: options.maxQueue ?? 64, peppers: [], firebase: null },
-    { hasher, imported: { verify: async (hash, password) => hash.kind === 'bcrypt' && password === PASSWORD }, events, clock, onUnusable () {} }
+    {
+      ...parameters,
+      concurrency: options.concurrency ?? 64,
+      maxQueue: options.maxQueue ?? 64,
+      peppers: [],
+      firebase: null
+    },
+    {
+      hasher,
+      imported: { verify: async (hash, password) => hash.kind === 'bcrypt' && password === PASSWORD },
+      events,
+      clock,
+      onUnusable() {}
+    }
   )
   await hashing.ready()
   const rewritten = new Map<string, Partial<User> | null>()
@@ -72,20 +98,44 @@ export async function world (options: WorldOptions = {}) {
   const deps: AccountsDeps = {
     issuer: 'https://auth.example.com',
     accountUrl: null,
-    users: delayed({ ...users, findById: async (id: string) => asRewritten(await users.findById(id)), findByUsername: async (name: string) => asRewritten(await users.findByUsername(name)) }),
+    users: delayed({
+      ...users,
+      findById: async (id: string) => asRewritten(await users.findById(id)),
+      findByUsername: async (name: string) => asRewritten(await users.findByUsername(name))
+    }),
     hashing,
     policy: createPasswordPolicy(
       { minLength: 8, maxBytes: 1024, contextWords: ['authexample'], isBreached: options.isBreached ?? null },
-      { clock, onHookFailure (error) { onError(error, 'isBreached') } }
+      {
+        clock,
+        onHookFailure(error) {
+          onError(error, 'isBreached')
+        }
+      }
     ),
     oneTimeTokens: delayed(state.oneTimeTokens),
     consents: delayed(state.consents),
     factors: null,
     emailSignIn: null,
-    messageBound: messageBound(options.bounded === true && { windowMs: 3_600_000, max: 3, count: 'all' }, { reserve: async (id, limits) => attempts.reserve(id, limits), refund: (id, limits) => attempts.refund(id, limits), random: systemRandom() }),
-    sessions: createSessions({ tokens: delayed(state.tokens), browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations: revocations(900_000, clock), events, clock, onSessionsEnded () {} }),
+    messageBound: messageBound(options.bounded === true && { windowMs: 3_600_000, max: 3, count: 'all' }, {
+      reserve: async (id, limits) => attempts.reserve(id, limits),
+      refund: (id, limits) => attempts.refund(id, limits),
+      random: systemRandom()
+    }),
+    sessions: createSessions({
+      tokens: delayed(state.tokens),
+      browserSessions: delayed(state.browserSessions),
+      oneTimeTokens: delayed(state.oneTimeTokens),
+      revocations: revocations(900_000, clock),
+      events,
+      clock,
+      onSessionsEnded() {}
+    }),
     background: createBackground({ clock, onError }),
-    outbox: options.sendMessage === null ? null : createOutbox(send, { clock, events, onError, localeOf: () => 'en', canReset: true }),
+    outbox:
+      options.sendMessage === null
+        ? null
+        : createOutbox(send, { clock, events, onError, localeOf: () => 'en', canReset: true }),
     usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
     enforcedDomains: new Set(options.enforcedDomains),
@@ -95,7 +145,7 @@ export async function world (options: WorldOptions = {}) {
     clock,
     random: {
       id: () => `id-${secrets.length}`,
-      secret () {
+      secret() {
         const secret = `secret-${String(secrets.length + 1).padStart(36, '0')}`
         secrets.push(secret)
         return secret
@@ -121,27 +171,52 @@ export async function world (options: WorldOptions = {}) {
     reasons: () => told.filter(({ name }) => name === 'login_failed').map(({ payload }) => payload.reason),
     count: (name: string) => told.filter((event) => event.name === name).length,
     /** The host changes a user by its own means; `null`: deletes them. */
-    rewrite (username: string, change: Partial<User> | null): void { rewritten.set(username, change) },
+    rewrite(username: string, change: Partial<User> | null): void {
+      rewritten.set(username, change)
+    },
     /** Until nothing goes on any more that no reply waits for. */
-    async idle () {
+    async idle() {
       await deps.background.idle()
       await turns()
     },
     /** A user whose password is `PASSWORD`, unless `fields` say otherwise. */
-    async addUser (fields: Partial<User> = {}): Promise<User> {
+    async addUser(fields: Partial<User> = {}): Promise<User> {
       const { username = 'ada@example.com', passwordHash, ...rest } = fields
-      return await store.create({ email: 'ada@example.com', ...rest, username, passwordHash: passwordHash ?? await hasher.hash(PASSWORD, parameters) })
-    },
-    async addSession (userId: string, sid: string): Promise<void> {
-      const now = clock.now()
-      await state.tokens.createFamily({
-        sid, userId, clientId: null, scope: 'openid', authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: `digest-${sid}`
+      return await store.create({
+        email: 'ada@example.com',
+        ...rest,
+        username,
+        passwordHash: passwordHash ?? (await hasher.hash(PASSWORD, parameters))
       })
     },
-    sids: async (userId: string) => (await state.tokens.listFamiliesOfUser(userId, clock.now())).map(({ sid }) => sid).toSorted((a, b) => a.localeCompare(b)),
+    async addSession(userId: string, sid: string): Promise<void> {
+      const now = clock.now()
+      await state.tokens.createFamily({
+        sid,
+        userId,
+        clientId: null,
+        scope: 'openid',
+        authenticatedAt: now,
+        acr: 'password',
+        amr: ['pwd'],
+        createdAt: now,
+        lastUsedAt: now,
+        expiresAt: now + 1e9,
+        idleExpiresAt: now + 1e9,
+        userAgent: null,
+        sessionSid: null,
+        offline: true,
+        authorization: null,
+        tokenDigest: `digest-${sid}`
+      })
+    },
+    sids: async (userId: string) =>
+      (await state.tokens.listFamiliesOfUser(userId, clock.now()))
+        .map(({ sid }) => sid)
+        .toSorted((a, b) => a.localeCompare(b)),
     passwordHashOf: async (userId: string) => (await store.findById(userId))?.passwordHash,
     /** How many hashes ran, of either kind, during `act`; and its outcome. */
-    async hashesOf (act: () => Promise<unknown>): Promise<{ hashes: number, outcome: Outcome }> {
+    async hashesOf(act: () => Promise<unknown>): Promise<{ hashes: number; outcome: Outcome }> {
       const before = hasher.calls.hash + hasher.calls.verify
       const outcome = await outcomeOf(act())
       return { hashes: hasher.calls.hash + hasher.calls.verify - before, outcome }
@@ -150,10 +225,10 @@ export async function world (options: WorldOptions = {}) {
 }
 
 export type World = Awaited<ReturnType<typeof world>>
-export type Outcome = 'done' | { error: string, message: string, statusCode: number, headers: unknown }
+export type Outcome = 'done' | { error: string; message: string; statusCode: number; headers: unknown }
 
 /** All of an error that can reach the wire. */
-export async function outcomeOf (attempt: Promise<unknown>): Promise<Outcome> {
+export async function outcomeOf(attempt: Promise<unknown>): Promise<Outcome> {
   try {
     await attempt
     return 'done'
@@ -164,9 +239,19 @@ export async function outcomeOf (attempt: Promise<unknown>): Promise<Outcome> {
 }
 
 /** Lets everything run that waits for nothing but its turn. */
-export async function turns (count = 50): Promise<void> {
+export async function turns(count = 50): Promise<void> {
   for (let turn = 0; turn < count; turn++) await setImmediate()
 }
 
-export const INVALID_LINK: Outcome = { error: 'invalid_token', message: 'The link is invalid or has expired.', statusCode: 400, headers: {} }
-export const WRONG_LOGIN: Outcome = { error: 'invalid_grant', message: 'The username or password is wrong.', statusCode: 400, headers: {} }
+export const INVALID_LINK: Outcome = {
+  error: 'invalid_token',
+  message: 'The link is invalid or has expired.',
+  statusCode: 400,
+  headers: {}
+}
+export const WRONG_LOGIN: Outcome = {
+  error: 'invalid_grant',
+  message: 'The username or password is wrong.',
+  statusCode: 400,
+  headers: {}
+}

@@ -4,25 +4,45 @@ import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { turns } from '../accounts/world.ts'
 
-const session = (sid: string, clientIds: string[]): BrowserSession => ({ sid, userId: 'ann', authenticatedAt: 0, methods: [{ method: 'password', at: 0 }], createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds })
+const session = (sid: string, clientIds: string[]): BrowserSession => ({
+  sid,
+  userId: 'ann',
+  authenticatedAt: 0,
+  methods: [{ method: 'password', at: 0 }],
+  createdAt: 0,
+  lastUsedAt: 0,
+  expiresAt: 1,
+  idleExpiresAt: 1,
+  userAgent: null,
+  clientIds
+})
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `rp${index}`)
 
-type Answer = number | { status: number, error?: string }
+type Answer = number | { status: number; error?: string }
 
 /** `answer` says what each client's server does; `deaf` clients have no back-channel URI. */
-function setUp (answer: (clientId: string, attempt: number) => Answer | Promise<Answer>, options: Partial<BackChannelLogoutDeps> & { deaf?: string[] } = {}) {
+function setUp(
+  answer: (clientId: string, attempt: number) => Answer | Promise<Answer>,
+  options: Partial<BackChannelLogoutDeps> & { deaf?: string[] } = {}
+) {
   const clock = steppedClock()
-  const posts: Array<{ url: string, params: Record<string, string>, timeoutMs: number }> = []
-  const reports: Array<{ error: unknown, what: string }> = []
+  const posts: Array<{ url: string; params: Record<string, string>; timeoutMs: number }> = []
+  const reports: Array<{ error: unknown; what: string }> = []
   const state = { open: 0, most: 0, minted: 0 }
   const { deaf = [], ...replaced } = options
   const backChannel = createBackChannelLogout({
-    clients: { findById: async (clientId) => clientId === 'gone' ? null : { clientId, ...(deaf.includes(clientId) ? {} : { backchannelLogoutUri: `https://${clientId}.example/bc` }) } },
+    clients: {
+      findById: async (clientId) =>
+        clientId === 'gone'
+          ? null
+          : { clientId, ...(deaf.includes(clientId) ? {} : { backchannelLogoutUri: `https://${clientId}.example/bc` }) }
+    },
     idTokens: {
       ready: async () => {},
-      mintLogoutToken: async ({ client, userId, sid }) => `logout-token-${++state.minted}:${client.clientId}:${userId}:${sid}`
+      mintLogoutToken: async ({ client, userId, sid }) =>
+        `logout-token-${++state.minted}:${client.clientId}:${userId}:${sid}`
     },
-    async formPost (url, params, { timeoutMs }) {
+    async formPost(url, params, { timeoutMs }) {
       const clientId = new URL(url).hostname.split('.')[0] ?? ''
       posts.push({ url, params, timeoutMs })
       state.most = Math.max(state.most, ++state.open)
@@ -34,7 +54,9 @@ function setUp (answer: (clientId: string, attempt: number) => Answer | Promise<
       }
     },
     clock,
-    onError (error, what) { reports.push({ error, what }) },
+    onError(error, what) {
+      reports.push({ error, what })
+    },
     ...replaced
   })
   return { clock, posts, reports, state, backChannel }
@@ -43,27 +65,58 @@ function setUp (answer: (clientId: string, attempt: number) => Answer | Promise<
 // covers OIDF-oidcc-backchannel-rp-initiated-logout
 t.test('each client of an ended session that has a URI gets a logout token of its own', async (t) => {
   const { backChannel, posts, reports } = setUp(() => 200, { deaf: ['deaf'] })
-  backChannel.sessionsEnded([session('s1', ['app', 'deaf', 'shop', 'gone', 'app']), session('s2', ['app']), session('s3', [])])
-  t.strictSame(posts, [], 'nothing happens in the caller\'s turn')
-  await turns()
-  t.strictSame(posts.map(({ url, params, timeoutMs }) => [url, Object.keys(params), params.logout_token?.split(':').slice(1).join(' '), timeoutMs]), [
-    ['https://app.example/bc', ['logout_token'], 'app ann s1', 5000],
-    ['https://shop.example/bc', ['logout_token'], 'shop ann s1', 5000],
-    ['https://app.example/bc', ['logout_token'], 'app ann s2', 5000]
+  backChannel.sessionsEnded([
+    session('s1', ['app', 'deaf', 'shop', 'gone', 'app']),
+    session('s2', ['app']),
+    session('s3', [])
   ])
+  t.strictSame(posts, [], "nothing happens in the caller's turn")
+  await turns()
+  t.strictSame(
+    posts.map(({ url, params, timeoutMs }) => [
+      url,
+      Object.keys(params),
+      params.logout_token?.split(':').slice(1).join(' '),
+      timeoutMs
+    ]),
+    [
+      ['https://app.example/bc', ['logout_token'], 'app ann s1', 5000],
+      ['https://shop.example/bc', ['logout_token'], 'shop ann s1', 5000],
+      ['https://app.example/bc', ['logout_token'], 'app ann s2', 5000]
+    ]
+  )
   t.strictSame(reports, [])
 })
 
 t.test('a failure is tried once more, with a new token, and then reported without it', async (t) => {
-  const failure = (): Error => Object.assign(new TypeError('fetch failed: logout-token-1'), { cause: Object.assign(new Error('logout-token-1'), { code: 'ECONNREFUSED' }) })
+  const failure = (): Error =>
+    Object.assign(new TypeError('fetch failed: logout-token-1'), {
+      cause: Object.assign(new Error('logout-token-1'), { code: 'ECONNREFUSED' })
+    })
   for (const [what, answer, reason] of [
     ['500', () => 500, 'It answered 500.'],
     ['400', () => 400, 'It answered 400.'],
     ['L5 400 with an error', () => ({ status: 400, error: 'invalid_request' }), 'It answered 400: "invalid_request".'],
-    ['L5 400 with an error that looks like a line of a log', () => ({ status: 400, error: 'x". level="fatal' }), 'It answered 400: "x\\". level=\\"fatal".'],
+    [
+      'L5 400 with an error that looks like a line of a log',
+      () => ({ status: 400, error: 'x". level="fatal' }),
+      'It answered 400: "x\\". level=\\"fatal".'
+    ],
     ['redirect', () => 302, 'It answered 302.'],
-    ['refused', () => { throw failure() }, 'It could not be reached: ECONNREFUSED.'],
-    ['timeout', () => { throw new DOMException('logout-token-1', 'TimeoutError') }, 'It could not be reached: TimeoutError.']
+    [
+      'refused',
+      () => {
+        throw failure()
+      },
+      'It could not be reached: ECONNREFUSED.'
+    ],
+    [
+      'timeout',
+      () => {
+        throw new DOMException('logout-token-1', 'TimeoutError')
+      },
+      'It could not be reached: TimeoutError.'
+    ]
   ] as const) {
     const { backChannel, posts, reports, clock } = setUp(answer)
     backChannel.sessionsEnded([session('s1', ['app'])])
@@ -77,11 +130,15 @@ t.test('a failure is tried once more, with a new token, and then reported withou
     await turns()
     t.equal(posts.length, 2, what)
     t.not(posts[0]?.params.logout_token, posts[1]?.params.logout_token, 'a client takes one it has seen for a replay')
-    t.match(reports, [{ error: { message: reason }, what: 'the client app was not told that session s1 of the user ann has ended' }], what)
+    t.match(
+      reports,
+      [{ error: { message: reason }, what: 'the client app was not told that session s1 of the user ann has ended' }],
+      what
+    )
     t.equal(reports.length, 1)
     t.notMatch(JSON.stringify(reports) + String((reports[0] as { error: Error }).error.stack), /logout-token/)
   }
-  const { backChannel, posts, reports, clock } = setUp((_clientId, attempt) => attempt === 1 ? 503 : 204)
+  const { backChannel, posts, reports, clock } = setUp((_clientId, attempt) => (attempt === 1 ? 503 : 204))
   backChannel.sessionsEnded([session('s1', ['app'])])
   await turns()
   clock.step(1000)
@@ -92,10 +149,14 @@ t.test('a failure is tried once more, with a new token, and then reported withou
 
 t.test('a client store or a key that fails is tried again too', async (t) => {
   let calls = 0
-  const { backChannel, posts, clock, reports } = setUp(() => 200, { clients: { findById: async (clientId) => {
-    if (++calls === 1) throw new Error('down')
-    return { clientId, backchannelLogoutUri: 'https://app.example/bc' }
-  } } })
+  const { backChannel, posts, clock, reports } = setUp(() => 200, {
+    clients: {
+      findById: async (clientId) => {
+        if (++calls === 1) throw new Error('down')
+        return { clientId, backchannelLogoutUri: 'https://app.example/bc' }
+      }
+    }
+  })
   backChannel.sessionsEnded([session('s1', ['app'])])
   await turns()
   clock.step(1000)
@@ -105,7 +166,9 @@ t.test('a client store or a key that fails is tried again too', async (t) => {
 })
 
 t.test('at most four at once; one that hangs holds up nobody but itself, and not for good', async (t) => {
-  const { backChannel, posts, state, clock, reports } = setUp(async (clientId) => clientId === 'rp0' ? await new Promise<number>(() => {}) : 200)
+  const { backChannel, posts, state, clock, reports } = setUp(async (clientId) =>
+    clientId === 'rp0' ? await new Promise<number>(() => {}) : 200
+  )
   backChannel.sessionsEnded([session('s1', many(20))])
   await turns()
   t.equal(posts.length, 20)
@@ -124,7 +187,13 @@ t.test('at most four at once; one that hangs holds up nobody but itself, and not
 // covers B17
 t.test('what waits is bounded, and an overload is reported once, and its end with a count', async (t) => {
   const pending: Array<(status: number) => void> = []
-  const { backChannel, posts, reports } = setUp(async () => await new Promise<number>((resolve) => { pending.push(resolve) }), { capacity: 10 })
+  const { backChannel, posts, reports } = setUp(
+    async () =>
+      await new Promise<number>((resolve) => {
+        pending.push(resolve)
+      }),
+    { capacity: 10 }
+  )
   backChannel.sessionsEnded([session('s1', many(30))])
   backChannel.sessionsEnded([session('s2', many(30))])
   await turns()
@@ -143,14 +212,16 @@ t.test('what waits is bounded, and an overload is reported once, and its end wit
     await turns()
   }
   t.equal(posts.length, 15)
-  t.match(reports.slice(1), [{ what: 'the overload of sign-out notices is over', error: { message: '55 sign-out notices were dropped in all.' } }])
+  t.match(reports.slice(1), [
+    { what: 'the overload of sign-out notices is over', error: { message: '55 sign-out notices were dropped in all.' } }
+  ])
   backChannel.sessionsEnded([session('s3', ['later'])])
   await turns()
   t.equal(posts.length, 16, 'there is room again')
 })
 
 t.test('close: what waits is tried at once and once, within five seconds, and nothing comes after', async (t) => {
-  const { backChannel, posts, reports } = setUp((_clientId, attempt) => attempt === 1 ? 500 : 200)
+  const { backChannel, posts, reports } = setUp((_clientId, attempt) => (attempt === 1 ? 500 : 200))
   backChannel.sessionsEnded([session('s1', many(6))])
   await turns()
   t.equal(posts.length, 6)

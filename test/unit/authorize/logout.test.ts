@@ -17,7 +17,7 @@ const CLIENTS: Client[] = [
 const INVALID = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400 } as { code: string }
 
 /** The hints are names: what makes one good or bad is the ID tokens' own business. */
-async function journey () {
+async function journey() {
   const world = sessionWorld()
   const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
   await world.addFamily({ sid: 'app-online', clientId: 'app', sessionSid: session.sid, offline: false })
@@ -41,8 +41,11 @@ async function journey () {
   return {
     ...world,
     session,
-    ask: async (params: LogoutParams, { confirmed = false, session: of = session }: { confirmed?: boolean, session?: BrowserSession | null } = {}) => await logout(params, { session: of, origin, confirmed }, deps),
-    alive: async () => await world.browser.find(cookie) !== null
+    ask: async (
+      params: LogoutParams,
+      { confirmed = false, session: of = session }: { confirmed?: boolean; session?: BrowserSession | null } = {}
+    ) => await logout(params, { session: of, origin, confirmed }, deps),
+    alive: async () => (await world.browser.find(cookie)) !== null
   }
 }
 
@@ -50,9 +53,17 @@ async function journey () {
 t.test('a hint of this session signs out at once and leads back with state and nothing else', async (t) => {
   for (const hint of ['mine', 'no sid']) {
     const { ask, alive, families, loggedOut, ended } = await journey()
-    t.strictSame(await ask({ id_token_hint: hint, post_logout_redirect_uri: BACK, state: 'a b&c=d' }), { outcome: 'redirect', ended: true, location: `${BACK}&state=a%20b%26c%3Dd` }, hint)
+    t.strictSame(
+      await ask({ id_token_hint: hint, post_logout_redirect_uri: BACK, state: 'a b&c=d' }),
+      { outcome: 'redirect', ended: true, location: `${BACK}&state=a%20b%26c%3Dd` },
+      hint
+    )
     t.equal(await alive(), false)
-    t.strictSame(await families(), ['shop-offline'], 'the asking client loses all of it, the other keeps offline access')
+    t.strictSame(
+      await families(),
+      ['shop-offline'],
+      'the asking client loses all of it, the other keeps offline access'
+    )
     t.equal(loggedOut.length, 1)
     t.equal(ended.length, 1)
   }
@@ -61,7 +72,10 @@ t.test('a hint of this session signs out at once and leads back with state and n
 // covers OIDF-oidcc-rp-initiated-logout-no-state
 t.test('the URI is byte for byte the registered one', async (t) => {
   const { ask } = await journey()
-  t.strictSame(await ask({ id_token_hint: 'mine', client_id: 'app', post_logout_redirect_uri: 'https://app.example/bye' }), { outcome: 'redirect', ended: true, location: 'https://app.example/bye' })
+  t.strictSame(
+    await ask({ id_token_hint: 'mine', client_id: 'app', post_logout_redirect_uri: 'https://app.example/bye' }),
+    { outcome: 'redirect', ended: true, location: 'https://app.example/bye' }
+  )
 })
 
 // covers OIDF-oidcc-rp-initiated-logout-no-post-logout-redirect-uri
@@ -76,7 +90,7 @@ t.test('without a hint of this very session the person is asked', async (t) => {
   const cases: Record<string, LogoutParams> = {
     'no params': {},
     'only state': { state: 'x' },
-    'a client\'s name': { client_id: 'app', post_logout_redirect_uri: BACK },
+    "a client's name": { client_id: 'app', post_logout_redirect_uri: BACK },
     'hint of a former session': { id_token_hint: 'former session' },
     'hint of another user': { id_token_hint: 'other user', post_logout_redirect_uri: BACK },
     'hint of another user with this sid': { id_token_hint: 'other user, this sid' }
@@ -84,7 +98,11 @@ t.test('without a hint of this very session the person is asked', async (t) => {
   for (const [what, params] of Object.entries(cases)) {
     const { ask, alive, families, session } = await journey()
     const asked = await ask(params)
-    t.match(asked, { outcome: 'confirm', session: { sid: session.sid }, redirectUri: params.post_logout_redirect_uri ?? null }, what)
+    t.match(
+      asked,
+      { outcome: 'confirm', session: { sid: session.sid }, redirectUri: params.post_logout_redirect_uri ?? null },
+      what
+    )
     t.equal(await alive(), true, what)
     t.equal((await families()).length, 4, what)
     const done = await ask(params, { confirmed: true })
@@ -97,17 +115,34 @@ t.test('without a hint of this very session the person is asked', async (t) => {
 t.test('and its like: an error, no redirect, and the session goes on, confirmed or not', async (t) => {
   const bad: Record<string, LogoutParams> = {
     'not registered': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://evil.example/' },
-    'OIDF-oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri': { id_token_hint: 'mine', post_logout_redirect_uri: `${BACK}&foo=bar` },
-    'OIDF-oidcc-rp-initiated-logout-modified-id-token-hint': { id_token_hint: 'alg none', post_logout_redirect_uri: BACK },
-    'OIDF-oidcc-rp-initiated-logout-bad-id-token-hint': { id_token_hint: 'foreign key', client_id: 'app', post_logout_redirect_uri: BACK },
+    'OIDF-oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri': {
+      id_token_hint: 'mine',
+      post_logout_redirect_uri: `${BACK}&foo=bar`
+    },
+    'OIDF-oidcc-rp-initiated-logout-modified-id-token-hint': {
+      id_token_hint: 'alg none',
+      post_logout_redirect_uri: BACK
+    },
+    'OIDF-oidcc-rp-initiated-logout-bad-id-token-hint': {
+      id_token_hint: 'foreign key',
+      client_id: 'app',
+      post_logout_redirect_uri: BACK
+    },
     'OIDF-oidcc-rp-initiated-logout-no-id-token-hint': { post_logout_redirect_uri: BACK },
     'a bad hint alone': { id_token_hint: 'foreign key' },
     'a part of it': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://app.example/' },
     'another case': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://APP.example/bye' },
     'another port': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://app.example:8443/bye' },
-    'registered, but no URI to lead anyone to': { id_token_hint: 'mine', post_logout_redirect_uri: 'javascript:alert(1)' },
-    'another client\'s URI': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://shop.example/bye' },
-    'another client than the hint\'s': { id_token_hint: 'mine', client_id: 'shop', post_logout_redirect_uri: 'https://shop.example/bye' },
+    'registered, but no URI to lead anyone to': {
+      id_token_hint: 'mine',
+      post_logout_redirect_uri: 'javascript:alert(1)'
+    },
+    "another client's URI": { id_token_hint: 'mine', post_logout_redirect_uri: 'https://shop.example/bye' },
+    "another client than the hint's": {
+      id_token_hint: 'mine',
+      client_id: 'shop',
+      post_logout_redirect_uri: 'https://shop.example/bye'
+    },
     'another client, without a URI': { id_token_hint: 'mine', client_id: 'shop' },
     'unknown client': { client_id: 'nobody' },
     'a client without URIs': { id_token_hint: 'bare', post_logout_redirect_uri: BACK },
@@ -118,7 +153,11 @@ t.test('and its like: an error, no redirect, and the session goes on, confirmed 
       const { ask, alive, families, loggedOut, session } = await journey()
       for (const of of [session, null]) {
         await t.rejects(ask(params, { confirmed, session: of }), INVALID, what)
-        t.notMatch(await ask(params, { confirmed, session: of }).catch((error: OAuthError) => error.message), /evil|alg none|foreign key/, 'nothing of it is repeated')
+        t.notMatch(
+          await ask(params, { confirmed, session: of }).catch((error: OAuthError) => error.message),
+          /evil|alg none|foreign key/,
+          'nothing of it is repeated'
+        )
       }
       t.equal(await alive(), true, what)
       t.equal((await families()).length, 4, what)
@@ -131,9 +170,20 @@ t.test('nobody is signed in: a page, or back to a client that a hint names', asy
   const { ask, loggedOut } = await journey()
   const none = { session: null }
   t.match(await ask({}, none), { outcome: 'signed_out', ended: false, client: null })
-  t.match(await ask({ id_token_hint: 'former session', post_logout_redirect_uri: BACK, state: 's' }, none), { outcome: 'redirect', location: `${BACK}&state=s` })
-  t.match(await ask({ client_id: 'app', post_logout_redirect_uri: BACK }, none), { outcome: 'signed_out', client: { clientId: 'app' } }, 'a name alone leads nowhere')
-  t.match(await ask({ client_id: 'app', post_logout_redirect_uri: BACK }, { ...none, confirmed: true }), { outcome: 'redirect' }, 'the form sent twice ends as the first did')
+  t.match(await ask({ id_token_hint: 'former session', post_logout_redirect_uri: BACK, state: 's' }, none), {
+    outcome: 'redirect',
+    location: `${BACK}&state=s`
+  })
+  t.match(
+    await ask({ client_id: 'app', post_logout_redirect_uri: BACK }, none),
+    { outcome: 'signed_out', client: { clientId: 'app' } },
+    'a name alone leads nowhere'
+  )
+  t.match(
+    await ask({ client_id: 'app', post_logout_redirect_uri: BACK }, { ...none, confirmed: true }),
+    { outcome: 'redirect' },
+    'the form sent twice ends as the first did'
+  )
   t.strictSame(loggedOut, [])
 })
 
@@ -145,14 +195,19 @@ t.test('without a cookie, a hint of ours ends the session that it names, with wh
     const result = await ask({ id_token_hint: hint }, none)
     t.match(result, { outcome: 'signed_out', ended: false }, `a ${hint} ends nothing`)
   }
-  for (const params of [{}, { client_id: 'app' }, { logout_hint: 'ann' }]) t.match(await ask(params, none), { outcome: 'signed_out', ended: false }, JSON.stringify(params))
+  for (const params of [{}, { client_id: 'app' }, { logout_hint: 'ann' }])
+    t.match(await ask(params, none), { outcome: 'signed_out', ended: false }, JSON.stringify(params))
   for (const bad of ['made up', 'foreign key']) await t.rejects(ask({ id_token_hint: bad }, none), INVALID, bad)
   await t.rejects(ask({ id_token_hint: 'mine', client_id: 'shop' }, none), INVALID, 'another client')
   t.equal(await alive(), true)
   t.equal((await families()).length, 4)
   t.strictSame(loggedOut, [])
 
-  t.strictSame(await ask({ id_token_hint: 'mine', post_logout_redirect_uri: BACK, state: 's' }, none), { outcome: 'redirect', ended: true, location: `${BACK}&state=s` })
+  t.strictSame(await ask({ id_token_hint: 'mine', post_logout_redirect_uri: BACK, state: 's' }, none), {
+    outcome: 'redirect',
+    ended: true,
+    location: `${BACK}&state=s`
+  })
   t.equal(await alive(), false)
   t.strictSame(await families(), ['shop-offline'], 'as with the cookie')
   t.match(loggedOut, [{ userId: 'ann', by: 'user' }])
@@ -177,6 +232,14 @@ t.test('a hint of a client that is gone still says whose session it is', async (
 
 t.test('an outage while the session ends is no sign-out', async (t) => {
   const { session } = await journey()
-  const deps = { clients: { findById: async () => null }, idTokens: {}, sessions: { revokeBrowserSession: async () => { throw new Error('down') } } } as unknown as Parameters<typeof logout>[2]
+  const deps = {
+    clients: { findById: async () => null },
+    idTokens: {},
+    sessions: {
+      revokeBrowserSession: async () => {
+        throw new Error('down')
+      }
+    }
+  } as unknown as Parameters<typeof logout>[2]
   await t.rejects(logout({}, { session, origin, confirmed: true }, deps), { message: 'down' })
 })

@@ -6,8 +6,10 @@ import type { AuthorizationRequest } from '../../../lib/protocol/authorization-r
 
 type Asked = Pick<AuthorizationRequest, 'acrValues' | 'claims'>
 const NOW = 1_767_225_600_000
-const asks = (acrValues: string[], acr?: object): Asked => ({ acrValues, claims: acr === undefined ? {} : { id_token: { acr } } } as Asked)
-const session = (...methods: AuthenticationMethod[]): BrowserSession => ({ methods: methods.map((method) => ({ method, at: NOW })), authenticatedAt: NOW }) as unknown as BrowserSession
+const asks = (acrValues: string[], acr?: object): Asked =>
+  ({ acrValues, claims: acr === undefined ? {} : { id_token: { acr } } }) as Asked
+const session = (...methods: AuthenticationMethod[]): BrowserSession =>
+  ({ methods: methods.map((method) => ({ method, at: NOW })), authenticatedAt: NOW }) as unknown as BrowserSession
 
 // covers SU-01 SU-02
 t.test('what a client must have is required, whatever the request asks for', async (t) => {
@@ -27,12 +29,14 @@ t.test('what a client must have is required, whatever the request asks for', asy
     ['an essential claim of nothing', asks([], { essential: true }), 'mfa', ['mfa', 'phr']],
     ['an essential claim', asks([], { essential: true, values: ['password', 'mfa'] }), undefined, ['password', 'mfa']]
   ]
-  for (const [name, asked, acr, required] of rows) t.strictSame(requiredAcr(asked, { acr }), required, `${name}, of a client with ${acr ?? 'none'}`)
+  for (const [name, asked, acr, required] of rows)
+    t.strictSame(requiredAcr(asked, { acr }), required, `${name}, of a client with ${acr ?? 'none'}`)
 })
 
 t.test('a session shows what a client must have, or nothing', async (t) => {
   const asked = asks(['password'])
-  const shown = (...methods: AuthenticationMethod[]): string | null | undefined => contextFor(asked, requiredAcr(asked, { acr: 'mfa' }), session(...methods))?.acr
+  const shown = (...methods: AuthenticationMethod[]): string | null | undefined =>
+    contextFor(asked, requiredAcr(asked, { acr: 'mfa' }), session(...methods))?.acr
   t.equal(shown('password'), undefined)
   t.equal(shown('connection'), undefined)
   t.equal(shown('connection', 'otp'), 'mfa', 'two factors of different kinds, whichever the first was')

@@ -8,7 +8,7 @@ import { steppedClock } from '../../../lib/testing/clock.ts'
 type Mood = 'well' | 'throws' | 'rejects' | 'hangs'
 const LIMITS = [{ rule: 'login', key: 'a', windowMs: 60_000, max: 3 }]
 
-function stage (onStoreError: OnStoreError = 'local') {
+function stage(onStoreError: OnStoreError = 'local') {
   const clock = steppedClock()
   const log: string[] = []
   const calls = { reserve: 0, refund: 0 }
@@ -21,13 +21,28 @@ function stage (onStoreError: OnStoreError = 'local') {
     return Promise.resolve(work())
   }
   const flaky: AttemptStore = {
-    reserve (id, limits) { calls.reserve++; return answer(() => real.reserve(id, limits)) },
-    refund (id, limits) { calls.refund++; return answer(() => { real.refund(id, limits) }) }
+    reserve(id, limits) {
+      calls.reserve++
+      return answer(() => real.reserve(id, limits))
+    },
+    refund(id, limits) {
+      calls.refund++
+      return answer(() => {
+        real.refund(id, limits)
+      })
+    }
   }
   const store = surviveOutages({
-    store: flaky, localStore: memoryAttemptStore({ clock }), onStoreError, clock,
-    onDegraded: (error) => { log.push(`degraded: ${error instanceof Error ? error.message : ''}`) },
-    onRecovered: () => { log.push('recovered') }
+    store: flaky,
+    localStore: memoryAttemptStore({ clock }),
+    onStoreError,
+    clock,
+    onDegraded: (error) => {
+      log.push(`degraded: ${error instanceof Error ? error.message : ''}`)
+    },
+    onRecovered: () => {
+      log.push('recovered')
+    }
   })
   let id = 0
   /** Reserves; where the store hangs, lets its 250 ms pass. */
@@ -39,7 +54,16 @@ function stage (onStoreError: OnStoreError = 'local') {
     if (mood === 'hangs') clock.step(250)
     return (await pending).allowed
   }
-  return { clock, store, log, calls, attempt, be (next: Mood) { mood = next } }
+  return {
+    clock,
+    store,
+    log,
+    calls,
+    attempt,
+    be(next: Mood) {
+      mood = next
+    }
+  }
 }
 
 for (const mood of ['throws', 'rejects', 'hangs'] as const) {
@@ -47,7 +71,11 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
   t.test(`local: a store that ${mood} is replaced by counters of this process, said once`, async (t) => {
     const { attempt, be, log, calls } = stage()
     be(mood)
-    t.same([await attempt(), await attempt(), await attempt(), await attempt()], [true, true, true, false], 'the limit still holds')
+    t.same(
+      [await attempt(), await attempt(), await attempt(), await attempt()],
+      [true, true, true, false],
+      'the limit still holds'
+    )
     t.same(log, [`degraded: ${mood === 'hangs' ? 'no answer within 250 ms' : 'down'}`])
     t.equal(calls.reserve, 1, 'it is left alone: nobody else waits for it')
   })
@@ -77,7 +105,10 @@ t.test('the store is given 250 ms and not one more', async (t) => {
   const { store, clock, be } = stage()
   be('hangs')
   let settled = false
-  const pending = Promise.resolve(store.reserve('a', LIMITS)).then((outcome) => { settled = true; return outcome })
+  const pending = Promise.resolve(store.reserve('a', LIMITS)).then((outcome) => {
+    settled = true
+    return outcome
+  })
   clock.step(249)
   await turn()
   t.equal(settled, false)

@@ -9,39 +9,62 @@ const SECRET = 'of an app that closes, of 32 bytes at least'
 
 type Clock = ReturnType<typeof countingClock>
 
-async function turns (count = 30): Promise<void> {
+async function turns(count = 30): Promise<void> {
   for (let turn = 0; turn < count; turn++) await setImmediate()
 }
 
-function unhandled (t: Test): unknown[] {
+function unhandled(t: Test): unknown[] {
   const found: unknown[] = []
-  const listener = (reason: unknown): void => { found.push(reason) }
+  const listener = (reason: unknown): void => {
+    found.push(reason)
+  }
   process.on('unhandledRejection', listener)
-  t.teardown(() => { process.off('unhandledRejection', listener) })
+  t.teardown(() => {
+    process.off('unhandledRejection', listener)
+  })
   return found
 }
 
 const never = async (): Promise<never> => await new Promise<never>(() => {})
 
 /** A state that answers until it is told to hang. */
-function hanging (): { state: State, hang(): void } {
+function hanging(): { state: State; hang(): void } {
   const memory = memoryState()
   let hangs = false
-  const store = <Store extends object>(inner: Store): Store => new Proxy(inner, {
-    get: (target, name, receiver) => async (...args: unknown[]) => hangs ? await never() : await (Reflect.get(target, name, receiver) as (...given: unknown[]) => unknown).apply(target, args)
-  })
+  const store = <Store extends object>(inner: Store): Store =>
+    new Proxy(inner, {
+      get:
+        (target, name, receiver) =>
+        async (...args: unknown[]) =>
+          hangs
+            ? await never()
+            : await (Reflect.get(target, name, receiver) as (...given: unknown[]) => unknown).apply(target, args)
+    })
   return {
     state: {
-      kind: 'test', shared: true, tokens: store(memory.tokens), oneTimeTokens: store(memory.oneTimeTokens), browserSessions: store(memory.browserSessions),
-      consents: store(memory.consents), keys: store(memory.keys), sweep: async (now) => { if (hangs) await never(); await memory.sweep(now) }
+      kind: 'test',
+      shared: true,
+      tokens: store(memory.tokens),
+      oneTimeTokens: store(memory.oneTimeTokens),
+      browserSessions: store(memory.browserSessions),
+      consents: store(memory.consents),
+      keys: store(memory.keys),
+      sweep: async (now) => {
+        if (hangs) await never()
+        await memory.sweep(now)
+      }
     },
-    hang () { hangs = true }
+    hang() {
+      hangs = true
+    }
   }
 }
 
-async function closeWithin (subject: TestApp, clock: Clock, ms: number): Promise<boolean> {
+async function closeWithin(subject: TestApp, clock: Clock, ms: number): Promise<boolean> {
   let closed = false
-  const closing = subject.close().then(() => { closed = true })
+  const closing = subject.close().then(() => {
+    closed = true
+  })
   for (let waited = 0; waited < ms && !closed; waited += 100) {
     await turns(5)
     clock.step(100)
@@ -70,7 +93,19 @@ t.test('closed while a sweep is under way: no other one is planned', async (t) =
   const clock = countingClock()
   const memory = memoryState()
   let finish = (): void => {}
-  const subject = await testApp({ clock, secret: SECRET, state: { ...memory, kind: 'test', sweep: async () => { await new Promise<void>((resolve) => { finish = resolve }) } } })
+  const subject = await testApp({
+    clock,
+    secret: SECRET,
+    state: {
+      ...memory,
+      kind: 'test',
+      sweep: async () => {
+        await new Promise<void>((resolve) => {
+          finish = resolve
+        })
+      }
+    }
+  })
   await turns()
   clock.step(60_000)
   await turns()
@@ -94,38 +129,53 @@ t.test('closed while the keys are being looked at: no other look is planned', as
   t.equal(clock.waiting(), 0)
 })
 
-t.test('closed over a state that hangs, with a refresh under way: the refresh is answered, the end comes in time, and nothing is left', async (t) => {
-  const clock = countingClock()
-  const rejections = unhandled(t)
-  const { state, hang } = hanging()
-  const subject = await testApp({ clock, secret: SECRET, state })
-  await signUp(subject.app)
-  const { refresh_token: token } = await signIn(subject.app)
-  await turns()
-  hang()
-  const refreshed = subject.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
-  await turns()
-  t.ok(await closeWithin(subject, clock, 6000))
-  clock.step(2000)
-  t.equal((await refreshed).statusCode, 503)
-  await turns()
-  t.equal(clock.waiting(), 0)
-  t.strictSame(rejections, [])
-})
+t.test(
+  'closed over a state that hangs, with a refresh under way: the refresh is answered, the ' +
+    'end comes in time, and nothing is left',
+  async (t) => {
+    const clock = countingClock()
+    const rejections = unhandled(t)
+    const { state, hang } = hanging()
+    const subject = await testApp({ clock, secret: SECRET, state })
+    await signUp(subject.app)
+    const { refresh_token: token } = await signIn(subject.app)
+    await turns()
+    hang()
+    const refreshed = subject.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
+    await turns()
+    t.ok(await closeWithin(subject, clock, 6000))
+    clock.step(2000)
+    t.equal((await refreshed).statusCode, 503)
+    await turns()
+    t.equal(clock.waiting(), 0)
+    t.strictSame(rejections, [])
+  }
+)
 
-t.test('closed over a user store that hangs, with work behind a reply: the end comes in time, and nothing is left', async (t) => {
-  const clock = countingClock()
-  const rejections = unhandled(t)
-  const users = memoryUserStore()
-  let hangs = false
-  const subject = await testApp({ clock, secret: SECRET, users: { ...users, findByUsername: async (name) => hangs ? await never() : await users.findByUsername(name) } })
-  await signUp(subject.app)
-  hangs = true
-  t.equal((await subject.app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann' } })).statusCode, 202)
-  await turns()
-  t.ok(await closeWithin(subject, clock, 6000))
-  clock.step(10_000)
-  await turns()
-  t.equal(clock.waiting(), 0)
-  t.strictSame(rejections, [])
-})
+t.test(
+  'closed over a user store that hangs, with work behind a reply: the end comes in time, and nothing is left',
+  async (t) => {
+    const clock = countingClock()
+    const rejections = unhandled(t)
+    const users = memoryUserStore()
+    let hangs = false
+    const subject = await testApp({
+      clock,
+      secret: SECRET,
+      users: { ...users, findByUsername: async (name) => (hangs ? await never() : await users.findByUsername(name)) }
+    })
+    await signUp(subject.app)
+    hangs = true
+    t.equal(
+      (await subject.app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann' } }))
+        .statusCode,
+      202
+    )
+    await turns()
+    t.ok(await closeWithin(subject, clock, 6000))
+    clock.step(10_000)
+    await turns()
+    t.equal(clock.waiting(), 0)
+    t.strictSame(rejections, [])
+  }
+)

@@ -17,39 +17,73 @@ const SKEW_MS = 300_000
 const SLACK_MS = 5000
 const SECRET = 'of a shared state, of 32 bytes at least'
 
-function stateWithTime (time: () => Promise<number>): State {
+function stateWithTime(time: () => Promise<number>): State {
   return { ...memoryState(), kind: 'test', shared: true, time }
 }
 
 /** Of a first access token: whether it was issued when this work was done, by a clock that is so much off. */
-async function issuedMeanwhile (skewMs: number, work: () => Promise<string>): Promise<boolean> {
+async function issuedMeanwhile(skewMs: number, work: () => Promise<string>): Promise<boolean> {
   const before = Date.now()
   const { claims } = decodeJwt(await work())
   const issuedAt = Number(claims['iat']) * 1000 - skewMs
   return issuedAt > before - SLACK_MS && issuedAt < Date.now() + SLACK_MS
 }
 
-async function realApp (state: State, log: Array<Record<string, unknown>> = []): Promise<FastifyInstance> {
-  const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => { log.push(JSON.parse(line) as Record<string, unknown>) } } } }) as unknown as FastifyInstance
-  await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), state, secret: SECRET, rateLimit: false, registration: { username: 'any' }, password: { hasher: fastHasher() } })
+async function realApp(state: State, log: Array<Record<string, unknown>> = []): Promise<FastifyInstance> {
+  const app = Fastify({
+    logger: {
+      level: 'warn',
+      stream: {
+        write: (line: string) => {
+          log.push(JSON.parse(line) as Record<string, unknown>)
+        }
+      }
+    }
+  }) as unknown as FastifyInstance
+  await app.register(authPlugin, {
+    issuer: ISSUER,
+    users: memoryUserStore(),
+    state,
+    secret: SECRET,
+    rateLimit: false,
+    registration: { username: 'any' },
+    password: { hasher: fastHasher() }
+  })
   await app.ready()
   return app
 }
 
 for (const skewMs of [SKEW_MS, -SKEW_MS]) {
-  t.test(`a server whose clock is ${skewMs / 1000} s off this machine's: tokens bear its time, and the log says so`, async (t) => {
-    const log: Array<Record<string, unknown>> = []
-    const app = await realApp(stateWithTime(async () => Date.now() + skewMs), log)
-    t.teardown(async () => { await app.close() })
-    await signUp(app)
-    t.equal(await issuedMeanwhile(skewMs, async () => (await signIn(app)).access_token), true)
-    t.match(log.find(({ skewMs: told }) => told !== undefined), { msg: /clock differs/ })
-  })
+  t.test(
+    `a server whose clock is ${skewMs / 1000} s off this machine's: tokens bear its time, and the log says so`,
+    async (t) => {
+      const log: Array<Record<string, unknown>> = []
+      const app = await realApp(
+        stateWithTime(async () => Date.now() + skewMs),
+        log
+      )
+      t.teardown(async () => {
+        await app.close()
+      })
+      await signUp(app)
+      t.equal(await issuedMeanwhile(skewMs, async () => (await signIn(app)).access_token), true)
+      t.match(
+        log.find(({ skewMs: told }) => told !== undefined),
+        { msg: /clock differs/ }
+      )
+    }
+  )
 }
 
 t.test('the option clock is used as it is: the server is not asked', async (t) => {
   let asked = 0
-  const subject = await testApp({ secret: SECRET, state: stateWithTime(async () => { asked++; return 0 }) })
+  const subject = await testApp({
+    secret: SECRET,
+    state: stateWithTime(async () => {
+      asked++
+      return 0
+    })
+  })
   t.teardown(subject.close)
   subject.clock.step(180_000)
   for (let turn = 0; turn < 20; turn++) await setImmediate()
@@ -59,27 +93,56 @@ t.test('the option clock is used as it is: the server is not asked', async (t) =
   t.equal(asked, 0)
 })
 
-for (const [what, time] of [['rejects', async () => { throw new Error('down') }], ['hangs', async () => await new Promise<never>(() => {})]] as const) {
-  t.test(`a server whose clock can't be read at the start (${what}): the machine's own counts, and the start goes on`, async (t) => {
-    // The clock of the plugin keeps no process alive.
-    const alive = setInterval(() => {}, 1000)
-    t.teardown(() => { clearInterval(alive) })
-    const starting = realApp(stateWithTime(time))
-    t.equal(await settlesWithin(6000, starting), true)
-    const app = await starting
-    t.teardown(async () => { await app.close() })
-    await signUp(app)
-    t.equal(await issuedMeanwhile(0, async () => (await signIn(app)).access_token), true)
-  })
+for (const [what, time] of [
+  [
+    'rejects',
+    async () => {
+      throw new Error('down')
+    }
+  ],
+  ['hangs', async () => await new Promise<never>(() => {})]
+] as const) {
+  t.test(
+    `a server whose clock can't be read at the start (${what}): the machine's own counts, and the start goes on`,
+    async (t) => {
+      // The clock of the plugin keeps no process alive.
+      const alive = setInterval(() => {}, 1000)
+      t.teardown(() => {
+        clearInterval(alive)
+      })
+      const starting = realApp(stateWithTime(time))
+      t.equal(await settlesWithin(6000, starting), true)
+      const app = await starting
+      t.teardown(async () => {
+        await app.close()
+      })
+      await signUp(app)
+      t.equal(await issuedMeanwhile(0, async () => (await signIn(app)).access_token), true)
+    }
+  )
 }
 
 t.test('a server whose clock hangs later keeps nothing from being swept', async (t) => {
   let sweeps = 0
-  const state: State = { ...stateWithTime(async () => await new Promise<never>(() => {})), sweep () { sweeps++ } }
-  const stores = connectStores(settingsOf({ issuer: ISSUER, users: memoryUserStore(), state }), { redis: null, events: createEvents(() => 0, () => {}), log: Fastify().log })
+  const state: State = {
+    ...stateWithTime(async () => await new Promise<never>(() => {})),
+    sweep() {
+      sweeps++
+    }
+  }
+  const stores = connectStores(settingsOf({ issuer: ISSUER, users: memoryUserStore(), state }), {
+    redis: null,
+    events: createEvents(
+      () => 0,
+      () => {}
+    ),
+    log: Fastify().log
+  })
   // The clock of the plugin keeps no process alive.
   const alive = setInterval(() => {}, 1000)
-  t.teardown(() => { clearInterval(alive) })
+  t.teardown(() => {
+    clearInterval(alive)
+  })
   t.equal(await settlesWithin(4000, Promise.resolve(stores.sweep())), true)
   t.equal(sweeps, 1)
 })
@@ -88,24 +151,36 @@ t.test('a server whose clock hangs later keeps nothing from being swept', async 
 t.test('an instance an hour ahead that starts in an outage signs nothing by its own clock', async (t) => {
   const isDown = { state: true }
   const real = memoryState()
-  const guarded = <Store extends object>(store: Store): Store => new Proxy(store, {
-    get: (target, name, receiver) => (...args: unknown[]): unknown => {
-      if (isDown.state) throw new OutageError('down')
-      return Reflect.apply(Reflect.get(target, name, receiver) as (...given: unknown[]) => unknown, target, args)
-    }
-  })
+  const guarded = <Store extends object>(store: Store): Store =>
+    new Proxy(store, {
+      get:
+        (target, name, receiver) =>
+        (...args: unknown[]): unknown => {
+          if (isDown.state) throw new OutageError('down')
+          return Reflect.apply(Reflect.get(target, name, receiver) as (...given: unknown[]) => unknown, target, args)
+        }
+    })
   const behindMs = 3_600_000
   const state: State = {
-    ...real, kind: 'test', shared: true, tokens: guarded(real.tokens), keys: guarded(real.keys), browserSessions: guarded(real.browserSessions),
+    ...real,
+    kind: 'test',
+    shared: true,
+    tokens: guarded(real.tokens),
+    keys: guarded(real.keys),
+    browserSessions: guarded(real.browserSessions),
     time: async () => {
       if (isDown.state) throw new OutageError('down')
       return Date.now() - behindMs
     }
   }
   const alive = setInterval(() => {}, 1000)
-  t.teardown(() => { clearInterval(alive) })
+  t.teardown(() => {
+    clearInterval(alive)
+  })
   const app = await realApp(state)
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   const body = { username: 'ann@example.com', password: 'correct horse battery staple' }
   await app.inject({ method: 'POST', url: '/auth/register', payload: body })
   isDown.state = false
@@ -119,7 +194,10 @@ t.test('an instance an hour ahead that starts in an outage signs nothing by its 
     }
     const { claims } = decodeJwt(reply.json<{ access_token: string }>().access_token)
     const issuedAt = Number(claims['iat']) * 1000 + behindMs
-    t.ok(issuedAt > before - SLACK_MS && issuedAt < Date.now() + SLACK_MS, 'the first token bears the time of the server')
+    t.ok(
+      issuedAt > before - SLACK_MS && issuedAt < Date.now() + SLACK_MS,
+      'the first token bears the time of the server'
+    )
     return
   }
   t.fail('it never signed anything')

@@ -1,12 +1,12 @@
 import { steppedClock, type SteppedClock } from '../../../lib/testing/clock.ts'
 
 /** A stepped clock that knows how many timers wait: one that neither rang nor was undone is a leak. */
-export function countingClock (): SteppedClock & { waiting(): number } {
+export function countingClock(): SteppedClock & { waiting(): number } {
   const clock = steppedClock()
   const timers = new Set<symbol>()
   return {
     ...clock,
-    after (delayMs, task) {
+    after(delayMs, task) {
       const timer = Symbol('timer')
       timers.add(timer)
       const undo = clock.after(delayMs, () => {

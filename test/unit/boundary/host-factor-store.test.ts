@@ -4,24 +4,51 @@ import { hostFactorStore } from '../../../lib/boundary/host-factor-store.ts'
 import { isOutage, MisfitError } from '../../../lib/errors.ts'
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
-import { ALICE, codesOf, digestOf, handleOf, NOTHING, passkey, passkeyAddition, passkeyUse, totp, totpAddition, totpUse } from '../../../lib/testing/factor-fixtures.ts'
+import {
+  ALICE,
+  codesOf,
+  digestOf,
+  handleOf,
+  NOTHING,
+  passkey,
+  passkeyAddition,
+  passkeyUse,
+  totp,
+  totpAddition,
+  totpUse
+} from '../../../lib/testing/factor-fixtures.ts'
 import { countingClock } from './counting-clock.ts'
 
 /** A store with methods that answer so. */
-const answering = (answers: Record<string, unknown>): FactorStore => hostFactorStore(
-  { ...memoryFactorStore(), ...Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, async () => answer])) }, steppedClock()
-)
+const answering = (answers: Record<string, unknown>): FactorStore =>
+  hostFactorStore(
+    {
+      ...memoryFactorStore(),
+      ...Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, async () => answer]))
+    },
+    steppedClock()
+  )
 
 /** Every call with what it says of a store that answers rightly. */
-const CALLS: ReadonlyArray<readonly [name: keyof FactorStore, call: (store: FactorStore) => Promise<unknown>, right: unknown]> = [
+const CALLS: ReadonlyArray<
+  readonly [name: keyof FactorStore, call: (store: FactorStore) => Promise<unknown>, right: unknown]
+> = [
   ['findFactors', (store) => store.findFactors(ALICE), NOTHING],
-  ['findByHandle', (store) => store.findByHandle(handleOf('a'), 'credential-1'), { userId: ALICE, passkey: passkey(), factors: { ...NOTHING, handle: handleOf('a'), passkeys: [passkey()] } }],
+  [
+    'findByHandle',
+    (store) => store.findByHandle(handleOf('a'), 'credential-1'),
+    { userId: ALICE, passkey: passkey(), factors: { ...NOTHING, handle: handleOf('a'), passkeys: [passkey()] } }
+  ],
   ['claimHandle', (store) => store.claimHandle(ALICE, handleOf('a')), handleOf('a')],
   ['addTotp', (store) => store.addTotp(totpAddition()), { outcome: 'added', codesStored: true }],
   ['addPasskey', (store) => store.addPasskey(passkeyAddition()), { outcome: 'full' }],
   ['useTotp', (store) => store.useTotp(totpUse()), 'used'],
   ['usePasskey', (store) => store.usePasskey(passkeyUse()), { outcome: 'used', regressed: false }],
-  ['useRecoveryCode', (store) => store.useRecoveryCode({ userId: ALICE, digest: digestOf('a') }), { outcome: 'used', left: 9 }],
+  [
+    'useRecoveryCode',
+    (store) => store.useRecoveryCode({ userId: ALICE, digest: digestOf('a') }),
+    { outcome: 'used', left: 9 }
+  ],
   ['replaceRecoveryCodes', (store) => store.replaceRecoveryCodes(ALICE, codesOf('a')), true],
   ['countFailure', (store) => store.countFailure({ userId: ALICE, max: 100 }), 'counted'],
   ['removeFactor', (store) => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true }), 'last'],
@@ -33,7 +60,13 @@ const CALLS: ReadonlyArray<readonly [name: keyof FactorStore, call: (store: Fact
 t.test('every call reaches the store, on itself, and its answer comes back', async (t) => {
   for (const [name, call, right] of CALLS) {
     const seen: unknown[] = []
-    const host = { ...memoryFactorStore(), async [name] (...args: unknown[]) { seen.push(this, args.length); return right } }
+    const host = {
+      ...memoryFactorStore(),
+      async [name](...args: unknown[]) {
+        seen.push(this, args.length)
+        return right
+      }
+    }
     t.strictSame(await call(hostFactorStore(host as unknown as FactorStore, steppedClock())), right, name)
     t.equal(seen[0], host, name)
   }
@@ -44,7 +77,10 @@ t.test('every call reaches the store, on itself, and its answer comes back', asy
 t.test('a store that hangs is an outage after five seconds, and no timer is left', async (t) => {
   const clock = countingClock()
   const never = async (): Promise<never> => await new Promise<never>(() => {})
-  const store = hostFactorStore(Object.fromEntries(CALLS.map(([name]) => [name, never])) as unknown as FactorStore, clock)
+  const store = hostFactorStore(
+    Object.fromEntries(CALLS.map(([name]) => [name, never])) as unknown as FactorStore,
+    clock
+  )
   const results = Promise.allSettled(CALLS.map(async ([, call]) => await call(store)))
   clock.step(4999)
   t.equal(clock.waiting(), CALLS.length)
@@ -55,13 +91,41 @@ t.test('a store that hangs is an outage after five seconds, and no timer is left
 
 t.test('what a store throws is thrown on', async (t) => {
   const error = new Error('connection refused')
-  for (const [name, call] of CALLS) await t.rejects(call(hostFactorStore({ ...memoryFactorStore(), [name]: async () => { throw error } }, steppedClock())), error)
+  for (const [name, call] of CALLS)
+    await t.rejects(
+      call(
+        hostFactorStore(
+          {
+            ...memoryFactorStore(),
+            [name]: async () => {
+              throw error
+            }
+          },
+          steppedClock()
+        )
+      ),
+      error
+    )
 })
 
 t.test('no answer, and none of another kind, is ever taken for a user without factors', async (t) => {
   for (const [name, call] of CALLS) {
-    for (const answer of [undefined, null, '', 'not one', [], {}, 1.5, -1, new Map(), { outcome: 'others' }, { outcome: 'added' }, [NOTHING]]) {
-      if (name === 'findByHandle' && (answer === undefined || answer === null)) t.equal(await call(answering({ [name]: answer })), null)
+    for (const answer of [
+      undefined,
+      null,
+      '',
+      'not one',
+      [],
+      {},
+      1.5,
+      -1,
+      new Map(),
+      { outcome: 'others' },
+      { outcome: 'added' },
+      [NOTHING]
+    ]) {
+      if (name === 'findByHandle' && (answer === undefined || answer === null))
+        t.equal(await call(answering({ [name]: answer })), null)
       else await t.rejects(call(answering({ [name]: answer })), MisfitError, name)
     }
   }
@@ -69,17 +133,56 @@ t.test('no answer, and none of another kind, is ever taken for a user without fa
 
 t.test('each field of what a user has is checked, and the error names it and no value', async (t) => {
   const SECRET = 'canary'
-  const find = async (fields: object): Promise<unknown> => await answering({ findFactors: { ...NOTHING, ...fields } }).findFactors(ALICE)
+  const find = async (fields: object): Promise<unknown> =>
+    await answering({ findFactors: { ...NOTHING, ...fields } }).findFactors(ALICE)
   const rejects = async (fields: object, field: string): Promise<void> => {
-    const error = await find(fields).then(() => null, (error: unknown) => error)
-    t.match(error, { name: 'MisfitError', code: 'FST_AUTHORITY_STORE_MISFIT', source: 'factors.findFactors', field }, field)
+    const error = await find(fields).then(
+      () => null,
+      (error: unknown) => error
+    )
+    t.match(
+      error,
+      { name: 'MisfitError', code: 'FST_AUTHORITY_STORE_MISFIT', source: 'factors.findFactors', field },
+      field
+    )
     t.notMatch(String(error), SECRET)
   }
-  for (const [field, wrong] of Object.entries({ handle: 'with space', totp: null, passkeys: {}, recoveryCodesLeft: '3', deviceEpoch: 1.5 })) await rejects({ [field]: wrong }, field)
-  for (const [field, wrong] of Object.entries({ id: '', sealedSecret: { SECRET }, lastStep: 1n, failures: -1, disabled: 'false', name: 7, createdAt: new Date(), lastUsedAt: '5' })) {
+  for (const [field, wrong] of Object.entries({
+    handle: 'with space',
+    totp: null,
+    passkeys: {},
+    recoveryCodesLeft: '3',
+    deviceEpoch: 1.5
+  }))
+    await rejects({ [field]: wrong }, field)
+  for (const [field, wrong] of Object.entries({
+    id: '',
+    sealedSecret: { SECRET },
+    lastStep: 1n,
+    failures: -1,
+    disabled: 'false',
+    name: 7,
+    createdAt: new Date(),
+    lastUsedAt: '5'
+  })) {
     await rejects({ totp: [totp(), { ...totp(), [field]: wrong }] }, `totp[1].${field}`)
   }
-  for (const [field, wrong] of Object.entries({ id: null, credentialId: `${SECRET}=`, publicKey: new Uint8Array(3), alg: '-7', signCount: null, transports: '["usb"]', backupEligible: 1, backedUp: undefined, uvInitialized: 'yes', aaguid: 7, rpId: '', name: [], createdAt: null, lastUsedAt: NaN })) {
+  for (const [field, wrong] of Object.entries({
+    id: null,
+    credentialId: `${SECRET}=`,
+    publicKey: new Uint8Array(3),
+    alg: '-7',
+    signCount: null,
+    transports: '["usb"]',
+    backupEligible: 1,
+    backedUp: undefined,
+    uvInitialized: 'yes',
+    aaguid: 7,
+    rpId: '',
+    name: [],
+    createdAt: null,
+    lastUsedAt: NaN
+  })) {
     await rejects({ passkeys: [{ ...passkey(), [field]: wrong }] }, `passkeys[0].${field}`)
   }
   await rejects({ totp: ['text'] }, 'totp[0]')
@@ -87,11 +190,20 @@ t.test('each field of what a user has is checked, and the error names it and no 
 
 t.test('a row may have more fields, and none where it may be null', async (t) => {
   const { name: _name, lastUsedAt: _used, ...app } = totp()
-  t.strictSame(await answering({ findFactors: { totp: [{ ...app, user_id: 7 }], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 1 } }).findFactors(ALICE), { ...NOTHING, totp: [totp({ name: null })], deviceEpoch: 1 })
+  t.strictSame(
+    await answering({
+      findFactors: { totp: [{ ...app, user_id: 7 }], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 1 }
+    }).findFactors(ALICE),
+    { ...NOTHING, totp: [totp({ name: null })], deviceEpoch: 1 }
+  )
 })
 
 t.test('a look-up by handle gives nothing of anybody else', async (t) => {
-  const found = { userId: ALICE, passkey: passkey(), factors: { ...NOTHING, handle: handleOf('a'), passkeys: [passkey()] } }
+  const found = {
+    userId: ALICE,
+    passkey: passkey(),
+    factors: { ...NOTHING, handle: handleOf('a'), passkeys: [passkey()] }
+  }
   for (const [answer, field] of [
     [{ ...found, passkey: passkey({ credentialId: 'another' }) }, 'passkey.credentialId'],
     [{ ...found, factors: { ...found.factors, handle: handleOf('b') } }, 'factors.handle'],
@@ -99,11 +211,21 @@ t.test('a look-up by handle gives nothing of anybody else', async (t) => {
     [{ ...found, userId: 7 }, 'userId'],
     [{ ...found, passkey: null }, 'passkey'],
     [{ ...found, factors: undefined }, 'factors']
-  ] as const) await t.rejects(answering({ findByHandle: answer }).findByHandle(handleOf('a'), 'credential-1'), { name: 'MisfitError', field })
+  ] as const)
+    await t.rejects(answering({ findByHandle: answer }).findByHandle(handleOf('a'), 'credential-1'), {
+      name: 'MisfitError',
+      field
+    })
 })
 
 t.test('what no store can hold is not asked for', async (t) => {
-  const store = answering({ findByHandle: 'asked', usePasskey: 'asked', useTotp: 'asked', removeFactor: 'asked', renameFactor: 'asked' })
+  const store = answering({
+    findByHandle: 'asked',
+    usePasskey: 'asked',
+    useTotp: 'asked',
+    removeFactor: 'asked',
+    renameFactor: 'asked'
+  })
   for (const text of ['', 'a\0b', '\ud800', 'a b', 'a=', 'x'.repeat(1365)]) {
     t.equal(await store.findByHandle(text, 'credential-1'), null)
     t.equal(await store.findByHandle(handleOf('a'), text), null)

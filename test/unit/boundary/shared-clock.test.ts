@@ -4,10 +4,15 @@ import { sharedClock } from '../../../lib/boundary/shared-clock.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 
 /** A machine whose clock is `skewMs` ahead of the server's, with a network that takes `tripMs` each way. */
-function machine (skewMs: number, tripMs = 0) {
+function machine(skewMs: number, tripMs = 0) {
   const truth = steppedClock()
   const skew = { ms: skewMs }
-  const local: Clock = { ...truth, now: () => truth.now() + skew.ms, monotonic: () => truth.monotonic(), after: (delayMs, task) => truth.after(delayMs, task) }
+  const local: Clock = {
+    ...truth,
+    now: () => truth.now() + skew.ms,
+    monotonic: () => truth.monotonic(),
+    after: (delayMs, task) => truth.after(delayMs, task)
+  }
   const told: number[] = []
   const server = { isDown: false }
   const clock = sharedClock({
@@ -19,7 +24,9 @@ function machine (skewMs: number, tripMs = 0) {
       truth.step(tripMs)
       return answer
     },
-    onSkew: (ms) => { told.push(ms) }
+    onSkew: (ms) => {
+      told.push(ms)
+    }
   })
   return { truth, skew, server, clock, told, errorMs: () => clock.now() - truth.now() }
 }
@@ -70,28 +77,33 @@ t.test('a server that does not answer changes nothing', async (t) => {
 })
 
 for (const slow of ['on the way there', 'on the way back'] as const) {
-  t.test(`a server that takes 30 s to answer, ${slow}, is no clock that is wrong; one that is wrong is still seen`, async (t) => {
-    const truth = steppedClock()
-    const skew = { ms: 0 }
-    const told: number[] = []
-    const clock = sharedClock({
-      clock: { ...truth, now: () => truth.now() + skew.ms },
-      time: async () => {
-        if (slow === 'on the way there') truth.step(30_000)
-        const answer = truth.now()
-        if (slow === 'on the way back') truth.step(30_000)
-        return answer
-      },
-      onSkew: (ms) => { told.push(ms) }
-    })
-    await clock.compare()
-    t.equal(clock.now(), truth.now())
-    t.strictSame(told, [])
-    skew.ms = 300_000
-    await clock.compare()
-    t.equal(told.length, 1)
-    t.ok(Math.abs(clock.now() - truth.now()) <= 15_000, 'as near as such an answer tells')
-  })
+  t.test(
+    `a server that takes 30 s to answer, ${slow}, is no clock that is wrong; one that is wrong is still seen`,
+    async (t) => {
+      const truth = steppedClock()
+      const skew = { ms: 0 }
+      const told: number[] = []
+      const clock = sharedClock({
+        clock: { ...truth, now: () => truth.now() + skew.ms },
+        time: async () => {
+          if (slow === 'on the way there') truth.step(30_000)
+          const answer = truth.now()
+          if (slow === 'on the way back') truth.step(30_000)
+          return answer
+        },
+        onSkew: (ms) => {
+          told.push(ms)
+        }
+      })
+      await clock.compare()
+      t.equal(clock.now(), truth.now())
+      t.strictSame(told, [])
+      skew.ms = 300_000
+      await clock.compare()
+      t.equal(told.length, 1)
+      t.ok(Math.abs(clock.now() - truth.now()) <= 15_000, 'as near as such an answer tells')
+    }
+  )
 }
 
 t.test('a machine that sleeps while it waits for the answer is not taken to be wrong', async (t) => {
@@ -106,19 +118,23 @@ t.test('a machine that sleeps while it waits for the answer is not taken to be w
       asleepMs = 600_000
       return answer
     },
-    onSkew: (ms) => { told.push(ms) }
+    onSkew: (ms) => {
+      told.push(ms)
+    }
   })
   await clock.compare()
   t.strictSame(told, [])
   t.equal(clock.now(), truth.now() + asleepMs)
 })
 
-t.test('windows and timers are the machine\'s own', async (t) => {
+t.test("windows and timers are the machine's own", async (t) => {
   const { clock, truth } = machine(300_000)
   await clock.compare()
   t.equal(clock.monotonic(), truth.monotonic())
   let rang = 0
-  clock.after(1000, () => { rang++ })
+  clock.after(1000, () => {
+    rang++
+  })
   truth.step(999)
   t.equal(rang, 0)
   truth.step(1)
@@ -126,19 +142,22 @@ t.test('windows and timers are the machine\'s own', async (t) => {
 })
 
 // covers B11
-t.test('a clock that nobody could look at is looked at before the next call, which goes by a wrong time and is refused', async (t) => {
-  const { clock, server, truth, errorMs } = machine(3_600_000)
-  server.isDown = true
-  await t.resolves(clock.settled() ?? Promise.resolve(), 'an outage: the call goes on and finds that out by itself')
-  t.equal(clock.settled(), undefined, 'not at every call')
-  server.isDown = false
-  truth.step(1000)
-  const [first, second] = [clock.settled(), clock.settled()]
-  t.equal(first, second, 'one look for all')
-  await t.rejects(first ?? Promise.resolve(), { isOutage: true, message: /clock/ })
-  t.equal(errorMs(), 0)
-  t.equal(clock.settled(), undefined)
-})
+t.test(
+  'a clock that nobody could look at is looked at before the next call, which goes by a wrong time and is refused',
+  async (t) => {
+    const { clock, server, truth, errorMs } = machine(3_600_000)
+    server.isDown = true
+    await t.resolves(clock.settled() ?? Promise.resolve(), 'an outage: the call goes on and finds that out by itself')
+    t.equal(clock.settled(), undefined, 'not at every call')
+    server.isDown = false
+    truth.step(1000)
+    const [first, second] = [clock.settled(), clock.settled()]
+    t.equal(first, second, 'one look for all')
+    await t.rejects(first ?? Promise.resolve(), { isOutage: true, message: /clock/ })
+    t.equal(errorMs(), 0)
+    t.equal(clock.settled(), undefined)
+  }
+)
 
 // covers B11
 t.test('a clock that is right keeps no call', async (t) => {

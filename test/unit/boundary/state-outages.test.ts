@@ -11,44 +11,80 @@ import { family, next, use } from '../../../lib/testing/token-fixtures.ts'
 const GRACE_MS = 10_000
 
 /** A state on a server that can be down, hang, or do the work and lose the answer. */
-function stage (graceMs = GRACE_MS) {
+function stage(graceMs = GRACE_MS) {
   const clock = countingClock()
   const memory = memoryState()
   const graces: number[] = []
-  const server: { fault: 'none' | 'down' | 'hangs' | 'answer lost', error: Error | null } = { fault: 'none', error: null }
-  const faulty = <Store extends object>(store: Store): Store => new Proxy(store, {
-    get: (target, name, receiver) => async (...args: unknown[]) => {
-      const { fault } = server
-      const [asked] = args
-      if (typeof asked === 'object' && asked !== null && 'graceMs' in asked) graces.push(Number(asked.graceMs))
-      if (server.error !== null) throw server.error
-      if (fault === 'down') throw new OutageError('ECONNREFUSED')
-      if (fault === 'hangs') return await new Promise(() => {})
-      const answer: unknown = await Reflect.apply(Reflect.get(target, name, receiver) as (...given: unknown[]) => unknown, target, args)
-      if (fault === 'answer lost') throw new OutageError('ECONNRESET')
-      return answer
-    }
-  })
+  const server: { fault: 'none' | 'down' | 'hangs' | 'answer lost'; error: Error | null } = {
+    fault: 'none',
+    error: null
+  }
+  const faulty = <Store extends object>(store: Store): Store =>
+    new Proxy(store, {
+      get:
+        (target, name, receiver) =>
+        async (...args: unknown[]) => {
+          const { fault } = server
+          const [asked] = args
+          if (typeof asked === 'object' && asked !== null && 'graceMs' in asked) graces.push(Number(asked.graceMs))
+          if (server.error !== null) throw server.error
+          if (fault === 'down') throw new OutageError('ECONNREFUSED')
+          if (fault === 'hangs') return await new Promise(() => {})
+          const answer: unknown = await Reflect.apply(
+            Reflect.get(target, name, receiver) as (...given: unknown[]) => unknown,
+            target,
+            args
+          )
+          if (fault === 'answer lost') throw new OutageError('ECONNRESET')
+          return answer
+        }
+    })
   const inner: State = {
     ...memory,
-    tokens: faulty(memory.tokens), keys: faulty(memory.keys), consents: faulty(memory.consents), browserSessions: faulty(memory.browserSessions), oneTimeTokens: faulty(memory.oneTimeTokens)
+    tokens: faulty(memory.tokens),
+    keys: faulty(memory.keys),
+    consents: faulty(memory.consents),
+    browserSessions: faulty(memory.browserSessions),
+    oneTimeTokens: faulty(memory.oneTimeTokens)
   }
   const told: string[] = []
-  const state = surviveStateOutages(inner, { clock, graceMs, onDegraded: (error) => { told.push(`degraded: ${(error as Error).message}`) }, onRecovered: () => { told.push('recovered') } })
+  const state = surviveStateOutages(inner, {
+    clock,
+    graceMs,
+    onDegraded: (error) => {
+      told.push(`degraded: ${(error as Error).message}`)
+    },
+    onRecovered: () => {
+      told.push('recovered')
+    }
+  })
   const t0 = clock.now()
-  const times = { authenticatedAt: t0, createdAt: t0, lastUsedAt: t0, expiresAt: t0 + 86_400_000, idleExpiresAt: t0 + 86_400_000 }
+  const times = {
+    authenticatedAt: t0,
+    createdAt: t0,
+    lastUsedAt: t0,
+    expiresAt: t0 + 86_400_000,
+    idleExpiresAt: t0 + 86_400_000
+  }
   return {
     clock,
     server,
     told,
     /** Every call, from now on. */
-    throws: (error: Error | null) => { server.error = error },
+    throws: (error: Error | null) => {
+      server.error = error
+    },
     /** The grace times that the state was asked to allow. */
     graces,
     state,
-    begin: async () => { await state.tokens.createFamily(family(times)) },
+    begin: async () => {
+      await state.tokens.createFamily(family(times))
+    },
     rotate: async (digest: string, index: number) => {
-      const result = await state.tokens.rotateToken(use({ digest, now: clock.now(), graceMs, idleExpiresAt: clock.now() + 86_400_000 }), next(index))
+      const result = await state.tokens.rotateToken(
+        use({ digest, now: clock.now(), graceMs, idleExpiresAt: clock.now() + 86_400_000 }),
+        next(index)
+      )
       return result.outcome === 'repeated' ? `repeated ${result.sealed}` : result.outcome
     }
   }
@@ -65,22 +101,26 @@ t.test('without an outage the grace time is what it is', async (t) => {
 })
 
 for (const quiet of [true, false]) {
-  t.test(`a rotation whose answer an outage of 30 s took works when it is tried again, ${quiet ? 'with nobody else about' : 'in the midst of other calls'}`, async (t) => {
-    const { clock, server, state, begin, rotate } = stage()
-    await begin()
-    server.fault = 'answer lost'
-    await t.rejects(rotate('digest-0', 1))
-    server.fault = 'down'
-    for (let second = 0; second < 30; second++) {
-      clock.step(1000)
-      if (!quiet) await t.rejects(state.keys.list())
+  t.test(
+    'a rotation whose answer an outage of 30 s took works when it is tried again, ' +
+      `${quiet ? 'with nobody else about' : 'in the midst of other calls'}`,
+    async (t) => {
+      const { clock, server, state, begin, rotate } = stage()
+      await begin()
+      server.fault = 'answer lost'
+      await t.rejects(rotate('digest-0', 1))
+      server.fault = 'down'
+      for (let second = 0; second < 30; second++) {
+        clock.step(1000)
+        if (!quiet) await t.rejects(state.keys.list())
+      }
+      server.fault = 'none'
+      if (!quiet) await state.keys.list()
+      clock.step(GRACE_MS)
+      t.equal(await rotate('digest-0', 2), 'repeated sealed-1')
+      t.equal(await rotate('digest-1', 3), 'rotated')
     }
-    server.fault = 'none'
-    if (!quiet) await state.keys.list()
-    clock.step(GRACE_MS)
-    t.equal(await rotate('digest-0', 2), 'repeated sealed-1')
-    t.equal(await rotate('digest-1', 3), 'rotated')
-  })
+  )
 }
 
 t.test('after the outage the grace time runs again: a replay is a replay', async (t) => {
@@ -122,20 +162,28 @@ t.test('an outage makes up for an hour at the most', async (t) => {
   t.equal(await longer.rotate('digest-0', 2), 'replayed')
 })
 
-t.test('a store gets whole milliseconds of grace time, though the clock of the process counts parts of them', async (t) => {
-  const { clock, server, state, begin, rotate, graces } = stage()
-  await begin()
-  clock.step(0.25)
-  server.fault = 'answer lost'
-  await t.rejects(rotate('digest-0', 1))
-  server.fault = 'none'
-  clock.step(30_000.5)
-  const asked = use({ digest: 'digest-0', now: clock.now(), graceMs: GRACE_MS, idleExpiresAt: clock.now() + 86_400_000 })
-  await state.tokens.peekToken(asked)
-  await state.tokens.useToken(asked)
-  await rotate('digest-0', 2)
-  t.strictSame(graces, [GRACE_MS, ...[1, 2, 3].map(() => GRACE_MS + 30_001)])
-})
+t.test(
+  'a store gets whole milliseconds of grace time, though the clock of the process counts parts of them',
+  async (t) => {
+    const { clock, server, state, begin, rotate, graces } = stage()
+    await begin()
+    clock.step(0.25)
+    server.fault = 'answer lost'
+    await t.rejects(rotate('digest-0', 1))
+    server.fault = 'none'
+    clock.step(30_000.5)
+    const asked = use({
+      digest: 'digest-0',
+      now: clock.now(),
+      graceMs: GRACE_MS,
+      idleExpiresAt: clock.now() + 86_400_000
+    })
+    await state.tokens.peekToken(asked)
+    await state.tokens.useToken(asked)
+    await rotate('digest-0', 2)
+    t.strictSame(graces, [GRACE_MS, ...[1, 2, 3].map(() => GRACE_MS + 30_001)])
+  }
+)
 
 t.test('an answer to a call from before the last failure says nothing', async (t) => {
   const { clock, server, state, begin, rotate, told } = stage()
@@ -150,14 +198,24 @@ t.test('an answer to a call from before the last failure says nothing', async (t
   t.strictSame(told, ['degraded: ECONNRESET', 'recovered'])
 })
 
-t.test('whatever hangs is over after two seconds, and what comes late is nobody\'s', async (t) => {
+t.test("whatever hangs is over after two seconds, and what comes late is nobody's", async (t) => {
   const { clock, server, state } = stage()
   server.fault = 'hangs'
-  const pending = [state.keys.list(), state.consents.listConsents('u', 0), state.browserSessions.findSession('s', 'd', 0), state.oneTimeTokens.find('verify_email', 'd', 0), state.tokens.findFamily('s', 0)]
+  const pending = [
+    state.keys.list(),
+    state.consents.listConsents('u', 0),
+    state.browserSessions.findSession('s', 'd', 0),
+    state.oneTimeTokens.find('verify_email', 'd', 0),
+    state.tokens.findFamily('s', 0)
+  ]
   const results = Promise.allSettled(pending)
-  await new Promise((resolve) => { setImmediate(resolve) })
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
   clock.step(1999)
-  await new Promise((resolve) => { setImmediate(resolve) })
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
   clock.step(1)
   t.ok((await results).every(({ status }) => status === 'rejected'))
   t.equal(clock.waiting(), 0, 'no timer is left')
@@ -261,7 +319,7 @@ for (const [what, error] of [
 }
 
 // covers B3
-t.test('an error of a host\'s own store is an outage where it says so', async (t) => {
+t.test("an error of a host's own store is an outage where it says so", async (t) => {
   const { clock, state, told, throws, begin, rotate } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')
@@ -275,7 +333,9 @@ t.test('an error of a host\'s own store is an outage where it says so', async (t
 
 t.test('a store that flickers is told of once, and again where it stays away', async (t) => {
   const { clock, server, state, told } = stage()
-  const fail = async (): Promise<void> => { await t.rejects(state.keys.list()) }
+  const fail = async (): Promise<void> => {
+    await t.rejects(state.keys.list())
+  }
   for (let count = 0; count < 5; count++) {
     server.fault = 'down'
     await fail()
@@ -292,33 +352,60 @@ t.test('a store that flickers is told of once, and again where it stays away', a
   t.strictSame(told.slice(2), ['degraded: ECONNREFUSED'])
 })
 
-t.test('a store may be a class, frozen, or have its methods replaced, and is guarded by whatever methods it has', async (t) => {
-  const memory = memoryState()
-  class Keys {
-    #asked = 0
-    async list () { return [{ kid: String(++this.#asked) }] }
-    more = async () => { throw new OutageError('ECONNREFUSED') }
+t.test(
+  'a store may be a class, frozen, or have its methods replaced, and is guarded by whatever methods it has',
+  async (t) => {
+    const memory = memoryState()
+    class Keys {
+      #asked = 0
+      async list() {
+        return [{ kid: String(++this.#asked) }]
+      }
+      more = async () => {
+        throw new OutageError('ECONNREFUSED')
+      }
+    }
+    const told: string[] = []
+    const consents = { ...memory.consents }
+    const inner = { ...memory, consents, keys: Object.freeze(new Keys()) as unknown as State['keys'] }
+    const state = surviveStateOutages(inner, {
+      clock: countingClock(),
+      graceMs: GRACE_MS,
+      onDegraded: () => {
+        told.push('degraded')
+      },
+      onRecovered: () => {
+        told.push('recovered')
+      }
+    })
+    const { keys } = state as unknown as { keys: Keys }
+    t.same([await keys.list(), await keys.list()], [[{ kid: '1' }], [{ kid: '2' }]])
+    await t.rejects(keys.more())
+    t.same(told, ['degraded'])
+    consents.listConsents = async () => []
+    t.same(await state.consents.listConsents('u', 0), [])
+    t.equal(await Promise.resolve(state.tokens), state.tokens, 'what is no method is not there')
   }
-  const told: string[] = []
-  const consents = { ...memory.consents }
-  const inner = { ...memory, consents, keys: Object.freeze(new Keys()) as unknown as State['keys'] }
-  const state = surviveStateOutages(inner, { clock: countingClock(), graceMs: GRACE_MS, onDegraded: () => { told.push('degraded') }, onRecovered: () => { told.push('recovered') } })
-  const { keys } = state as unknown as { keys: Keys }
-  t.same([await keys.list(), await keys.list()], [[{ kid: '1' }], [{ kid: '2' }]])
-  await t.rejects(keys.more())
-  t.same(told, ['degraded'])
-  consents.listConsents = async () => []
-  t.same(await state.consents.listConsents('u', 0), [])
-  t.equal(await Promise.resolve(state.tokens), state.tokens, 'what is no method is not there')
-})
+)
 
 t.test('a claim of an assertion that is answered by neither of the two words lets nobody in', async (t) => {
   for (const answer of [undefined, null, true, 'Fresh', 'OK', 1]) {
     const assertions = { claim: async () => answer } as unknown as NonNullable<State['assertions']>
-    const state = surviveStateOutages({ ...memoryState(), assertions }, { clock: countingClock(), graceMs: GRACE_MS, onDegraded () {}, onRecovered () {} })
-    await t.rejects(Promise.resolve(state.assertions?.claim('digest', 1)), { code: 'FST_AUTHORITY_STORE_MISFIT', message: /^state\.assertions\.claim: / }, String(answer))
+    const state = surviveStateOutages(
+      { ...memoryState(), assertions },
+      { clock: countingClock(), graceMs: GRACE_MS, onDegraded() {}, onRecovered() {} }
+    )
+    await t.rejects(
+      Promise.resolve(state.assertions?.claim('digest', 1)),
+      { code: 'FST_AUTHORITY_STORE_MISFIT', message: /^state\.assertions\.claim: / },
+      String(answer)
+    )
   }
   const { assertions, ...without } = memoryState()
   t.ok(assertions)
-  t.equal('assertions' in surviveStateOutages(without, { clock: countingClock(), graceMs: GRACE_MS, onDegraded () {}, onRecovered () {} }), false)
+  t.equal(
+    'assertions' in
+      surviveStateOutages(without, { clock: countingClock(), graceMs: GRACE_MS, onDegraded() {}, onRecovered() {} }),
+    false
+  )
 })

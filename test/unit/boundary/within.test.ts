@@ -4,45 +4,92 @@ import { systemClock } from '../../../lib/adapters/node/system-clock.ts'
 import { within } from '../../../lib/boundary/within.ts'
 import { countingClock } from './counting-clock.ts'
 
-async function turns (): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => { setImmediate(resolve) })
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
 }
 
 t.test('an answer that is there at once costs no timer', async (t) => {
   const clock = countingClock()
-  t.equal(await within(100, clock, () => { t.equal(clock.waiting(), 0); return 1 }), 1)
+  t.equal(
+    await within(100, clock, () => {
+      t.equal(clock.waiting(), 0)
+      return 1
+    }),
+    1
+  )
   t.equal(clock.waiting(), 0)
 })
 
 t.test('a call that throws or rejects does so, and leaves no timer', async (t) => {
   const clock = countingClock()
-  await t.rejects(within(100, clock, () => { throw new Error('at once') }), { message: 'at once' })
-  await t.rejects(within(100, clock, async () => { throw new Error('later') }), { message: 'later' })
+  await t.rejects(
+    within(100, clock, () => {
+      throw new Error('at once')
+    }),
+    { message: 'at once' }
+  )
+  await t.rejects(
+    within(100, clock, async () => {
+      throw new Error('later')
+    }),
+    { message: 'later' }
+  )
   t.equal(clock.waiting(), 0)
 })
 
 t.test('what query builders return, which can be awaited and is no promise, has its time too', async (t) => {
-  const awaitable = (then: PromiseLike<string>['then']): Promise<string> => new Proxy({}, { get: (_target, name) => name === 'then' ? then : undefined, has: (_target, name) => name === 'then' }) as Promise<string>
+  const awaitable = (then: PromiseLike<string>['then']): Promise<string> =>
+    new Proxy(
+      {},
+      { get: (_target, name) => (name === 'then' ? then : undefined), has: (_target, name) => name === 'then' }
+    ) as Promise<string>
   const clock = countingClock()
   t.equal(await within(100, clock, () => awaitable((resolve) => Promise.resolve('rows').then(resolve))), 'rows')
-  await t.rejects(within(100, clock, () => awaitable(() => { throw new Error('no connection') })), { message: 'no connection' })
+  await t.rejects(
+    within(100, clock, () =>
+      awaitable(() => {
+        throw new Error('no connection')
+      })
+    ),
+    { message: 'no connection' }
+  )
   t.equal(clock.waiting(), 0)
   let outcome = 'waits'
-  within(100, clock, () => awaitable((resolve) => Promise.resolve(resolve?.(new Promise<never>(() => {}) as unknown as string)) as never)).catch((error: Error) => { outcome = error.message })
+  within(100, clock, () =>
+    awaitable((resolve) => Promise.resolve(resolve?.(new Promise<never>(() => {}) as unknown as string)) as never)
+  ).catch((error: Error) => {
+    outcome = error.message
+  })
   await turns()
   clock.step(100)
   await turns()
   t.equal(outcome, 'no answer within 100 ms')
 })
 
-t.test('what rejects after its time is nobody\'s, and ends no process', async (t) => {
+t.test("what rejects after its time is nobody's, and ends no process", async (t) => {
   const clock = countingClock()
   const rejections: unknown[] = []
-  const listener = (reason: unknown): void => { rejections.push(reason) }
+  const listener = (reason: unknown): void => {
+    rejections.push(reason)
+  }
   process.on('unhandledRejection', listener)
-  t.teardown(() => { process.off('unhandledRejection', listener) })
+  t.teardown(() => {
+    process.off('unhandledRejection', listener)
+  })
   let fail = (): void => {}
-  const call = within(100, clock, async () => await new Promise<never>((_resolve, reject) => { fail = () => { reject(new Error('late')) } }))
+  const call = within(
+    100,
+    clock,
+    async () =>
+      await new Promise<never>((_resolve, reject) => {
+        fail = () => {
+          reject(new Error('late'))
+        }
+      })
+  )
   clock.step(100)
   await t.rejects(call, { message: 'no answer within 100 ms' })
   fail()
@@ -52,29 +99,52 @@ t.test('what rejects after its time is nobody\'s, and ends no process', async (t
 
 t.test('an answer that came in time, while this process was busy, counts', async (t) => {
   // From here on, timers come before what there is to read.
-  await new Promise((resolve) => { setImmediate(resolve) })
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
   const { port1, port2 } = new MessageChannel()
-  t.teardown(() => { port1.close() })
-  const answer = within(100, systemClock, async () => await new Promise((resolve) => { port1.once('message', resolve) }))
+  t.teardown(() => {
+    port1.close()
+  })
+  const answer = within(
+    100,
+    systemClock,
+    async () =>
+      await new Promise((resolve) => {
+        port1.once('message', resolve)
+      })
+  )
   port2.postMessage('there', [])
   // Whoever blocks the event loop keeps it from reading.
   for (const end = performance.now() + 300; performance.now() < end;);
   t.equal(await answer, 'there')
 })
 
-t.test('nor does it cost an answer its time that it takes several turns of the event loop, as a new connection does', async (t) => {
-  await new Promise((resolve) => { setImmediate(resolve) })
-  const { port1, port2 } = new MessageChannel()
-  t.teardown(() => { port1.close() })
-  const message = async (): Promise<unknown> => await new Promise((resolve) => { port1.once('message', resolve) })
-  const answer = within(100, systemClock, async () => {
-    for (let packet = 0; packet < 4; packet++) {
-      await message()
-      setImmediate(() => { port2.postMessage('more', []) })
-    }
-    return 'there'
-  })
-  port2.postMessage('connected', [])
-  for (const end = performance.now() + 300; performance.now() < end;);
-  t.equal(await answer, 'there')
-})
+t.test(
+  'nor does it cost an answer its time that it takes several turns of the event loop, as a new connection does',
+  async (t) => {
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+    const { port1, port2 } = new MessageChannel()
+    t.teardown(() => {
+      port1.close()
+    })
+    const message = async (): Promise<unknown> =>
+      await new Promise((resolve) => {
+        port1.once('message', resolve)
+      })
+    const answer = within(100, systemClock, async () => {
+      for (let packet = 0; packet < 4; packet++) {
+        await message()
+        setImmediate(() => {
+          port2.postMessage('more', [])
+        })
+      }
+      return 'there'
+    })
+    port2.postMessage('connected', [])
+    for (const end = performance.now() + 300; performance.now() < end;);
+    t.equal(await answer, 'there')
+  }
+)

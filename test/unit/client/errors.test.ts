@@ -4,55 +4,124 @@ import t, { type Test } from 'tap'
 import { AuthClientError, asError } from '../../../lib/client/errors.ts'
 
 const ISSUER = 'https://auth.example'
-const METADATA = { issuer: ISSUER, authorization_endpoint: `${ISSUER}/authorize`, token_endpoint: `${ISSUER}/token`, end_session_endpoint: `${ISSUER}/logout` }
+const METADATA = {
+  issuer: ISSUER,
+  authorization_endpoint: `${ISSUER}/authorize`,
+  token_endpoint: `${ISSUER}/token`,
+  end_session_endpoint: `${ISSUER}/logout`
+}
 
 // Nothing else keeps the process while a test waits: deadlines are let go, and the locks of Node.js 24 and later don't.
 const awake = setInterval(() => {}, 1000)
-t.teardown(() => { clearInterval(awake) })
+t.teardown(() => {
+  clearInterval(awake)
+})
 
 /** The client in this process, with this `fetch`. */
-async function clientWith (t: Test, answer: (url: string) => unknown, options: Record<string, unknown> = {}): Promise<Record<string, (...args: unknown[]) => Promise<unknown>>> {
-  t.intercept(globalThis, 'fetch', { value: async (input: string | Request) => await answer(typeof input === 'string' ? input : input.url) })
+async function clientWith(
+  t: Test,
+  answer: (url: string) => unknown,
+  options: Record<string, unknown> = {}
+): Promise<Record<string, (...args: unknown[]) => Promise<unknown>>> {
+  t.intercept(globalThis, 'fetch', {
+    value: async (input: string | Request) => await answer(typeof input === 'string' ? input : input.url)
+  })
   t.intercept(globalThis, 'location' as keyof typeof globalThis, { value: new URL('https://app.example/page') })
   // A deadline that is left over does not keep the process.
   const { setTimeout: start } = globalThis
   t.intercept(globalThis, 'setTimeout', { value: (...args: Parameters<typeof start>) => start(...args).unref() })
   const stored = new Map<string, string>()
-  t.intercept(globalThis, 'localStorage' as keyof typeof globalThis, { value: { getItem: (key: string) => stored.get(key) ?? null, setItem: (key: string, value: string) => stored.set(key, value), removeItem: (key: string) => stored.delete(key) } })
+  t.intercept(globalThis, 'localStorage' as keyof typeof globalThis, {
+    value: {
+      getItem: (key: string) => stored.get(key) ?? null,
+      setItem: (key: string, value: string) => stored.set(key, value),
+      removeItem: (key: string) => stored.delete(key)
+    }
+  })
   // Loaded by its path: it is compiled with the types of a browser.
   const { createAuthClient } = await import(fileURLToPath(new URL('../../../lib/client/index.ts', import.meta.url)))
   return createAuthClient({ clientId: `app of ${t.name}`, domain: ISSUER, ...options })
 }
 
 /** The same tests for whatever a call may be. */
-async function typed (t: Test, call: () => Promise<unknown>, expected: Partial<AuthClientError>, name: string): Promise<void> {
-  const error: unknown = await call().then(() => 'no error', (cause: unknown) => cause)
+async function typed(
+  t: Test,
+  call: () => Promise<unknown>,
+  expected: Partial<AuthClientError>,
+  name: string
+): Promise<void> {
+  const error: unknown = await call().then(
+    () => 'no error',
+    (cause: unknown) => cause
+  )
   t.ok(error instanceof AuthClientError, `${name}: ${String(error)}`)
-  t.match(error, { name: 'AuthClientError', error: String, error_description: String, retryable: Boolean, message: String, ...expected }, name)
+  t.match(
+    error,
+    {
+      name: 'AuthClientError',
+      error: String,
+      error_description: String,
+      retryable: Boolean,
+      message: String,
+      ...expected
+    },
+    name
+  )
 }
 
 t.test('whatever was thrown', async (t) => {
   const timeout = new DOMException('too slow', 'TimeoutError')
   t.match(asError(timeout), { error: 'timeout', retryable: true, message: 'too slow', cause: timeout })
-  for (const cause of [new TypeError('Failed to fetch'), new DOMException('stop', 'AbortError'), 'text', 7, null, undefined, {}]) {
+  for (const cause of [
+    new TypeError('Failed to fetch'),
+    new DOMException('stop', 'AbortError'),
+    'text',
+    7,
+    null,
+    undefined,
+    {}
+  ]) {
     t.match(asError(cause), { error: 'request_error', error_description: String, retryable: true })
     t.equal(asError(cause).cause, cause)
   }
   const own = new AuthClientError('state_mismatch')
   t.equal(asError(own), own)
-  t.match(own, { error: 'state_mismatch', error_description: 'state_mismatch', retryable: false, message: 'state_mismatch' })
+  t.match(own, {
+    error: 'state_mismatch',
+    error_description: 'state_mismatch',
+    retryable: false,
+    message: 'state_mismatch'
+  })
   t.ok(own instanceof Error)
 })
 
 t.test('a provider that can not be found, or is none', async (t) => {
   const answers: Array<[string, () => unknown, Partial<AuthClientError>]> = [
-    ['no network', () => { throw new TypeError('Failed to fetch') }, { error: 'request_error', retryable: true }],
-    ['an outage', () => new Response('{}', { status: 503 }), { error: 'request_error', retryable: true, message: 'HTTP 503' }],
-    ['not there', () => new Response('Not found', { status: 404 }), { error: 'request_error', retryable: false, message: 'HTTP 404' }],
+    [
+      'no network',
+      () => {
+        throw new TypeError('Failed to fetch')
+      },
+      { error: 'request_error', retryable: true }
+    ],
+    [
+      'an outage',
+      () => new Response('{}', { status: 503 }),
+      { error: 'request_error', retryable: true, message: 'HTTP 503' }
+    ],
+    [
+      'not there',
+      () => new Response('Not found', { status: 404 }),
+      { error: 'request_error', retryable: false, message: 'HTTP 404' }
+    ],
     ['a page', () => new Response('<h1>hi', { status: 200 }), { error: 'request_error', retryable: true }],
     ['nothing', () => new Response('null', { status: 200 }), { error: 'request_error', retryable: true }],
     ['another JSON', () => Response.json({}), { error: 'request_error', retryable: true }],
-    ['another issuer', () => Response.json({ ...METADATA, issuer: 'https://other.example' }), { error: 'issuer_mismatch', retryable: false }]
+    [
+      'another issuer',
+      () => Response.json({ ...METADATA, issuer: 'https://other.example' }),
+      { error: 'issuer_mismatch', retryable: false }
+    ]
   ]
   for (const [name, answer, expected] of answers) {
     const auth = await clientWith(t, answer)
@@ -63,24 +132,50 @@ t.test('a provider that can not be found, or is none', async (t) => {
 
 t.test('calls that can not be', async (t) => {
   const auth = await clientWith(t, () => Response.json(METADATA))
-  await typed(t, async () => await auth.handleRedirectCallback?.('/callback?code=a&state=b'), { error: 'request_error' }, 'no whole address')
+  await typed(
+    t,
+    async () => await auth.handleRedirectCallback?.('/callback?code=a&state=b'),
+    { error: 'request_error' },
+    'no whole address'
+  )
   await typed(t, async () => await auth.handleRedirectCallback?.(), { error: 'missing_transaction' }, 'no answer in it')
-  await typed(t, async () => await auth.getAccessToken?.(), { error: 'login_required', retryable: false }, 'nobody signed in')
+  await typed(
+    t,
+    async () => await auth.getAccessToken?.(),
+    { error: 'login_required', retryable: false },
+    'nobody signed in'
+  )
   await typed(t, async () => await auth.fetch?.('http://'), { error: 'request_error' }, 'no address')
   await typed(t, async () => await auth.loginWithRedirect?.({ appState: 1n }), { error: 'request_error' }, 'no JSON')
-  await typed(t, async () => await auth.loginWithRedirect?.({ redirectUri: 'https://app.example/cb', openUrl: async () => await Promise.reject(new Error('no window')) }), { error: 'request_error' }, 'openUrl fails')
+  await typed(
+    t,
+    async () =>
+      await auth.loginWithRedirect?.({
+        redirectUri: 'https://app.example/cb',
+        openUrl: async () => await Promise.reject(new Error('no window'))
+      }),
+    { error: 'request_error' },
+    'openUrl fails'
+  )
 })
 
 t.test('fetch: whatever it rejects with', async (t) => {
   for (const reason of [null, 'stop', new DOMException('stop', 'AbortError')]) {
     const auth = await clientWith(t, async () => await Promise.reject(reason as Error))
-    await typed(t, async () => await auth.fetch?.('https://app.example/api'), { error: 'request_error', retryable: true, cause: reason }, String(reason))
+    await typed(
+      t,
+      async () => await auth.fetch?.('https://app.example/api'),
+      { error: 'request_error', retryable: true, cause: reason },
+      String(reason)
+    )
   }
 })
 
-t.test('the host\'s own storage fails', async (t) => {
+t.test("the host's own storage fails", async (t) => {
   const fail = async (): Promise<never> => await Promise.reject(new Error('no disk'))
-  const auth = await clientWith(t, () => Response.json(METADATA), { storage: { getItem: fail, setItem: fail, removeItem: fail } })
+  const auth = await clientWith(t, () => Response.json(METADATA), {
+    storage: { getItem: fail, setItem: fail, removeItem: fail }
+  })
   t.equal(await auth.getUser?.(), null)
   await typed(t, async () => await auth.logout?.(), { error: 'request_error', message: 'no disk' }, 'logout')
 })

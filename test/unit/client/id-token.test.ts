@@ -7,11 +7,15 @@ const ISSUER = 'https://auth.example'
 const EXPECTED = { issuer: ISSUER, clientId: 'app', nonce: 'n-1' }
 const GOOD = { iss: ISSUER, sub: 'ann', aud: 'app', exp: 2000, iat: 1000, nonce: 'n-1' }
 
-const tokenOf = (claims: unknown): string => ['{"alg":"RS256"}', JSON.stringify(claims), 'signature'].map((part) => Buffer.from(part).toString('base64url')).join('.')
-const read = (claims: Record<string, unknown>, expected: Parameters<typeof readIdToken>[1] = EXPECTED): unknown => readIdToken(tokenOf({ ...GOOD, ...claims }), expected)
+const tokenOf = (claims: unknown): string =>
+  ['{"alg":"RS256"}', JSON.stringify(claims), 'signature']
+    .map((part) => Buffer.from(part).toString('base64url'))
+    .join('.')
+const read = (claims: Record<string, unknown>, expected: Parameters<typeof readIdToken>[1] = EXPECTED): unknown =>
+  readIdToken(tokenOf({ ...GOOD, ...claims }), expected)
 
 /** The error, which must be one of the client's. */
-function refused (run: () => unknown): AuthClientError | undefined {
+function refused(run: () => unknown): AuthClientError | undefined {
   try {
     run()
   } catch (error) {
@@ -27,35 +31,89 @@ t.test('a good one, whatever the clock of this device says', async (t) => {
   t.match(read({ aud: ['app'] }), { sub: 'ann' })
   t.match(read({ aud: ['app', 'api'], azp: 'app' }), { sub: 'ann' })
   t.match(read({ name: 'Åsa 🎈' }), { name: 'Åsa 🎈' }, 'UTF-8')
-  t.match(read({ nonce: 'anything' }, { issuer: ISSUER, clientId: 'app', sub: 'ann' }), { sub: 'ann' }, 'a refresh has no nonce to compare')
+  t.match(
+    read({ nonce: 'anything' }, { issuer: ISSUER, clientId: 'app', sub: 'ann' }),
+    { sub: 'ann' },
+    'a refresh has no nonce to compare'
+  )
 })
 
 const WRONG: Record<string, Array<Record<string, unknown>>> = {
   iss: [{ iss: 'https://other.example' }, { iss: `${ISSUER}/` }, { iss: undefined }, { iss: [ISSUER] }],
   sub: [{ sub: undefined }, { sub: '' }, { sub: null }, { sub: 7 }, { sub: ['ann'] }],
-  aud: [{ aud: 'other' }, { aud: undefined }, { aud: [] }, { aud: ['other'] }, { aud: 'app2' }, { aud: { app: 'app' } }],
+  aud: [
+    { aud: 'other' },
+    { aud: undefined },
+    { aud: [] },
+    { aud: ['other'] },
+    { aud: 'app2' },
+    { aud: { app: 'app' } }
+  ],
   azp: [{ azp: 'other' }, { aud: ['app', 'api'] }, { aud: ['app', 'api'], azp: 'api' }],
-  exp: [{ exp: undefined }, { exp: 1000 }, { exp: 999 }, { exp: null }, { exp: 'never' }, { iat: undefined }, { iat: 'long ago' }],
+  exp: [
+    { exp: undefined },
+    { exp: 1000 },
+    { exp: 999 },
+    { exp: null },
+    { exp: 'never' },
+    { iat: undefined },
+    { iat: 'long ago' }
+  ],
   nonce: [{ nonce: 'other' }, { nonce: undefined }, { nonce: null }, { nonce: ['n-1'] }]
 }
 
 for (const [claim, cases] of Object.entries(WRONG)) {
   t.test(`${claim}: refused`, async (t) => {
-    for (const claims of cases) t.match(refused(() => read(claims)), { error: 'invalid_token', retryable: false, message: `ID token: ${claim}` }, JSON.stringify(claims))
+    for (const claims of cases)
+      t.match(
+        refused(() => read(claims)),
+        { error: 'invalid_token', retryable: false, message: `ID token: ${claim}` },
+        JSON.stringify(claims)
+      )
   })
 }
 
 t.test('sub of another person at a refresh: refused', async (t) => {
-  t.match(refused(() => read({}, { issuer: ISSUER, clientId: 'app', sub: 'bob' })), { error: 'invalid_token', message: 'ID token: sub' })
+  t.match(
+    refused(() => read({}, { issuer: ISSUER, clientId: 'app', sub: 'bob' })),
+    { error: 'invalid_token', message: 'ID token: sub' }
+  )
 })
 
 t.test('what is no token: refused', async (t) => {
-  for (const token of [undefined, '', 'x', 'a.b.c', 'a..c', `a.${Buffer.from('{').toString('base64url')}.c`, tokenOf(null), tokenOf(7), tokenOf([])]) {
-    t.match(refused(() => readIdToken(token, EXPECTED)), { error: 'invalid_token', retryable: false }, String(token))
+  for (const token of [
+    undefined,
+    '',
+    'x',
+    'a.b.c',
+    'a..c',
+    `a.${Buffer.from('{').toString('base64url')}.c`,
+    tokenOf(null),
+    tokenOf(7),
+    tokenOf([])
+  ]) {
+    t.match(
+      refused(() => readIdToken(token, EXPECTED)),
+      { error: 'invalid_token', retryable: false },
+      String(token)
+    )
   }
 })
 
 t.test('the profile has what is about the person', async (t) => {
-  t.strictSame(read({ sid: 's', at_hash: 'h', acr: 'password', amr: ['pwd'], auth_time: 1, azp: 'app', jti: 'j', name: 'Ann', updated_at: 5, 'https://example/role': 'admin' }),
-    { sub: 'ann', name: 'Ann', updated_at: 5, 'https://example/role': 'admin' })
+  t.strictSame(
+    read({
+      sid: 's',
+      at_hash: 'h',
+      acr: 'password',
+      amr: ['pwd'],
+      auth_time: 1,
+      azp: 'app',
+      jti: 'j',
+      name: 'Ann',
+      updated_at: 5,
+      'https://example/role': 'admin'
+    }),
+    { sub: 'ann', name: 'Ann', updated_at: 5, 'https://example/role': 'admin' }
+  )
 })

@@ -6,35 +6,39 @@ import t, { type Test } from 'tap'
 type Lock = (name: string, waitMs?: number) => Promise<() => void>
 
 /** `stale`: how many look-ups still find it free after another tab has written. */
-async function lockWithoutWebLocks (t: Test, stale = 0): Promise<Lock> {
+async function lockWithoutWebLocks(t: Test, stale = 0): Promise<Lock> {
   const stored = new Map<string, string>()
   let looks = 0
   t.intercept(globalThis, 'navigator' as keyof typeof globalThis, { value: {} })
   t.intercept(globalThis, 'localStorage' as keyof typeof globalThis, {
     value: {
-      getItem: (name: string) => name === 'name' && looks++ < stale ? null : stored.get(name) ?? null,
+      getItem: (name: string) => (name === 'name' && looks++ < stale ? null : (stored.get(name) ?? null)),
       setItem: (name: string, value: string) => stored.set(name, value),
       removeItem: (name: string) => stored.delete(name)
     }
   })
   // Nobody waits for time here: a sleep is a turn of the event loop.
   t.intercept(globalThis, 'setTimeout', { value: (task: () => void) => setImmediate(task) })
-  const { lock } = await import(fileURLToPath(new URL('../../../lib/client/locks.ts', import.meta.url))) as { lock: Lock }
+  const { lock } = (await import(fileURLToPath(new URL('../../../lib/client/locks.ts', import.meta.url)))) as {
+    lock: Lock
+  }
   return lock
 }
 
-async function mostInside (lock: Lock, count: number): Promise<{ most: number, done: number }> {
+async function mostInside(lock: Lock, count: number): Promise<{ most: number; done: number }> {
   let inside = 0
   let most = 0
   let done = 0
-  await Promise.all(Array.from({ length: count }, async () => {
-    const release = await lock('name')
-    most = Math.max(most, ++inside)
-    for (let turns = 0; turns < 5; turns++) await turn()
-    inside--
-    done++
-    release()
-  }))
+  await Promise.all(
+    Array.from({ length: count }, async () => {
+      const release = await lock('name')
+      most = Math.max(most, ++inside)
+      for (let turns = 0; turns < 5; turns++) await turn()
+      inside--
+      done++
+      release()
+    })
+  )
   return { most, done }
 }
 

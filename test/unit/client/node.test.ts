@@ -7,21 +7,71 @@ import { buildSync } from 'esbuild'
 import t from 'tap'
 
 /** Whatever a script of a page might reach for. */
-const GLOBALS = ['window', 'self', 'document', 'location', 'history', 'navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'crypto', 'fetch', 'Request', 'Response', 'Headers', 'URL', 'URLSearchParams', 'BroadcastChannel', 'MessageChannel', 'AbortSignal', 'AbortController', 'addEventListener', 'postMessage', 'setTimeout', 'setInterval', 'queueMicrotask', 'performance', 'atob', 'btoa', 'TextEncoder', 'process', 'console', 'open', 'close']
+const GLOBALS = [
+  'window',
+  'self',
+  'document',
+  'location',
+  'history',
+  'navigator',
+  'localStorage',
+  'sessionStorage',
+  'indexedDB',
+  'crypto',
+  'fetch',
+  'Request',
+  'Response',
+  'Headers',
+  'URL',
+  'URLSearchParams',
+  'BroadcastChannel',
+  'MessageChannel',
+  'AbortSignal',
+  'AbortController',
+  'addEventListener',
+  'postMessage',
+  'setTimeout',
+  'setInterval',
+  'queueMicrotask',
+  'performance',
+  'atob',
+  'btoa',
+  'TextEncoder',
+  'process',
+  'console',
+  'open',
+  'close'
+]
 
 const entry = (name: string): string => fileURLToPath(new URL(`../../../lib/client/${name}.ts`, import.meta.url))
 
 /** All of an entry as a script that leaves its exports in `client`. */
-function script (name: string): string {
-  const { outputFiles: [file] } = buildSync({ entryPoints: [entry(name)], bundle: true, format: 'iife', globalName: 'client', target: 'es2022', platform: 'browser', external: ['react', 'vue'], write: false })
+function script(name: string): string {
+  const {
+    outputFiles: [file]
+  } = buildSync({
+    entryPoints: [entry(name)],
+    bundle: true,
+    format: 'iife',
+    globalName: 'client',
+    target: 'es2022',
+    platform: 'browser',
+    external: ['react', 'vue'],
+    write: false
+  })
   return file?.text ?? ''
 }
 
 /** A world where reaching for a global is noticed. */
-function trapped (): { run(code: string): unknown, touched: string[] } {
+function trapped(): { run(code: string): unknown; touched: string[] } {
   const touched: string[] = []
   const world: Record<string, unknown> = {}
-  for (const name of GLOBALS) Object.defineProperty(world, name, { get: () => { touched.push(name) } })
+  for (const name of GLOBALS)
+    Object.defineProperty(world, name, {
+      get: () => {
+        touched.push(name)
+      }
+    })
   vm.createContext(world)
   return { run: (code) => vm.runInContext(code, world), touched }
 }
@@ -33,7 +83,13 @@ t.test('the traps notice', async (t) => {
 })
 
 t.test('importing and constructing touch no global, and nobody is signed in', async (t) => {
-  for (const options of ['', "storage: 'memory'", "storage: 'session'", "mode: 'cookie'", "allowedOrigins: ['https://api.example']"]) {
+  for (const options of [
+    '',
+    "storage: 'memory'",
+    "storage: 'session'",
+    "mode: 'cookie'",
+    "allowedOrigins: ['https://api.example']"
+  ]) {
     const { run, touched } = trapped()
     run(script('index'))
     run(`var auth = client.createAuthClient({ clientId: 'app', domain: 'auth.example', ${options} })`)
@@ -51,10 +107,13 @@ t.test('importing the other entries touches no global', async (t) => {
 })
 
 t.test('in a worker', async (t) => {
-  const worker = new Worker(`${script('index')}
+  const worker = new Worker(
+    `${script('index')}
     const auth = client.createAuthClient({ clientId: 'app', domain: 'auth.example' })
     const code = (error) => [error instanceof client.AuthClientError, error.error, error.retryable]
-    Promise.all([auth.getUser(), auth.getAccessToken().catch(code)]).then((told) => require('node:worker_threads').parentPort.postMessage(told))`, { eval: true })
+    Promise.all([auth.getUser(), auth.getAccessToken().catch(code)]).then((told) => require('node:worker_threads').parentPort.postMessage(told))`,
+    { eval: true }
+  )
   t.strictSame(await once(worker, 'message'), [[null, [true, 'login_required', false]]])
   await worker.terminate()
 })
@@ -64,5 +123,14 @@ t.test('a client is no promise, and can be awaited all the same', async (t) => {
   const auth = createAuthClient({ clientId: 'app', domain: 'auth.example' })
   t.notOk('then' in auth)
   t.equal(await auth, auth)
-  t.strictSame(Object.keys(auth).sort(), ['fetch', 'getAccessToken', 'getUser', 'handleRedirectCallback', 'loginWithRedirect', 'logout', 'off', 'on'])
+  t.strictSame(Object.keys(auth).sort(), [
+    'fetch',
+    'getAccessToken',
+    'getUser',
+    'handleRedirectCallback',
+    'loginWithRedirect',
+    'logout',
+    'off',
+    'on'
+  ])
 })

@@ -4,33 +4,50 @@ import t, { type Test } from 'tap'
 import { effectScope, watch } from 'vue'
 import { get } from 'svelte/store'
 
-interface FakeClient { emit(name: string, payload?: unknown): void, user: unknown, listeners: number, getUser(): Promise<unknown>, on(name: string, listener: (payload: unknown) => void): () => void }
+interface FakeClient {
+  emit(name: string, payload?: unknown): void
+  user: unknown
+  listeners: number
+  getUser(): Promise<unknown>
+  on(name: string, listener: (payload: unknown) => void): () => void
+}
 
 /** What the bindings use of a client. */
-function fakeClient (): FakeClient {
+function fakeClient(): FakeClient {
   const listeners: Array<[string, (payload: unknown) => void]> = []
   return {
     user: null,
-    get listeners () { return listeners.length },
-    async getUser () { return this.user },
-    on (name, listener) {
+    get listeners() {
+      return listeners.length
+    },
+    async getUser() {
+      return this.user
+    },
+    on(name, listener) {
       listeners.push([name, listener])
       return () => {}
     },
-    emit (name, payload) { for (const [own, listener] of listeners) if (own === name) listener(payload) }
+    emit(name, payload) {
+      for (const [own, listener] of listeners) if (own === name) listener(payload)
+    }
   }
 }
 
 // Loaded by its path: it is compiled with the types of a browser.
-const load = async (name: string): Promise<Record<string, (client: unknown) => any>> => await import(fileURLToPath(new URL(`../../../lib/client/${name}.ts`, import.meta.url))) // eslint-disable-line typescript/no-explicit-any
+const load = async (name: string): Promise<Record<string, (client: unknown) => any>> =>
+  await import(fileURLToPath(new URL(`../../../lib/client/${name}.ts`, import.meta.url))) // eslint-disable-line typescript/no-explicit-any
 
 /** All that was promised so far is done. */
-const settled = async (): Promise<void> => { await new Promise((resolve) => { setImmediate(resolve) }) }
+const settled = async (): Promise<void> => {
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
 
 const ANN = { sub: 'ann' }
 
 /** The states that a view shows, each step of the story in turn. */
-async function story (t: Test, client: FakeClient, state: () => unknown): Promise<void> {
+async function story(t: Test, client: FakeClient, state: () => unknown): Promise<void> {
   const failure = new Error('no network')
   await settled()
   t.strictSame(state(), { user: null, isLoading: false, error: null }, 'nobody')
@@ -58,7 +75,9 @@ t.test('Svelte: a store by its contract', async (t) => {
   const store = authStore?.(client)
   t.strictSame(get(store), { user: null, isLoading: true, error: null }, "Svelte's own reader takes it")
   const seen: unknown[] = []
-  const end = store.subscribe((state: unknown) => { seen.push(state) })
+  const end = store.subscribe((state: unknown) => {
+    seen.push(state)
+  })
   await story(t, client, () => seen.at(-1))
   t.equal(seen.length, 6, 'one for each change, and the first')
   client.emit('token_refreshed')
@@ -80,7 +99,13 @@ t.test('Vue: refs', async (t) => {
   let changes = 0
   const refs = scope.run(() => {
     const all = useAuth?.(client)
-    watch(all.user, () => { changes++ }, { flush: 'sync' })
+    watch(
+      all.user,
+      () => {
+        changes++
+      },
+      { flush: 'sync' }
+    )
     return all
   })
   t.equal(refs.isLoading.value, true)
@@ -101,13 +126,17 @@ t.test('Vue: a server renders once, and listens to nothing', async (t) => {
 })
 
 /** Of a page at this address, and what it asked of the client. */
-function fakePage (t: Test, client: FakeClient, href: string): string[] {
+function fakePage(t: Test, client: FakeClient, href: string): string[] {
   const asked: string[] = []
   t.intercept(globalThis, 'location' as keyof typeof globalThis, { value: { href } })
   t.intercept(globalThis, 'addEventListener' as keyof typeof globalThis, { value: () => {} })
   Object.assign(client, {
-    loginWithRedirect: async ({ appState }: { appState?: string } = {}) => { asked.push(`login ${appState ?? ''}`) },
-    handleRedirectCallback: async () => { asked.push('callback') }
+    loginWithRedirect: async ({ appState }: { appState?: string } = {}) => {
+      asked.push(`login ${appState ?? ''}`)
+    },
+    handleRedirectCallback: async () => {
+      asked.push('callback')
+    }
   })
   return asked
 }
@@ -131,19 +160,29 @@ t.test('Svelte: a view for whoever is signed in asks for a sign-in once, and aga
 })
 
 // covers D1
-t.test('Vue: RequireAuth shows its slot to whoever is signed in, and ends the sign-in that the address has the answer to', async (t) => {
-  const { RequireAuth } = await load('vue') as unknown as { RequireAuth: { setup(props: object, context: object): () => unknown } }
-  t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
-  const client = fakeClient()
-  const asked = fakePage(t, client, 'https://app.example/callback?code=a&state=b')
-  const scope = effectScope()
-  const render = scope.run(() => RequireAuth.setup({ client, login: { appState: 'x' } }, { slots: { default: () => 'secret', fallback: () => 'wait' } })) as () => unknown
-  t.equal(render(), 'wait')
-  await settled()
-  t.strictSame(asked, ['callback', 'login x'])
-  client.emit('authenticated', ANN)
-  t.equal(render(), 'secret')
-  client.emit('unauthenticated')
-  t.equal(render(), 'wait')
-  scope.stop()
-})
+t.test(
+  'Vue: RequireAuth shows its slot to whoever is signed in, and ends the sign-in that the address has the answer to',
+  async (t) => {
+    const { RequireAuth } = (await load('vue')) as unknown as {
+      RequireAuth: { setup(props: object, context: object): () => unknown }
+    }
+    t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
+    const client = fakeClient()
+    const asked = fakePage(t, client, 'https://app.example/callback?code=a&state=b')
+    const scope = effectScope()
+    const render = scope.run(() =>
+      RequireAuth.setup(
+        { client, login: { appState: 'x' } },
+        { slots: { default: () => 'secret', fallback: () => 'wait' } }
+      )
+    ) as () => unknown
+    t.equal(render(), 'wait')
+    await settled()
+    t.strictSame(asked, ['callback', 'login x'])
+    client.emit('authenticated', ANN)
+    t.equal(render(), 'secret')
+    client.emit('unauthenticated')
+    t.equal(render(), 'wait')
+    scope.stop()
+  }
+)

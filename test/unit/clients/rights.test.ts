@@ -1,6 +1,13 @@
 import t from 'tap'
 import type { Client } from '../../../lib/ports/client-store.ts'
-import { isFirstParty, isNativeRedirect, mayBeAnsweredAt, mayUse, needsPkce, originsOf } from '../../../lib/clients/rights.ts'
+import {
+  isFirstParty,
+  isNativeRedirect,
+  mayBeAnsweredAt,
+  mayUse,
+  needsPkce,
+  originsOf
+} from '../../../lib/clients/rights.ts'
 
 const CLIENT: Client = { clientId: 'app' }
 const SECRET = 'x'.repeat(32)
@@ -14,7 +21,7 @@ t.test('a client without grant types may use codes and refresh tokens, and nothi
   t.equal(mayUse({ grantTypes: [] }, 'refresh_token'), false)
 })
 
-t.test('only a client that says so is not the host\'s own', async (t) => {
+t.test("only a client that says so is not the host's own", async (t) => {
   t.equal(isFirstParty(CLIENT), true)
   t.equal(isFirstParty({ firstParty: undefined }), true)
   t.equal(isFirstParty({ firstParty: false }), false)
@@ -40,8 +47,23 @@ t.test('a client is answered where it has registered, a native one on any port o
 })
 
 t.test('pages of a client are at the origins that it registers, else at those of its redirect URIs', async (t) => {
-  t.strictSame(originsOf({ redirectUris: ['https://app.example/a', 'https://app.example:8443/', 'http://localhost:3000/cb', 'com.example:/cb', 'javascript:alert(1)', 'no URI'] }), ['https://app.example', 'https://app.example:8443', 'http://localhost:3000'])
+  t.strictSame(
+    originsOf({
+      redirectUris: [
+        'https://app.example/a',
+        'https://app.example:8443/',
+        'http://localhost:3000/cb',
+        'com.example:/cb',
+        'javascript:alert(1)',
+        'no URI'
+      ]
+    }),
+    ['https://app.example', 'https://app.example:8443', 'http://localhost:3000']
+  )
   t.strictSame(originsOf({}), [])
   t.strictSame(originsOf({ origins: [], redirectUris: ['https://app.example/a'] }), [])
-  t.strictSame(originsOf({ origins: ['https://app.example', 'capacitor://localhost', 'null', 'no URL'] }), ['https://app.example', 'capacitor://localhost'])
+  t.strictSame(originsOf({ origins: ['https://app.example', 'capacitor://localhost', 'null', 'no URL'] }), [
+    'https://app.example',
+    'capacitor://localhost'
+  ])
 })

@@ -15,56 +15,168 @@ import { logLines } from '../../support/log-lines.ts'
 import { flow, refusalOf } from '../../support/upstream/sign-in.ts'
 
 const client = { clientId: 'client', clientSecret: 'secret' }
-const base = { issuer: 'https://auth.example', users: memoryUserStore(), secret: 'a secret of more than 32 bytes, for tests only' }
+const base = {
+  issuer: 'https://auth.example',
+  users: memoryUserStore(),
+  secret: 'a secret of more than 32 bytes, for tests only'
+}
 
-async function made (options: Partial<ConnectionOptions>, settings: Partial<AuthorityOptions> = {}): Promise<{ connection: Connection, lines: Array<Record<string, unknown>>, step(ms: number): void }> {
+async function made(
+  options: Partial<ConnectionOptions>,
+  settings: Partial<AuthorityOptions> = {}
+): Promise<{ connection: Connection; lines: Array<Record<string, unknown>>; step(ms: number): void }> {
   const { lines, stream } = logLines()
   const clock = steppedClock()
-  const connections = await connectionsOf(settingsOf({ ...base, connections: [google({ ...options, ...client })], ...settings }), { clock, log: Fastify({ logger: { level: 'debug', stream } }).log, callbackUrl: (id) => `https://auth.example/auth/connect/${id}/callback` })
+  const connections = await connectionsOf(
+    settingsOf({ ...base, connections: [google({ ...options, ...client })], ...settings }),
+    {
+      clock,
+      log: Fastify({ logger: { level: 'debug', stream } }).log,
+      callbackUrl: (id) => `https://auth.example/auth/connect/${id}/callback`
+    }
+  )
   const connection = connections.get('google')
   if (connection === undefined) throw new Error('no connection')
-  return { connection, lines, step: (ms) => { clock.step(ms) } }
+  return {
+    connection,
+    lines,
+    step: (ms) => {
+      clock.step(ms)
+    }
+  }
 }
 
 t.test('every default is filled in', async (t) => {
   const { connection, lines } = await made({})
-  t.match(connection, { id: 'google', name: 'Google', callbackUrl: 'https://auth.example/auth/connect/google/callback', linking: 'confirm', registration: true, sync: 'create', domains: [], enforce: false, formPost: false, provesFreshness: false, button: { brand: 'google', label: null, logoUrl: null }, onSignIn: null })
+  t.match(connection, {
+    id: 'google',
+    name: 'Google',
+    callbackUrl: 'https://auth.example/auth/connect/google/callback',
+    linking: 'confirm',
+    registration: true,
+    sync: 'create',
+    domains: [],
+    enforce: false,
+    formPost: false,
+    provesFreshness: false,
+    button: { brand: 'google', label: null, logoUrl: null },
+    onSignIn: null
+  })
   t.equal(await connection.enabled(), true)
-  t.match(lines, [{ code: 'FST_AUTHORITY_NOTICE', connection: 'google', msg: /the callback URL of the connection "google" is https:\/\/auth\.example\/auth\/connect\/google\/callback/ }])
+  t.match(lines, [
+    {
+      code: 'FST_AUTHORITY_NOTICE',
+      connection: 'google',
+      msg: /the callback URL of the connection "google" is https:\/\/auth\.example\/auth\/connect\/google\/callback/
+    }
+  ])
 })
 
 // covers FED-26
-t.test('of a profile the standard claims and the fields of the host come in, and nothing that says who somebody is or what they may', async (t) => {
-  const claims = JSON.parse('{"sub":"1","id":"x","username":"admin","email":"e@x.example","emailVerified":true,"email_verified":true,"disabled":false,"roles":["admin"],"version":7,"passwordHash":"x","__proto__":{"admin":true},"constructor":"x","name":"Ann","locale":"de","team":"red","age":41,"preferred_username":"admin"}') as Record<string, unknown>
-  const plain = await made({})
-  t.strictSame(plain.connection.profile(claims), { name: 'Ann', locale: 'de' })
-  const registration = { fields: Type.Object({ team: Type.String({ maxLength: 5 }), age: Type.Optional(Type.Integer({ maximum: 40 })), name: Type.String({ maxLength: 10 }) }) }
-  const withFields = await made({}, { registration })
-  t.strictSame(withFields.connection.profile(claims), { name: 'Ann', locale: 'de', team: 'red' }, 'what does not fit the schema of a field is left out')
-  t.strictSame(withFields.connection.profile({ ...claims, name: 'A name of many characters', team: ['red'] }), { locale: 'de' })
-  const mapped = await made({ profile: ({ team }) => ({ team, id: 'x', sub: 'x', roles: ['admin'], disabled: false, email: 'e', passwordHash: 'h', ['__proto__']: { a: 1 } }) }, { registration })
-  t.strictSame(mapped.connection.profile(claims), { team: 'red' })
-})
+t.test(
+  'of a profile the standard claims and the fields of the host come in, and nothing that ' +
+    'says who somebody is or what they may',
+  async (t) => {
+    const claims = JSON.parse(
+      '{"sub":"1","id":"x","username":"admin","email":"e@x.example","emailVerified":true,"email_verified":true,"disabled":false,"roles":["admin"],"version":7,"passwordHash":"x","__proto__":{"admin":true},"constructor":"x","name":"Ann","locale":"de","team":"red","age":41,"preferred_username":"admin"}'
+    ) as Record<string, unknown>
+    const plain = await made({})
+    t.strictSame(plain.connection.profile(claims), { name: 'Ann', locale: 'de' })
+    const registration = {
+      fields: Type.Object({
+        team: Type.String({ maxLength: 5 }),
+        age: Type.Optional(Type.Integer({ maximum: 40 })),
+        name: Type.String({ maxLength: 10 })
+      })
+    }
+    const withFields = await made({}, { registration })
+    t.strictSame(
+      withFields.connection.profile(claims),
+      { name: 'Ann', locale: 'de', team: 'red' },
+      'what does not fit the schema of a field is left out'
+    )
+    t.strictSame(withFields.connection.profile({ ...claims, name: 'A name of many characters', team: ['red'] }), {
+      locale: 'de'
+    })
+    const mapped = await made(
+      {
+        profile: ({ team }) => ({
+          team,
+          id: 'x',
+          sub: 'x',
+          roles: ['admin'],
+          disabled: false,
+          email: 'e',
+          passwordHash: 'h',
+          ['__proto__']: { a: 1 }
+        })
+      },
+      { registration }
+    )
+    t.strictSame(mapped.connection.profile(claims), { team: 'red' })
+  }
+)
 
-t.test('a function of the host\'s that throws, or answers what it may not, is said in the log, and closes what it guards', async (t) => {
-  for (const profile of [() => { throw new Error('broken') }, () => 7, () => [], async () => ({ name: 'x' })]) {
-    const { connection, lines } = await made({ profile: profile as never })
-    t.strictSame(connection.profile({ name: 'Ann' }), {})
-    t.match(lines.at(-1), { code: 'FST_AUTHORITY_HOOK_FAILED', msg: /the function profile of the connection "google"/ })
+t.test(
+  "a function of the host's that throws, or answers what it may not, is said in the log, and closes what it guards",
+  async (t) => {
+    for (const profile of [
+      () => {
+        throw new Error('broken')
+      },
+      () => 7,
+      () => [],
+      async () => ({ name: 'x' })
+    ]) {
+      const { connection, lines } = await made({ profile: profile as never })
+      t.strictSame(connection.profile({ name: 'Ann' }), {})
+      t.match(lines.at(-1), {
+        code: 'FST_AUTHORITY_HOOK_FAILED',
+        msg: /the function profile of the connection "google"/
+      })
+    }
+    for (const assurance of [
+      () => {
+        throw new Error('broken')
+      },
+      () => ({ amr: 'pwd' }),
+      () => ({ amr: [7] }),
+      () => ({ acr: '' }),
+      () => 'mfa'
+    ]) {
+      const { connection, lines } = await made({ assurance: assurance as never })
+      t.strictSame(connection.assurance({}), {})
+      t.match(lines.at(-1), { code: 'FST_AUTHORITY_HOOK_FAILED' })
+    }
+    t.strictSame(
+      (await made({ assurance: ({ amr }) => ({ amr: amr as string[], acr: 'mfa' }) })).connection.assurance({
+        amr: ['pwd', 'otp']
+      }),
+      { amr: ['pwd', 'otp'], acr: 'mfa' }
+    )
+    t.strictSame((await made({ assurance: () => undefined as never })).connection.assurance({}), {})
+    for (const [enabled, answer] of [
+      [true, true],
+      [false, false],
+      [() => true, true],
+      [async () => false, false],
+      [() => 1, false],
+      [() => undefined, false],
+      [
+        () => {
+          throw new Error('broken')
+        },
+        false
+      ],
+      [async () => await Promise.reject(new Error('broken')), false]
+    ] as Array<[never, boolean]>)
+      t.equal(await (await made({ enabled })).connection.enabled(), answer, String(enabled))
+    const slow = await made({ enabled: async () => await new Promise(() => {}) })
+    const pending = slow.connection.enabled()
+    slow.step(5000)
+    t.equal(await pending, false, 'nor is it waited for')
   }
-  for (const assurance of [() => { throw new Error('broken') }, () => ({ amr: 'pwd' }), () => ({ amr: [7] }), () => ({ acr: '' }), () => 'mfa']) {
-    const { connection, lines } = await made({ assurance: assurance as never })
-    t.strictSame(connection.assurance({}), {})
-    t.match(lines.at(-1), { code: 'FST_AUTHORITY_HOOK_FAILED' })
-  }
-  t.strictSame((await made({ assurance: ({ amr }) => ({ amr: amr as string[], acr: 'mfa' }) })).connection.assurance({ amr: ['pwd', 'otp'] }), { amr: ['pwd', 'otp'], acr: 'mfa' })
-  t.strictSame((await made({ assurance: () => undefined as never })).connection.assurance({}), {})
-  for (const [enabled, answer] of [[true, true], [false, false], [() => true, true], [async () => false, false], [() => 1, false], [() => undefined, false], [() => { throw new Error('broken') }, false], [async () => await Promise.reject(new Error('broken')), false]] as Array<[never, boolean]>) t.equal(await (await made({ enabled })).connection.enabled(), answer, String(enabled))
-  const slow = await made({ enabled: async () => await new Promise(() => {}) })
-  const pending = slow.connection.enabled()
-  slow.step(5000)
-  t.equal(await pending, false, 'nor is it waited for')
-})
+)
 
 // covers FED-17
 t.test('a start with the provider down succeeds, and asks it nothing', async (t) => {
@@ -72,20 +184,43 @@ t.test('a start with the provider down succeeds, and asks it nothing', async (t)
   const { app, close } = await testApp({ secret: base.secret, connections: [oidc({ id: 'up', issuer, ...client })] })
   t.equal((await app.inject('/.well-known/oauth-authorization-server')).statusCode, 200)
   await close()
-  const connections = await connectionsOf(settingsOf({ ...base, connections: [oidc({ id: 'up', issuer, ...client })] }), { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' })
-  t.match(await refusalOf(connections.get('up')?.upstream.authorizationUrl(flow(), {}) ?? Promise.resolve()), { reason: 'outage' })
+  const connections = await connectionsOf(
+    settingsOf({ ...base, connections: [oidc({ id: 'up', issuer, ...client })] }),
+    { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' }
+  )
+  t.match(await refusalOf(connections.get('up')?.upstream.authorizationUrl(flow(), {}) ?? Promise.resolve()), {
+    reason: 'outage'
+  })
 })
 
 t.test('the callback is made of the issuer, and of the prefixes that the routes have', async (t) => {
   const { lines, stream } = logLines()
-  const { close } = await testApp({ secret: base.secret, issuer: 'https://auth.example/tenant', prefix: '/sso', connections: [google(client)] }, { logger: { level: 'info', stream } })
+  const { close } = await testApp(
+    { secret: base.secret, issuer: 'https://auth.example/tenant', prefix: '/sso', connections: [google(client)] },
+    { logger: { level: 'info', stream } }
+  )
   t.ok(lines.some(({ msg }) => String(msg).includes(' https://auth.example/sso/connect/google/callback:')))
   await close()
 })
 
 t.test('a test can put its own in the place of the provider', async (t) => {
   const option: ConnectionOption = google(client)
-  const fake: Upstream = { authorizationUrl: async () => 'https://fake.example/', revoke: async () => {}, verifyIdToken: async () => { throw new Error('not asked') }, authenticate: async () => { throw new Error('not asked') } }
-  const connections = await connectionsOf(settingsOf({ ...base, connections: [{ ...option, provider: Object.assign({}, option.provider, { [UPSTREAM]: fake }) }] }), { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' })
+  const fake: Upstream = {
+    authorizationUrl: async () => 'https://fake.example/',
+    revoke: async () => {},
+    verifyIdToken: async () => {
+      throw new Error('not asked')
+    },
+    authenticate: async () => {
+      throw new Error('not asked')
+    }
+  }
+  const connections = await connectionsOf(
+    settingsOf({
+      ...base,
+      connections: [{ ...option, provider: Object.assign({}, option.provider, { [UPSTREAM]: fake }) }]
+    }),
+    { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' }
+  )
   t.equal(await connections.get('google')?.upstream.authorizationUrl(flow(), {}), 'https://fake.example/')
 })

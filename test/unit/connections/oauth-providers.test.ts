@@ -8,24 +8,45 @@ import { type GithubSwitches, discordServer, facebookServer, githubServer } from
 import { flow, refusalOf, signInAt, upstreamOf } from '../../support/upstream/sign-in.ts'
 
 const client = { clientId: 'client', clientSecret: 'secret' }
-const answer = (over: Record<string, string> = {}) => () => new URLSearchParams({ code: 'good', state: flow().state, ...over })
-const signIn = async (option: ConnectionOption, over = {}): Promise<UpstreamResult> => await signInAt(upstreamOf(option), answer(over))
-const closing = async <Server extends { close(): Promise<void> }>(t: Test, server: Promise<Server>): Promise<Server> => {
+const answer =
+  (over: Record<string, string> = {}) =>
+  () =>
+    new URLSearchParams({ code: 'good', state: flow().state, ...over })
+const signIn = async (option: ConnectionOption, over = {}): Promise<UpstreamResult> =>
+  await signInAt(upstreamOf(option), answer(over))
+const closing = async <Server extends { close(): Promise<void> }>(
+  t: Test,
+  server: Promise<Server>
+): Promise<Server> => {
   const made = await server
-  t.teardown(async () => { await made.close() })
+  t.teardown(async () => {
+    await made.close()
+  })
   return made
 }
 
 t.test('GitHub', async (t) => {
   const server = await closing(t, githubServer())
   const usual: GithubSwitches = { ...server.is }
-  t.beforeEach(() => { Object.assign(server.is, usual) })
+  t.beforeEach(() => {
+    Object.assign(server.is, usual)
+  })
   const user = usual.user as Record<string, unknown>
 
   // covers FED-8
   await t.test('people are known by their number, and the address is the primary and verified one', async (t) => {
     const { assertion, claims, tokens } = await signIn(github(client))
-    t.strictSame(assertion, { issuer: 'https://github.com/login/oauth', subject: '583231', email: 'ann@example.com', emailAuthoritative: false, profile: { name: 'Ann Example', picture: 'https://avatars.githubusercontent.com/u/583231', profile: 'https://github.com/octo-ann' } })
+    t.strictSame(assertion, {
+      issuer: 'https://github.com/login/oauth',
+      subject: '583231',
+      email: 'ann@example.com',
+      emailAuthoritative: false,
+      profile: {
+        name: 'Ann Example',
+        picture: 'https://avatars.githubusercontent.com/u/583231',
+        profile: 'https://github.com/octo-ann'
+      }
+    })
     t.match(claims, { login: 'octo-ann', name: 'Ann Example' })
     t.match(tokens, { accessToken: 'gho_token', scope: 'read:user,user:email' })
     t.ok(server.asked.every(({ headers }) => headers['user-agent'] === 'fastify-authority'))
@@ -48,7 +69,11 @@ t.test('GitHub', async (t) => {
     }
     server.is.emails = { message: 'CANARY' }
     t.match(await refusalOf(signIn(github(client))), { reason: 'userinfo' })
-    t.equal((await signIn(github({ ...client, scopes: ['read:user'] }))).assertion.email, undefined, 'which is not asked for without the scope')
+    t.equal(
+      (await signIn(github({ ...client, scopes: ['read:user'] }))).assertion.email,
+      undefined,
+      'which is not asked for without the scope'
+    )
   })
 
   await t.test('a profile may lack everything but the id', async (t) => {
@@ -64,7 +89,10 @@ t.test('GitHub', async (t) => {
 
   // covers FED-8
   await t.test('an error comes with status 200, a token perhaps form-encoded', async (t) => {
-    t.match(await refusalOf(signIn(github(client), { code: 'used' })), { reason: 'exchange', message: /bad_verification_code/ })
+    t.match(await refusalOf(signIn(github(client), { code: 'used' })), {
+      reason: 'exchange',
+      message: /bad_verification_code/
+    })
     server.is.formEncoded = true
     t.equal((await signIn(github(client))).assertion.subject, '583231')
     server.is.token = { type: 'application/x-www-form-urlencoded', body: 'error=CANARY' }
@@ -80,7 +108,8 @@ t.test('GitHub', async (t) => {
   })
 
   await t.test('a hint is sent where it is a login', async (t) => {
-    const url = async (loginHint: string) => await upstreamOf(github(client)).authorizationUrl(flow(), { loginHint, prompt: 'select_account' })
+    const url = async (loginHint: string) =>
+      await upstreamOf(github(client)).authorizationUrl(flow(), { loginHint, prompt: 'select_account' })
     t.match(await url('octo-ann'), /[?&]login=octo-ann&prompt=select_account/)
     t.notMatch(await url('ann@example.com'), /login=ann|login_hint/)
   })
@@ -91,13 +120,29 @@ t.test('Discord', async (t) => {
   await t.test('ids are texts, and stay exact', async (t) => {
     const server = await closing(t, discordServer({ id: '9007199254740993' }))
     const { assertion } = await signIn(discord(client))
-    t.strictSame(assertion, { issuer: 'https://discord.com', subject: '9007199254740993', email: 'nelly@example.com', emailAuthoritative: false, profile: { name: 'Nelly', picture: 'https://cdn.discordapp.com/avatars/9007199254740993/8342729096ea3675442027381ff50dfe.png', locale: 'en-US' } })
+    t.strictSame(assertion, {
+      issuer: 'https://discord.com',
+      subject: '9007199254740993',
+      email: 'nelly@example.com',
+      emailAuthoritative: false,
+      profile: {
+        name: 'Nelly',
+        picture: 'https://cdn.discordapp.com/avatars/9007199254740993/8342729096ea3675442027381ff50dfe.png',
+        locale: 'en-US'
+      }
+    })
     t.equal(server.asked.at(-1)?.headers.authorization, 'Bearer discord-token')
   })
 
   // covers FED-8
   await t.test('what it has not verified counts as none', async (t) => {
-    for (const user of [{ verified: false }, { verified: undefined }, { verified: 'true' }, { email: null }, { email: undefined }]) {
+    for (const user of [
+      { verified: false },
+      { verified: undefined },
+      { verified: 'true' },
+      { email: null },
+      { email: undefined }
+    ]) {
       const server = await discordServer(user)
       t.equal((await signIn(discord(client))).assertion.email, undefined, JSON.stringify(user))
       await server.close()
@@ -118,15 +163,31 @@ t.test('Facebook', async (t) => {
   await t.test('proves with each call that the token is its own, and never has a verified address', async (t) => {
     const server = await closing(t, facebookServer())
     const { assertion, claims } = await signIn(facebook(client))
-    t.strictSame(assertion, { issuer: 'https://www.facebook.com', subject: '10158444224678912', emailAuthoritative: false, profile: { name: 'Ann Example', given_name: 'Ann', family_name: 'Example', picture: 'https://platform-lookaside.fbsbx.com/p.jpg' } })
-    t.equal(claims['email'], 'ann@example.com', 'the host\'s own hooks see it')
-    t.equal(server.asked.at(-1)?.url.searchParams.get('appsecret_proof'), createHmac('sha256', 'secret').update('fb-token').digest('hex'))
+    t.strictSame(assertion, {
+      issuer: 'https://www.facebook.com',
+      subject: '10158444224678912',
+      emailAuthoritative: false,
+      profile: {
+        name: 'Ann Example',
+        given_name: 'Ann',
+        family_name: 'Example',
+        picture: 'https://platform-lookaside.fbsbx.com/p.jpg'
+      }
+    })
+    t.equal(claims['email'], 'ann@example.com', "the host's own hooks see it")
+    t.equal(
+      server.asked.at(-1)?.url.searchParams.get('appsecret_proof'),
+      createHmac('sha256', 'secret').update('fb-token').digest('hex')
+    )
     t.notOk(server.asked.some(({ url }) => url.href.includes('fb-token') || url.href.includes('client_secret')))
     t.match(await refusalOf(signIn(facebook(client), { code: 'bad' })), { reason: 'exchange' })
   })
 
   await t.test('a phone account has neither address nor picture', async (t) => {
-    await closing(t, facebookServer({ email: undefined, picture: undefined, first_name: undefined, last_name: undefined }))
+    await closing(
+      t,
+      facebookServer({ email: undefined, picture: undefined, first_name: undefined, last_name: undefined })
+    )
     t.strictSame((await signIn(facebook(client))).assertion.profile, { name: 'Ann Example' })
   })
 
@@ -139,6 +200,9 @@ t.test('Facebook', async (t) => {
   })
 
   await t.test('the version of the API can be said', async (t) => {
-    t.match(await upstreamOf(facebook({ ...client, version: 'v25.0' })).authorizationUrl(flow(), {}), /^https:\/\/www\.facebook\.com\/v25\.0\/dialog\/oauth\?/)
+    t.match(
+      await upstreamOf(facebook({ ...client, version: 'v25.0' })).authorizationUrl(flow(), {}),
+      /^https:\/\/www\.facebook\.com\/v25\.0\/dialog\/oauth\?/
+    )
   })
 })

@@ -1,4 +1,7 @@
-/** What is not switched on is not loaded: of sign-in with others, of second factors, of sign-in by e-mail and of QR codes nothing is among the files that a start opens. */
+/**
+ * What is not switched on is not loaded: of sign-in with others, of second factors, of sign-in by e-mail and of QR
+ * codes nothing is among the files that a start opens.
+ */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +17,7 @@ import Fastify from 'fastify'
 const STATIC = /^(?:import|export)\s(?!type\b)[^'"]*?from '([^']+)'|^import '([^']+)'/gm
 
 /** All that an import of this file loads, by static imports: files of lib, and packages. */
-function loads (entry: URL): Set<string> {
+function loads(entry: URL): Set<string> {
   const found = new Set<string>()
   const visit = (file: URL): void => {
     if (found.has(file.href)) return
@@ -32,43 +35,99 @@ function loads (entry: URL): Set<string> {
 t.test('the plugin alone opens nothing of it', async (t) => {
   const loaded = [...loads(new URL('../../../lib/index.ts', import.meta.url))]
   t.ok(loaded.length > 200 && loaded.some((one) => one.endsWith('/lib/composition/connections.ts')))
-  t.strictSame(loaded.filter((one) => one === 'oauth4webapi' || /\/lib\/(?:connections|adapters\/upstream)\//.test(one)), [])
-  t.ok(loads(new URL('../../../lib/adapters/upstream/upstream.ts', import.meta.url)).has('oauth4webapi'), 'and the walk finds it where it is')
+  t.strictSame(
+    loaded.filter((one) => one === 'oauth4webapi' || /\/lib\/(?:connections|adapters\/upstream)\//.test(one)),
+    []
+  )
+  t.ok(
+    loads(new URL('../../../lib/adapters/upstream/upstream.ts', import.meta.url)).has('oauth4webapi'),
+    'and the walk finds it where it is'
+  )
 })
 
-t.test('nor what makes and proves passkeys, what draws QR codes, nor the routes of factors, of codes by e-mail and of connections', async (t) => {
-  const pages = ['second-factor', 'passkey-prompt', 'second-factor-link', 'set-up-second-factor', 'email/email-code', 'email/email-link', 'connect/routes', 'connect/callback'].map((page) => `http/pages/${page}.ts`)
-  const late = [...pages, 'http/api/factors.ts', 'accounts/email-sign-in/sign-in.ts', 'accounts/email-sign-in/take-mailbox.ts', 'accounts/factors/create-passkeys.ts', 'accounts/factors/prove-passkey.ts', 'http/api/passkeys.ts', 'pages/qr.ts'].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
-  const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
-  for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
-})
+t.test(
+  'nor what makes and proves passkeys, what draws QR codes, nor the routes of factors, of ' +
+    'codes by e-mail and of connections',
+  async (t) => {
+    const pages = [
+      'second-factor',
+      'passkey-prompt',
+      'second-factor-link',
+      'set-up-second-factor',
+      'email/email-code',
+      'email/email-link',
+      'connect/routes',
+      'connect/callback'
+    ].map((page) => `http/pages/${page}.ts`)
+    const late = [
+      ...pages,
+      'http/api/factors.ts',
+      'accounts/email-sign-in/sign-in.ts',
+      'accounts/email-sign-in/take-mailbox.ts',
+      'accounts/factors/create-passkeys.ts',
+      'accounts/factors/prove-passkey.ts',
+      'http/api/passkeys.ts',
+      'pages/qr.ts'
+    ].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
+    const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
+    for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
+  }
+)
 
-/** All of second factors and of sign-in by e-mail, but for the one file with the types and the questions that everybody asks. */
+/**
+ * All of second factors and of sign-in by e-mail, but for the one file with the types and the questions that everybody
+ * asks.
+ */
 const FACTORS = /^(?:accounts\/(?:factors\/(?!deps\.ts$)|email-sign-in\/)|protocol\/(?:totp|recovery-code|webauthn))/
 
 t.test('of second factors and of sign-in by e-mail the plugin alone opens one file', (t) => {
   const root = new URL('../../../lib/', import.meta.url).href
-  const under = (file: string): string[] => [...loads(new URL(file, root))].map((one) => one.replace(root, '')).filter((one) => FACTORS.test(one))
+  const under = (file: string): string[] =>
+    [...loads(new URL(file, root))].map((one) => one.replace(root, '')).filter((one) => FACTORS.test(one))
   t.strictSame(under('index.ts'), [])
-  t.ok(under('http/pages/own-account/security.ts').includes('protocol/totp.ts'), 'and the walk finds them where they are')
+  t.ok(
+    under('http/pages/own-account/security.ts').includes('protocol/totp.ts'),
+    'and the walk finds them where they are'
+  )
   t.ok(under('accounts/email-sign-in/sign-in.ts').includes('accounts/email-sign-in/code.ts'))
   t.end()
 })
 
 t.test('nor does a process that has served all there is without them', async (t) => {
   const root = new URL('../../../', import.meta.url)
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', './scripts/typescript-loader.mjs', fileURLToPath(new URL('support/serve-without.ts', import.meta.url))], { cwd: root, timeout: 180_000 })
-  const { atReady, loaded, answers, noFactors } = JSON.parse(stdout) as { atReady: number, loaded: string[], answers: Record<string, number>, noFactors: string }
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      '--import',
+      './scripts/typescript-loader.mjs',
+      fileURLToPath(new URL('support/serve-without.ts', import.meta.url))
+    ],
+    { cwd: root, timeout: 180_000 }
+  )
+  const { atReady, loaded, answers, noFactors } = JSON.parse(stdout) as {
+    atReady: number
+    loaded: string[]
+    answers: Record<string, number>
+    noFactors: string
+  }
   t.ok(atReady > 200 && loaded.includes('accounts/begin-session.ts'), 'what is loaded was seen')
-  t.strictSame(loaded.filter((one) => FACTORS.test(one)), [])
+  t.strictSame(
+    loaded.filter((one) => FACTORS.test(one)),
+    []
+  )
   t.equal(noFactors, 'app.authority: there are no second factors without the option factors.')
-  const refused = Object.entries(answers).filter(([, status]) => status >= 400).map(([what]) => what)
+  const refused = Object.entries(answers)
+    .filter(([, status]) => status >= 400)
+    .map(([what]) => what)
   t.strictSame(refused, ['mfa grant', 'passkey grant', 'wrong sign-in', 'passkey at sign-in'], 'all else was served')
 })
 
 t.test('the entry with the providers opens neither the plugin nor the engine', async (t) => {
   const loaded = [...loads(new URL('../../../lib/connections/index.ts', import.meta.url))]
-  t.strictSame(loaded.filter((one) => !one.startsWith('file:')), ['node:crypto'])
+  t.strictSame(
+    loaded.filter((one) => !one.startsWith('file:')),
+    ['node:crypto']
+  )
   t.ok(loaded.length < 20, loaded.length.toString())
 })
 
@@ -76,5 +135,17 @@ t.test('without a connection nothing is made, with one the adapter is loaded', a
   const parts = { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' }
   const base = { issuer: 'https://auth.example', users: memoryUserStore() }
   t.equal((await connectionsOf(settingsOf(base), parts)).size, 0)
-  t.equal((await connectionsOf(settingsOf({ ...base, secret: 'a secret of more than 32 bytes, for tests only', connections: [oidc({ id: 'up', issuer: 'https://x.example', clientId: 'c' })] }), parts)).size, 1)
+  t.equal(
+    (
+      await connectionsOf(
+        settingsOf({
+          ...base,
+          secret: 'a secret of more than 32 bytes, for tests only',
+          connections: [oidc({ id: 'up', issuer: 'https://x.example', clientId: 'c' })]
+        }),
+        parts
+      )
+    ).size,
+    1
+  )
 })

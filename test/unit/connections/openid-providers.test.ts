@@ -4,13 +4,25 @@ import { apple, google, microsoft } from '../../../lib/connections/index.ts'
 import type { UpstreamAssertion } from '../../../lib/ports/upstream.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import type { OpenidServer } from '../../support/upstream/openid-server.ts'
-import { APPLE_KEY, appleServer, CONSUMER_TENANT, googleServer, microsoftServer, TENANT } from '../../support/upstream/providers.ts'
+import {
+  APPLE_KEY,
+  appleServer,
+  CONSUMER_TENANT,
+  googleServer,
+  microsoftServer,
+  TENANT
+} from '../../support/upstream/providers.ts'
 import { flow, refusalOf, signInAt, upstreamOf } from '../../support/upstream/sign-in.ts'
 
 const client = { clientId: 'client', clientSecret: 'secret' }
-const closing = async <Server extends { close(): Promise<void> }>(t: Test, server: Promise<Server>): Promise<Server> => {
+const closing = async <Server extends { close(): Promise<void> }>(
+  t: Test,
+  server: Promise<Server>
+): Promise<Server> => {
   const made = await server
-  t.teardown(async () => { await made.close() })
+  t.teardown(async () => {
+    await made.close()
+  })
   return made
 }
 
@@ -24,9 +36,27 @@ t.test('Google', async (t) => {
 
   // covers FED-6
   await t.test('decides on addresses of its own and of its organisations alone', async (t) => {
-    t.strictSame(await signIn({}), { issuer: 'https://accounts.google.com', subject: '110169484474386276334', email: 'ann@gmail.com', emailAuthoritative: true, profile: { name: 'Ann Example', given_name: 'Ann', family_name: 'Example', picture: 'https://lh3.googleusercontent.com/a/photo' } })
-    t.match(await signIn({ email: 'ann@example.com', hd: 'example.com' }), { email: 'ann@example.com', emailAuthoritative: true })
-    t.match(await signIn({ email: 'ann@example.com' }), { email: 'ann@example.com', emailAuthoritative: false }, 'it may have changed hands since')
+    t.strictSame(await signIn({}), {
+      issuer: 'https://accounts.google.com',
+      subject: '110169484474386276334',
+      email: 'ann@gmail.com',
+      emailAuthoritative: true,
+      profile: {
+        name: 'Ann Example',
+        given_name: 'Ann',
+        family_name: 'Example',
+        picture: 'https://lh3.googleusercontent.com/a/photo'
+      }
+    })
+    t.match(await signIn({ email: 'ann@example.com', hd: 'example.com' }), {
+      email: 'ann@example.com',
+      emailAuthoritative: true
+    })
+    t.match(
+      await signIn({ email: 'ann@example.com' }),
+      { email: 'ann@example.com', emailAuthoritative: false },
+      'it may have changed hands since'
+    )
     t.match(await signIn({ email: 'ann@gmail.com.evil.example' }), { emailAuthoritative: false })
     t.match(await signIn({ email: 'ann@example.com', hd: '' }), { emailAuthoritative: false })
     const { email, emailAuthoritative } = await signIn({ email_verified: false })
@@ -38,8 +68,14 @@ t.test('Google', async (t) => {
   await t.test('hd is enforced on the token', async (t) => {
     t.match(await signIn({ hd: 'acme.com' }, { hd: 'acme.com' }), { subject: '110169484474386276334' })
     t.match(await signIn({ hd: 'acme.org' }, { hd: ['acme.com', 'acme.org'] }), { subject: '110169484474386276334' })
-    for (const hd of [undefined, 'other.com', 'sub.acme.com', 'ACME.com', ['acme.com'], '', true]) t.match(await refusalOf(signIn({ hd }, { hd: 'acme.com' })), { reason: 'email' }, String(hd))
-    const url = (options: object) => upstreamOf(google({ ...client, ...options })).authorizationUrl(flow(), { prompt: 'login', maxAge: 0, loginHint: 'ann@acme.com' })
+    for (const hd of [undefined, 'other.com', 'sub.acme.com', 'ACME.com', ['acme.com'], '', true])
+      t.match(await refusalOf(signIn({ hd }, { hd: 'acme.com' })), { reason: 'email' }, String(hd))
+    const url = (options: object) =>
+      upstreamOf(google({ ...client, ...options })).authorizationUrl(flow(), {
+        prompt: 'login',
+        maxAge: 0,
+        loginHint: 'ann@acme.com'
+      })
     t.match(await url({ hd: 'acme.com' }), /[?&]hd=acme\.com&.*login_hint=ann%40acme\.com&prompt=select_account/)
     t.notMatch(await url({}), /max_age|hd=/)
     t.match(await url({ hd: ['a.com', 'b.com'] }), /[?&]hd=\*/)
@@ -56,7 +92,10 @@ t.test('Google', async (t) => {
 
 t.test('Apple', async (t) => {
   const clock = steppedClock(Date.now())
-  const server = await closing(t, appleServer({}, () => Math.floor(clock.now() / 1000)))
+  const server = await closing(
+    t,
+    appleServer({}, () => Math.floor(clock.now() / 1000))
+  )
   const usual = server.is.claims
   const option = { clientId: 'com.example.web', teamId: 'TEAMID', keyId: 'KEYID', privateKey: APPLE_KEY }
   const subject = upstreamOf(apple(option), clock)
@@ -73,18 +112,35 @@ t.test('Apple', async (t) => {
   // covers FED-7
   await t.test('takes of user the name, once, and never the address', async (t) => {
     const user = JSON.stringify({ name: { firstName: 'Ann', lastName: 'Example' }, email: 'victim@example.com' })
-    t.match(await signIn({}, user), { subject: '001234.a0b1c2d3e4f5.0123', email: 'ann@example.com', profile: { name: 'Ann Example', given_name: 'Ann', family_name: 'Example' } })
+    t.match(await signIn({}, user), {
+      subject: '001234.a0b1c2d3e4f5.0123',
+      email: 'ann@example.com',
+      profile: { name: 'Ann Example', given_name: 'Ann', family_name: 'Example' }
+    })
     t.equal((await signIn({ email: undefined, email_verified: undefined }, user)).email, undefined)
     t.strictSame((await signIn()).profile, {}, 'later there is none')
     const long = await signIn({}, JSON.stringify({ name: { firstName: 'A'.repeat(500), lastName: 'B'.repeat(500) } }))
     t.strictSame([long.profile['given_name'], long.profile['family_name']], ['A'.repeat(100), 'B'.repeat(100)])
-    for (const odd of ['', 'null', '7', '[]', '{', '{"name":null}', '{"name":"Ann"}', '{"name":{"firstName":7}}', '{"__proto__":{"name":{"firstName":"x"}}}', 'x'.repeat(5000)]) t.strictSame((await signIn({}, odd)).profile, {}, odd.slice(0, 40))
+    for (const odd of [
+      '',
+      'null',
+      '7',
+      '[]',
+      '{',
+      '{"name":null}',
+      '{"name":"Ann"}',
+      '{"name":{"firstName":7}}',
+      '{"__proto__":{"name":{"firstName":"x"}}}',
+      'x'.repeat(5000)
+    ])
+      t.strictSame((await signIn({}, odd)).profile, {}, odd.slice(0, 40))
   })
 
   // covers FED-7
   await t.test('says booleans as texts too', async (t) => {
     for (const word of [true, 'true']) t.equal((await signIn({ email_verified: word })).email, 'ann@example.com')
-    for (const word of [false, 'false', 'TRUE', 1, undefined]) t.equal((await signIn({ email_verified: word })).email, undefined, String(word))
+    for (const word of [false, 'false', 'TRUE', 1, undefined])
+      t.equal((await signIn({ email_verified: word })).email, undefined, String(word))
     t.match(await signIn({ email: 'x7@privaterelay.appleid.com' }), { emailAuthoritative: true })
     t.match(await signIn(), { emailAuthoritative: false })
   })
@@ -104,8 +160,17 @@ t.test('Apple', async (t) => {
     await signIn()
     clock.step(1000 * 1000)
     await signIn()
-    t.match(server.secrets[0], { alg: 'ES256', kid: 'KEYID', iss: 'TEAMID', sub: 'com.example.web', aud: 'https://appleid.apple.com' })
-    t.strictSame(server.secrets.map(({ exp, iat }) => Number(exp) - Number(iat)), [300, 300])
+    t.match(server.secrets[0], {
+      alg: 'ES256',
+      kid: 'KEYID',
+      iss: 'TEAMID',
+      sub: 'com.example.web',
+      aud: 'https://appleid.apple.com'
+    })
+    t.strictSame(
+      server.secrets.map(({ exp, iat }) => Number(exp) - Number(iat)),
+      [300, 300]
+    )
     t.equal(Number(server.secrets[1]?.['iat']) - Number(server.secrets[0]?.['iat']), 1000)
     const fromEnvironment = upstreamOf(apple({ ...option, privateKey: APPLE_KEY.replaceAll('\n', '\\n') }), clock)
     t.equal((await signInAt(fromEnvironment, server.answerTo)).assertion.subject, '001234.a0b1c2d3e4f5.0123')
@@ -113,7 +178,11 @@ t.test('Apple', async (t) => {
 })
 
 t.test('Microsoft', async (t) => {
-  const signIn = async (tenant: string, claims: Record<string, unknown> & { tid?: string } = {}, options = {}): Promise<UpstreamAssertion> => {
+  const signIn = async (
+    tenant: string,
+    claims: Record<string, unknown> & { tid?: string } = {},
+    options = {}
+  ): Promise<UpstreamAssertion> => {
     const server = await microsoftServer(tenant, claims)
     try {
       return (await signInAt(upstreamOf(microsoft({ ...client, tenant, ...options })), server.answerTo)).assertion
@@ -126,11 +195,24 @@ t.test('Microsoft', async (t) => {
   await t.test('people are known by oid and tenant', async (t) => {
     for (const tenant of ['common', 'organizations', TENANT]) {
       const assertion = await signIn(tenant)
-      t.match(assertion, { issuer: `https://login.microsoftonline.com/${TENANT}/v2.0`, subject: '690222be-ff1a-4d56-abd1-7e4f7d38e474', emailAuthoritative: false, profile: { name: 'Ann Example' } }, tenant)
+      t.match(
+        assertion,
+        {
+          issuer: `https://login.microsoftonline.com/${TENANT}/v2.0`,
+          subject: '690222be-ff1a-4d56-abd1-7e4f7d38e474',
+          emailAuthoritative: false,
+          profile: { name: 'Ann Example' }
+        },
+        tenant
+      )
       t.equal(assertion.email, undefined)
     }
-    t.match(await signIn('consumers', { tid: CONSUMER_TENANT }), { issuer: `https://login.microsoftonline.com/${CONSUMER_TENANT}/v2.0` })
-    t.match(await signIn('common', { tid: CONSUMER_TENANT }), { issuer: `https://login.microsoftonline.com/${CONSUMER_TENANT}/v2.0` })
+    t.match(await signIn('consumers', { tid: CONSUMER_TENANT }), {
+      issuer: `https://login.microsoftonline.com/${CONSUMER_TENANT}/v2.0`
+    })
+    t.match(await signIn('common', { tid: CONSUMER_TENANT }), {
+      issuer: `https://login.microsoftonline.com/${CONSUMER_TENANT}/v2.0`
+    })
   })
 
   // covers FED-5
@@ -151,21 +233,37 @@ t.test('Microsoft', async (t) => {
       ['organizations', { tid: other }, { allowedTenants: [TENANT] }, 'email'],
       ['common', { tid: CONSUMER_TENANT }, { allowedTenants: [TENANT] }, 'email']
     ]
-    for (const [tenant, claims, options, reason] of wrong) t.equal((await refusalOf(signIn(tenant, claims, options))).reason, reason, `${tenant} ${JSON.stringify(claims)}`)
+    for (const [tenant, claims, options, reason] of wrong)
+      t.equal((await refusalOf(signIn(tenant, claims, options))).reason, reason, `${tenant} ${JSON.stringify(claims)}`)
     t.match(await signIn('organizations', {}, { allowedTenants: [TENANT] }), { subject: /690222be/ })
   })
 
   // covers FED-5 ADV-nOAuth
   await t.test('an address without xms_edov counts as none', async (t) => {
-    for (const xms_edov of [true, '1', 'true']) t.match(await signIn('common', { xms_edov }), { email: 'ann@contoso.example', emailAuthoritative: true }, String(xms_edov))
+    for (const xms_edov of [true, '1', 'true'])
+      t.match(
+        await signIn('common', { xms_edov }),
+        { email: 'ann@contoso.example', emailAuthoritative: true },
+        String(xms_edov)
+      )
     for (const xms_edov of [undefined, null, false, 'false', '0', 0, 1, {}]) {
-      const { email, emailAuthoritative } = await signIn('common', { xms_edov, email_verified: true, upn: 'ann@contoso.example' })
+      const { email, emailAuthoritative } = await signIn('common', {
+        xms_edov,
+        email_verified: true,
+        upn: 'ann@contoso.example'
+      })
       t.strictSame([email, emailAuthoritative], [undefined, false], JSON.stringify(xms_edov))
     }
   })
 
   await t.test('a fresh sign-in is asked for, and proven where auth_time was configured', async (t) => {
-    const asked = async (options = {}): Promise<string> => await upstreamOf(microsoft({ ...client, ...options })).authorizationUrl(flow(), { prompt: 'login', maxAge: 0, loginHint: 'a@b.example', uiLocales: 'de' })
+    const asked = async (options = {}): Promise<string> =>
+      await upstreamOf(microsoft({ ...client, ...options })).authorizationUrl(flow(), {
+        prompt: 'login',
+        maxAge: 0,
+        loginHint: 'a@b.example',
+        uiLocales: 'de'
+      })
     t.match(await asked(), /login_hint=a%40b\.example&prompt=login/)
     t.notMatch(await asked(), /max_age|ui_locales/)
     t.match(await asked({ authTime: true }), /max_age=0/)

@@ -3,15 +3,15 @@ import t from 'tap'
 import { boundedQueue, type BoundedQueueOptions } from '../../../lib/delivery/bounded-queue.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 
-async function turns (): Promise<void> {
+async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate()
 }
 
 /** A queue whose tasks end when the test says so. */
-function setUp (options: Partial<BoundedQueueOptions<string>> = {}) {
+function setUp(options: Partial<BoundedQueueOptions<string>> = {}) {
   const clock = steppedClock()
   const begun: string[] = []
-  const pending: Array<{ resolve(): void, reject(error: Error): void }> = []
+  const pending: Array<{ resolve(): void; reject(error: Error): void }> = []
   const givenUp: string[] = []
   const told: string[] = []
   const queue = boundedQueue<string>({
@@ -19,12 +19,18 @@ function setUp (options: Partial<BoundedQueueOptions<string>> = {}) {
     capacity: 4,
     maxInFlight: 2,
     clock,
-    async attempt (task) {
+    async attempt(task) {
       begun.push(task)
-      await new Promise<void>((resolve, reject) => { pending.push({ resolve, reject }) })
+      await new Promise<void>((resolve, reject) => {
+        pending.push({ resolve, reject })
+      })
     },
-    onGivenUp (task, error, attempts) { givenUp.push(`${task} ${attempts}: ${(error as Error).message}`) },
-    onError (error, what) { told.push(`${what}: ${(error as Error).message}`) },
+    onGivenUp(task, error, attempts) {
+      givenUp.push(`${task} ${attempts}: ${(error as Error).message}`)
+    },
+    onError(error, what) {
+      told.push(`${what}: ${(error as Error).message}`)
+    },
     ...options
   })
   const end = async (error?: Error): Promise<void> => {
@@ -38,7 +44,10 @@ function setUp (options: Partial<BoundedQueueOptions<string>> = {}) {
 
 t.test('tasks begin in a later turn of the event loop, in their order, so many at once', async (t) => {
   const { queue, begun, end } = setUp()
-  t.same(['a', 'b', 'c'].map((task) => queue.add(task)), [true, true, true])
+  t.same(
+    ['a', 'b', 'c'].map((task) => queue.add(task)),
+    [true, true, true]
+  )
   await Promise.resolve()
   t.same(begun, [])
   await turns()
@@ -49,7 +58,12 @@ t.test('tasks begin in a later turn of the event loop, in their order, so many a
 
 t.test('the next task begins in a turn of its own as well', async (t) => {
   const begun: string[] = []
-  const { queue } = setUp({ maxInFlight: 1, attempt: (task) => { begun.push(task) } })
+  const { queue } = setUp({
+    maxInFlight: 1,
+    attempt: (task) => {
+      begun.push(task)
+    }
+  })
   for (const task of ['a', 'b', 'c']) queue.add(task)
   await setImmediate()
   t.same(begun, ['a'])
@@ -97,7 +111,11 @@ t.test('a failure is tried again after each of the delays, then given up', async
 })
 
 t.test('what throws at once has failed like what rejects', async (t) => {
-  const { queue, givenUp } = setUp({ attempt: () => { throw new Error('at once') } })
+  const { queue, givenUp } = setUp({
+    attempt: () => {
+      throw new Error('at once')
+    }
+  })
   t.equal(queue.add('a'), true)
   await queue.idle()
   t.same(givenUp, ['a 1: at once'])
@@ -113,34 +131,44 @@ t.test('what waits to be tried again takes a place, and none of those in flight'
   t.same(begun, ['a', 'b'])
 })
 
-t.test('an attempt that takes too long frees its place once, and is repeated only where that does no harm', async (t) => {
-  for (const retriesTimeouts of [false, true]) {
-    const { queue, clock, begun, givenUp, end } = setUp({ maxInFlight: 1, retryDelaysMs: [10], timeoutMs: 1000, retriesTimeouts })
-    for (const task of ['a', 'b', 'c']) queue.add(task)
-    await turns()
-    clock.step(999)
-    await turns()
-    t.same(begun, ['a'])
-    clock.step(1)
-    await turns()
-    t.same(begun, ['a', 'b'])
-    await end()
-    t.same(begun, ['a', 'b'], 'the late end of the first frees no second place')
-    t.same(givenUp, retriesTimeouts ? [] : ['a 1: It took more than 1 seconds.'])
-    await end()
-    clock.step(10)
-    await turns()
-    await end()
-    t.same(begun, retriesTimeouts ? ['a', 'b', 'c', 'a'] : ['a', 'b', 'c'])
+t.test(
+  'an attempt that takes too long frees its place once, and is repeated only where that does no harm',
+  async (t) => {
+    for (const retriesTimeouts of [false, true]) {
+      const { queue, clock, begun, givenUp, end } = setUp({
+        maxInFlight: 1,
+        retryDelaysMs: [10],
+        timeoutMs: 1000,
+        retriesTimeouts
+      })
+      for (const task of ['a', 'b', 'c']) queue.add(task)
+      await turns()
+      clock.step(999)
+      await turns()
+      t.same(begun, ['a'])
+      clock.step(1)
+      await turns()
+      t.same(begun, ['a', 'b'])
+      await end()
+      t.same(begun, ['a', 'b'], 'the late end of the first frees no second place')
+      t.same(givenUp, retriesTimeouts ? [] : ['a 1: It took more than 1 seconds.'])
+      await end()
+      clock.step(10)
+      await turns()
+      await end()
+      t.same(begun, retriesTimeouts ? ['a', 'b', 'c', 'a'] : ['a', 'b', 'c'])
+    }
   }
-})
+)
 
 t.test('idle resolves when nothing waits, runs or waits to be tried again', async (t) => {
   const { queue, clock, end } = setUp({ retryDelaysMs: [10] })
   await queue.idle()
   queue.add('a')
   let idle = false
-  const waiting = queue.idle().then(() => { idle = true })
+  const waiting = queue.idle().then(() => {
+    idle = true
+  })
   await turns()
   await end(new Error('no'))
   t.equal(idle, false)
@@ -163,7 +191,9 @@ t.test('close', async (t) => {
     queue.add('b')
     await turns()
     let closed = false
-    const closing = queue.close().then(() => { closed = true })
+    const closing = queue.close().then(() => {
+      closed = true
+    })
     t.equal(queue.add('late'), false)
     t.same(givenUp, ['late 0: The server stops.'])
     await end()
@@ -179,7 +209,9 @@ t.test('close', async (t) => {
     for (const task of ['a', 'b', 'c']) queue.add(task)
     await turns()
     let closed = false
-    const closing = queue.close().then(() => { closed = true })
+    const closing = queue.close().then(() => {
+      closed = true
+    })
     clock.step(4999)
     await turns()
     t.equal(closed, false)

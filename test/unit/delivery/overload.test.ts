@@ -4,12 +4,20 @@ import { createBackground } from '../../../lib/accounts/background.ts'
 import { createOutbox, type Post } from '../../../lib/accounts/outbox.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 
-interface Told { what: string, message: string }
+interface Told {
+  what: string
+  message: string
+}
 
 /** Takes `onError` of what is tested. */
-function ear (): { told: Told[], onError: (error: unknown, what: string) => void } {
+function ear(): { told: Told[]; onError: (error: unknown, what: string) => void } {
   const told: Told[] = []
-  return { told, onError: (error, what) => { told.push({ what, message: (error as Error).message }) } }
+  return {
+    told,
+    onError: (error, what) => {
+      told.push({ what, message: (error as Error).message })
+    }
+  }
 }
 
 // covers B17
@@ -17,7 +25,13 @@ t.test('an overload of works in the background is told once, and its end with a 
   const { told, onError } = ear()
   const background = createBackground({ clock: steppedClock(), onError })
   const pending: Array<() => void> = []
-  const start = (key: number): void => { background.run(String(key), 'a message could not be prepared', async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }) }
+  const start = (key: number): void => {
+    background.run(String(key), 'a message could not be prepared', async () => {
+      await new Promise<void>((resolve) => {
+        pending.push(resolve)
+      })
+    })
+  }
   let key = 0
   while (key < 256) start(key++)
   await setImmediate()
@@ -36,7 +50,12 @@ t.test('an overload of works in the background is told once, and its end with a 
     await setImmediate()
   }
   await background.idle()
-  t.match(told.slice(1), [{ what: 'the overload of works in the background is over', message: '50 works in the background were dropped in all.' }])
+  t.match(told.slice(1), [
+    {
+      what: 'the overload of works in the background is over',
+      message: '50 works in the background were dropped in all.'
+    }
+  ])
 })
 
 t.test('what waits to be tried again takes no place from other work, and has its key meanwhile', async (t) => {
@@ -46,17 +65,26 @@ t.test('what waits to be tried again takes no place from other work, and has its
   const tried: string[] = []
   let isDown = true
   const insist = (key: string): void => {
-    background.run(key, 'a work', async () => {
-      tried.push(key)
-      if (isDown) throw new Error('the server is gone')
-    }, { retries: true })
+    background.run(
+      key,
+      'a work',
+      async () => {
+        tried.push(key)
+        if (isDown) throw new Error('the server is gone')
+      },
+      { retries: true }
+    )
   }
   for (let key = 0; key < 257; key++) insist(String(key))
   await setImmediate()
   await setImmediate()
-  t.match(told.splice(0), [{ what: 'a work', message: /More than 256 works in the background that are tried again wait/ }])
+  t.match(told.splice(0), [
+    { what: 'a work', message: /More than 256 works in the background that are tried again wait/ }
+  ])
   let done = false
-  background.run('other', 'another work', async () => { done = true })
+  background.run('other', 'another work', async () => {
+    done = true
+  })
   await setImmediate()
   t.equal(done, true)
   insist('0')
@@ -68,15 +96,30 @@ t.test('what waits to be tried again takes no place from other work, and has its
   await background.idle()
   t.equal(tried.filter((key) => key === '0').length, 1, 'once for both')
   t.equal(tried.length, 256)
-  t.match(told.map(({ what }) => what), ['the overload of works in the background that are tried again is over'])
+  t.match(
+    told.map(({ what }) => what),
+    ['the overload of works in the background that are tried again is over']
+  )
 })
 
 // covers B17
 t.test('an overload of messages likewise', async (t) => {
   const { told, onError } = ear()
   const pending: Array<() => void> = []
-  const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), events: { emit () {} }, onError, localeOf: () => 'en', canReset: true, capacity: 4 })
-  const message: Post = { kind: 'password_changed', user: { id: '1', username: 'ann' }, locale: 'en', origin: { requestId: null } }
+  const outbox = createOutbox(
+    async () => {
+      await new Promise<void>((resolve) => {
+        pending.push(resolve)
+      })
+    },
+    { clock: steppedClock(), events: { emit() {} }, onError, localeOf: () => 'en', canReset: true, capacity: 4 }
+  )
+  const message: Post = {
+    kind: 'password_changed',
+    user: { id: '1', username: 'ann' },
+    locale: 'en',
+    origin: { requestId: null }
+  }
   for (let i = 0; i < 4; i++) outbox.post(message)
   for (let turn = 0; turn < 20; turn++) {
     outbox.post(message)

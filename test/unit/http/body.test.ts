@@ -6,16 +6,31 @@ import { parseForm, registerBodyParsers, useStrictValidation } from '../../../li
 
 const FORM = 'application/x-www-form-urlencoded'
 
-interface Answer { status: number, body?: unknown, message?: string | undefined, own?: boolean }
+interface Answer {
+  status: number
+  body?: unknown
+  message?: string | undefined
+  own?: boolean
+}
 
 /** What a route of ours makes of a body. */
-async function bodies (t: Test, { forms = true, schema }: { forms?: boolean, schema?: object } = {}): Promise<(payload: string, type?: string) => Promise<Answer>> {
+async function bodies(
+  t: Test,
+  { forms = true, schema }: { forms?: boolean; schema?: object } = {}
+): Promise<(payload: string, type?: string) => Promise<Answer>> {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   await app.register(async (child) => {
     registerBodyParsers(child, { forms })
     useStrictValidation(child)
-    child.setErrorHandler(async (error: Error & { statusCode?: number }, _request, reply) => await reply.code(error.statusCode ?? 400).send({ message: error.message, own: error instanceof OAuthError && error.error === 'invalid_request' }))
+    child.setErrorHandler(
+      async (error: Error & { statusCode?: number }, _request, reply) =>
+        await reply
+          .code(error.statusCode ?? 400)
+          .send({ message: error.message, own: error instanceof OAuthError && error.error === 'invalid_request' })
+    )
     child.post('/', schema === undefined ? {} : { schema }, async (request) => ({ body: request.body }))
   })
   return async (payload, type = 'application/json') => {
@@ -26,14 +41,40 @@ async function bodies (t: Test, { forms = true, schema }: { forms?: boolean, sch
 
 t.test('JSON is read as it is', async (t) => {
   const send = await bodies(t)
-  for (const json of ['{}', '[]', '1', '"a"', 'null', 'true', '{"a":1,"b":{"a":2},"c":[{"a":3}]}', '{"a":"a","b":"a"}', '{"a":["a","a"],"b":"a:"}', ' \t\r\n{ "a" \t\r\n: 1 }', '{"a":"\\"b\\":","b":1}', '{"a\\\\":1,"a":2}', '{"a":{},"b":[],"c":{}}', '{"":1}']) {
+  for (const json of [
+    '{}',
+    '[]',
+    '1',
+    '"a"',
+    'null',
+    'true',
+    '{"a":1,"b":{"a":2},"c":[{"a":3}]}',
+    '{"a":"a","b":"a"}',
+    '{"a":["a","a"],"b":"a:"}',
+    ' \t\r\n{ "a" \t\r\n: 1 }',
+    '{"a":"\\"b\\":","b":1}',
+    '{"a\\\\":1,"a":2}',
+    '{"a":{},"b":[],"c":{}}',
+    '{"":1}'
+  ]) {
     t.strictSame(await send(json), { status: 200, body: JSON.parse(json) as unknown }, json)
   }
 })
 
 t.test('a repeated parameter is refused, however it is spelled', async (t) => {
   const send = await bodies(t)
-  for (const json of ['{"a":1,"a":1}', '{"a":1,"b":2,"a":3}', '{"a":1,"\\u0061":2}', '{"\\u0061":1,"a":2}', '{"a" :1,"a"\t:2}', '{"a"\r:1,"a"\n:2}', '{"":1,"":2}', '{"x":{"y":[]},"a":1,"x":2}', '{"a\\"":1,"a\\u0022":2}', '{"x":"\\\\","a":1,"a":2}']) {
+  for (const json of [
+    '{"a":1,"a":1}',
+    '{"a":1,"b":2,"a":3}',
+    '{"a":1,"\\u0061":2}',
+    '{"\\u0061":1,"a":2}',
+    '{"a" :1,"a"\t:2}',
+    '{"a"\r:1,"a"\n:2}',
+    '{"":1,"":2}',
+    '{"x":{"y":[]},"a":1,"x":2}',
+    '{"a\\"":1,"a\\u0022":2}',
+    '{"x":"\\\\","a":1,"a":2}'
+  ]) {
     t.match(await send(json), { own: true, message: 'A parameter is repeated.' }, json)
   }
   t.match(await send('a=1&a=1', FORM), { own: true, message: 'A parameter is repeated.' })
@@ -42,10 +83,25 @@ t.test('a repeated parameter is refused, however it is spelled', async (t) => {
 
 t.test('what is no JSON is refused in the same words, whatever is wrong with it', async (t) => {
   const send = await bodies(t)
-  for (const json of ['{', '{"a":1,}', '{a:1}', '{"a":1', '"', '"a', '{"\\', '{"\\u00":1}', '{"\\x":1,"b":2}', ']', '}{', '{"a":1}}', 'undefined']) {
+  for (const json of [
+    '{',
+    '{"a":1,}',
+    '{a:1}',
+    '{"a":1',
+    '"',
+    '"a',
+    '{"\\',
+    '{"\\u00":1}',
+    '{"\\x":1,"b":2}',
+    ']',
+    '}{',
+    '{"a":1}}',
+    'undefined'
+  ]) {
     t.match(await send(json), { own: true, message: 'The body is not valid JSON.' }, json)
   }
-  for (const json of ['{"__proto__":1}', '{"constructor":{"prototype":1}}']) t.match(await send(json), { own: true, message: 'The body is not valid JSON.' }, json)
+  for (const json of ['{"__proto__":1}', '{"constructor":{"prototype":1}}'])
+    t.match(await send(json), { own: true, message: 'The body is not valid JSON.' }, json)
 })
 
 t.test('JSON goes 32 levels deep', async (t) => {
@@ -54,8 +110,17 @@ t.test('JSON goes 32 levels deep', async (t) => {
   t.equal((await send(nested(32))).status, 200)
   t.match(await send(nested(33)), { own: true, message: 'The body is nested more than 32 levels deep.' })
   t.match(await send(`${'{"a":'.repeat(33)}1${'}'.repeat(33)}`), { own: true, message: /more than 32/ })
-  t.equal((await send(`[${Array.from({ length: 40 }, () => '[]').join()},${Array.from({ length: 40 }, () => '{}').join()}]`)).status, 200, 'side by side is not deep')
-  t.equal((await send(JSON.stringify({ a: '['.repeat(40), ['{'.repeat(40)]: 1 }))).status, 200, 'nor are brackets in text')
+  t.equal(
+    (await send(`[${Array.from({ length: 40 }, () => '[]').join()},${Array.from({ length: 40 }, () => '{}').join()}]`))
+      .status,
+    200,
+    'side by side is not deep'
+  )
+  t.equal(
+    (await send(JSON.stringify({ a: '['.repeat(40), ['{'.repeat(40)]: 1 }))).status,
+    200,
+    'nor are brackets in text'
+  )
 })
 
 t.test('forms have at most 64 parameters, on a map without a prototype', async (t) => {
@@ -72,27 +137,65 @@ t.test('only what a route speaks is read', async (t) => {
   t.match(await both('a=1', FORM), { status: 200, body: { a: '1' } })
   t.match(await both('a=1', `${FORM}; charset=utf-8`), { status: 200 })
   t.equal((await jsonOnly('a=1', FORM)).status, 415)
-  for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x']) t.equal((await both('a', type)).status, 415, type)
+  for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x'])
+    t.equal((await both('a', type)).status, 415, type)
 })
 
 t.test('a body fits its schema as it came, or the first field that does not is named', async (t) => {
-  const send = await bodies(t, { schema: { body: Type.Object({ name: Type.String({ minLength: 2 }), count: Type.Optional(Type.Integer()), deep: Type.Optional(Type.Object({ x: Type.Boolean() })) }, { additionalProperties: false }) } })
-  t.strictSame(await send('{"name":"ab","count":1,"deep":{"x":true}}'), { status: 200, body: { name: 'ab', count: 1, deep: { x: true } } })
-  for (const [json, message] of [['{"name":1}', /^name: .+\.$/], ['{}', /^name: .+\.$/], ['{"name":"ab","count":"1"}', /^count: .+\.$/], ['{"name":"ab","deep":{"x":"true"}}', /^deep\.x: .+\.$/], ['{"name":"ab","more":1}', /^more: .+\.$/], ['[]', 'The body must be an object with the fields of this endpoint.'], ['null', 'The body must be an object with the fields of this endpoint.']] as const) {
+  const send = await bodies(t, {
+    schema: {
+      body: Type.Object(
+        {
+          name: Type.String({ minLength: 2 }),
+          count: Type.Optional(Type.Integer()),
+          deep: Type.Optional(Type.Object({ x: Type.Boolean() }))
+        },
+        { additionalProperties: false }
+      )
+    }
+  })
+  t.strictSame(await send('{"name":"ab","count":1,"deep":{"x":true}}'), {
+    status: 200,
+    body: { name: 'ab', count: 1, deep: { x: true } }
+  })
+  for (const [json, message] of [
+    ['{"name":1}', /^name: .+\.$/],
+    ['{}', /^name: .+\.$/],
+    ['{"name":"ab","count":"1"}', /^count: .+\.$/],
+    ['{"name":"ab","deep":{"x":"true"}}', /^deep\.x: .+\.$/],
+    ['{"name":"ab","more":1}', /^more: .+\.$/],
+    ['[]', 'The body must be an object with the fields of this endpoint.'],
+    ['null', 'The body must be an object with the fields of this endpoint.']
+  ] as const) {
     t.match(await send(json), { own: true, message }, json)
   }
 })
 
 t.test('a schema that is not ours is not checked, and errors of a host are sent in the shape of Fastify', async (t) => {
-  const send = await bodies(t, { schema: { querystring: { type: 'object', required: ['x'] }, body: { type: 'object', required: ['y'] } } })
+  const send = await bodies(t, {
+    schema: { querystring: { type: 'object', required: ['x'] }, body: { type: 'object', required: ['y'] } }
+  })
   t.strictSame(await send('{}'), { status: 200, body: {} })
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   await app.register(async (child) => {
     useStrictValidation(child)
-    child.get('/error', { schema: { response: { '4xx': { type: 'object' } } } }, async () => Object.assign(new TypeError('why'), { statusCode: 418, code: 'HOST', error: 'Teapot', secret: 1 }))
-    child.get('/plain', { schema: { response: { 200: { type: 'object', properties: { a: { type: 'string' } } } } } }, async () => ({ a: 1, b: 2 }))
+    child.get('/error', { schema: { response: { '4xx': { type: 'object' } } } }, async () =>
+      Object.assign(new TypeError('why'), { statusCode: 418, code: 'HOST', error: 'Teapot', secret: 1 })
+    )
+    child.get(
+      '/plain',
+      { schema: { response: { 200: { type: 'object', properties: { a: { type: 'string' } } } } } },
+      async () => ({ a: 1, b: 2 })
+    )
   })
   t.strictSame((await app.inject('/plain')).json(), { a: 1, b: 2 }, 'nothing is taken out of an answer')
-  t.strictSame((await app.inject('/error')).json(), { statusCode: 418, code: 'HOST', error: "I'm a Teapot", message: 'why' })
+  t.strictSame((await app.inject('/error')).json(), {
+    statusCode: 418,
+    code: 'HOST',
+    error: "I'm a Teapot",
+    message: 'why'
+  })
 })

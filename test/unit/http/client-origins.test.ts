@@ -3,11 +3,11 @@ import t from 'tap'
 import { oncePerRequest } from '../../../lib/http/edge/client-origins.ts'
 import type { Client, ClientStore } from '../../../lib/ports/client-store.ts'
 
-function counted (name: string): ClientStore & { asked: string[] } {
+function counted(name: string): ClientStore & { asked: string[] } {
   const asked: string[] = []
   return {
     asked,
-    async findById (clientId): Promise<Client | null> {
+    async findById(clientId): Promise<Client | null> {
       asked.push(clientId)
       return clientId === 'gone' ? null : { clientId, name }
     }
@@ -20,7 +20,11 @@ t.test('a request asks for each client once, one that is unknown too, and anothe
   const store = counted('one')
   const clientsOf = oncePerRequest(store)
   const [first, second] = [request(), request()]
-  await Promise.all([clientsOf(first).findById('spa'), clientsOf(first).findById('spa'), clientsOf(first).findById('gone')])
+  await Promise.all([
+    clientsOf(first).findById('spa'),
+    clientsOf(first).findById('spa'),
+    clientsOf(first).findById('gone')
+  ])
   t.same(await clientsOf(first).findById('spa'), { clientId: 'spa', name: 'one' })
   t.equal(await clientsOf(first).findById('gone'), null)
   t.same(store.asked, ['spa', 'gone'])
@@ -40,7 +44,11 @@ t.test('two stores that one request asks for the same id each answer with their 
 
 t.test('a failure is the same failure for all of the request', async (t) => {
   let calls = 0
-  const clientsOf = oncePerRequest({ findById: async () => { throw new Error(`down ${++calls}`) } })
+  const clientsOf = oncePerRequest({
+    findById: async () => {
+      throw new Error(`down ${++calls}`)
+    }
+  })
   const shared = request()
   await t.rejects(clientsOf(shared).findById('spa'), { message: 'down 1' })
   await t.rejects(clientsOf(shared).findById('spa'), { message: 'down 1' })

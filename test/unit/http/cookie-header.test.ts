@@ -1,7 +1,8 @@
 import t from 'tap'
 import { cookieValues } from '../../../lib/http/edge/cookie-header.ts'
 
-const values = (cookie: string | undefined, name = 'sid'): string[] => cookieValues({ headers: cookie === undefined ? {} : { cookie } }, name)
+const values = (cookie: string | undefined, name = 'sid'): string[] =>
+  cookieValues({ headers: cookie === undefined ? {} : { cookie } }, name)
 
 t.test('every value of a name, in the order of the header', async (t) => {
   t.strictSame(values(undefined), [])

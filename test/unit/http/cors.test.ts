@@ -4,11 +4,21 @@ import { createCors, removeCorsHeaders } from '../../../lib/http/edge/cors.ts'
 
 const SPA = 'https://spa.example'
 const CLIENTS = [{ clientId: 'spa', redirectUris: [`${SPA}/cb`] }]
-const NAMES = ['access-control-allow-origin', 'access-control-allow-credentials', 'access-control-allow-methods', 'access-control-allow-headers', 'access-control-allow-private-network', 'access-control-expose-headers', 'access-control-max-age']
+const NAMES = [
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'access-control-allow-methods',
+  'access-control-allow-headers',
+  'access-control-allow-private-network',
+  'access-control-expose-headers',
+  'access-control-max-age'
+]
 
-function host (t: Test): FastifyInstance {
+function host(t: Test): FastifyInstance {
   const app = Fastify() as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   return app
 }
 
@@ -20,7 +30,11 @@ t.test('whatever a host has set for all routes is taken back', async (t) => {
   })
   app.get('/host', async () => 'host')
   const { anyOrigin, noOrigin, ofClients } = createCors(CLIENTS)
-  for (const [path, policy] of [['/any', anyOrigin], ['/none', noOrigin], ['/clients', ofClients]] as const) {
+  for (const [path, policy] of [
+    ['/any', anyOrigin],
+    ['/none', noOrigin],
+    ['/clients', ofClients]
+  ] as const) {
     await app.register(async (child) => {
       policy(child)
       child.get(path, async () => 'ours')
@@ -34,19 +48,36 @@ t.test('whatever a host has set for all routes is taken back', async (t) => {
   t.strictSame(await corsOf('/host', SPA), Object.fromEntries(NAMES.map((name) => [name, 'of the host'])))
   t.strictSame(await corsOf('/none', SPA), {})
   t.strictSame(await corsOf('/any', SPA), { 'access-control-allow-origin': '*' })
-  t.strictSame(Object.keys(await corsOf('/clients', SPA)), ['access-control-allow-origin', 'access-control-expose-headers'])
+  t.strictSame(Object.keys(await corsOf('/clients', SPA)), [
+    'access-control-allow-origin',
+    'access-control-expose-headers'
+  ])
   t.strictSame(await corsOf('/clients', 'https://evil.example'), {})
 })
 
 t.test('what is not there is not touched', async (t) => {
   const touched: string[] = []
-  removeCorsHeaders({ hasHeader: (name: string) => name === 'access-control-max-age', removeHeader: (name: string) => { touched.push(name) } } as never)
+  removeCorsHeaders({
+    hasHeader: (name: string) => name === 'access-control-max-age',
+    removeHeader: (name: string) => {
+      touched.push(name)
+    }
+  } as never)
   t.strictSame(touched, ['access-control-max-age'])
 })
 
 t.test('Vary keeps what it has, and names Origin once', async (t) => {
   const cases: Array<[given: string | string[] | undefined, sent: string]> = [
-    [undefined, 'Origin'], ['Accept-Encoding', 'Accept-Encoding, Origin'], ['origin', 'origin'], ['ORIGIN , accept', 'ORIGIN , accept'], ['*', '*'], ['a,*', 'a,*'], [' a ,, b', 'a, b, Origin'], [['a', 'b'], 'a, b, Origin'], ['', 'Origin'], ['x-origin', 'x-origin, Origin']
+    [undefined, 'Origin'],
+    ['Accept-Encoding', 'Accept-Encoding, Origin'],
+    ['origin', 'origin'],
+    ['ORIGIN , accept', 'ORIGIN , accept'],
+    ['*', '*'],
+    ['a,*', 'a,*'],
+    [' a ,, b', 'a, b, Origin'],
+    [['a', 'b'], 'a, b, Origin'],
+    ['', 'Origin'],
+    ['x-origin', 'x-origin, Origin']
   ]
   for (const [given, sent] of cases) {
     const app = host(t)
@@ -59,18 +90,26 @@ t.test('Vary keeps what it has, and names Origin once', async (t) => {
 t.test('a path has one OPTIONS route with the methods of all its routes, in no document', async (t) => {
   const app = host(t)
   const routes: RouteOptions[] = []
-  app.addHook('onRoute', (route) => { routes.push(route) })
-  await app.register(async (child) => {
-    createCors(CLIENTS).noOrigin(child)
-    child.get('/a', { config: { mine: 1 } as never }, async () => 'a')
-    child.route({ method: ['POST', 'PUT'], url: '/a', handler: async () => 'a' })
-    child.get('/b', async () => 'b')
-  }, { prefix: '/p' })
+  app.addHook('onRoute', (route) => {
+    routes.push(route)
+  })
+  await app.register(
+    async (child) => {
+      createCors(CLIENTS).noOrigin(child)
+      child.get('/a', { config: { mine: 1 } as never }, async () => 'a')
+      child.route({ method: ['POST', 'PUT'], url: '/a', handler: async () => 'a' })
+      child.get('/b', async () => 'b')
+    },
+    { prefix: '/p' }
+  )
   await app.ready()
   t.equal((await app.inject({ method: 'OPTIONS', url: '/p/a' })).headers.allow, 'GET, HEAD, POST, PUT')
   t.equal((await app.inject({ method: 'OPTIONS', url: '/p/b' })).headers.allow, 'GET, HEAD')
   const options = routes.filter(({ method }) => method === 'OPTIONS')
-  t.strictSame(options.map(({ url }) => url), ['/p/a', '/p/b'])
+  t.strictSame(
+    options.map(({ url }) => url),
+    ['/p/a', '/p/b']
+  )
   for (const { schema, config } of options) {
     t.equal((schema as FastifySchema & { hide?: boolean }).hide, true)
     t.match(config, { cors: false, fastifyAuthority: { callers: 'anyone' } })
@@ -78,18 +117,21 @@ t.test('a path has one OPTIONS route with the methods of all its routes, in no d
   t.match(routes.find(({ method, url }) => method === 'GET' && url === '/p/a')?.config, { mine: 1, cors: false })
 })
 
-t.test('a host that answers OPTIONS of a path itself goes on to, and so do we where we have a route of our own for it', async (t) => {
-  const app = host(t)
-  app.options('/a', async () => 'of the host')
-  await app.register(async (child) => {
-    createCors(CLIENTS).noOrigin(child)
-    child.get('/a', async () => 'a')
-    child.options('/b', async () => 'ours')
-    child.get('/b', async () => 'b')
-  })
-  t.equal((await app.inject({ method: 'OPTIONS', url: '/a' })).body, 'of the host')
-  t.equal((await app.inject({ method: 'OPTIONS', url: '/b' })).body, 'ours')
-})
+t.test(
+  'a host that answers OPTIONS of a path itself goes on to, and so do we where we have a route of our own for it',
+  async (t) => {
+    const app = host(t)
+    app.options('/a', async () => 'of the host')
+    await app.register(async (child) => {
+      createCors(CLIENTS).noOrigin(child)
+      child.get('/a', async () => 'a')
+      child.options('/b', async () => 'ours')
+      child.get('/b', async () => 'b')
+    })
+    t.equal((await app.inject({ method: 'OPTIONS', url: '/a' })).body, 'of the host')
+    t.equal((await app.inject({ method: 'OPTIONS', url: '/b' })).body, 'ours')
+  }
+)
 
 t.test('routes of one path and other constraints are told apart', async (t) => {
   const app = host(t)
@@ -98,7 +140,10 @@ t.test('routes of one path and other constraints are told apart', async (t) => {
     child.get('/', { constraints: { host: 'a.example' } }, async () => 'a')
     child.post('/', { constraints: { host: 'b.example' } }, async () => 'b')
   })
-  t.equal((await app.inject({ method: 'OPTIONS', url: '/', headers: { host: 'a.example' } })).headers.allow, 'GET, HEAD')
+  t.equal(
+    (await app.inject({ method: 'OPTIONS', url: '/', headers: { host: 'a.example' } })).headers.allow,
+    'GET, HEAD'
+  )
   t.equal((await app.inject({ method: 'OPTIONS', url: '/', headers: { host: 'b.example' } })).headers.allow, 'POST')
   t.equal((await app.inject({ method: 'OPTIONS', url: '/' })).statusCode, 404)
 })
@@ -108,8 +153,29 @@ t.test('hooks of the route itself come first, one or many', async (t) => {
   const seen: string[] = []
   await app.register(async (child) => {
     createCors(CLIENTS).anyOrigin(child)
-    child.get('/one', { onSend: async (_request, reply) => { seen.push(String(reply.hasHeader('access-control-allow-origin'))) } }, async () => 'x')
-    child.get('/two', { onSend: [async () => { seen.push('first') }, async () => { seen.push('second') }] }, async () => 'x')
+    child.get(
+      '/one',
+      {
+        onSend: async (_request, reply) => {
+          seen.push(String(reply.hasHeader('access-control-allow-origin')))
+        }
+      },
+      async () => 'x'
+    )
+    child.get(
+      '/two',
+      {
+        onSend: [
+          async () => {
+            seen.push('first')
+          },
+          async () => {
+            seen.push('second')
+          }
+        ]
+      },
+      async () => 'x'
+    )
   })
   t.equal((await app.inject('/one')).headers['access-control-allow-origin'], '*')
   t.equal((await app.inject('/two')).headers['access-control-allow-origin'], '*')

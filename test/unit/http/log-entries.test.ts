@@ -7,67 +7,165 @@ type Log = FastifyBaseLogger & Record<string, unknown>
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 
 /** What our routes log through where a host has this logger. */
-function seenThrough (logger: unknown, secretHeaders?: readonly string[]): Log {
+function seenThrough(logger: unknown, secretHeaders?: readonly string[]): Log {
   let factory = (..._args: unknown[]): unknown => null
-  const child = { childLoggerFactory: (given: unknown) => given, setChildLoggerFactory: (made: typeof factory) => { factory = made } }
+  const child = {
+    childLoggerFactory: (given: unknown) => given,
+    setChildLoggerFactory: (made: typeof factory) => {
+      factory = made
+    }
+  }
   redactLoggedUrls(child as unknown as FastifyInstance, secretHeaders)
   return factory.call({}, logger, {}, {}, {}) as Log
 }
 
 /** The one argument that reaches the host's logger. */
-function logged (entry: unknown, secretHeaders?: readonly string[]): Record<string, unknown> {
+function logged(entry: unknown, secretHeaders?: readonly string[]): Record<string, unknown> {
   const entries: unknown[] = []
-  seenThrough({ level: 'info', info: (...args: unknown[]) => { entries.push(...args) } }, secretHeaders).info(entry)
+  seenThrough(
+    {
+      level: 'info',
+      info: (...args: unknown[]) => {
+        entries.push(...args)
+      }
+    },
+    secretHeaders
+  ).info(entry)
   t.equal(entries.length, 1)
   return entries[0] as Record<string, unknown>
 }
 
-function noop (): void {}
+function noop(): void {}
 
 t.test('headers that hold a credential are hidden, and the query of those that hold an address', async (t) => {
-  const headers = { authorization: 's', Authorization: 's', 'proxy-authorization': 's', cookie: 's', 'set-cookie': ['s'], 'x-key': 's', referer: '/a?code=s', location: '/b?code=s', ':path': '/c?code=s', accept: '/d?code=s', host: 'h' }
+  const headers = {
+    authorization: 's',
+    Authorization: 's',
+    'proxy-authorization': 's',
+    cookie: 's',
+    'set-cookie': ['s'],
+    'x-key': 's',
+    referer: '/a?code=s',
+    location: '/b?code=s',
+    ':path': '/c?code=s',
+    accept: '/d?code=s',
+    host: 'h'
+  }
   t.strictSame(logged({ req: { url: '/x?code=s', headers, id: 1 }, other: 2 }, ['x-key']), {
-    req: { url: '/x?code=***', headers: { authorization: '***', Authorization: '***', 'proxy-authorization': '***', cookie: '***', 'set-cookie': '***', 'x-key': '***', referer: '/a?code=***', location: '/b?code=***', ':path': '/c?code=***', accept: '/d?code=s', host: 'h' }, id: 1 },
+    req: {
+      url: '/x?code=***',
+      headers: {
+        authorization: '***',
+        Authorization: '***',
+        'proxy-authorization': '***',
+        cookie: '***',
+        'set-cookie': '***',
+        'x-key': '***',
+        referer: '/a?code=***',
+        location: '/b?code=***',
+        ':path': '/c?code=***',
+        accept: '/d?code=s',
+        host: 'h'
+      },
+      id: 1
+    },
     other: 2
   })
-  t.strictSame(logged({ req: { url: '/x', headers: { location: ['/a?code=s'], 'x-key': 's' } } }), { req: { url: '/x', headers: { location: ['/a?code=s'], 'x-key': 's' } } })
+  t.strictSame(logged({ req: { url: '/x', headers: { location: ['/a?code=s'], 'x-key': 's' } } }), {
+    req: { url: '/x', headers: { location: ['/a?code=s'], 'x-key': 's' } }
+  })
   t.strictSame(logged({ req: { url: '/x' } }), { req: { url: '/x' } })
   t.strictSame(logged({ req: { url: '/x', headers: null } }), { req: { url: '/x', headers: null } })
 })
 
 t.test('what is no request goes through as it is', async (t) => {
-  for (const entry of ['text', 5, null, undefined, new Error('x'), [], {}, { req: 5 }, { req: null }, { req: { url: 5 } }, { res: null }, { res: 'x' }, { url: 5 }]) t.equal(logged(entry), entry, inspect(entry))
+  for (const entry of [
+    'text',
+    5,
+    null,
+    undefined,
+    new Error('x'),
+    [],
+    {},
+    { req: 5 },
+    { req: null },
+    { req: { url: 5 } },
+    { res: null },
+    { res: 'x' },
+    { url: 5 }
+  ])
+    t.equal(logged(entry), entry, inspect(entry))
   const failed = Object.assign(new Error('x'), { url: '/x?code=s' })
   t.equal(logged(failed), failed)
 })
 
 t.test('a request of a class keeps its class, and shows no address that is not redacted', async (t) => {
-  class Raw { url = '/x?code=s'; headers = { cookie: 's' }; method = 'GET' }
-  class Request { url = '/x?code=s'; originalUrl: unknown = '/y?code=s'; query: unknown = { code: 's', scope: 'a', 'b c': 's', list: ['s'] }; headers: unknown = { cookie: 's' }; raw: unknown = new Raw(); id = 'i' }
+  class Raw {
+    url = '/x?code=s'
+    headers = { cookie: 's' }
+    method = 'GET'
+  }
+  class Request {
+    url = '/x?code=s'
+    originalUrl: unknown = '/y?code=s'
+    query: unknown = { code: 's', scope: 'a', 'b c': 's', list: ['s'] }
+    headers: unknown = { cookie: 's' }
+    raw: unknown = new Raw()
+    id = 'i'
+  }
   for (const entry of [logged(new Request()), logged({ req: new Request() })['req'] as Record<string, unknown>]) {
     t.ok(entry instanceof Request)
     t.equal(entry['id'], 'i')
-    t.strictSame([entry['url'], entry['originalUrl'], entry['query'], entry['headers']], ['/x?code=***', '/y?code=***', { code: '***', scope: 'a', '***': '***', list: '***' }, { cookie: '***' }])
+    t.strictSame(
+      [entry['url'], entry['originalUrl'], entry['query'], entry['headers']],
+      ['/x?code=***', '/y?code=***', { code: '***', scope: 'a', '***': '***', list: '***' }, { cookie: '***' }]
+    )
     const raw = entry['raw'] as Raw
-    t.strictSame([raw instanceof Raw, raw.url, raw.headers, raw.method], [true, '/x?code=***', { cookie: '***' }, 'GET'])
+    t.strictSame(
+      [raw instanceof Raw, raw.url, raw.headers, raw.method],
+      [true, '/x?code=***', { cookie: '***' }, 'GET']
+    )
     t.ok(Object.keys(entry).includes('url'))
   }
-  const bare = logged(Object.assign(new Request(), { originalUrl: undefined, query: null, headers: undefined, raw: 'raw' }))
+  const bare = logged(
+    Object.assign(new Request(), { originalUrl: undefined, query: null, headers: undefined, raw: 'raw' })
+  )
   t.strictSame([bare['originalUrl'], bare['query'], bare['headers'], bare['raw']], [undefined, null, undefined, 'raw'])
 })
 
 t.test('a reply leads to no address that is not redacted', async (t) => {
-  class Reply { request: unknown = { url: '/x?code=s' }; req: unknown = { url: '/y?code=s' }; statusCode = 303; getHeaders (): object { return { location: '/z?code=s', 'set-cookie': 's', code: this.statusCode } } }
+  class Reply {
+    request: unknown = { url: '/x?code=s' }
+    req: unknown = { url: '/y?code=s' }
+    statusCode = 303
+    getHeaders(): object {
+      return { location: '/z?code=s', 'set-cookie': 's', code: this.statusCode }
+    }
+  }
   const { res } = logged({ res: new Reply() }) as { res: Reply }
   t.ok(res instanceof Reply)
-  t.strictSame([res.request, res.req, res.statusCode, res.getHeaders()], [{ url: '/x?code=***' }, { url: '/y?code=***' }, 303, { location: '/z?code=***', 'set-cookie': '***', code: 303 }])
+  t.strictSame(
+    [res.request, res.req, res.statusCode, res.getHeaders()],
+    [{ url: '/x?code=***' }, { url: '/y?code=***' }, 303, { location: '/z?code=***', 'set-cookie': '***', code: 303 }]
+  )
   const plain = { statusCode: 200, request: 'x', req: null, getHeaders: 'x' }
   const entry = { res: plain }
   t.equal((logged(entry) as typeof entry).res, plain, 'of which nothing is to be hidden, it is the very reply')
 })
 
-t.test('the logger is the host\'s in all else', async (t) => {
-  class Logger { level = 'info'; own = 1; lines: unknown[] = []; info (...args: unknown[]): number { return this.lines.push(args) } child (bindings: object): unknown { this.lines.push(bindings); return this } }
+t.test("the logger is the host's in all else", async (t) => {
+  class Logger {
+    level = 'info'
+    own = 1
+    lines: unknown[] = []
+    info(...args: unknown[]): number {
+      return this.lines.push(args)
+    }
+    child(bindings: object): unknown {
+      this.lines.push(bindings)
+      return this
+    }
+  }
   const logger = new Logger()
   const log = seenThrough(logger)
   t.not(log, logger)
@@ -80,7 +178,8 @@ t.test('the logger is the host\'s in all else', async (t) => {
   t.equal((log.info as (...args: unknown[]) => unknown)('a', { url: '/x?code=s' }), 1, 'with what its methods return')
   log.child({ req: { url: '/y?code=s' } }).info({ url: '/z?code=s' })
   t.strictSame(logger.lines, [['a', { url: '/x?code=***' }], { req: { url: '/y?code=***' } }, [{ url: '/z?code=***' }]])
-  for (const name of METHODS.filter((method) => method !== 'info')) t.equal((log[name] as () => unknown)(), undefined, `${name} is there, though the host's logger has none`)
+  for (const name of METHODS.filter((method) => method !== 'info'))
+    t.equal((log[name] as () => unknown)(), undefined, `${name} is there, though the host's logger has none`)
   t.equal(log['silent'], undefined)
   t.equal(log[Symbol.iterator as unknown as string], undefined)
 })
@@ -95,7 +194,12 @@ t.test('where nothing is logged, nothing is made for it', async (t) => {
     const one = { ...none, [name]: (): string => 'said' }
     t.not(seenThrough(one), one, `${name} is on`)
   }
-  const off = { level: 'info', debug: noop, trace: function noop (_entry: unknown): void {}, warn: function other (): void {} }
+  const off = {
+    level: 'info',
+    debug: noop,
+    trace: function noop(_entry: unknown): void {},
+    warn: function other(): void {}
+  }
   const log = seenThrough(off)
   t.equal(log.debug, off.debug)
   t.not(log.trace, off.trace)

@@ -8,13 +8,16 @@ import { CANARY, everything, HEADERS, QUERY, replyToo, SECRETS } from '../../sup
 import { processorSeconds } from '../../support/in-time.ts'
 
 /** The one that Fastify has. */
-const { pino } = createRequire(createRequire(import.meta.url).resolve('fastify'))('pino') as { pino: ((options: object, stream: Writable) => FastifyBaseLogger) & { stdSerializers: Record<'req' | 'res', never> } }
+const { pino } = createRequire(createRequire(import.meta.url).resolve('fastify'))('pino') as {
+  pino: ((options: object, stream: Writable) => FastifyBaseLogger) & { stdSerializers: Record<'req' | 'res', never> }
+}
 
 t.test('a URL keeps its path and the names of parameters, and the values that are no secret', async (t) => {
   const cases: Record<string, string> = {
     '/auth/authorize': '/auth/authorize',
     '/auth/authorize?': '/auth/authorize?',
-    '/auth/authorize?client_id=spa&response_type=code&scope=openid%20profile&prompt=login&ui_locales=de-CH&response_mode=form_post&state=abc': '/auth/authorize?client_id=spa&response_type=code&scope=openid%20profile&prompt=login&ui_locales=de-CH&response_mode=form_post&state=***',
+    '/auth/authorize?client_id=spa&response_type=code&scope=openid%20profile&prompt=login&ui_locales=de-CH&response_mode=form_post&state=abc':
+      '/auth/authorize?client_id=spa&response_type=code&scope=openid%20profile&prompt=login&ui_locales=de-CH&response_mode=form_post&state=***',
     '/cb?error=access_denied&error_description=Ann': '/cb?error=access_denied&error_description=***',
     '/a?state=': '/a?state=***',
     '/a?state': '/a?state',
@@ -48,13 +51,16 @@ t.test('a URL keeps its path and the names of parameters, and the values that ar
 })
 
 t.test('a URL of any length takes linear time', async (t) => {
-  t.ok(await processorSeconds(() => {
-    for (const part of ['&', '=', '?', '#', 'scope=%2', 'a', ';', '%20']) redactUrl(`/a?scope=${part.repeat(200_000)}`)
-  }) < 2)
+  t.ok(
+    (await processorSeconds(() => {
+      for (const part of ['&', '=', '?', '#', 'scope=%2', 'a', ';', '%20'])
+        redactUrl(`/a?scope=${part.repeat(200_000)}`)
+    })) < 2
+  )
 })
 
 /** Fails in all the ways that a route can. */
-function ownRoutes (child: FastifyInstance): void {
+function ownRoutes(child: FastifyInstance): void {
   redactLoggedUrls(child)
   child.get('/auth/authorize', async (request, reply) => {
     request.log.trace({ req: request.raw }, 'raw')
@@ -69,24 +75,44 @@ function ownRoutes (child: FastifyInstance): void {
         throw new Error('no head')
       }
     }
-    return await reply.header('set-cookie', `sid=${CANARY}-cookie`).redirect(`https://spa.example/cb?code=${CANARY}-location`, 303)
+    return await reply
+      .header('set-cookie', `sid=${CANARY}-cookie`)
+      .redirect(`https://spa.example/cb?code=${CANARY}-location`, 303)
   })
 }
 
-interface Logged { lines: string[], app: FastifyInstance }
+interface Logged {
+  lines: string[]
+  app: FastifyInstance
+}
 
-async function logged (t: Test, server: (stream: Writable) => FastifyServerOptions, before: (app: FastifyInstance) => unknown = () => {}, register: (app: FastifyInstance) => Promise<unknown> = async (app) => await app.register(async (child) => { ownRoutes(child) })): Promise<Logged> {
+async function logged(
+  t: Test,
+  server: (stream: Writable) => FastifyServerOptions,
+  before: (app: FastifyInstance) => unknown = () => {},
+  register: (app: FastifyInstance) => Promise<unknown> = async (app) =>
+    await app.register(async (child) => {
+      ownRoutes(child)
+    })
+): Promise<Logged> {
   const lines: string[] = []
-  const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(chunk.toString()); done() } })
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString())
+      done()
+    }
+  })
   const app = Fastify(server(stream)) as unknown as FastifyInstance
-  t.teardown(async () => { await app.close() })
+  t.teardown(async () => {
+    await app.close()
+  })
   await before(app)
   await register(app)
   app.get('/host', async () => 'host')
   return { lines, app }
 }
 
-async function visit ({ app, lines }: Logged): Promise<void> {
+async function visit({ app, lines }: Logged): Promise<void> {
   for (const fail of ['none', 'error', 'plain', 'head']) {
     await app.inject({ url: `/auth/authorize?${QUERY}`, headers: { ...HEADERS, 'x-fail': fail } }).catch(() => {})
   }
@@ -98,24 +124,39 @@ async function visit ({ app, lines }: Logged): Promise<void> {
 class OwnLogger {
   readonly #write: (line: string) => void
   readonly level = 'trace'
-  constructor (write: (line: string) => void) {
+  constructor(write: (line: string) => void) {
     this.#write = write
     Object.freeze(this)
   }
 
-  #line (...args: unknown[]): void {
-    const [entry] = args as [{ req?: { url?: string, query?: unknown }, res?: { request?: { url?: string } } }]
-    this.#write(`${inspect(args, { depth: 6 })} ${entry?.req?.url ?? ''} ${inspect(entry?.req?.query)} ${entry?.res?.request?.url ?? ''}`)
+  #line(...args: unknown[]): void {
+    const [entry] = args as [{ req?: { url?: string; query?: unknown }; res?: { request?: { url?: string } } }]
+    this.#write(
+      `${inspect(args, { depth: 6 })} ${entry?.req?.url ?? ''} ${inspect(entry?.req?.query)} ` +
+        `${entry?.res?.request?.url ?? ''}`
+    )
   }
 
-  trace (...args: unknown[]): void { this.#line(...args) }
-  debug (...args: unknown[]): void { this.#line(...args) }
-  info (...args: unknown[]): void { this.#line(...args) }
-  warn (...args: unknown[]): void { this.#line(...args) }
-  error (...args: unknown[]): void { this.#line(...args) }
-  fatal (...args: unknown[]): void { this.#line(...args) }
-  silent (): void {}
-  child (...args: unknown[]): unknown {
+  trace(...args: unknown[]): void {
+    this.#line(...args)
+  }
+  debug(...args: unknown[]): void {
+    this.#line(...args)
+  }
+  info(...args: unknown[]): void {
+    this.#line(...args)
+  }
+  warn(...args: unknown[]): void {
+    this.#line(...args)
+  }
+  error(...args: unknown[]): void {
+    this.#line(...args)
+  }
+  fatal(...args: unknown[]): void {
+    this.#line(...args)
+  }
+  silent(): void {}
+  child(...args: unknown[]): unknown {
     this.#line(...args)
     return new OwnLogger(this.#write)
   }
@@ -123,20 +164,45 @@ class OwnLogger {
 
 /** Its children lack what Fastify never calls, and does not ask for where no factory is set. */
 const sparse = (stream: Writable): FastifyBaseLogger => {
-  const line = (entry: { req?: { url: string }, err?: Error }, text: string): void => { stream.write(`${entry.req?.url ?? ''} ${text} ${entry.err?.message ?? ''}`) }
+  const line = (entry: { req?: { url: string }; err?: Error }, text: string): void => {
+    stream.write(`${entry.req?.url ?? ''} ${text} ${entry.err?.message ?? ''}`)
+  }
   const methods = { level: 'info', info: line, error: line, warn: line, debug: line, trace: line, child: () => methods }
   return { ...methods, fatal: line, silent: line } as unknown as FastifyBaseLogger
 }
 
 const LOGGERS: Record<string, (stream: Writable) => FastifyServerOptions> = {
   "Fastify's own": (stream) => ({ logger: { level: 'trace', stream } }),
-  'one with serializers': (stream) => ({ logger: { level: 'trace', stream, serializers: { req: everything as never, res: replyToo as never } } }),
-  "pino's serializers": (stream) => ({ logger: { level: 'trace', stream, serializers: { req: pino.stdSerializers.req, res: pino.stdSerializers.res } } }),
-  'a formatter and a mixin': (stream) => ({ logger: { level: 'trace', stream, formatters: { log: (entry) => ({ ...entry, formatted: everything((entry['req'] ?? {}) as never) }) }, mixin: (entry) => ({ mixed: (entry as { req?: { url: string } }).req?.url }) } }),
-  'an instance of pino': (stream) => ({ loggerInstance: pino({ level: 'trace', serializers: { req: everything } }, stream) }),
-  'a factory that passes nothing on': (stream) => ({ logger: { level: 'trace', stream, serializers: { req: everything as never } }, childLoggerFactory: (logger, bindings) => logger.child({ ...bindings, factory: 1 }) }),
-  'a factory of another logger': (stream) => ({ logger: { level: 'trace', stream }, childLoggerFactory: () => pino({ level: 'trace', serializers: { req: everything } }, stream) }),
-  'one that is no pino': (stream) => ({ loggerInstance: new OwnLogger((line) => { stream.write(line) }) as unknown as FastifyBaseLogger }),
+  'one with serializers': (stream) => ({
+    logger: { level: 'trace', stream, serializers: { req: everything as never, res: replyToo as never } }
+  }),
+  "pino's serializers": (stream) => ({
+    logger: { level: 'trace', stream, serializers: { req: pino.stdSerializers.req, res: pino.stdSerializers.res } }
+  }),
+  'a formatter and a mixin': (stream) => ({
+    logger: {
+      level: 'trace',
+      stream,
+      formatters: { log: (entry) => ({ ...entry, formatted: everything((entry['req'] ?? {}) as never) }) },
+      mixin: (entry) => ({ mixed: (entry as { req?: { url: string } }).req?.url })
+    }
+  }),
+  'an instance of pino': (stream) => ({
+    loggerInstance: pino({ level: 'trace', serializers: { req: everything } }, stream)
+  }),
+  'a factory that passes nothing on': (stream) => ({
+    logger: { level: 'trace', stream, serializers: { req: everything as never } },
+    childLoggerFactory: (logger, bindings) => logger.child({ ...bindings, factory: 1 })
+  }),
+  'a factory of another logger': (stream) => ({
+    logger: { level: 'trace', stream },
+    childLoggerFactory: () => pino({ level: 'trace', serializers: { req: everything } }, stream)
+  }),
+  'one that is no pino': (stream) => ({
+    loggerInstance: new OwnLogger((line) => {
+      stream.write(line)
+    }) as unknown as FastifyBaseLogger
+  }),
   'one with sparse children': (stream) => ({ loggerInstance: sparse(stream) })
 }
 
@@ -160,22 +226,56 @@ for (const [name, server] of Object.entries(LOGGERS)) {
   })
 }
 
-t.test('the lines of our routes are those of the host: its serializer, its bindings, its request ids, each once', async (t) => {
-  const log = await logged(t, (stream) => ({ requestIdHeader: 'x-id', logger: { level: 'info', stream, serializers: { req: (request) => ({ of: 'the host', method: request.method, url: request.url, ip: request.ip, host: request.host }) } } }))
-  await log.app.inject({ url: '/auth/authorize?state=1', headers: { 'x-id': 'one' }, remoteAddress: '192.0.2.1' })
-  const lines = log.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  t.match(lines, [
-    { reqId: 'one', msg: 'incoming request', req: { of: 'the host', method: 'GET', url: '/auth/authorize?state=***', ip: '192.0.2.1', host: 'localhost:80' } },
-    { msg: 'a plain one' },
-    { reqId: 'one', msg: 'request completed', res: { statusCode: 303 }, responseTime: Number }
-  ])
-  t.equal(lines.length, 3)
-})
+t.test(
+  'the lines of our routes are those of the host: its serializer, its bindings, its request ids, each once',
+  async (t) => {
+    const log = await logged(t, (stream) => ({
+      requestIdHeader: 'x-id',
+      logger: {
+        level: 'info',
+        stream,
+        serializers: {
+          req: (request) => ({
+            of: 'the host',
+            method: request.method,
+            url: request.url,
+            ip: request.ip,
+            host: request.host
+          })
+        }
+      }
+    }))
+    await log.app.inject({ url: '/auth/authorize?state=1', headers: { 'x-id': 'one' }, remoteAddress: '192.0.2.1' })
+    const lines = log.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    t.match(lines, [
+      {
+        reqId: 'one',
+        msg: 'incoming request',
+        req: { of: 'the host', method: 'GET', url: '/auth/authorize?state=***', ip: '192.0.2.1', host: 'localhost:80' }
+      },
+      { msg: 'a plain one' },
+      { reqId: 'one', msg: 'request completed', res: { statusCode: 303 }, responseTime: Number }
+    ])
+    t.equal(lines.length, 3)
+  }
+)
 
 t.test('serializers of the instance that we are registered in are wrapped too', async (t) => {
-  const log = await logged(t, (stream) => ({ logger: { level: 'trace', stream } }), () => {}, async (app) => {
-    await app.register(async (parent) => { await parent.register(async (child) => { ownRoutes(child) }) }, { logSerializers: { req: everything as never, res: replyToo as never } })
-  })
+  const log = await logged(
+    t,
+    (stream) => ({ logger: { level: 'trace', stream } }),
+    () => {},
+    async (app) => {
+      await app.register(
+        async (parent) => {
+          await parent.register(async (child) => {
+            ownRoutes(child)
+          })
+        },
+        { logSerializers: { req: everything as never, res: replyToo as never } }
+      )
+    }
+  )
   await visit(log)
   t.notMatch(log.lines.join('\n'), CANARY)
   t.match(log.lines.join('\n'), /"of":"the host"/)
@@ -186,7 +286,10 @@ t.test('without request logging, and without a logger at all, the routes work', 
   const quiet: Record<string, (stream: Writable) => FastifyServerOptions> = {
     'no logger': () => ({}),
     'a factory without a logger': () => ({ childLoggerFactory: (logger) => logger }),
-    'no request logging': (stream) => ({ logger: { level: 'info', stream }, logController: new LogController({ disableRequestLogging: true }) }),
+    'no request logging': (stream) => ({
+      logger: { level: 'info', stream },
+      logController: new LogController({ disableRequestLogging: true })
+    }),
     silent: (stream) => ({ logger: { level: 'silent', stream } })
   }
   for (const [name, server] of Object.entries(quiet)) {
@@ -198,34 +301,48 @@ t.test('without request logging, and without a logger at all, the routes work', 
 })
 
 t.test('request.log is the logger in all else: level, child bindings, what a host has added', async (t) => {
-  const { app, lines } = await logged(t, (stream) => ({ logger: { level: 'info', stream } }), () => {}, async (app) => {
-    await app.register(async (child) => {
-      redactLoggedUrls(child)
-      child.get('/own', async (request) => {
-        const log = request.log as FastifyBaseLogger & { bindings(): object, isLevelEnabled(level: string): boolean }
-        const before = [log.level, log.isLevelEnabled('debug'), 'info' in log, log.bindings()]
-        log.level = 'debug'
-        log.debug('now heard')
-        log.info('%s and %j', 'text', { a: 1 })
-        log.error(new Error('itself'))
-        return [...before, log.level]
+  const { app, lines } = await logged(
+    t,
+    (stream) => ({ logger: { level: 'info', stream } }),
+    () => {},
+    async (app) => {
+      await app.register(async (child) => {
+        redactLoggedUrls(child)
+        child.get('/own', async (request) => {
+          const log = request.log as FastifyBaseLogger & { bindings(): object; isLevelEnabled(level: string): boolean }
+          const before = [log.level, log.isLevelEnabled('debug'), 'info' in log, log.bindings()]
+          log.level = 'debug'
+          log.debug('now heard')
+          log.info('%s and %j', 'text', { a: 1 })
+          log.error(new Error('itself'))
+          return [...before, log.level]
+        })
       })
-    })
-  })
+    }
+  )
   t.same((await app.inject({ url: '/own' })).json(), ['info', false, true, { reqId: 'req-1' }, 'debug'])
   const text = lines.join('\n')
-  for (const part of ['now heard', 'text and {\\"a\\":1}', '"type":"Error","message":"itself"']) t.ok(text.includes(part), part)
+  for (const part of ['now heard', 'text and {\\"a\\":1}', '"type":"Error","message":"itself"'])
+    t.ok(text.includes(part), part)
 })
 
 t.test('a level that is switched on for one request shows no more than one that was on before', async (t) => {
   const lines: string[] = []
-  const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(String(chunk)); done() } })
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    }
+  })
   const app = Fastify({ loggerInstance: pino({ level: 'silent' }, stream) }) as unknown as FastifyInstance
-  app.addHook('onRequest', async ({ log }) => { log.level = 'trace' })
-  app.register(async (child) => { ownRoutes(child) })
+  app.addHook('onRequest', async ({ log }) => {
+    log.level = 'trace'
+  })
+  app.register(async (child) => {
+    ownRoutes(child)
+  })
   await app.inject(`/auth/authorize?${QUERY}`)
   t.ok(lines.some((line) => line.includes('/auth/authorize?client_id=spa')))
   t.notOk(lines.some((line) => line.includes(CANARY)))
   await app.close()
 })
-

@@ -4,10 +4,11 @@ import { OAuthError } from '../../../lib/errors.ts'
 import { profileForm } from '../../../lib/http/pages/profile-fields.ts'
 import { registrationWith } from '../../../lib/http/edge/registration.ts'
 
-const formWith = async (fields: TObject): Promise<ReturnType<typeof profileForm>> => profileForm(await registrationWith(fields, (names) => names))
+const formWith = async (fields: TObject): Promise<ReturnType<typeof profileForm>> =>
+  profileForm(await registrationWith(fields, (names) => names))
 const account = { username: 'ada', password: 'a password' }
 
-function refusal (work: () => unknown): unknown {
+function refusal(work: () => unknown): unknown {
   try {
     return work()
   } catch (error) {
@@ -17,7 +18,7 @@ function refusal (work: () => unknown): unknown {
 }
 
 /** What one field of the form becomes, or the error about it. */
-async function read (schema: TSchema, text?: string): Promise<unknown> {
+async function read(schema: TSchema, text?: string): Promise<unknown> {
   const form = await formWith(Type.Object({ x: schema }))
   return refusal(() => form.read({ ...account, ...(text === undefined ? {} : { x: text }) }).fields.x)
 }
@@ -44,8 +45,14 @@ t.test('the input that a schema becomes', async (t) => {
     ['nullable', Type.Union([Type.Integer(), Type.Null()]), { type: 'number' }],
     ['either', Type.Union([Type.Integer(), Type.String()]), { type: 'text' }]
   ]
-  for (const [name, schema, expected] of table) t.match((await formWith(Type.Object({ x: schema }))).show(null)[0], { name: 'x', ...expected }, name)
-  for (const schema of [Type.Array(Type.String()), Type.Object({}), Type.Union([Type.String(), Type.Array(Type.String())])]) t.strictSame((await formWith(Type.Object({ x: schema }))).show(null), [], 'no form field can hold it')
+  for (const [name, schema, expected] of table)
+    t.match((await formWith(Type.Object({ x: schema }))).show(null)[0], { name: 'x', ...expected }, name)
+  for (const schema of [
+    Type.Array(Type.String()),
+    Type.Object({}),
+    Type.Union([Type.String(), Type.Array(Type.String())])
+  ])
+    t.strictSame((await formWith(Type.Object({ x: schema }))).show(null), [], 'no form field can hold it')
 })
 
 t.test('the value that a text becomes', async (t) => {
@@ -71,7 +78,8 @@ t.test('the value that a text becomes', async (t) => {
     [Type.Union([Type.Literal(1), Type.Literal(2)]), '2', 2],
     [Type.Literal(5), '5', 5]
   ]
-  for (const [schema, text, expected] of table) t.strictSame(await read(schema, text), expected, `${schema.type ?? 'union'} ${text}`)
+  for (const [schema, text, expected] of table)
+    t.strictSame(await read(schema, text), expected, `${schema.type ?? 'union'} ${text}`)
 })
 
 t.test('what does not fit is refused by the schema, with the field and in words for a person', async (t) => {
@@ -87,39 +95,72 @@ t.test('what does not fit is refused by the schema, with the field and in words 
     [Type.Integer({ minimum: 18 }), '17', 'x: it takes 18 or more.'],
     [Type.Number({ maximum: 5 }), '5.1', 'x: it takes 5 or less.'],
     [Type.Integer(), '1.5', 'x: it takes a whole number.'],
-    ...['1,5', '0x10', '1e999', 'NaN', ' 1', '1 ', '+1', '--1', '१'].map((text): [TSchema, string, string] => [Type.Number(), text, 'x: it takes a number.']),
+    ...['1,5', '0x10', '1e999', 'NaN', ' 1', '1 ', '+1', '--1', '१'].map((text): [TSchema, string, string] => [
+      Type.Number(),
+      text,
+      'x: it takes a number.'
+    ]),
     [Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', 'x: it is not accepted.'],
     [Type.Boolean(), 'maybe', 'x: it is not accepted.'],
     [Type.Array(Type.String()), 'a', 'x: it is required.', 'required']
   ]
-  for (const [schema, text, message, reason] of table) t.strictSame(await read(schema, text), { error: 'invalid_request', field: 'x', reason, message }, `${schema.type ?? 'union'} ${text}`)
+  for (const [schema, text, message, reason] of table)
+    t.strictSame(
+      await read(schema, text),
+      { error: 'invalid_request', field: 'x', reason, message },
+      `${schema.type ?? 'union'} ${text}`
+    )
 })
 
 t.test('username and password are asked for alike, and nothing undeclared is read', async (t) => {
   const form = await formWith(Type.Object({ nickname: Type.Optional(Type.String()) }))
   t.strictSame(form.names, ['username', 'password', 'nickname'])
-  t.strictSame(form.read({ ...account, nickname: 'A', emailVerified: 'true', id: 'root', submit: '' }), { ...account, fields: { nickname: 'A' } })
-  for (const name of ['username', 'password']) t.match(refusal(() => form.read({ ...account, [name]: '' })), { error: 'invalid_request', field: name, reason: 'required' })
-  t.match(refusal(() => form.read({ ...account, username: 'x'.repeat(255) })), { field: 'username' })
+  t.strictSame(form.read({ ...account, nickname: 'A', emailVerified: 'true', id: 'root', submit: '' }), {
+    ...account,
+    fields: { nickname: 'A' }
+  })
+  for (const name of ['username', 'password'])
+    t.match(
+      refusal(() => form.read({ ...account, [name]: '' })),
+      { error: 'invalid_request', field: name, reason: 'required' }
+    )
+  t.match(
+    refusal(() => form.read({ ...account, username: 'x'.repeat(255) })),
+    { field: 'username' }
+  )
   t.strictSame((await formWith(Type.Object({}))).show(null), [])
 })
 
 // covers ASVS-15.3.6
 t.test('a field may have any name', async (t) => {
   const names = ['constructor', 'toString', 'a/b', 'a~b']
-  const form = await formWith(Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())]))))
+  const form = await formWith(
+    Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())])))
+  )
   const typed = Object.assign(Object.create(null) as Record<string, string>, account)
   for (const name of names) {
     const bad = Object.assign(Object.create(null) as Record<string, string>, account)
     bad[name] = 'x'
-    t.match(refusal(() => form.read(bad)), { field: name }, name)
+    t.match(
+      refusal(() => form.read(bad)),
+      { field: name },
+      name
+    )
     t.same(form.read(typed).fields, {}, 'nothing is inherited')
   }
   t.equal(({} as Record<string, unknown>).x, undefined)
 })
 
 t.test('what was typed comes back as it was typed', async (t) => {
-  const form = await formWith(Type.Object({ age: Type.Integer(), news: Type.Boolean({ default: true }), name: Type.String({ default: 'you' }) }))
-  t.strictSame(form.show({ age: '1,5' }).map(({ value }) => value), ['1,5', '', ''])
-  t.strictSame(form.show({ news: 'on' }).map(({ value }) => value), ['', 'true', ''])
+  const form = await formWith(
+    Type.Object({ age: Type.Integer(), news: Type.Boolean({ default: true }), name: Type.String({ default: 'you' }) })
+  )
+  t.strictSame(
+    form.show({ age: '1,5' }).map(({ value }) => value),
+    ['1,5', '', '']
+  )
+  t.strictSame(
+    form.show({ news: 'on' }).map(({ value }) => value),
+    ['', 'true', '']
+  )
 })

@@ -7,12 +7,18 @@ import { decodeJwt } from '../../support/jwt.ts'
 
 const SECRET = 's'.repeat(32)
 
-function isSignedBy (key: LoadedKey, token: string): boolean {
+function isSignedBy(key: LoadedKey, token: string): boolean {
   const input = token.slice(0, token.lastIndexOf('.'))
   const signature = Buffer.from(token.slice(token.lastIndexOf('.') + 1), 'base64url')
-  if (key.publicJwk === null) return createHmac('sha256', SECRET).update(input).digest('base64url') === signature.toString('base64url')
+  if (key.publicJwk === null)
+    return createHmac('sha256', SECRET).update(input).digest('base64url') === signature.toString('base64url')
   const publicKey = createPublicKey({ key: key.publicJwk, format: 'jwk' })
-  return verify(key.alg === 'EdDSA' ? null : 'sha256', Buffer.from(input), key.alg === 'ES256' ? { key: publicKey, dsaEncoding: 'ieee-p1363' } : publicKey, signature)
+  return verify(
+    key.alg === 'EdDSA' ? null : 'sha256',
+    Buffer.from(input),
+    key.alg === 'ES256' ? { key: publicKey, dsaEncoding: 'ieee-p1363' } : publicKey,
+    signature
+  )
 }
 
 t.test('an RSA key is asked for with 3,072 bits', async (t) => {
@@ -24,7 +30,8 @@ t.test('an RSA key is asked for with 3,072 bits', async (t) => {
 for (const alg of ['ES256', 'EdDSA', 'RS256', 'HS256']) {
   // covers R8725-3.11
   t.test(`${alg} signs each kind of token under its own typ`, async (t) => {
-    const key = alg === 'HS256' ? await jwtEngine.loadSecret(SECRET) : await jwtEngine.load(await jwtEngine.generate(alg))
+    const key =
+      alg === 'HS256' ? await jwtEngine.loadSecret(SECRET) : await jwtEngine.load(await jwtEngine.generate(alg))
     const payload = { sub: 'ann', iat: 1, exp: 2 }
     for (const typ of [undefined, 'at+jwt', 'JWT', 'logout+jwt'] as const) {
       const token = key.sign(payload, typ)

@@ -11,24 +11,48 @@ import { delayed, steppedClock, type SteppedClock } from '../../../lib/testing/i
 const DAY = 86_400_000
 const MINUTE = 60_000
 
-interface RingOptions { algs?: [string, ...string[]], engine?: JwtEngine }
+interface RingOptions {
+  algs?: [string, ...string[]]
+  engine?: JwtEngine
+}
 
-function ring (clock: SteppedClock, store: KeyStore, secrets: [string, ...string[]] = ['s'.repeat(32)], errors: unknown[] = [], { algs = ['ES256'], engine = jwtEngine }: RingOptions = {}): KeyRing {
+function ring(
+  clock: SteppedClock,
+  store: KeyStore,
+  secrets: [string, ...string[]] = ['s'.repeat(32)],
+  errors: unknown[] = [],
+  { algs = ['ES256'], engine = jwtEngine }: RingOptions = {}
+): KeyRing {
   return managedKeyRing(
     { algs, rotateEveryMs: 90 * DAY, announceMs: DAY, tokenLifetimeMs: 15 * MINUTE, pollMs: MINUTE },
-    { clock, engine, store, sealer: aesSealer(secrets), onChange () {}, onError: (error) => { errors.push(error) } }
+    {
+      clock,
+      engine,
+      store,
+      sealer: aesSealer(secrets),
+      onChange() {},
+      onError: (error) => {
+        errors.push(error)
+      }
+    }
   )
 }
 
 /** Steps, and lets the ring finish what its timer started. */
-async function step (clock: SteppedClock, ms: number): Promise<void> {
+async function step(clock: SteppedClock, ms: number): Promise<void> {
   clock.step(ms)
-  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => { setImmediate(resolve) })
+  for (let turn = 0; turn < 50; turn++)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
 }
 
 /** For what a thread of the pool works on, which takes as long as it takes; the test's own timeout is the limit. */
-async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await condition()) await new Promise((resolve) => { setImmediate(resolve) })
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition()))
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
 }
 
 const kids = (one: KeyRing): unknown[] => one.publicJwks().map(({ kid }) => kid)
@@ -37,7 +61,9 @@ const kids = (one: KeyRing): unknown[] => one.publicJwks().map(({ kid }) => kid)
 t.test('a key is announced before it signs and kept until its last token is dead', async (t) => {
   const clock = steppedClock()
   const one = ring(clock, memoryKeyStore())
-  t.teardown(() => { one.close() })
+  t.teardown(() => {
+    one.close()
+  })
   await one.ready()
   const first = one.signingKey()
   t.same(kids(one), [first.kid])
@@ -57,7 +83,11 @@ t.test('a key is announced before it signs and kept until its last token is dead
   await step(clock, 15 * MINUTE - 1)
   t.same(one.find(first.kid)?.verify(lastToken) !== undefined, true, 'its last token still verifies')
   await step(clock, 10 * MINUTE)
-  t.same(kids(one), [first.kid, second.kid], 'an instance whose clock is 10 minutes behind may have signed with it until now')
+  t.same(
+    kids(one),
+    [first.kid, second.kid],
+    'an instance whose clock is 10 minutes behind may have signed with it until now'
+  )
   await step(clock, 2 * MINUTE)
   t.same(kids(one), [second.kid], 'then it is gone')
 })
@@ -66,8 +96,14 @@ t.test('ten instances that start together make one key; the next one too', async
   const clock = steppedClock()
   const store = delayed(memoryKeyStore())
   const rings = Array.from({ length: 10 }, () => ring(clock, store))
-  t.teardown(() => { for (const one of rings) one.close() })
-  await Promise.all(rings.map(async (one) => { await one.ready() }))
+  t.teardown(() => {
+    for (const one of rings) one.close()
+  })
+  await Promise.all(
+    rings.map(async (one) => {
+      await one.ready()
+    })
+  )
   t.equal((await store.list()).length, 1)
   t.equal(new Set(rings.map((one) => one.signingKey().kid)).size, 1)
   clock.step(89 * DAY + MINUTE)
@@ -105,16 +141,29 @@ t.test('a key that can not be read is told once, set aside, and removed when its
   await former.ready()
   const lost = former.signingKey().kid
   former.close()
-  const broken = { kid: 'broken', alg: 'ES256', sequence: 2, signsFrom: clock.now(), createdAt: clock.now(), publicJwk: {}, sealed: aesSealer(['x'.repeat(32)]).seal('{"kty":"none of ours"}') }
+  const broken = {
+    kid: 'broken',
+    alg: 'ES256',
+    sequence: 2,
+    signsFrom: clock.now(),
+    createdAt: clock.now(),
+    publicJwk: {},
+    sealed: aesSealer(['x'.repeat(32)]).seal('{"kty":"none of ours"}')
+  }
   await store.addIfAbsent(broken)
   const errors: unknown[] = []
   const one = ring(clock, store, ['x'.repeat(32)], errors)
-  t.teardown(() => { one.close() })
+  t.teardown(() => {
+    one.close()
+  })
   await one.ready()
   const first = one.signingKey().kid
   for (let minute = 0; minute < 5; minute++) await step(clock, MINUTE)
   t.equal(errors.length, 2, 'once each, however often the store is looked at')
-  t.match(errors.map(String), [new RegExp(`The signing key ${lost} can't be opened.*Put the former secret into the array`), /The signing key broken is no key/])
+  t.match(errors.map(String), [
+    new RegExp(`The signing key ${lost} can't be opened.*Put the former secret into the array`),
+    /The signing key broken is no key/
+  ])
   t.same(kids(one), [first])
   const stored = async (): Promise<string[]> => (await store.list()).map(({ kid }) => kid)
   await step(clock, 89 * DAY)
@@ -132,9 +181,17 @@ t.test('a store that is down: no key is 503, and it recovers by itself', async (
   const clock = steppedClock()
   const store = memoryKeyStore()
   let down = true
-  const flaky: KeyStore = { ...store, list: async () => { if (down) throw new Error('down'); return await store.list() } }
+  const flaky: KeyStore = {
+    ...store,
+    list: async () => {
+      if (down) throw new Error('down')
+      return await store.list()
+    }
+  }
   const one = ring(clock, flaky)
-  t.teardown(() => { one.close() })
+  t.teardown(() => {
+    one.close()
+  })
   await t.rejects(one.ready())
   t.throws(() => one.signingKey(), { statusCode: 503 } as unknown as Error)
   down = false
@@ -143,27 +200,44 @@ t.test('a store that is down: no key is 503, and it recovers by itself', async (
   t.ok(one.signingKey())
 })
 
-t.test('a store that is down says nothing of an unknown kid: 503, asked again after a second, and a good one is found then', async (t) => {
-  const clock = steppedClock()
-  const store = memoryKeyStore()
-  const server = { isDown: false, lists: 0 }
-  const one = ring(clock, { ...store, list: async () => { server.lists++; if (server.isDown) throw new Error('down'); return await store.list() } })
-  t.teardown(() => { one.close() })
-  await one.ready()
-  // The first of them is the look at the other algorithms.
-  await step(clock, 6000)
-  await step(clock, 6000)
-  server.isDown = true
-  const before = server.lists
-  for (let round = 0; round < 20; round++) await t.rejects(one.refresh(), { error: 'temporarily_unavailable', statusCode: 503, headers: { 'retry-after': '1' } } as unknown as Error)
-  t.equal(server.lists - before, 1, 'a flood does not become one at the store')
-  t.ok(one.signingKey(), 'what is known goes on signing')
-  server.isDown = false
-  await t.rejects(one.refresh(), { statusCode: 503 } as unknown as Error)
-  await step(clock, 1000)
-  await one.refresh()
-  t.equal(server.lists - before, 2)
-})
+t.test(
+  'a store that is down says nothing of an unknown kid: 503, asked again after a second, and a good one is found then',
+  async (t) => {
+    const clock = steppedClock()
+    const store = memoryKeyStore()
+    const server = { isDown: false, lists: 0 }
+    const one = ring(clock, {
+      ...store,
+      list: async () => {
+        server.lists++
+        if (server.isDown) throw new Error('down')
+        return await store.list()
+      }
+    })
+    t.teardown(() => {
+      one.close()
+    })
+    await one.ready()
+    // The first of them is the look at the other algorithms.
+    await step(clock, 6000)
+    await step(clock, 6000)
+    server.isDown = true
+    const before = server.lists
+    for (let round = 0; round < 20; round++)
+      await t.rejects(one.refresh(), {
+        error: 'temporarily_unavailable',
+        statusCode: 503,
+        headers: { 'retry-after': '1' }
+      } as unknown as Error)
+    t.equal(server.lists - before, 1, 'a flood does not become one at the store')
+    t.ok(one.signingKey(), 'what is known goes on signing')
+    server.isDown = false
+    await t.rejects(one.refresh(), { statusCode: 503 } as unknown as Error)
+    await step(clock, 1000)
+    await one.refresh()
+    t.equal(server.lists - before, 2)
+  }
+)
 
 t.test('whoever asks while an instance starts waits for its first look', async (t) => {
   const clock = steppedClock()
@@ -172,8 +246,18 @@ t.test('whoever asks while an instance starts waits for its first look', async (
   await other.ready()
   other.close()
   const held: Array<() => void> = []
-  const one = ring(clock, { ...store, list: async () => { await new Promise<void>((resolve) => { held.push(resolve) }); return await store.list() } })
-  t.teardown(() => { one.close() })
+  const one = ring(clock, {
+    ...store,
+    list: async () => {
+      await new Promise<void>((resolve) => {
+        held.push(resolve)
+      })
+      return await store.list()
+    }
+  })
+  t.teardown(() => {
+    one.close()
+  })
   await until(() => held.length === 1)
   const refreshed = one.refresh()
   await step(clock, 0)
@@ -187,32 +271,55 @@ t.test('DOS-jwks a flood of unknown kids asks the store once in five seconds', a
   const clock = steppedClock()
   const store = memoryKeyStore()
   let lists = 0
-  const one = ring(clock, { ...store, list: async () => { lists++; return await store.list() } })
-  t.teardown(() => { one.close() })
+  const one = ring(clock, {
+    ...store,
+    list: async () => {
+      lists++
+      return await store.list()
+    }
+  })
+  t.teardown(() => {
+    one.close()
+  })
   await one.ready()
   const before = lists
   clock.step(6000)
-  await Promise.all(Array.from({ length: 100 }, async () => { await one.refresh() }))
+  await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      await one.refresh()
+    })
+  )
   t.ok(lists - before <= 2, `${lists - before} look-ups`)
 })
 
 // covers ASVS-11.2.3 R8725-3.5
 t.test('weak and malformed keys are refused', async (t) => {
-  for (const jwk of [{}, { kty: 'EC' }, { kty: 'EC', crv: 'P-256', alg: 'ES256', x: 'x', y: 'y' }, { kty: 'oct', k: 'x', alg: 'HS256' }, { ...await jwtEngine.generate('ES256'), alg: 'EdDSA' }, { ...await jwtEngine.generate('ES256'), alg: 'none' }]) {
+  for (const jwk of [
+    {},
+    { kty: 'EC' },
+    { kty: 'EC', crv: 'P-256', alg: 'ES256', x: 'x', y: 'y' },
+    { kty: 'oct', k: 'x', alg: 'HS256' },
+    { ...(await jwtEngine.generate('ES256')), alg: 'EdDSA' },
+    { ...(await jwtEngine.generate('ES256')), alg: 'none' }
+  ]) {
     await t.rejects(jwtEngine.load(jwk), JSON.stringify(jwk).slice(0, 60))
   }
 })
 
 /** Keys of `slow` come when the test says so. */
-function slowEngine (slow: string): JwtEngine & { finish(): void, asked: string[] } {
+function slowEngine(slow: string): JwtEngine & { finish(): void; asked: string[] } {
   const asked: string[] = []
   let finish = (): void => {}
-  const wait = new Promise<void>((resolve) => { finish = resolve })
+  const wait = new Promise<void>((resolve) => {
+    finish = resolve
+  })
   return {
     ...jwtEngine,
     asked,
-    finish: () => { finish() },
-    async generate (alg) {
+    finish: () => {
+      finish()
+    },
+    async generate(alg) {
       asked.push(alg)
       if (alg === slow) await wait
       return await jwtEngine.generate(alg)
@@ -224,7 +331,9 @@ t.test('two algorithms: nobody waits for the slow one but who asks for it', asyn
   const clock = steppedClock()
   const engine = slowEngine('EdDSA')
   const one = ring(clock, delayed(memoryKeyStore()), undefined, [], { algs: ['ES256', 'EdDSA'], engine })
-  t.teardown(() => { one.close() })
+  t.teardown(() => {
+    one.close()
+  })
   t.same(one.algs(), ['ES256', 'EdDSA'])
   await one.ready()
   t.same(engine.asked, ['ES256'], 'a start makes the first alone')
@@ -233,7 +342,9 @@ t.test('two algorithms: nobody waits for the slow one but who asks for it', asyn
   await step(clock, 1000)
   t.same(engine.asked, ['ES256', 'EdDSA'], 'the other one a second later')
   let ready = false
-  const waiting = Promise.all([one.ready('EdDSA'), one.ready('EdDSA')]).then(() => { ready = true })
+  const waiting = Promise.all([one.ready('EdDSA'), one.ready('EdDSA')]).then(() => {
+    ready = true
+  })
   await step(clock, 5000)
   await one.refresh()
   await step(clock, MINUTE)
@@ -244,7 +355,10 @@ t.test('two algorithms: nobody waits for the slow one but who asks for it', asyn
   t.equal(one.signingKey('EdDSA').alg, 'EdDSA')
   t.same(engine.asked, ['ES256', 'EdDSA'], 'made once, however many wait')
   t.equal(one.signingKey().alg, 'ES256', 'the first is the default')
-  t.same(one.publicJwks().map(({ alg }) => alg), ['ES256', 'EdDSA'])
+  t.same(
+    one.publicJwks().map(({ alg }) => alg),
+    ['ES256', 'EdDSA']
+  )
   t.equal(new Set(kids(one)).size, 2, 'OIDF every key has its own kid')
 })
 
@@ -253,7 +367,9 @@ t.test('each algorithm has its own sequence and rotation', async (t) => {
   const store = memoryKeyStore()
   const algs: [string, ...string[]] = ['ES256', 'EdDSA']
   const one = ring(clock, store, undefined, [], { algs })
-  t.teardown(() => { one.close() })
+  t.teardown(() => {
+    one.close()
+  })
   await one.ready()
   await step(clock, 10 * DAY)
   await one.ready('EdDSA')
@@ -263,7 +379,11 @@ t.test('each algorithm has its own sequence and rotation', async (t) => {
   for (let day = 0; day < 2; day++) await step(clock, DAY)
   await until(async () => (await store.list()).length === 2)
   const stored = await store.list()
-  const of = (alg: string): number[] => stored.filter((key) => key.alg === alg).map(({ sequence }) => sequence).toSorted((a, b) => a - b)
+  const of = (alg: string): number[] =>
+    stored
+      .filter((key) => key.alg === alg)
+      .map(({ sequence }) => sequence)
+      .toSorted((a, b) => a - b)
   t.same(of('ES256'), [2], 'rotated on day 90')
   t.same(of('EdDSA'), [1], 'which is not on day 91 what came later')
   t.equal(one.signingKey('EdDSA').kid, second)
@@ -273,7 +393,9 @@ t.test('ten instances agree on the keys of both algorithms', async (t) => {
   const clock = steppedClock()
   const store = delayed(memoryKeyStore())
   const rings = Array.from({ length: 10 }, () => ring(clock, store, undefined, [], { algs: ['ES256', 'EdDSA'] }))
-  t.teardown(() => { for (const one of rings) one.close() })
+  t.teardown(() => {
+    for (const one of rings) one.close()
+  })
   await Promise.all(rings.flatMap((one) => [one.ready(), one.ready('EdDSA')]))
   t.equal((await store.list()).length, 2)
   for (const alg of ['ES256', 'EdDSA']) t.equal(new Set(rings.map((one) => one.signingKey(alg).kid)).size, 1)
@@ -284,14 +406,23 @@ t.test('a slow list never takes the place of a newer one', async (t) => {
   const store = memoryKeyStore()
   const held: Array<() => void> = []
   let hold = false
-  const slow: KeyStore = { ...store, async list () {
-    const listed = await store.list()
-    if (hold) await new Promise<void>((resolve) => { held.push(resolve) })
-    return listed
-  } }
+  const slow: KeyStore = {
+    ...store,
+    async list() {
+      const listed = await store.list()
+      if (hold)
+        await new Promise<void>((resolve) => {
+          held.push(resolve)
+        })
+      return listed
+    }
+  }
   const other = ring(clock, store)
   const one = ring(clock, slow, undefined, [], { algs: ['ES256', 'EdDSA'] })
-  t.teardown(() => { one.close(); other.close() })
+  t.teardown(() => {
+    one.close()
+    other.close()
+  })
   await one.ready()
   hold = true
   clock.step(6000)
@@ -311,17 +442,29 @@ t.test('a key made elsewhere: whoever comes while the store is looked at waits f
   const clock = steppedClock()
   const store = delayed(memoryKeyStore())
   const one = ring(clock, store)
-  t.teardown(() => { one.close() })
+  t.teardown(() => {
+    one.close()
+  })
   await one.ready()
   await step(clock, 6000)
   await step(clock, 6000)
   const privateJwk = await jwtEngine.generate('ES256')
   const { kid, publicJwk } = await jwtEngine.load(privateJwk)
-  await store.addIfAbsent({ kid, alg: 'ES256', sequence: 2, signsFrom: clock.now() + DAY, createdAt: clock.now(), publicJwk: publicJwk ?? {}, sealed: aesSealer(['s'.repeat(32)]).seal(JSON.stringify(privateJwk)) })
-  const found = await Promise.all([1, 2, 3].map(async () => {
-    await one.refresh()
-    return one.find(kid) !== undefined
-  }))
+  await store.addIfAbsent({
+    kid,
+    alg: 'ES256',
+    sequence: 2,
+    signsFrom: clock.now() + DAY,
+    createdAt: clock.now(),
+    publicJwk: publicJwk ?? {},
+    sealed: aesSealer(['s'.repeat(32)]).seal(JSON.stringify(privateJwk))
+  })
+  const found = await Promise.all(
+    [1, 2, 3].map(async () => {
+      await one.refresh()
+      return one.find(kid) !== undefined
+    })
+  )
   t.same(found, [true, true, true])
 })
 
@@ -341,7 +484,9 @@ t.test('a key that was finished after the end is not written, and nobody is told
 
 t.test('an algorithm without a key is a fault of the configuration', async (t) => {
   const managed = ring(steppedClock(), memoryKeyStore())
-  t.teardown(() => { managed.close() })
+  t.teardown(() => {
+    managed.close()
+  })
   for (const one of [managed, fixedKeyRing([await jwtEngine.load(await jwtEngine.generate('ES256'))])]) {
     t.throws(() => one.signingKey('RS256'), { error: 'server_error', statusCode: 500 } as unknown as Error)
     await t.rejects(one.ready('RS256'), { error: 'server_error' } as unknown as Error)
@@ -357,6 +502,9 @@ t.test('keys of the host: the first of each algorithm signs, the first of all by
   await one.ready('ES256')
   t.equal(one.signingKey(), keys[0])
   t.equal(one.signingKey('ES256'), keys[1])
-  t.same(kids(one), keys.map(({ kid }) => kid))
+  t.same(
+    kids(one),
+    keys.map(({ kid }) => kid)
+  )
   t.equal(one.find(keys[3]?.kid ?? ''), keys[3])
 })

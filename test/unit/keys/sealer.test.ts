@@ -8,8 +8,13 @@ const sealer = aesSealer([SECRET])
 t.test('what was sealed for one purpose and one user opens for no other', async (t) => {
   const sealed = sealer.seal('plain', 'totp ann')
   t.equal(sealer.open(sealed, 'totp ann'), 'plain')
-  for (const context of ['totp bob', 'ticket ann', 'totp ann ', '', undefined]) t.equal(sealer.open(sealed, context), null, String(context))
-  t.equal(sealer.open(sealer.seal('plain'), 'totp ann'), null, 'what was sealed for nothing in particular is nothing in a place of its own')
+  for (const context of ['totp bob', 'ticket ann', 'totp ann ', '', undefined])
+    t.equal(sealer.open(sealed, context), null, String(context))
+  t.equal(
+    sealer.open(sealer.seal('plain'), 'totp ann'),
+    null,
+    'what was sealed for nothing in particular is nothing in a place of its own'
+  )
 })
 
 t.test('what releases without contexts have sealed opens', async (t) => {
@@ -17,7 +22,17 @@ t.test('what releases without contexts have sealed opens', async (t) => {
   const nonce = Buffer.alloc(12, 7)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   const body = Buffer.concat([cipher.update('a key', 'utf8'), cipher.final(), cipher.getAuthTag()])
-  t.equal(sealer.open(['v1', hash('sha256', key, 'base64url').slice(0, 8), nonce.toString('base64url'), body.toString('base64url')].join('.')), 'a key')
+  t.equal(
+    sealer.open(
+      [
+        'v1',
+        hash('sha256', key, 'base64url').slice(0, 8),
+        nonce.toString('base64url'),
+        body.toString('base64url')
+      ].join('.')
+    ),
+    'a key'
+  )
 })
 
 t.test('no changed character and no cut opens', async (t) => {
@@ -26,7 +41,10 @@ t.test('no changed character and no cut opens', async (t) => {
     const other = `${sealed.slice(0, at)}${sealed[at] === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`
     const opened = sealer.open(other, 'x')
     // The last character of base64url may hold bits that stand for nothing.
-    t.ok(opened === null || Buffer.from(other.split('.')[3] ?? '', 'base64url').equals(Buffer.from(sealed.split('.')[3] ?? '', 'base64url')))
+    t.ok(
+      opened === null ||
+        Buffer.from(other.split('.')[3] ?? '', 'base64url').equals(Buffer.from(sealed.split('.')[3] ?? '', 'base64url'))
+    )
     t.equal(sealer.open(sealed.slice(0, at), 'x'), null)
   }
 })

@@ -1,4 +1,7 @@
-/** The steps by which docs/deployment.md replaces the option `secret` while instances run, and the days that it says to wait. */
+/**
+ * The steps by which docs/deployment.md replaces the option `secret` while instances run, and the days that it says to
+ * wait.
+ */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
@@ -15,40 +18,69 @@ const OLD = 'o'.repeat(32)
 const NEW = 'n'.repeat(32)
 
 // Made beforehand: what a thread of the pool makes is there some time after a step of the clock.
-const made: JsonWebKeyObject[] = await Promise.all(Array.from({ length: 40 }, async () => await jwtEngine.generate('ES256')))
+const made: JsonWebKeyObject[] = await Promise.all(
+  Array.from({ length: 40 }, async () => await jwtEngine.generate('ES256'))
+)
 
-interface Fleet { clock: SteppedClock, store: KeyStore }
-interface Instance { ring: KeyRing, errors: unknown[] }
+interface Fleet {
+  clock: SteppedClock
+  store: KeyStore
+}
+interface Instance {
+  ring: KeyRing
+  errors: unknown[]
+}
 
-async function instance (secrets: [string, ...string[]], { clock, store }: Fleet): Promise<Instance> {
+async function instance(secrets: [string, ...string[]], { clock, store }: Fleet): Promise<Instance> {
   const errors: unknown[] = []
   const ring = managedKeyRing(
     { algs: ['ES256'], rotateEveryMs: 90 * DAY, announceMs: DAY, tokenLifetimeMs: DAY, pollMs: 60_000 },
-    { clock, store, engine: { ...jwtEngine, generate: async () => made.pop() ?? await jwtEngine.generate('ES256') }, sealer: aesSealer(secrets), onChange () {}, onError: (error) => { errors.push(error) } }
+    {
+      clock,
+      store,
+      engine: { ...jwtEngine, generate: async () => made.pop() ?? (await jwtEngine.generate('ES256')) },
+      sealer: aesSealer(secrets),
+      onChange() {},
+      onError: (error) => {
+        errors.push(error)
+      }
+    }
   )
   await ring.ready()
   return { ring, errors }
 }
 
-async function pass (days: number, { clock }: Fleet): Promise<void> {
+async function pass(days: number, { clock }: Fleet): Promise<void> {
   for (let day = 0; day < days; day++) {
     clock.step(DAY)
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => { setImmediate(resolve) })
+    for (let turn = 0; turn < 20; turn++)
+      await new Promise((resolve) => {
+        setImmediate(resolve)
+      })
   }
 }
 
 const fleet = (): Fleet => ({ clock: steppedClock(), store: memoryKeyStore() })
 
 /** An instance that is always second: the keys after the first are made by the others. */
-const secondTo = (all: Fleet): Fleet => ({ ...all, store: { ...all.store, addIfAbsent: async (key) => (await all.store.list()).length === 0 && await all.store.addIfAbsent(key) } })
+const secondTo = (all: Fleet): Fleet => ({
+  ...all,
+  store: {
+    ...all.store,
+    addIfAbsent: async (key) => (await all.store.list()).length === 0 && (await all.store.addIfAbsent(key))
+  }
+})
 
 /** What the older instances complain of while the newer ones run beside them for long enough to make keys. */
-async function complaints (older: [string, ...string[]], newer: [string, ...string[]]): Promise<unknown[]> {
+async function complaints(older: [string, ...string[]], newer: [string, ...string[]]): Promise<unknown[]> {
   const all = fleet()
   const one = await instance(older, secondTo(all))
   const other = await instance(newer, all)
   await pass(92, all)
-  t.ok((await all.store.list()).some(({ sequence }) => sequence > 1), 'a key was made meanwhile')
+  t.ok(
+    (await all.store.list()).some(({ sequence }) => sequence > 1),
+    'a key was made meanwhile'
+  )
   for (const { ring } of [one, other]) ring.close()
   return [...one.errors, ...other.errors]
 }
@@ -66,7 +98,10 @@ t.test('in one step, who knows the old secret alone meets keys of the new one', 
 
 // covers ASVS-13.3.4
 t.test('the old secret is needed for as long as the page says, and no longer', async (t) => {
-  const [, days = ''] = /^3\. after (\d+) days, `secret: \[new\]`/m.exec(readFileSync(new URL('../../../docs/deployment.md', import.meta.url), 'utf8')) ?? []
+  const [, days = ''] =
+    /^3\. after (\d+) days, `secret: \[new\]`/m.exec(
+      readFileSync(new URL('../../../docs/deployment.md', import.meta.url), 'utf8')
+    ) ?? []
   const complaintsAfter = async (passed: number): Promise<number> => {
     const all = fleet()
     const before = await instance([OLD], all)
@@ -81,5 +116,5 @@ t.test('the old secret is needed for as long as the page says, and no longer', a
     return after.errors.length
   }
   t.equal(await complaintsAfter(Number(days)), 0)
-  t.ok(await complaintsAfter(Number(days) - 5) > 0)
+  t.ok((await complaintsAfter(Number(days) - 5)) > 0)
 })

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { accountKey, addressKey, apiKeyKey, canonicalAddress, customKey, knownDeviceKey, messageKey, networkKey } from '../../../lib/limits/attempt-keys.ts'
+import {
+  accountKey,
+  addressKey,
+  apiKeyKey,
+  canonicalAddress,
+  customKey,
+  knownDeviceKey,
+  messageKey,
+  networkKey
+} from '../../../lib/limits/attempt-keys.ts'
 
 // covers RL-8
 t.test('one address has one spelling', async (t) => {
@@ -61,14 +70,21 @@ t.test('the network of an IPv6 address is its /48; IPv4 and what is no address h
   t.equal(networkKey('2001:db8:1:2::1'), networkKey('2001:0DB8:1:ffff:ffff::'))
   t.not(networkKey('2001:db8:1::'), networkKey('2001:db8:2::'))
   t.not(networkKey('2001:db8:1::1'), addressKey('2001:db8:1::1'))
-  for (const none of ['192.0.2.1', '::ffff:192.0.2.1', '::ffff:c000:201', 'garbage', '', undefined]) t.equal(networkKey(none), null, String(none))
+  for (const none of ['192.0.2.1', '::ffff:192.0.2.1', '::ffff:c000:201', 'garbage', '', undefined])
+    t.equal(networkKey(none), null, String(none))
 })
 
 // covers RL-13 RL-14
 t.test('keys have one length, no user bytes, and one for each subject', async (t) => {
   const nasty = ['__proto__', 'constructor', 'x'.repeat(8192), 'a:{slot}:*', '\r\nFLUSHALL', '', '\ud800']
   for (const value of nasty) {
-    const keys = [accountKey(value), apiKeyKey(value), customKey(value), addressKey(value), knownDeviceKey(value, value)]
+    const keys = [
+      accountKey(value),
+      apiKeyKey(value),
+      customKey(value),
+      addressKey(value),
+      knownDeviceKey(value, value)
+    ]
     for (const key of keys) t.match(key, /^[\w-]{43}$/)
     t.equal(new Set(keys).size, keys.length, 'no subject is taken for another')
   }

@@ -9,17 +9,23 @@ const OTHER: AttemptLimit = { ...LIMIT, rule: 'account' }
 const STANDING = { rule: 'login', key: 'k' } as unknown as AttemptStanding
 
 /** Every call that was made, in order, and whether the store lets an attempt pass. */
-function recorder (allowed = true): { calls: unknown[], deps: AttemptDeps } {
+function recorder(allowed = true): { calls: unknown[]; deps: AttemptDeps } {
   const calls: unknown[] = []
   return {
     calls,
     deps: {
       reserve: async (id, limits) => {
         calls.push(['reserve', id, limits])
-        return allowed ? { allowed: true, standings: [STANDING] } : { allowed: false, standings: [STANDING], refusedBy: STANDING }
+        return allowed
+          ? { allowed: true, standings: [STANDING] }
+          : { allowed: false, standings: [STANDING], refusedBy: STANDING }
       },
-      refund: (id, limits) => { calls.push(['refund', id, limits]) },
-      show: (standings) => { calls.push(['show', standings]) },
+      refund: (id, limits) => {
+        calls.push(['refund', id, limits])
+      },
+      show: (standings) => {
+        calls.push(['show', standings])
+      },
       refuse: async (by) => {
         calls.push(['refuse', by])
         throw new Error('over the limit')
@@ -28,11 +34,21 @@ function recorder (allowed = true): { calls: unknown[], deps: AttemptDeps } {
   }
 }
 
-const RESERVED = [['reserve', 'id', [LIMIT, OTHER]], ['show', [STANDING]]]
+const RESERVED = [
+  ['reserve', 'id', [LIMIT, OTHER]],
+  ['show', [STANDING]]
+]
 
 t.test('an attempt is counted before the work, and given back under the limits that count failures', async (t) => {
   const { calls, deps } = recorder()
-  t.equal(await reserveAttempt({ id: 'id', limits: [LIMIT, OTHER], givenBack: [OTHER] }, async () => calls.push('work') > 0 && 'result', deps), 'result')
+  t.equal(
+    await reserveAttempt(
+      { id: 'id', limits: [LIMIT, OTHER], givenBack: [OTHER] },
+      async () => calls.push('work') > 0 && 'result',
+      deps
+    ),
+    'result'
+  )
   t.strictSame(calls, [...RESERVED, 'work', ['refund', 'id', [OTHER]]])
   const all = recorder()
   await reserveAttempt({ id: 'id', limits: [LIMIT, OTHER], givenBack: [] }, async () => 'result', all.deps)
@@ -41,7 +57,16 @@ t.test('an attempt is counted before the work, and given back under the limits t
 
 t.test('over a limit no work is done', async (t) => {
   const { calls, deps } = recorder(false)
-  await t.rejects(reserveAttempt({ id: 'id', limits: [LIMIT, OTHER], givenBack: [LIMIT] }, async () => { calls.push('work') }, deps), { message: 'over the limit' })
+  await t.rejects(
+    reserveAttempt(
+      { id: 'id', limits: [LIMIT, OTHER], givenBack: [LIMIT] },
+      async () => {
+        calls.push('work')
+      },
+      deps
+    ),
+    { message: 'over the limit' }
+  )
   t.strictSame(calls, [...RESERVED, ['refuse', STANDING]])
 })
 
@@ -58,37 +83,96 @@ t.test('an outage of ours gives all back, and whatever else is thrown stays coun
   ]
   for (const [error, isGivenBack] of cases) {
     const { calls, deps } = recorder()
-    await t.rejects(reserveAttempt({ id: 'id', limits: [LIMIT, OTHER], givenBack: [OTHER] }, async () => { throw error }, deps), error)
+    await t.rejects(
+      reserveAttempt(
+        { id: 'id', limits: [LIMIT, OTHER], givenBack: [OTHER] },
+        async () => {
+          throw error
+        },
+        deps
+      ),
+      error
+    )
     t.strictSame(calls, isGivenBack ? [...RESERVED, ['refund', 'id', [LIMIT, OTHER]]] : RESERVED, error.message)
   }
 })
 
 t.test('what proves itself is counted where the proof failed, and only then', async (t) => {
-  const plan = (calls: unknown[], limits: readonly AttemptLimit[] = [LIMIT, OTHER]) => async () => {
-    calls.push('plan')
-    return { id: 'id', limits }
-  }
+  const plan =
+    (calls: unknown[], limits: readonly AttemptLimit[] = [LIMIT, OTHER]) =>
+    async () => {
+      calls.push('plan')
+      return { id: 'id', limits }
+    }
   const good = recorder()
   t.equal(await countFailure(plan(good.calls), async () => 'result', good.deps), 'result')
   t.strictSame(good.calls, [])
   for (const code of ['invalid_client', 'invalid_grant', 'invalid_token'] as const) {
     const { calls, deps } = recorder()
-    await t.rejects(countFailure(plan(calls), async () => { throw new OAuthError(code, 'Wrong.') }, deps), { code: 'FST_AUTHORITY_OAUTH', error: code })
+    await t.rejects(
+      countFailure(
+        plan(calls),
+        async () => {
+          throw new OAuthError(code, 'Wrong.')
+        },
+        deps
+      ),
+      { code: 'FST_AUTHORITY_OAUTH', error: code }
+    )
     t.strictSame(calls, ['plan', ...RESERVED], code)
     const over = recorder(false)
-    await t.rejects(countFailure(plan(over.calls), async () => { throw new OAuthError(code, 'Wrong.') }, over.deps), { message: 'over the limit' })
+    await t.rejects(
+      countFailure(
+        plan(over.calls),
+        async () => {
+          throw new OAuthError(code, 'Wrong.')
+        },
+        over.deps
+      ),
+      { message: 'over the limit' }
+    )
   }
-  for (const error of [new OAuthError('invalid_scope', 'No.'), new OAuthError('temporarily_unavailable', 'Down.'), Object.assign(new Error('a bug'), { error: 'invalid_grant' })]) {
+  for (const error of [
+    new OAuthError('invalid_scope', 'No.'),
+    new OAuthError('temporarily_unavailable', 'Down.'),
+    Object.assign(new Error('a bug'), { error: 'invalid_grant' })
+  ]) {
     const { calls, deps } = recorder(false)
-    await t.rejects(countFailure(plan(calls), async () => { throw error }, deps), error)
+    await t.rejects(
+      countFailure(
+        plan(calls),
+        async () => {
+          throw error
+        },
+        deps
+      ),
+      error
+    )
     t.strictSame(calls, [], error.message)
   }
   const unlimited = recorder(false)
-  await t.rejects(countFailure(plan(unlimited.calls, []), async () => { throw new OAuthError('invalid_grant', 'Wrong.') }, unlimited.deps), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_grant' })
+  await t.rejects(
+    countFailure(
+      plan(unlimited.calls, []),
+      async () => {
+        throw new OAuthError('invalid_grant', 'Wrong.')
+      },
+      unlimited.deps
+    ),
+    { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_grant' }
+  )
   t.strictSame(unlimited.calls, ['plan'], 'without a limit no store is asked')
 })
 
 // covers RL-30
 t.test('a /48 may do twenty times as much as a /64, up to 10,000 and never less', async (t) => {
-  for (const [max, ofNetwork] of [[1, 20], [10, 200], [500, 10_000], [501, 10_000], [10_000, 10_000], [20_000, 20_000]] as const) t.equal(networkMax(max), ofNetwork)
+  for (const [max, ofNetwork] of [
+    [1, 20],
+    [10, 200],
+    [500, 10_000],
+    [501, 10_000],
+    [10_000, 10_000],
+    [20_000, 20_000]
+  ] as const)
+    t.equal(networkMax(max), ofNetwork)
 })

@@ -24,7 +24,8 @@ t.test('what a list holds, whichever way an address is spelt', async (t) => {
     ['2001:db8::1', '2001:db8::2', false],
     ['::1', '127.0.0.1', false]
   ]
-  for (const [entry, address, expected] of cases) t.equal(parseBypassList([entry]).has(address), expected, `${entry} and ${address}`)
+  for (const [entry, address, expected] of cases)
+    t.equal(parseBypassList([entry]).has(address), expected, `${entry} and ${address}`)
   const list = parseBypassList(['10.0.0.0/8'])
   for (const nothing of [undefined, '', 'garbage', '010.0.0.1']) t.equal(list.has(nothing), false)
   t.equal(parseBypassList([]).has('10.0.0.1'), false)
@@ -68,11 +69,16 @@ t.test('what a list refuses, and how it says so', async (t) => {
     const parse = (): unknown => parseBypassList(['192.0.2.1', entry] as string[])
     t.throws(parse, { message: reason }, `${JSON.stringify(entry)} is refused`)
     t.throws(parse, { message: /^rateLimit\.bypass: .* It takes IPv4 and IPv6 addresses and CIDR ranges/ })
-    if (typeof entry === 'string') t.throws(parse, new RegExp(JSON.stringify(entry).replace(/[.*[\]/\\]/g, '\\$&')), 'the message names the entry')
+    if (typeof entry === 'string')
+      t.throws(parse, new RegExp(JSON.stringify(entry).replace(/[.*[\]/\\]/g, '\\$&')), 'the message names the entry')
   }
 })
 
 // covers RL-3
 t.test('the canonical list can be logged', async (t) => {
-  t.same(parseBypassList(['192.0.2.7', '::ffff:10.0.0.0/104', '2001:db8::/32']).entries, ['192.0.2.7/32', '10.0.0.0/8', '2001:db8::/32'])
+  t.same(parseBypassList(['192.0.2.7', '::ffff:10.0.0.0/104', '2001:db8::/32']).entries, [
+    '192.0.2.7/32',
+    '10.0.0.0/8',
+    '2001:db8::/32'
+  ])
 })

@@ -4,14 +4,23 @@ import type { AttemptLimit } from '../../../lib/ports/attempt-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 
 const WINDOW = 1000
-const limit = (key: string, fields: Partial<AttemptLimit> = {}): AttemptLimit => ({ rule: 'login', key, windowMs: WINDOW, max: 3, ...fields })
+const limit = (key: string, fields: Partial<AttemptLimit> = {}): AttemptLimit => ({
+  rule: 'login',
+  key,
+  windowMs: WINDOW,
+  max: 3,
+  ...fields
+})
 
-function stage (maxKeysPerRule: number) {
+function stage(maxKeysPerRule: number) {
   const clock = steppedClock()
   const store = memoryAttemptStore({ clock, maxKeysPerRule })
   let id = 0
-  const attempt = (key: string, fields?: Partial<AttemptLimit>): boolean => store.reserve(String(++id), [limit(key, fields)]).allowed
-  const block = (key: string, fields?: Partial<AttemptLimit>): void => { while (attempt(key, fields)); }
+  const attempt = (key: string, fields?: Partial<AttemptLimit>): boolean =>
+    store.reserve(String(++id), [limit(key, fields)]).allowed
+  const block = (key: string, fields?: Partial<AttemptLimit>): void => {
+    while (attempt(key, fields));
+  }
   return { clock, store, attempt, block }
 }
 
@@ -41,7 +50,10 @@ t.test('a flood of keys, each of them blocked, frees none and stays bounded', as
 // covers RL-20
 t.test('a full rule forgets the key whose last attempt is oldest', async (t) => {
   const { clock, attempt } = stage(3)
-  for (const key of ['a', 'b', 'c', 'a', 'a']) { attempt(key); clock.step(1) }
+  for (const key of ['a', 'b', 'c', 'a', 'a']) {
+    attempt(key)
+    clock.step(1)
+  }
   // a: 3 and blocked; b is the oldest that is not.
   attempt('d')
   t.equal(attempt('a'), false, 'blocked, and kept')
@@ -57,7 +69,11 @@ t.test('expired keys make room before living ones', async (t) => {
   attempt('living')
   clock.step(1)
   attempt('new')
-  t.same([attempt('living'), attempt('living'), attempt('living')], [true, true, false], 'its first attempt was not forgotten')
+  t.same(
+    [attempt('living'), attempt('living'), attempt('living')],
+    [true, true, false],
+    'its first attempt was not forgotten'
+  )
 })
 
 // covers RL-20
@@ -82,7 +98,11 @@ t.test('a place in a coarse bucket can be given back', async (t) => {
 
 // covers RL-17
 t.test('the window slides: ttl-1, ttl, ttl+1', async (t) => {
-  for (const [later, passes] of [[WINDOW - 1, false], [WINDOW, true], [WINDOW + 1, true]] as const) {
+  for (const [later, passes] of [
+    [WINDOW - 1, false],
+    [WINDOW, true],
+    [WINDOW + 1, true]
+  ] as const) {
     const { clock, attempt, block } = stage(10)
     block('a')
     clock.step(later)
@@ -104,7 +124,10 @@ t.test('the wall clock may jump either way', async (t) => {
 
 t.test('a lowered max holds at once, and says rightly when the next passes', async (t) => {
   const { clock, store, attempt } = stage(10)
-  for (let i = 0; i < 3; i++) { attempt('a'); clock.step(100) }
+  for (let i = 0; i < 3; i++) {
+    attempt('a')
+    clock.step(100)
+  }
   const outcome = store.reserve('x', [limit('a', { max: 1 })])
   t.equal(outcome.allowed, false)
   t.equal(outcome.standings[0]?.resetMs, WINDOW - 100, 'all three have to expire')

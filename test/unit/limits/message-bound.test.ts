@@ -5,14 +5,19 @@ import type { Rule } from '../../../lib/limits/rules.ts'
 
 const RULE: Rule = { windowMs: 1000, max: 5, count: 'all' }
 
-function bound (rule: Rule | false, allowed = true): { calls: unknown[], send: (work: () => Promise<void>) => Promise<boolean> } {
+function bound(
+  rule: Rule | false,
+  allowed = true
+): { calls: unknown[]; send: (work: () => Promise<void>) => Promise<boolean> } {
   const calls: unknown[] = []
   const { send } = messageBound(rule, {
     reserve: async (id, limits) => {
       calls.push(['reserve', id, limits])
       return { allowed, standings: [] } as never
     },
-    refund: async (id, limits) => { calls.push(['refund', id, limits]) },
+    refund: async (id, limits) => {
+      calls.push(['refund', id, limits])
+    },
     random: { id: () => 'id', secret: () => 'secret' } as never
   })
   return { calls, send: async (work) => await send(['reset', 'u1'], work) }
@@ -23,22 +28,45 @@ const LIMITS = [{ rule: 'passwordReset', key: messageKey(['reset', 'u1']), windo
 // covers A11
 t.test('one message in five minutes to one person', async (t) => {
   const first = bound(RULE)
-  t.equal(await first.send(async () => { first.calls.push('work') }), true)
+  t.equal(
+    await first.send(async () => {
+      first.calls.push('work')
+    }),
+    true
+  )
   t.strictSame(first.calls, [['reserve', 'id', LIMITS], 'work'])
   const second = bound(RULE, false)
-  t.equal(await second.send(async () => { second.calls.push('work') }), false)
+  t.equal(
+    await second.send(async () => {
+      second.calls.push('work')
+    }),
+    false
+  )
   t.strictSame(second.calls, [['reserve', 'id', LIMITS]])
 })
 
 // covers A11
 t.test('a message that could not be sent does not count', async (t) => {
   const { calls, send } = bound(RULE)
-  await t.rejects(send(async () => { throw new Error('no mail') }), { message: 'no mail' })
-  t.strictSame(calls, [['reserve', 'id', LIMITS], ['refund', 'id', LIMITS]])
+  await t.rejects(
+    send(async () => {
+      throw new Error('no mail')
+    }),
+    { message: 'no mail' }
+  )
+  t.strictSame(calls, [
+    ['reserve', 'id', LIMITS],
+    ['refund', 'id', LIMITS]
+  ])
 })
 
 t.test('without the rule nothing is counted', async (t) => {
   const { calls, send } = bound(false, false)
-  t.equal(await send(async () => { calls.push('work') }), true)
+  t.equal(
+    await send(async () => {
+      calls.push('work')
+    }),
+    true
+  )
   t.strictSame(calls, ['work'])
 })

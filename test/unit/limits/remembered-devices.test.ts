@@ -11,15 +11,31 @@ const ANN = of('ann')
 // covers TD-04
 t.test('a browser is remembered for an account as it was, under each of the keys, and by no other', async (t) => {
   const token = rememberAccount([KEY], undefined, ANN, 1000, DEVICE)
-  const counts = (keys: Buffer[], account = ANN, given: string | undefined = token, now = 1000): boolean => isRemembered(keys, given, account, { now, lifetimeMs: DAY_MS })
+  const counts = (keys: Buffer[], account = ANN, given: string | undefined = token, now = 1000): boolean =>
+    isRemembered(keys, given, account, { now, lifetimeMs: DAY_MS })
   t.ok(counts([KEY]))
   t.ok(counts([FORMER, KEY]), 'a key that was replaced opens what it made')
   t.ok(counts([KEY, FORMER]))
   t.notOk(counts([FORMER]))
-  for (const other of [of('bob'), { ...ANN, epoch: 2 }, { ...ANN, passwordHash: 'other' }, { ...ANN, passwordHash: null }]) t.notOk(counts([KEY], other as typeof ANN), JSON.stringify(other))
+  for (const other of [
+    of('bob'),
+    { ...ANN, epoch: 2 },
+    { ...ANN, passwordHash: 'other' },
+    { ...ANN, passwordHash: null }
+  ])
+    t.notOk(counts([KEY], other as typeof ANN), JSON.stringify(other))
   t.ok(counts([KEY], ANN, token, 1000 + DAY_MS - 1))
   t.notOk(counts([KEY], ANN, token, 1000 + DAY_MS))
-  for (const given of ['', DEVICE, `${token}.`, token.slice(0, -1), `${'e'.repeat(22)}${token.slice(22)}`, 'undefined', 'x'.repeat(8192)]) t.notOk(counts([KEY], ANN, given), given.slice(0, 40))
+  for (const given of [
+    '',
+    DEVICE,
+    `${token}.`,
+    token.slice(0, -1),
+    `${'e'.repeat(22)}${token.slice(22)}`,
+    'undefined',
+    'x'.repeat(8192)
+  ])
+    t.notOk(counts([KEY], ANN, given), given.slice(0, 40))
   t.notOk(isRemembered([KEY], undefined, ANN, { now: 1000, lifetimeMs: DAY_MS }))
   t.notOk(isRemembered([], token, ANN, { now: 1000, lifetimeMs: DAY_MS }))
 })

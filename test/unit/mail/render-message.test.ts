@@ -1,5 +1,11 @@
 import t from 'tap'
-import { type LinkMessage, type Message, type MessageKind, renderMessage, type RenderMessageOptions } from '../../../lib/index.ts'
+import {
+  type LinkMessage,
+  type Message,
+  type MessageKind,
+  renderMessage,
+  type RenderMessageOptions
+} from '../../../lib/index.ts'
 import { contentOf } from '../../../lib/mail/content.ts'
 import { mailTextsOf } from '../../../lib/mail/texts.ts'
 import { LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
@@ -8,12 +14,23 @@ import { everyMessage, linkMessage } from '../../support/messages.ts'
 const MINUTE = 60_000
 const { url: URL_WITH_TOKEN } = linkMessage()
 
-const named = (username: string, user: Partial<Message['user']> = {}): LinkMessage<'password_reset'> => linkMessage({ user: { id: 'u1', username, email: 'ann@example.com', emailVerified: true, ...user } })
+const named = (username: string, user: Partial<Message['user']> = {}): LinkMessage<'password_reset'> =>
+  linkMessage({ user: { id: 'u1', username, email: 'ann@example.com', emailVerified: true, ...user } })
 
 /** What a reader of the HTML sees, without the mark-up. */
-function seen (html: string): string {
-  const body = html.replace(/^[^]*<body/, '<body').replace(/<!--[^]*?-->/g, '').replace(/<[^>]*>/g, ' ')
-  return body.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&').replace(/\s+/g, ' ').trim()
+function seen(html: string): string {
+  const body = html
+    .replace(/^[^]*<body/, '<body')
+    .replace(/<!--[^]*?-->/g, '')
+    .replace(/<[^>]*>/g, ' ')
+  return body
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+    .replace(/\s+/g, ' ')
+    .trim()
 }
 const spaced = (text: string): string => text.replace(/\s+/g, ' ')
 
@@ -26,7 +43,11 @@ t.test('every kind in every language: a subject, a heading, a way on and how lon
       const { heading, text: what, otherwise } = contentOf(message, { title: '', now: Date.now() })
       said.add(heading + what)
       t.equal(subject, `${heading} – Example Shop`, name)
-      t.match(html, new RegExp(`^<!doctype html>\n<html lang="${locale}" dir="${locale === 'ar' ? 'rtl' : 'ltr'}">`), name)
+      t.match(
+        html,
+        new RegExp(`^<!doctype html>\n<html lang="${locale}" dir="${locale === 'ar' ? 'rtl' : 'ltr'}">`),
+        name
+      )
       t.ok(spaced(text).startsWith(spaced(`Example Shop ${heading} `)), name)
       for (const part of [heading, what, otherwise]) {
         t.ok(text.includes(part), `${name}: ${part}`)
@@ -47,62 +68,107 @@ t.test('both forms say the same, in the same order, but for the words about the 
       const { text, html } = renderMessage(message, { title: 'Example Shop' })
       const { hint } = mailTextsOf(locale)
       // What keeps a name apart is a character here and an element there.
-      const inText = spaced(text).trim().replace(/[\u2068\u2069]/g, '')
+      const inText = spaced(text)
+        .trim()
+        .replace(/[\u2068\u2069]/g, '')
       const content = contentOf(message, { title: '', now: Date.now() })
       const label = content.action?.label ?? ''
-      // The address stands once in the text, after the name of the button; in HTML below how long it is valid, under a line of its own.
-      const expected = content.action === null ? inText : spaced(inText.replace(spaced(`${label}: ${content.action.url} ${content.action.validity}`).trim(), `${label} ${content.action.validity} ${hint} ${content.action.url}`))
+      // The address stands once in the text, after the name of the button; in HTML below how long it is valid, under a
+      // line of its own.
+      const expected =
+        content.action === null
+          ? inText
+          : spaced(
+              inText.replace(
+                spaced(`${label}: ${content.action.url} ${content.action.validity}`).trim(),
+                `${label} ${content.action.validity} ${hint} ${content.action.url}`
+              )
+            )
       t.equal(seen(html).replaceAll(' ', ''), expected.replaceAll(' ', ''), `${message.kind} ${locale}`)
     }
   }
 })
 
 t.test('the texts are whole, typographic and in their own language', async (t) => {
-  const flat = (value: object): Array<[string, string]> => Object.entries(value).flatMap(([key, inner]): Array<[string, string]> => typeof inner === 'string' ? [[key, inner]] : flat(inner as object).map(([name, text]) => [`${key}.${name}`, text]))
+  const flat = (value: object): Array<[string, string]> =>
+    Object.entries(value).flatMap(([key, inner]): Array<[string, string]> =>
+      typeof inner === 'string' ? [[key, inner]] : flat(inner as object).map(([name, text]) => [`${key}.${name}`, text])
+    )
   const english = flat(mailTextsOf('en'))
   for (const locale of LOCALES) {
     const texts = flat(mailTextsOf(locale))
-    t.strictSame(texts.map(([key]) => key), english.map(([key]) => key), locale)
+    t.strictSame(
+      texts.map(([key]) => key),
+      english.map(([key]) => key),
+      locale
+    )
     for (const [index, [key, text]] of texts.entries()) {
       t.strictSame(text.match(/\{\w+\}/g), english[index]?.[1].match(/\{\w+\}/g), `${locale} ${key}`)
       t.notMatch(text, /^$|^\s|\s$|[<>]|\.\.\.|'/, `${locale} ${key}`)
       // Dutch and Italian say account, too.
-      if (locale !== 'en' && !(key === 'account' && ['it', 'nl'].includes(locale))) t.not(text, english[index]?.[1], `${locale} ${key} is not left in English`)
+      if (locale !== 'en' && !(key === 'account' && ['it', 'nl'].includes(locale)))
+        t.not(text, english[index]?.[1], `${locale} ${key} is not left in English`)
     }
-    for (const advice of [mailTextsOf(locale).secure, mailTextsOf(locale).email_change_requested.otherwise ?? '']) t.ok(advice.includes(messagesOf(locale).forgotLink), `${locale}: the words of the sign-in page`)
-    t.ok(mailTextsOf(locale).secureWithoutPassword.includes(messagesOf(locale).sessionsEndOthers), `${locale}: the words of the account page`)
+    for (const advice of [mailTextsOf(locale).secure, mailTextsOf(locale).email_change_requested.otherwise ?? ''])
+      t.ok(advice.includes(messagesOf(locale).forgotLink), `${locale}: the words of the sign-in page`)
+    t.ok(
+      mailTextsOf(locale).secureWithoutPassword.includes(messagesOf(locale).sessionsEndOthers),
+      `${locale}: the words of the account page`
+    )
   }
 })
 
 t.test('a mail about a factor names that factor, and no other', async (t) => {
-  const words: Record<string, RegExp> = { totp: /\bapps?\b/i, passkey: /\bpasskeys?\b/i, recovery_codes: /\brecovery codes?\b/i }
+  const words: Record<string, RegExp> = {
+    totp: /\bapps?\b/i,
+    passkey: /\bpasskeys?\b/i,
+    recovery_codes: /\brecovery codes?\b/i
+  }
   for (const message of everyMessage('en')) {
     if (!('factor' in message) || message.factor === null) continue
     const { subject, text } = renderMessage(message)
-    for (const [factor, word] of Object.entries(words)) t.equal(word.test(subject) && word.test(text), factor === message.factor, `${message.kind} ${message.factor}: ${String(word)}`)
+    for (const [factor, word] of Object.entries(words))
+      t.equal(
+        word.test(subject) && word.test(text),
+        factor === message.factor,
+        `${message.kind} ${message.factor}: ${String(word)}`
+      )
     for (const [factor, word] of Object.entries(words)) if (factor !== message.factor) t.notMatch(text, word)
   }
   // The second step may have been failed with a passkey, and the first passed without a password.
-  for (const kind of ['second_factor_failed', 'recovery_code_used']) t.notMatch(mailTextsOf('en')[kind as 'recovery_code_used'].text, /password|wrong code/)
+  for (const kind of ['second_factor_failed', 'recovery_code_used'])
+    t.notMatch(mailTextsOf('en')[kind as 'recovery_code_used'].text, /password|wrong code/)
 })
 
 t.test('what the host did is not said of the person', async (t) => {
   const common = everyMessage('en')[0]
   const of = (fields: object): string => renderMessage({ ...common, url: undefined, ...fields } as Message).text
-  t.match(of({ kind: 'account_removed', by: 'user' }), /as somebody who was signed in to it asked for.*If that was not you/s)
-  const byHost = [of({ kind: 'account_removed', by: 'host' }), of({ kind: 'factor_removed', factor: null, by: 'host' }), of({ kind: 'factor_removed', factor: 'passkey', by: 'host' })]
+  t.match(
+    of({ kind: 'account_removed', by: 'user' }),
+    /as somebody who was signed in to it asked for.*If that was not you/s
+  )
+  const byHost = [
+    of({ kind: 'account_removed', by: 'host' }),
+    of({ kind: 'factor_removed', factor: null, by: 'host' }),
+    of({ kind: 'factor_removed', factor: 'passkey', by: 'host' })
+  ]
   for (const text of byHost) t.notMatch(text, /signed in to it|If that was not you|new password/)
   for (const text of byHost) t.match(text, 'If you did not ask us for that, get in touch with us at once.')
 })
 
 t.test('where no password can be set by mail, nobody is told to do that', async (t) => {
   for (const locale of LOCALES) {
-    const { secure, secureWithoutPassword, email_changed: { otherwise: getInTouch = '' } } = mailTextsOf(locale)
+    const {
+      secure,
+      secureWithoutPassword,
+      email_changed: { otherwise: getInTouch = '' }
+    } = mailTextsOf(locale)
     const word = messagesOf(locale).forgotLink
     t.not(getInTouch, '', locale)
     for (const message of everyMessage(locale)) {
       for (const hasPassword of [undefined, true, false]) {
-        const advice = (canReset?: boolean): string => contentOf({ ...message, hasPassword, canReset }, { title: '', now: Date.now() }).otherwise
+        const advice = (canReset?: boolean): string =>
+          contentOf({ ...message, hasPassword, canReset }, { title: '', now: Date.now() }).otherwise
         const name = `${message.kind} ${locale} ${String(hasPassword)}`
         t.equal(advice(true), advice(), name)
         t.notOk(advice(false).includes(word), name)
@@ -118,7 +184,8 @@ t.test('whoever has no password is not told to set a new one', async (t) => {
     const { secure, secureWithoutPassword, email_change_requested: change } = mailTextsOf(locale)
     const word = messagesOf(locale).forgotLink
     for (const message of everyMessage(locale)) {
-      const advice = (hasPassword?: boolean): string => contentOf({ ...message, hasPassword }, { title: '', now: Date.now() }).otherwise
+      const advice = (hasPassword?: boolean): string =>
+        contentOf({ ...message, hasPassword }, { title: '', now: Date.now() }).otherwise
       const name = `${message.kind} ${locale}`
       t.equal(advice(true), advice(), name)
       // A first password, set by a link to this address, is what stops the change.
@@ -127,7 +194,11 @@ t.test('whoever has no password is not told to set a new one', async (t) => {
       if (advice() === secure || message.kind === 'identity_linked') t.equal(advice(false), secureWithoutPassword, name)
       else t.equal(advice(false), advice(), name)
     }
-    for (const kind of ['password_reset', 'already_registered'] as const) t.notMatch(contentOf({ ...linkMessage({ locale }), kind } as Message, { title: '', now: Date.now() }).otherwise, /your password/)
+    for (const kind of ['password_reset', 'already_registered'] as const)
+      t.notMatch(
+        contentOf({ ...linkMessage({ locale }), kind } as Message, { title: '', now: Date.now() }).otherwise,
+        /your password/
+      )
   }
 })
 
@@ -135,75 +206,179 @@ t.test('a notice has no button, whatever a queue puts into it', async (t) => {
   for (const message of everyMessage('en')) {
     if (message.url !== undefined) continue
     const plain = renderMessage(message)
-    t.strictSame(renderMessage({ ...message, url: URL_WITH_TOKEN, expiresAt: new Date() } as unknown as Message), plain, message.kind)
+    t.strictSame(
+      renderMessage({ ...message, url: URL_WITH_TOKEN, expiresAt: new Date() } as unknown as Message),
+      plain,
+      message.kind
+    )
   }
 })
 
 t.test('a notice that does not say what it is about is refused', async (t) => {
-  for (const fields of [{ kind: 'account_removed' }, { kind: 'account_removed', by: 'nobody' }, { kind: 'factor_added' }, { kind: 'factor_added', factor: 'fingerprint' }, { kind: 'factor_added', factor: null }, { kind: 'factor_removed', factor: 'constructor', by: 'user' }]) {
-    t.throws(() => renderMessage({ ...linkMessage(), url: undefined, ...fields } as unknown as Message), { name: 'TypeError', message: `renderMessage: there are no texts for the kind "${fields.kind}" (${fields.kind}_${String((fields as { by?: string }).by !== undefined && fields.kind === 'account_removed' ? fields.by : (fields as { factor?: string }).factor)}).` }, JSON.stringify(fields))
+  for (const fields of [
+    { kind: 'account_removed' },
+    { kind: 'account_removed', by: 'nobody' },
+    { kind: 'factor_added' },
+    { kind: 'factor_added', factor: 'fingerprint' },
+    { kind: 'factor_added', factor: null },
+    { kind: 'factor_removed', factor: 'constructor', by: 'user' }
+  ]) {
+    t.throws(
+      () => renderMessage({ ...linkMessage(), url: undefined, ...fields } as unknown as Message),
+      {
+        name: 'TypeError',
+        message:
+          `renderMessage: there are no texts for the kind "${fields.kind}" ` +
+          `(${fields.kind}_${String((fields as { by?: string }).by !== undefined && fields.kind === 'account_removed' ? fields.by : (fields as { factor?: string }).factor)}).`
+      },
+      JSON.stringify(fields)
+    )
   }
 })
 
 t.test('how long a link is valid, from when the mail is written', async (t) => {
   const now = Date.UTC(2026, 0, 1)
-  const validity = (ms: number, locale = 'en'): string | undefined => contentOf(linkMessage({ locale, expiresAt: new Date(now + ms) }), { title: '', now }).action?.validity.replace(/\s/g, ' ')
+  const validity = (ms: number, locale = 'en'): string | undefined =>
+    contentOf(linkMessage({ locale, expiresAt: new Date(now + ms) }), { title: '', now }).action?.validity.replace(
+      /\s/g,
+      ' '
+    )
   const table: Array<[number, string]> = [
-    [30 * MINUTE, '30 minutes'], [30 * MINUTE - 1, '30 minutes'], [29 * MINUTE, '29 minutes'], [MINUTE, '1 minute'], [1, '1 minute'], [0, '1 minute'], [-5 * MINUTE, '1 minute'],
-    [60 * MINUTE, '1 hour'], [90 * MINUTE, '90 minutes'], [1439 * MINUTE, '24 hours'], [1440 * MINUTE - 1, '1 day'], [1440 * MINUTE, '1 day'], [7 * 1440 * MINUTE, '7 days']
+    [30 * MINUTE, '30 minutes'],
+    [30 * MINUTE - 1, '30 minutes'],
+    [29 * MINUTE, '29 minutes'],
+    [MINUTE, '1 minute'],
+    [1, '1 minute'],
+    [0, '1 minute'],
+    [-5 * MINUTE, '1 minute'],
+    [60 * MINUTE, '1 hour'],
+    [90 * MINUTE, '90 minutes'],
+    [1439 * MINUTE, '24 hours'],
+    [1440 * MINUTE - 1, '1 day'],
+    [1440 * MINUTE, '1 day'],
+    [7 * 1440 * MINUTE, '7 days']
   ]
-  for (const [ms, expected] of table) t.equal(validity(ms), `The link is valid for ${expected} and works once.`, String(ms))
-  t.strictSame(LOCALES.map((locale) => validity(30 * MINUTE, locale)), [
-    'The link is valid for 30 minutes and works once.', 'Der Link gilt 30 Minuten lang und funktioniert einmal.', 'Le lien est valable 30 minutes et ne fonctionne qu’une seule fois.',
-    'El enlace es válido durante 30 minutos y funciona una sola vez.', 'このリンクの有効期間は30 分です。一度だけ使用できます。',
-    'O link é válido por 30 minutos e funciona uma única vez.', 'Il link è valido per 30 minuti e può essere usato una sola volta.', 'De link is 30 minuten geldig en werkt één keer.',
-    'Czas ważności linku: 30 minut. Można go użyć tylko raz.', 'Bağlantı 30 dakika geçerlidir ve yalnızca bir kez kullanılabilir.', 'Строк дії посилання: 30 хвилин. Ним можна скористатися лише раз.',
-    '此链接在30分钟内有效，且只能使用一次。', '此連結在 30 分鐘內有效，且只能使用一次。', '링크의 유효 기간: 30분. 한 번만 사용할 수 있습니다.', 'مدة صلاحية الرابط: 30 دقيقة. يمكن استخدامه مرة واحدة فقط.'
-  ])
-  t.match(renderMessage(JSON.parse(JSON.stringify(linkMessage())) as Message).text, /valid for 30 minutes/, 'a message that came through a queue as JSON')
+  for (const [ms, expected] of table)
+    t.equal(validity(ms), `The link is valid for ${expected} and works once.`, String(ms))
+  t.strictSame(
+    LOCALES.map((locale) => validity(30 * MINUTE, locale)),
+    [
+      'The link is valid for 30 minutes and works once.',
+      'Der Link gilt 30 Minuten lang und funktioniert einmal.',
+      'Le lien est valable 30 minutes et ne fonctionne qu’une seule fois.',
+      'El enlace es válido durante 30 minutos y funciona una sola vez.',
+      'このリンクの有効期間は30 分です。一度だけ使用できます。',
+      'O link é válido por 30 minutos e funciona uma única vez.',
+      'Il link è valido per 30 minuti e può essere usato una sola volta.',
+      'De link is 30 minuten geldig en werkt één keer.',
+      'Czas ważności linku: 30 minut. Można go użyć tylko raz.',
+      'Bağlantı 30 dakika geçerlidir ve yalnızca bir kez kullanılabilir.',
+      'Строк дії посилання: 30 хвилин. Ним можна скористатися лише раз.',
+      '此链接在30分钟内有效，且只能使用一次。',
+      '此連結在 30 分鐘內有效，且只能使用一次。',
+      '링크의 유효 기간: 30분. 한 번만 사용할 수 있습니다.',
+      'مدة صلاحية الرابط: 30 دقيقة. يمكن استخدامه مرة واحدة فقط.'
+    ]
+  )
+  t.match(
+    renderMessage(JSON.parse(JSON.stringify(linkMessage())) as Message).text,
+    /valid for 30 minutes/,
+    'a message that came through a queue as JSON'
+  )
 })
 
-t.test('a language that mails don\'t have is the nearest one, or English', async (t) => {
-  for (const [locale, lang] of [['de-AT', 'de'], ['DE', 'de'], ['ja-JP', 'ja'], ['pt', 'pt-BR'], ['zh-HK', 'zh-TW'], ['xx', 'en'], ['', 'en'], ['"><script>', 'en'], [undefined, 'en'], [null, 'en'], [5, 'en']]) {
-    t.match(renderMessage(linkMessage({ locale: locale as string })).html, `<html lang="${String(lang)}" dir=`, String(locale))
+t.test("a language that mails don't have is the nearest one, or English", async (t) => {
+  for (const [locale, lang] of [
+    ['de-AT', 'de'],
+    ['DE', 'de'],
+    ['ja-JP', 'ja'],
+    ['pt', 'pt-BR'],
+    ['zh-HK', 'zh-TW'],
+    ['xx', 'en'],
+    ['', 'en'],
+    ['"><script>', 'en'],
+    [undefined, 'en'],
+    [null, 'en'],
+    [5, 'en']
+  ]) {
+    t.match(
+      renderMessage(linkMessage({ locale: locale as string })).html,
+      `<html lang="${String(lang)}" dir=`,
+      String(locale)
+    )
   }
 })
 
-t.test('a mail in Arabic runs from the right, with every table and cell, and what is not Arabic in it stands apart', async (t) => {
-  const message = linkMessage({ locale: 'ar-EG', user: { id: 'u1', username: 'ann.', email: 'ann@example.com', emailVerified: true } })
-  const { html, text } = renderMessage(message, { title: 'Example Shop!' })
-  t.match(html, '<html lang="ar" dir="rtl">')
-  for (const [tag] of html.matchAll(/<(?:table|td)[^>]*>/g)) {
-    if (tag.includes('width="480"') || tag === '<td>') continue
-    t.ok(tag.includes('dir="rtl"') || tag.includes('align="center"'), tag)
+t.test(
+  'a mail in Arabic runs from the right, with every table and cell, and what is not Arabic in it stands apart',
+  async (t) => {
+    const message = linkMessage({
+      locale: 'ar-EG',
+      user: { id: 'u1', username: 'ann.', email: 'ann@example.com', emailVerified: true }
+    })
+    const { html, text } = renderMessage(message, { title: 'Example Shop!' })
+    t.match(html, '<html lang="ar" dir="rtl">')
+    for (const [tag] of html.matchAll(/<(?:table|td)[^>]*>/g)) {
+      if (tag.includes('width="480"') || tag === '<td>') continue
+      t.ok(tag.includes('dir="rtl"') || tag.includes('align="center"'), tag)
+    }
+    t.notMatch(html, /align="left"|text-align:(?:left|start)/)
+    t.match(html, '<bdi>Example Shop!</bdi>')
+    t.match(html, '<b><bdi>ann.</bdi></b>')
+    t.match(html, /<a class="link" dir="ltr" /)
+    t.match(text, 'الحساب: \u2068ann.\u2069')
+    const english = renderMessage({ ...message, locale: 'en' }, { title: 'Example Shop!' })
+    t.match(english.html, 'dir="ltr"')
+    t.notMatch(english.html, /rtl|align="right"/)
+    t.notMatch(english.text, /[\u2068\u2069]/)
   }
-  t.notMatch(html, /align="left"|text-align:(?:left|start)/)
-  t.match(html, '<bdi>Example Shop!</bdi>')
-  t.match(html, '<b><bdi>ann.</bdi></b>')
-  t.match(html, /<a class="link" dir="ltr" /)
-  t.match(text, 'الحساب: \u2068ann.\u2069')
-  const english = renderMessage({ ...message, locale: 'en' }, { title: 'Example Shop!' })
-  t.match(english.html, 'dir="ltr"')
-  t.notMatch(english.html, /rtl|align="right"/)
-  t.notMatch(english.text, /[\u2068\u2069]/)
-})
+)
 
 t.test('nobody writes a header, a mark or a link into a mail', async (t) => {
   const attacks = [
-    '<a href="https://evil.example">click</a>', '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '\' onmouseover=\'alert(1)', '{duration}{username}{title}', '$& $1 $`',
-    'Ann\r\nBcc: everybody@example.com\r\n\r\n<b>hi', 'a\nb', 'a\u2028b\u2029c\u0085d', 'a\u0000\u0007\u001b[31mb\u007f', '\u202egro.live\u202c', '\u2066a\u2069\u200e\u200f\u061c', '\ud800lone\udc00', '&lt;b&gt;', '=?utf-8?B?QmNj?=', '\u00ad\u200b\ufeff'
+    '<a href="https://evil.example">click</a>',
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    '{duration}{username}{title}',
+    '$& $1 $`',
+    'Ann\r\nBcc: everybody@example.com\r\n\r\n<b>hi',
+    'a\nb',
+    'a\u2028b\u2029c\u0085d',
+    'a\u0000\u0007\u001b[31mb\u007f',
+    '\u202egro.live\u202c',
+    '\u2066a\u2069\u200e\u200f\u061c',
+    '\ud800lone\udc00',
+    '&lt;b&gt;',
+    '=?utf-8?B?QmNj?=',
+    '\u00ad\u200b\ufeff'
   ]
   for (const attack of attacks) {
-    for (const [what, message, options] of [['a username', named(attack), {}], ['a title', named('ann'), { title: attack }]] as Array<[string, Message, RenderMessageOptions]>) {
+    for (const [what, message, options] of [
+      ['a username', named(attack), {}],
+      ['a title', named('ann'), { title: attack }]
+    ] as Array<[string, Message, RenderMessageOptions]>) {
       const name = `${what}: ${attack.replace(/[^ -~]/g, '?')}`
       const { subject, text, html } = renderMessage(message, options)
       t.notMatch(subject, /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u, name)
-      t.notMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u, name)
+      t.notMatch(
+        text.replaceAll('\n', ''),
+        /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u,
+        name
+      )
       const plain = renderMessage(named('ann'), { title: 'x' })
       t.ok(text.split('\n').length <= plain.text.split('\n').length, `${name}: no line of its own`)
       const tags = (markup: string): string[] => [...markup.matchAll(/<(\w+)/g)].map(([, tag = '']) => tag)
-      t.strictSame(tags(html).filter((tag) => !tags(plain.html).includes(tag)), [], name)
-      t.strictSame([...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, url]) => url), [URL_WITH_TOKEN, URL_WITH_TOKEN], name)
+      t.strictSame(
+        tags(html).filter((tag) => !tags(plain.html).includes(tag)),
+        [],
+        name
+      )
+      t.strictSame(
+        [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, url]) => url),
+        [URL_WITH_TOKEN, URL_WITH_TOKEN],
+        name
+      )
       t.notMatch(html.replace(/ [\w-]+="[^"]*"/g, ''), /<\w+[^>]* on\w+=/, name)
     }
   }
@@ -211,38 +386,106 @@ t.test('nobody writes a header, a mark or a link into a mail', async (t) => {
 
 t.test('a huge name or title stays small', async (t) => {
   const { subject, text, html } = renderMessage(named('n'.repeat(10_000)), { title: '💥'.repeat(10_000) })
-  t.ok(subject.length < 300 && text.length < 1500 && html.length < 12_000, `${subject.length} ${text.length} ${html.length}`)
+  t.ok(
+    subject.length < 300 && text.length < 1500 && html.length < 12_000,
+    `${subject.length} ${text.length} ${html.length}`
+  )
   t.match(text, `Account: ${'n'.repeat(63)}…`)
   t.notMatch(subject, /\p{Cs}/u, 'no half of a character')
   t.ok(renderMessage(named('x\u0301'.repeat(1e6))).html.length < 12_000)
 })
 
 t.test('only http: and https: links, written as browsers write them', async (t) => {
-  for (const url of ['javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'mailto:a@b.example', '//evil.example', '/auth/reset', 'reset', '', ' ', 'https://', 'ftp://a.example', 'blob:https://a.example/1', undefined, null, 5, {}]) {
+  for (const url of [
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    'mailto:a@b.example',
+    '//evil.example',
+    '/auth/reset',
+    'reset',
+    '',
+    ' ',
+    'https://',
+    'ftp://a.example',
+    'blob:https://a.example/1',
+    undefined,
+    null,
+    5,
+    {}
+  ]) {
     for (const kind of ['password_reset', 'verify_email', 'already_registered'] as const) {
       const message = { ...linkMessage(), kind, url } as Message
       if (url === undefined) continue
-      t.throws(() => renderMessage(message), { name: 'TypeError', message: /^renderMessage: url takes an absolute http: or https: URL\.$/ }, JSON.stringify(url))
+      t.throws(
+        () => renderMessage(message),
+        { name: 'TypeError', message: /^renderMessage: url takes an absolute http: or https: URL\.$/ },
+        JSON.stringify(url)
+      )
     }
-    if (url !== undefined) t.throws(() => renderMessage(linkMessage(), { logoUrl: url as string }), { name: 'TypeError', message: /^renderMessage: logoUrl takes/ }, `logo ${JSON.stringify(url)}`)
+    if (url !== undefined)
+      t.throws(
+        () => renderMessage(linkMessage(), { logoUrl: url as string }),
+        { name: 'TypeError', message: /^renderMessage: logoUrl takes/ },
+        `logo ${JSON.stringify(url)}`
+      )
   }
   const odd = renderMessage(linkMessage({ url: 'https://auth.example.com/a b?x="><script>&token=1\r\n\tBcc: x\'#"<é' }))
   const [href] = [...odd.html.matchAll(/href="([^"]*)"/g)].map(([, url = '']) => url)
   t.equal(href, 'https://auth.example.com/a%20b?x=%22%3E%3Cscript%3E&amp;token=1Bcc:%20x%27#%22%3C%C3%A9')
   t.notMatch(odd.html, '<script>')
   t.match(odd.text, '\nhttps://auth.example.com/a%20b?x=%22%3E%3Cscript%3E&token=1Bcc:%20x%27#%22%3C%C3%A9\n')
-  t.match(renderMessage(linkMessage({ url: 'http://localhost:3000/auth/reset-password?token=x' })).text, 'http://localhost:3000/auth/reset-password?token=x')
+  t.match(
+    renderMessage(linkMessage({ url: 'http://localhost:3000/auth/reset-password?token=x' })).text,
+    'http://localhost:3000/auth/reset-password?token=x'
+  )
 })
 
 t.test('a wrong option or message is said, without what is secret in it', async (t) => {
-  for (const accentColor of ['red', '#fff', '#1f5fbf;background:url(https://evil.example)', '#1f5fbf\n', '#1f5fbg', '', 'url(x)', 5, null, ['#1f5fbf'], {}]) {
-    t.throws(() => renderMessage(linkMessage(), { accentColor: accentColor as string }), { name: 'TypeError', message: 'renderMessage: accentColor takes a colour such as "#1f5fbf".' }, JSON.stringify(accentColor))
+  for (const accentColor of [
+    'red',
+    '#fff',
+    '#1f5fbf;background:url(https://evil.example)',
+    '#1f5fbf\n',
+    '#1f5fbg',
+    '',
+    'url(x)',
+    5,
+    null,
+    ['#1f5fbf'],
+    {}
+  ]) {
+    t.throws(
+      () => renderMessage(linkMessage(), { accentColor: accentColor as string }),
+      { name: 'TypeError', message: 'renderMessage: accentColor takes a colour such as "#1f5fbf".' },
+      JSON.stringify(accentColor)
+    )
   }
-  for (const title of [5, null, {}, ['x']]) t.throws(() => renderMessage(linkMessage(), { title: title as string }), { name: 'TypeError', message: 'renderMessage: title takes a string.' })
-  for (const kind of ['birthday', 'validity', 'hint', 'constructor', '__proto__', undefined]) t.throws(() => renderMessage({ ...linkMessage(), kind } as unknown as Message), { name: 'TypeError', message: /no texts for the kind/ }, String(kind))
-  for (const expiresAt of [new Date(NaN), 'soon', undefined, {}]) t.throws(() => renderMessage(linkMessage({ expiresAt: expiresAt as Date })), { name: 'TypeError', message: 'renderMessage: expiresAt takes a Date.' }, JSON.stringify(expiresAt))
+  for (const title of [5, null, {}, ['x']])
+    t.throws(() => renderMessage(linkMessage(), { title: title as string }), {
+      name: 'TypeError',
+      message: 'renderMessage: title takes a string.'
+    })
+  for (const kind of ['birthday', 'validity', 'hint', 'constructor', '__proto__', undefined])
+    t.throws(
+      () => renderMessage({ ...linkMessage(), kind } as unknown as Message),
+      { name: 'TypeError', message: /no texts for the kind/ },
+      String(kind)
+    )
+  for (const expiresAt of [new Date(NaN), 'soon', undefined, {}])
+    t.throws(
+      () => renderMessage(linkMessage({ expiresAt: expiresAt as Date })),
+      { name: 'TypeError', message: 'renderMessage: expiresAt takes a Date.' },
+      JSON.stringify(expiresAt)
+    )
   const plain = renderMessage(linkMessage())
-  t.strictSame(renderMessage(linkMessage(), { title: undefined, logoUrl: undefined, accentColor: undefined }), plain, 'undefined is not given')
+  t.strictSame(
+    renderMessage(linkMessage(), { title: undefined, logoUrl: undefined, accentColor: undefined }),
+    plain,
+    'undefined is not given'
+  )
   t.equal(plain.subject, 'Set a new password')
 })
 
@@ -252,26 +495,53 @@ t.test('the account is named where the address does not say which it is', async 
   for (const kind of kinds) t.equal(shown({ ...named('ann'), kind } as Message), 'ann', kind)
   t.equal(shown({ ...named('ann'), kind: 'verify_email' }), undefined, 'a stranger may have chosen the name')
   t.equal(shown(named('ANN@example.com')), undefined, 'it is the address')
-  for (const email of [undefined, null, '']) t.equal(shown(linkMessage({ user: { id: 'u1', username: 'ann', email: email as string } })), undefined, 'there is no address')
+  for (const email of [undefined, null, ''])
+    t.equal(
+      shown(linkMessage({ user: { id: 'u1', username: 'ann', email: email as string } })),
+      undefined,
+      'there is no address'
+    )
   for (const username of ['win.example.com', 'https://evil.example', 'evil.example/x', 'a@evil.example']) {
     t.equal(shown(named(username)), username, 'the address is confirmed')
-    for (const emailVerified of [false, undefined]) t.equal(shown(named(username, { emailVerified } as object)), undefined, `${username}: nothing to be taken for a link`)
+    for (const emailVerified of [false, undefined])
+      t.equal(
+        shown(named(username, { emailVerified } as object)),
+        undefined,
+        `${username}: nothing to be taken for a link`
+      )
   }
   t.equal(shown(named('ann_b-c', { emailVerified: false })), 'ann_b-c')
 })
 
 t.test('the HTML is what mail programs can read', async (t) => {
-  const { html } = renderMessage(named('ann'), { title: 'Shop', logoUrl: 'https://shop.example/logo.png?a=1&b=2', accentColor: '#FFCC00' })
-  t.strictSame([...html.matchAll(/ src="([^"]*)"/g)].map(([, url]) => url), ['https://shop.example/logo.png?a=1&amp;b=2'], 'the logo is all that is loaded')
-  t.notMatch(html, /<(?:script|link|iframe|form|input|svg|video|object|embed|base)\b|@import|url\(|@font-face|position:|display:(?:flex|grid)|var\(/)
+  const { html } = renderMessage(named('ann'), {
+    title: 'Shop',
+    logoUrl: 'https://shop.example/logo.png?a=1&b=2',
+    accentColor: '#FFCC00'
+  })
+  t.strictSame(
+    [...html.matchAll(/ src="([^"]*)"/g)].map(([, url]) => url),
+    ['https://shop.example/logo.png?a=1&amp;b=2'],
+    'the logo is all that is loaded'
+  )
+  t.notMatch(
+    html,
+    /<(?:script|link|iframe|form|input|svg|video|object|embed|base)\b|@import|url\(|@font-face|position:|display:(?:flex|grid)|var\(/
+  )
   t.match(html, 'alt="Shop"')
   t.notMatch(renderMessage(linkMessage(), { title: 'Shop' }).html, '<img')
   for (const table of html.match(/<table[^>]*>/g) ?? []) t.match(table, 'role="presentation"')
-  for (const [tag] of html.replace(/<head>[^]*<\/head>|<!--[^]*?-->/g, '').matchAll(/<(?:p|h1|a|td|img)\b[^>]*>/g)) t.ok(tag.includes(' style="') || tag.includes('align="center"'), tag)
+  for (const [tag] of html.replace(/<head>[^]*<\/head>|<!--[^]*?-->/g, '').matchAll(/<(?:p|h1|a|td|img)\b[^>]*>/g))
+    t.ok(tag.includes(' style="') || tag.includes('align="center"'), tag)
   const [, style = ''] = /<style>([^]*)<\/style>/.exec(html) ?? []
-  t.match(style, /^:root\{color-scheme:light dark;supported-color-schemes:light dark\}\n@media \(prefers-color-scheme:dark\)\{/)
-  for (const [, name = ''] of style.matchAll(/\.([\w-]+)[{,]/g)) t.match(html, new RegExp(`class="${name}"`), `.${name} is something`)
-  for (const [, name = ''] of html.matchAll(/class="([\w-]+)"/g)) t.match(style, `.${name}{`, `${name} has a dark colour`)
+  t.match(
+    style,
+    /^:root\{color-scheme:light dark;supported-color-schemes:light dark\}\n@media \(prefers-color-scheme:dark\)\{/
+  )
+  for (const [, name = ''] of style.matchAll(/\.([\w-]+)[{,]/g))
+    t.match(html, new RegExp(`class="${name}"`), `.${name} is something`)
+  for (const [, name = ''] of html.matchAll(/class="([\w-]+)"/g))
+    t.match(style, `.${name}{`, `${name} has a dark colour`)
   t.equal((html.match(/<!--\[if mso\]>/g) ?? []).length, (html.match(/<!\[endif\]-->/g) ?? []).length)
   t.ok(Buffer.byteLength(html) < 20_000, 'far below what Gmail cuts off')
 })
@@ -279,18 +549,45 @@ t.test('the HTML is what mail programs can read', async (t) => {
 t.test('the look of the host: checked, in HTML, and links in both forms', async (t) => {
   const [message] = everyMessage('en')
   if (message === undefined) throw new Error('no message')
-  const look = { title: 'Example', background: '#102030', radius: '4px', font: '"Brand Sans", serif', links: { terms: 'https://a.example/t?b&c', support: 'mailto:help@a.example' } } as const
+  const look = {
+    title: 'Example',
+    background: '#102030',
+    radius: '4px',
+    font: '"Brand Sans", serif',
+    links: { terms: 'https://a.example/t?b&c', support: 'mailto:help@a.example' }
+  } as const
   const { html, text } = renderMessage(message, look)
-  for (const part of ['bgcolor="#102030"', 'border-radius:4px', 'border-radius:6px', 'font-family:&#39;Brand Sans&#39;, serif,system-ui', 'href="https://a.example/t?b&amp;c"', 'href="mailto:help@a.example"']) t.ok(html.includes(part), part)
+  for (const part of [
+    'bgcolor="#102030"',
+    'border-radius:4px',
+    'border-radius:6px',
+    'font-family:&#39;Brand Sans&#39;, serif,system-ui',
+    'href="https://a.example/t?b&amp;c"',
+    'href="mailto:help@a.example"'
+  ])
+    t.ok(html.includes(part), part)
   t.match(text, /\n\nTerms of use: https:\/\/a\.example\/t\?b&c\nHelp: help@a\.example\n$/)
   const dark = renderMessage(message, { ...look, background: undefined, colorScheme: 'dark' }).html
   t.match(dark, /<meta name="color-scheme" content="dark">/)
   t.notMatch(dark, /<style>|#ffffff;border:1px/, 'no other scheme')
   t.notMatch(renderMessage(message, { colorScheme: 'light' }).html, '<style>')
   for (const [name, values] of Object.entries({
-    colorScheme: ['black', null, 1], background: ['red', { light: '#fff' }, { dark: 'x"' }], radius: ['1', '99px', '4px;x:y', '"'], font: ['a;b', '"><script>', 'url(x)', 'x'.repeat(400)],
-    links: [{ terms: 'javascript:alert(1)' }, { terms: '/terms' }, { support: 'mailto:a@b?body=x"' }, { privacy: 'mailto:a@b.c' }]
+    colorScheme: ['black', null, 1],
+    background: ['red', { light: '#fff' }, { dark: 'x"' }],
+    radius: ['1', '99px', '4px;x:y', '"'],
+    font: ['a;b', '"><script>', 'url(x)', 'x'.repeat(400)],
+    links: [
+      { terms: 'javascript:alert(1)' },
+      { terms: '/terms' },
+      { support: 'mailto:a@b?body=x"' },
+      { privacy: 'mailto:a@b.c' }
+    ]
   })) {
-    for (const value of values) t.throws(() => renderMessage(message, { [name]: value } as object), { name: 'TypeError', message: new RegExp(`^renderMessage: ${name}`) }, `${name} ${JSON.stringify(value)}`)
+    for (const value of values)
+      t.throws(
+        () => renderMessage(message, { [name]: value } as object),
+        { name: 'TypeError', message: new RegExp(`^renderMessage: ${name}`) },
+        `${name} ${JSON.stringify(value)}`
+      )
   }
 })

@@ -8,9 +8,13 @@ import { clients, ISSUER, type World, world } from '../tokens/world.ts'
 
 const INACTIVE = { active: false }
 
-async function ask (one: World, caller: string, token: string): Promise<Introspection> {
+async function ask(one: World, caller: string, token: string): Promise<Introspection> {
   const client = clients.find(({ clientId }) => clientId === caller) as Client
-  const answer = await introspect(token, client, { ...one, accounts: { issuer: ISSUER, users: one.users, clock: one.clock }, refreshToken: { graceMs: 10_000 } } as unknown as GrantDeps)
+  const answer = await introspect(token, client, {
+    ...one,
+    accounts: { issuer: ISSUER, users: one.users, clock: one.clock },
+    refreshToken: { graceMs: 10_000 }
+  } as unknown as GrantDeps)
   return JSON.parse(JSON.stringify(answer)) as Introspection
 }
 
@@ -21,7 +25,25 @@ t.test('an active access token, with nothing about the person', async (t) => {
   const answer = await ask(one, 'own', accessToken)
   const now = one.clock.now() / 1000
   t.match(answer, { jti: /^.{22}$/ })
-  t.strictSame({ ...answer, jti: '' }, { active: true, scope: 'openid email', client_id: 'own', sub: 'u1', aud: ISSUER, iss: ISSUER, exp: now + 900, iat: now, jti: '', token_type: 'Bearer', auth_time: now, acr: 'password', amr: ['pwd'], sid })
+  t.strictSame(
+    { ...answer, jti: '' },
+    {
+      active: true,
+      scope: 'openid email',
+      client_id: 'own',
+      sub: 'u1',
+      aud: ISSUER,
+      iss: ISSUER,
+      exp: now + 900,
+      iat: now,
+      jti: '',
+      token_type: 'Bearer',
+      auth_time: now,
+      acr: 'password',
+      amr: ['pwd'],
+      sid
+    }
+  )
 })
 
 // covers R7662-2.2
@@ -31,15 +53,30 @@ t.test('an active refresh token can not be taken for an access token, and asking
   const before = await one.state.tokens.findFamily(sid, one.clock.now())
   one.clock.step(1000)
   const now = one.clock.now() / 1000
-  t.strictSame(await ask(one, 'own', refreshToken), { active: true, scope: 'openid', client_id: 'own', sub: 'u1', iss: ISSUER, exp: now - 1 + 3600, auth_time: now - 1, acr: 'password', amr: ['pwd'], sid })
+  t.strictSame(await ask(one, 'own', refreshToken), {
+    active: true,
+    scope: 'openid',
+    client_id: 'own',
+    sub: 'u1',
+    iss: ISSUER,
+    exp: now - 1 + 3600,
+    auth_time: now - 1,
+    acr: 'password',
+    amr: ['pwd'],
+    sid
+  })
   t.strictSame(await one.state.tokens.findFamily(sid, one.clock.now()), before)
 })
 
-t.test('a client\'s own token', async (t) => {
+t.test("a client's own token", async (t) => {
   const one = await world()
   const token = one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'read' })
   t.match(await ask(one, 'own', token), { active: true, sub: 'own', client_id: 'own', scope: 'read' })
-  t.strictSame(await ask(one, 'own', one.accessTokens.mint({ sub: 'u1', client_id: 'own', scope: 'read' })), INACTIVE, 'a user\'s token that belongs to no session')
+  t.strictSame(
+    await ask(one, 'own', one.accessTokens.mint({ sub: 'u1', client_id: 'own', scope: 'read' })),
+    INACTIVE,
+    "a user's token that belongs to no session"
+  )
 })
 
 // covers R7662-4 ADV-CVE-2026-37979
@@ -80,7 +117,19 @@ t.test('whatever is wrong looks the same', async (t) => {
   const [familyId = ''] = good.refreshToken.split('.')
   const [codeId, codeSecret] = ['c'.repeat(21) + 'A', 'c'.repeat(42) + 'A']
   await one.state.tokens.createCode({
-    sid: sidOf(codeId), userId: 'u1', clientId: 'own', scope: 'openid', authenticatedAt: 0, acr: 'password', amr: ['pwd'], createdAt: 0, sessionSid: null, offline: true, authorization: '{}', codeDigest: digest(codeSecret), codeExpiresAt: one.clock.now() + 60_000
+    sid: sidOf(codeId),
+    userId: 'u1',
+    clientId: 'own',
+    scope: 'openid',
+    authenticatedAt: 0,
+    acr: 'password',
+    amr: ['pwd'],
+    createdAt: 0,
+    sessionSid: null,
+    offline: true,
+    authorization: '{}',
+    codeDigest: digest(codeSecret),
+    codeExpiresAt: one.clock.now() + 60_000
   })
   const foreign = await world()
   const cases: Record<string, string> = {
@@ -90,7 +139,14 @@ t.test('whatever is wrong looks the same', async (t) => {
     'revoked refresh token': revoked.refreshToken,
     'access token of a disabled user': gone.accessToken,
     'refresh token of a disabled user': gone.refreshToken,
-    'an ID token': await one.idTokens.mint({ user: { id: 'u1', username: 'ann', passwordHash: null }, client: { clientId: 'own' }, scopes: [], authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: 0 }, sid: good.sid, accessToken: good.accessToken }),
+    'an ID token': await one.idTokens.mint({
+      user: { id: 'u1', username: 'ann', passwordHash: null },
+      client: { clientId: 'own' },
+      scopes: [],
+      authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: 0 },
+      sid: good.sid,
+      accessToken: good.accessToken
+    }),
     'a logout token': await one.idTokens.mintLogoutToken({ client: { clientId: 'own' }, userId: 'u1', sid: good.sid }),
     'another secret': `${familyId}.${'A'.repeat(43)}`,
     'an unknown family': `${'A'.repeat(25)}.${'A'.repeat(43)}`,
@@ -111,7 +167,10 @@ t.test('a replaced refresh token counts for as long as it would be taken', async
   const { sid, refreshToken } = await one.signIn({ clientId: 'own' })
   const [, secret = ''] = refreshToken.split('.')
   const now = one.clock.now()
-  await one.state.tokens.rotateToken({ sid, digest: digest(secret), now, graceMs: 10_000, idleExpiresAt: now + 3_600_000 }, { digest: 'next', sealed: 'sealed' })
+  await one.state.tokens.rotateToken(
+    { sid, digest: digest(secret), now, graceMs: 10_000, idleExpiresAt: now + 3_600_000 },
+    { digest: 'next', sealed: 'sealed' }
+  )
   one.clock.step(9999)
   t.match(await ask(one, 'own', refreshToken), { active: true })
   one.clock.step(2)
@@ -123,7 +182,9 @@ t.test('a replaced refresh token counts for as long as it would be taken', async
 t.test('an outage is no verdict', async (t) => {
   const one = await world()
   const { accessToken, refreshToken } = await one.signIn({ clientId: 'own' })
-  const fail = async (): Promise<never> => { throw new Error('down') }
+  const fail = async (): Promise<never> => {
+    throw new Error('down')
+  }
   const down = { ...one, sessions: { find: fail }, tokens: { peekToken: fail } } as unknown as World
   for (const token of [accessToken, refreshToken]) await t.rejects(ask(down, 'own', token), { message: 'down' })
 })

@@ -4,8 +4,11 @@ import type { GrantDeps } from '../../../lib/oauth/deps.ts'
 import { userInfo } from '../../../lib/oauth/user-info.ts'
 import { type World, world } from '../tokens/world.ts'
 
-async function ask (one: World, accessToken: string): Promise<Record<string, unknown>> {
-  return await userInfo(await one.accessTokens.verify(accessToken), { ...one, accounts: { users: one.users } } as unknown as GrantDeps)
+async function ask(one: World, accessToken: string): Promise<Record<string, unknown>> {
+  return await userInfo(await one.accessTokens.verify(accessToken), {
+    ...one,
+    accounts: { users: one.users }
+  } as unknown as GrantDeps)
 }
 
 // covers OIDF-oidcc-scope-all OIDC-5.4
@@ -16,34 +19,63 @@ t.test('sub, the claims of the granted scopes, and no other', async (t) => {
     ['openid profile', { sub: 'u1', name: 'Ann', preferred_username: 'ann' }],
     ['openid email offline_access', { sub: 'u1', email: 'ann@example.com', email_verified: true }],
     ['openid phone', { sub: 'u1', phone_number: '+41' }],
-    ['openid profile email', { sub: 'u1', name: 'Ann', preferred_username: 'ann', email: 'ann@example.com', email_verified: true }]
+    [
+      'openid profile email',
+      { sub: 'u1', name: 'Ann', preferred_username: 'ann', email: 'ann@example.com', email_verified: true }
+    ]
   ]
-  for (const [scope, claims] of cases) t.strictSame(await ask(one, (await one.signIn({ scope })).accessToken), claims, scope)
+  for (const [scope, claims] of cases)
+    t.strictSame(await ask(one, (await one.signIn({ scope })).accessToken), claims, scope)
 })
 
 // covers OIDF-oidcc-claims-essential OIDC-5.5
 t.test('the userinfo member of the claims parameter is answered, the id_token member is not', async (t) => {
   const one = await world()
-  const authorization = formatAuthorizationDetails({ redirectUri: 'https://a.example/', claims: { userinfo: { name: { essential: true }, nickname: null, sub: { value: 'u2' } }, id_token: { email: null } } })
-  t.strictSame(await ask(one, (await one.signIn({ clientId: 'spa', authorization })).accessToken), { sub: 'u1', name: 'Ann' })
+  const authorization = formatAuthorizationDetails({
+    redirectUri: 'https://a.example/',
+    claims: { userinfo: { name: { essential: true }, nickname: null, sub: { value: 'u2' } }, id_token: { email: null } }
+  })
+  t.strictSame(await ask(one, (await one.signIn({ clientId: 'spa', authorization })).accessToken), {
+    sub: 'u1',
+    name: 'Ann'
+  })
 })
 
 // covers ASVS-8.2.3
 t.test('the claims of the host: its own always, a standard one where it is asked for, sub never', async (t) => {
   const uses: unknown[] = []
-  const one = await world({ claims: (_user, context) => {
-    uses.push(context)
-    return { role: 'admin', name: 'Dr Ann', email: 'dr@example.com', preferred_username: undefined, picture: null, sub: 'u2' }
-  } })
-  t.strictSame(await ask(one, (await one.signIn({ scope: 'openid profile', clientId: 'spa' })).accessToken), { sub: 'u1', name: 'Dr Ann', role: 'admin' })
+  const one = await world({
+    claims: (_user, context) => {
+      uses.push(context)
+      return {
+        role: 'admin',
+        name: 'Dr Ann',
+        email: 'dr@example.com',
+        preferred_username: undefined,
+        picture: null,
+        sub: 'u2'
+      }
+    }
+  })
+  t.strictSame(await ask(one, (await one.signIn({ scope: 'openid profile', clientId: 'spa' })).accessToken), {
+    sub: 'u1',
+    name: 'Dr Ann',
+    role: 'admin'
+  })
   t.strictSame(uses, [{ scopes: ['openid', 'profile'], client: { clientId: 'spa' }, use: 'userinfo' }])
 })
 
 // covers OIDC-5.3.1
-t.test('a token that belongs to no session is none, a client\'s own among them', async (t) => {
+t.test("a token that belongs to no session is none, a client's own among them", async (t) => {
   const one = await world()
-  await t.rejects(ask(one, one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'openid' })), { error: 'invalid_token' } as unknown as Error)
-  await t.rejects(ask(one, one.accessTokens.mint({ sub: 'u1', client_id: 'u1', scope: 'openid' })), { error: 'invalid_token' } as unknown as Error, 'R9700-4.15 a client that is called like a user')
+  await t.rejects(ask(one, one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'openid' })), {
+    error: 'invalid_token'
+  } as unknown as Error)
+  await t.rejects(
+    ask(one, one.accessTokens.mint({ sub: 'u1', client_id: 'u1', scope: 'openid' })),
+    { error: 'invalid_token' } as unknown as Error,
+    'R9700-4.15 a client that is called like a user'
+  )
 })
 
 // covers OIDF-oidcc-codereuse-30seconds
@@ -53,8 +85,16 @@ t.test('a revocation on another instance, or a disabled user, is seen at once', 
   t.strictSame(await ask(one, revoked.accessToken), { sub: 'u1' })
   await one.state.tokens.revokeFamily(revoked.sid)
   await t.rejects(ask(one, revoked.accessToken), { error: 'invalid_token', statusCode: 401 } as unknown as Error)
-  await t.rejects(ask(one, (await one.signIn({ userId: 'gone' })).accessToken), { error: 'invalid_token' } as unknown as Error)
-  await t.rejects(ask(one, (await one.signIn({ userId: 'nobody' })).accessToken), { error: 'invalid_token' } as unknown as Error)
+  await t.rejects(ask(one, (await one.signIn({ userId: 'gone' })).accessToken), {
+    error: 'invalid_token'
+  } as unknown as Error)
+  await t.rejects(ask(one, (await one.signIn({ userId: 'nobody' })).accessToken), {
+    error: 'invalid_token'
+  } as unknown as Error)
   const { sid } = await one.signIn()
-  await t.rejects(ask(one, one.accessTokens.mint({ sub: 'gone', scope: 'openid', sid })), { error: 'invalid_token' } as unknown as Error, 'a session of another user')
+  await t.rejects(
+    ask(one, one.accessTokens.mint({ sub: 'gone', scope: 'openid', sid })),
+    { error: 'invalid_token' } as unknown as Error,
+    'a session of another user'
+  )
 })

@@ -5,11 +5,23 @@ import { renderPage } from '../../../lib/pages/render.ts'
 import { MODELS } from './models.ts'
 import { type Element, all, parse, textOf } from './strict-html.ts'
 
-const page = <Name extends PageName> (name: Name, model: Partial<PageModels[Name]> = {}): Element => parse(renderPage(name, { ...MODELS[name], ...model }))
-const typed = (root: Element): string[][] => all(root, 'form').map((form) => all(form, 'input').filter(({ attributes }) => !('hidden' in form.attributes) && attributes.type !== 'hidden').map(({ attributes: { name = '', required } }) => `${name}${required === undefined ? '' : ' required'}`)).filter((names) => names.length > 0)
-const field = (root: Element, name: string): Record<string, string | undefined> => all(root, 'input').find(({ attributes }) => attributes.name === name)?.attributes ?? {}
+const page = <Name extends PageName>(name: Name, model: Partial<PageModels[Name]> = {}): Element =>
+  parse(renderPage(name, { ...MODELS[name], ...model }))
+const typed = (root: Element): string[][] =>
+  all(root, 'form')
+    .map((form) =>
+      all(form, 'input')
+        .filter(({ attributes }) => !('hidden' in form.attributes) && attributes.type !== 'hidden')
+        .map(({ attributes: { name = '', required } }) => `${name}${required === undefined ? '' : ' required'}`)
+    )
+    .filter((names) => names.length > 0)
+const field = (root: Element, name: string): Record<string, string | undefined> =>
+  all(root, 'input').find(({ attributes }) => attributes.name === name)?.attributes ?? {}
 /** What is read out with the field. */
-const described = (root: Element, name: string): string[] => (field(root, name)['aria-describedby'] ?? '').split(' ').map((id) => textOf(all(root, 'p').find(({ attributes }) => attributes.id === id) ?? root).trim())
+const described = (root: Element, name: string): string[] =>
+  (field(root, name)['aria-describedby'] ?? '')
+    .split(' ')
+    .map((id) => textOf(all(root, 'p').find(({ attributes }) => attributes.id === id) ?? root).trim())
 
 t.test('the second step: a code, or a recovery code, and neither without the other', async (t) => {
   t.same(typed(page('second_factor')), [['code required', 'remember'], ['recovery_code required']])
@@ -20,18 +32,33 @@ t.test('the second step: a code, or a recovery code, and neither without the oth
 })
 
 t.test('a code is proposed by phones, and the field says how long it is', async (t) => {
-  for (const [name, digits] of [['second_factor', 'A code has six digits.'], ['account_totp', 'A code has six digits.'], ['set_up_second_factor', 'A code has six digits.'], ['email_code', 'The code has eight digits.']] as const) {
-    t.match(field(page(name), 'code'), { autocomplete: 'one-time-code', inputmode: 'numeric', type: 'text', maxlength: undefined }, name)
+  for (const [name, digits] of [
+    ['second_factor', 'A code has six digits.'],
+    ['account_totp', 'A code has six digits.'],
+    ['set_up_second_factor', 'A code has six digits.'],
+    ['email_code', 'The code has eight digits.']
+  ] as const) {
+    t.match(
+      field(page(name), 'code'),
+      { autocomplete: 'one-time-code', inputmode: 'numeric', type: 'text', maxlength: undefined },
+      name
+    )
     t.same(described(page(name), 'code'), [digits], name)
     const wrong = page(name, { error: { error: 'invalid_grant', text: 'It is wrong.', field: 'code' } })
     t.same(described(wrong, 'code'), [digits, 'It is wrong.'], name)
     t.match(field(wrong, 'code'), { 'aria-invalid': 'true', autofocus: '' }, name)
-    t.same(described(page(name, { error: { error: 'invalid_code', text: digits, field: 'code' } }), 'code'), [digits], `${name}: it is not said twice`)
+    t.same(
+      described(page(name, { error: { error: 'invalid_code', text: digits, field: 'code' } }), 'code'),
+      [digits],
+      `${name}: it is not said twice`
+    )
   }
 })
 
 t.test('a wrong recovery code is shown where it was typed', async (t) => {
-  const root = page('second_factor', { error: { error: 'invalid_grant', text: 'It is wrong.', field: 'recovery_code' } })
+  const root = page('second_factor', {
+    error: { error: 'invalid_grant', text: 'It is wrong.', field: 'recovery_code' }
+  })
   t.equal(all(root, 'details').find(({ attributes }) => attributes.class === 'more')?.attributes.open, '')
   t.same(described(root, 'recovery_code'), ['Each of your recovery codes works once.', 'It is wrong.'])
   t.match(field(root, 'recovery_code'), { 'aria-invalid': 'true', autofocus: '', autocomplete: 'off' })
@@ -42,5 +69,9 @@ t.test('whoever hears the security page knows what each button acts on', async (
   const root = page('account_security')
   const buttons = all(root, 'button').filter(({ attributes }) => ['rename', 'remove'].includes(attributes.value ?? ''))
   t.equal(buttons.length, 8)
-  for (const { attributes } of buttons) t.match(textOf(all(root, 'p').find(({ attributes: { id } }) => id === attributes['aria-describedby']) ?? root), /^(My phone|Authenticator app|Unnamed passkey|Cloud)/)
+  for (const { attributes } of buttons)
+    t.match(
+      textOf(all(root, 'p').find(({ attributes: { id } }) => id === attributes['aria-describedby']) ?? root),
+      /^(My phone|Authenticator app|Unnamed passkey|Cloud)/
+    )
 })

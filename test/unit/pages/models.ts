@@ -9,7 +9,10 @@ export const COMMON: CommonModel = {
   colorScheme: 'auto',
   stylesheetUrl: null,
   footer: { terms: '/terms', privacy: 'https://example.com/privacy', support: 'mailto:help@example.com' },
-  languages: [{ lang: 'en', name: 'English', url: '?ui_locales=en' }, { lang: 'de', name: 'Deutsch', url: '?ui_locales=de' }],
+  languages: [
+    { lang: 'en', name: 'English', url: '?ui_locales=en' },
+    { lang: 'de', name: 'Deutsch', url: '?ui_locales=de' }
+  ],
   requestId: 'req-1',
   lang: 'en',
   dir: 'ltr',
@@ -22,22 +25,102 @@ export const COMMON: CommonModel = {
 const form = { action: '/auth/post?client_id=acme', error: null }
 const account = { username: 'ann', accountUrl: '/auth/account', done: null }
 const connections = [
-  { id: 'google', name: 'Google', label: null, brand: 'google', logoUrl: null, url: '/auth/connect/google?client_id=acme' },
-  { id: 'sso', name: 'Acme', label: 'Work or school account', brand: null, logoUrl: null, url: '/auth/connect/sso?client_id=acme' }
+  {
+    id: 'google',
+    name: 'Google',
+    label: null,
+    brand: 'google',
+    logoUrl: null,
+    url: '/auth/connect/google?client_id=acme'
+  },
+  {
+    id: 'sso',
+    name: 'Acme',
+    label: 'Work or school account',
+    brand: null,
+    logoUrl: null,
+    url: '/auth/connect/sso?client_id=acme'
+  }
 ]
 const loginUrl = '/auth/login?client_id=acme'
 
-const asked = { scriptUrl: '/auth/passkeys.js?v=1', signals: {}, renewUrl: null, options: { rpId: 'auth.example', challenge: 'AAAA', allowCredentials: [{ type: 'public-key', id: 'AAAA' }] } }
-const made = { ...asked, options: { rp: { id: 'auth.example', name: 'Example Service' }, user: { id: 'AAAA', name: 'ann', displayName: 'Ann' }, challenge: 'AAAA' } }
+const asked = {
+  scriptUrl: '/auth/passkeys.js?v=1',
+  signals: {},
+  renewUrl: null,
+  options: { rpId: 'auth.example', challenge: 'AAAA', allowCredentials: [{ type: 'public-key', id: 'AAAA' }] }
+}
+const made = {
+  ...asked,
+  options: {
+    rp: { id: 'auth.example', name: 'Example Service' },
+    user: { id: 'AAAA', name: 'ann', displayName: 'Ann' },
+    challenge: 'AAAA'
+  }
+}
 
 /** A plain model of every page. */
 export const MODELS: PageModels = {
-  login: { ...COMMON, ...form, again: false, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', emailCodeUrl: '/auth/email-code', connections, passwordLater: false, passkey: null, tellsPasskeys: false },
-  second_factor: { ...COMMON, ...form, username: 'ann', asksCode: true, rememberSeconds: 2_592_000, loginUrl, passkey: asked, tellsPasskeys: false },
-  passkey_prompt: { ...COMMON, ...form, username: 'ann', passkey: made, skipUrl: '/', endsOthers: true, hasPassword: true },
-  reauthenticate: { ...COMMON, ...form, username: 'ann', asksPassword: true, passkey: asked, sendsCode: false, connections, loginUrl },
+  login: {
+    ...COMMON,
+    ...form,
+    again: false,
+    username: '',
+    resendToken: null,
+    signupUrl: '/auth/signup',
+    forgotUrl: '/auth/forgot-password',
+    emailCodeUrl: '/auth/email-code',
+    connections,
+    passwordLater: false,
+    passkey: null,
+    tellsPasskeys: false
+  },
+  second_factor: {
+    ...COMMON,
+    ...form,
+    username: 'ann',
+    asksCode: true,
+    rememberSeconds: 2_592_000,
+    loginUrl,
+    passkey: asked,
+    tellsPasskeys: false
+  },
+  passkey_prompt: {
+    ...COMMON,
+    ...form,
+    username: 'ann',
+    passkey: made,
+    skipUrl: '/',
+    endsOthers: true,
+    hasPassword: true
+  },
+  reauthenticate: {
+    ...COMMON,
+    ...form,
+    username: 'ann',
+    asksPassword: true,
+    passkey: asked,
+    sendsCode: false,
+    connections,
+    loginUrl
+  },
   second_factor_link: { ...COMMON, ...form, token: 'one-time', username: 'ann' },
-  set_up_second_factor: { ...COMMON, ...form, username: 'ann', forAccount: true, enrolment: { token: 'sealed', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme', qr: { size: 29, path: 'M4 4h7v1h-7z' } }, passkey: made, name: '', sent: false, loginUrl },
+  set_up_second_factor: {
+    ...COMMON,
+    ...form,
+    username: 'ann',
+    forAccount: true,
+    enrolment: {
+      token: 'sealed',
+      secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+      uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme',
+      qr: { size: 29, path: 'M4 4h7v1h-7z' }
+    },
+    passkey: made,
+    name: '',
+    sent: false,
+    loginUrl
+  },
   signup: {
     ...COMMON,
     ...form,
@@ -52,25 +135,88 @@ export const MODELS: PageModels = {
     sent: false,
     connections
   },
-  email_code: { ...COMMON, ...form, step: 'enter', username: 'ann@mail.example', fields: [], hasLink: true, tellsPasskeys: false, loginUrl },
-  email_link: { ...COMMON, ...form, token: 'link-token', username: 'ann@mail.example', tellsPasskeys: false, codeUrl: '/auth/email-code?client_id=acme' },
+  email_code: {
+    ...COMMON,
+    ...form,
+    step: 'enter',
+    username: 'ann@mail.example',
+    fields: [],
+    hasLink: true,
+    tellsPasskeys: false,
+    loginUrl
+  },
+  email_link: {
+    ...COMMON,
+    ...form,
+    token: 'link-token',
+    username: 'ann@mail.example',
+    tellsPasskeys: false,
+    codeUrl: '/auth/email-code?client_id=acme'
+  },
   forgot_password: { ...COMMON, ...form, username: '', loginUrl, sent: false },
   reset_password: { ...COMMON, ...form, token: 'reset-token', minLength: 8, loginUrl, done: false },
-  verify_email: { ...COMMON, ...form, token: 'verify-token', username: 'ann', sentAt: Date.UTC(2026, 0, 1, 12), canDisown: true, newAddress: null, loginUrl, done: false, disowned: false },
+  verify_email: {
+    ...COMMON,
+    ...form,
+    token: 'verify-token',
+    username: 'ann',
+    sentAt: Date.UTC(2026, 0, 1, 12),
+    canDisown: true,
+    newAddress: null,
+    loginUrl,
+    done: false,
+    disowned: false
+  },
   consent: {
     ...COMMON,
     ...form,
     asks: 'consent',
     username: 'ann@mail.example',
     client: { name: 'Acme Photos', id: 'acme', redirectHost: 'photos.acme.example' },
-    scopes: [{ name: 'openid', description: 'scopeOpenid', own: null }, { name: 'photos:write', description: null, own: null }],
+    scopes: [
+      { name: 'openid', description: 'scopeOpenid', own: null },
+      { name: 'photos:write', description: null, own: null }
+    ],
     lifetimeSeconds: 2_592_000,
     clientLogoUri: null,
     clientUri: null
   },
-  account: { ...COMMON, username: 'ann', email: 'ann@mail.example', emailVerified: false, links: { profile: '/auth/account/profile', email: '/auth/account/email', password: '/auth/account/password', security: '/auth/security', connections: '/auth/account/connections', sessions: '/auth/account/sessions', access: '/auth/account/access', remove: '/auth/account/remove' }, logoutUrl: '/auth/logout', backUrl: '/' },
-  account_profile: { ...COMMON, ...form, ...account, fields: [{ name: 'nickname', label: 'Nickname', type: 'text', required: false, value: 'Annie' }] },
-  account_email: { ...COMMON, ...form, ...account, currentEmail: 'ann@mail.example', emailVerified: false, email: '', canChange: true, canResend: true, askPassword: true, signInUrl: null },
+  account: {
+    ...COMMON,
+    username: 'ann',
+    email: 'ann@mail.example',
+    emailVerified: false,
+    links: {
+      profile: '/auth/account/profile',
+      email: '/auth/account/email',
+      password: '/auth/account/password',
+      security: '/auth/security',
+      connections: '/auth/account/connections',
+      sessions: '/auth/account/sessions',
+      access: '/auth/account/access',
+      remove: '/auth/account/remove'
+    },
+    logoutUrl: '/auth/logout',
+    backUrl: '/'
+  },
+  account_profile: {
+    ...COMMON,
+    ...form,
+    ...account,
+    fields: [{ name: 'nickname', label: 'Nickname', type: 'text', required: false, value: 'Annie' }]
+  },
+  account_email: {
+    ...COMMON,
+    ...form,
+    ...account,
+    currentEmail: 'ann@mail.example',
+    emailVerified: false,
+    email: '',
+    canChange: true,
+    canResend: true,
+    askPassword: true,
+    signInUrl: null
+  },
   account_remove: { ...COMMON, ...form, ...account, askPassword: true, signInUrl: null },
   account_removed: { ...COMMON, homeUrl: '/' },
   account_password: { ...COMMON, ...form, ...account, minLength: 8, hasPassword: true },
@@ -79,36 +225,167 @@ export const MODELS: PageModels = {
     ...form,
     ...account,
     links: [
-      { id: 'link-1', name: 'Google', email: 'ann@mail.example', linkedAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) },
-      { id: 'link-2', name: 'Acme', email: null, linkedAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) }
+      {
+        id: 'link-1',
+        name: 'Google',
+        email: 'ann@mail.example',
+        linkedAt: Date.UTC(2026, 0, 1, 12),
+        lastUsedAt: Date.UTC(2026, 0, 2, 12)
+      },
+      {
+        id: 'link-2',
+        name: 'Acme',
+        email: null,
+        linkedAt: Date.UTC(2026, 0, 1, 12),
+        lastUsedAt: Date.UTC(2026, 0, 2, 12)
+      }
     ],
     ways: connections,
     askPassword: true,
     signInUrl: null
   },
-  account_security: { ...COMMON, ...form, ...account, factors: [{ id: 'phone', name: 'My phone', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, disabled: false }, { id: 'old', name: null, createdAt: Date.UTC(2025, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), disabled: true }], hasPassword: true, mustKeepOne: false, recoveryCodesLeft: 9, enrolUrl: '/auth/security/totp', canForget: true, signInUrl: null, passkeys: [{ id: 'key', name: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, synced: false }, { id: 'cloud', name: 'Cloud', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), synced: true }], addPasskeyUrl: '/auth/security/passkeys', passkeySignals: { scriptUrl: '/auth/passkeys.js?v=1', signals: { signalAllAcceptedCredentials: { rpId: 'auth.example', userId: 'handle', allAcceptedCredentialIds: ['one'] } } } },
-  account_passkey: { ...COMMON, ...form, ...account, passkey: made, name: '', signInUrl: null, confirmUrl: null, endsOthers: true, hasPassword: true },
-  account_totp: { ...COMMON, ...form, ...account, enrolment: { token: 'sealed', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme', qr: { size: 29, path: 'M4 4h7v1h-7z' } }, name: '', signInUrl: null, confirmUrl: null, endsOthers: true },
-  account_recovery_codes: { ...COMMON, username: 'ann', signedIn: true, codes: ['0000-1111-2222-3333-4444-5555', 'aaaa-bbbb-cccc-dddd-eeee-ffff'], backUrl: '/auth/security' },
+  account_security: {
+    ...COMMON,
+    ...form,
+    ...account,
+    factors: [
+      { id: 'phone', name: 'My phone', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, disabled: false },
+      {
+        id: 'old',
+        name: null,
+        createdAt: Date.UTC(2025, 0, 1, 12),
+        lastUsedAt: Date.UTC(2026, 0, 2, 12),
+        disabled: true
+      }
+    ],
+    hasPassword: true,
+    mustKeepOne: false,
+    recoveryCodesLeft: 9,
+    enrolUrl: '/auth/security/totp',
+    canForget: true,
+    signInUrl: null,
+    passkeys: [
+      { id: 'key', name: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, synced: false },
+      {
+        id: 'cloud',
+        name: 'Cloud',
+        createdAt: Date.UTC(2026, 0, 1, 12),
+        lastUsedAt: Date.UTC(2026, 0, 2, 12),
+        synced: true
+      }
+    ],
+    addPasskeyUrl: '/auth/security/passkeys',
+    passkeySignals: {
+      scriptUrl: '/auth/passkeys.js?v=1',
+      signals: {
+        signalAllAcceptedCredentials: { rpId: 'auth.example', userId: 'handle', allAcceptedCredentialIds: ['one'] }
+      }
+    }
+  },
+  account_passkey: {
+    ...COMMON,
+    ...form,
+    ...account,
+    passkey: made,
+    name: '',
+    signInUrl: null,
+    confirmUrl: null,
+    endsOthers: true,
+    hasPassword: true
+  },
+  account_totp: {
+    ...COMMON,
+    ...form,
+    ...account,
+    enrolment: {
+      token: 'sealed',
+      secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+      uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme',
+      qr: { size: 29, path: 'M4 4h7v1h-7z' }
+    },
+    name: '',
+    signInUrl: null,
+    confirmUrl: null,
+    endsOthers: true
+  },
+  account_recovery_codes: {
+    ...COMMON,
+    username: 'ann',
+    signedIn: true,
+    codes: ['0000-1111-2222-3333-4444-5555', 'aaaa-bbbb-cccc-dddd-eeee-ffff'],
+    backUrl: '/auth/security'
+  },
   account_sessions: {
     ...COMMON,
     ...form,
     ...account,
     sessions: [
-      { id: 'here', current: true, clientName: null, userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) },
-      { id: 'there', current: false, clientName: 'Acme Photos', userAgent: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) }
+      {
+        id: 'here',
+        current: true,
+        clientName: null,
+        userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+        createdAt: Date.UTC(2026, 0, 1, 12),
+        lastUsedAt: Date.UTC(2026, 0, 2, 12)
+      },
+      {
+        id: 'there',
+        current: false,
+        clientName: 'Acme Photos',
+        userAgent: null,
+        createdAt: Date.UTC(2026, 0, 1, 12),
+        lastUsedAt: Date.UTC(2026, 0, 2, 12)
+      }
     ]
   },
-  account_access: { ...COMMON, ...form, ...account, clients: [{ clientId: 'acme', name: 'Acme Photos', scopes: [{ name: 'openid', description: 'scopeOpenid', own: null }, { name: 'photos:write', description: null, own: null }], grantedAt: Date.UTC(2026, 0, 1, 12) }] },
+  account_access: {
+    ...COMMON,
+    ...form,
+    ...account,
+    clients: [
+      {
+        clientId: 'acme',
+        name: 'Acme Photos',
+        scopes: [
+          { name: 'openid', description: 'scopeOpenid', own: null },
+          { name: 'photos:write', description: null, own: null }
+        ],
+        grantedAt: Date.UTC(2026, 0, 1, 12)
+      }
+    ]
+  },
   connect_leaving: { ...COMMON, name: 'Google', url: 'https://accounts.google.example/o/oauth2/v2/auth?state=s' },
   connect_failed: { ...COMMON, error: { error: 'connection_denied', text: 'No.', field: null }, loginUrl },
-  connect_confirm: { ...COMMON, name: 'Google', email: 'ann@mail.example', signInUrl: loginUrl, forgotUrl: '/auth/forgot-password' },
-  connect_link: { ...COMMON, ...form, name: 'Google', username: 'ann@mail.example', skipUrl: '/auth/authorize?client_id=acme' },
-  connect_finish: { ...COMMON, ...form, name: 'Google', email: 'ann@mail.example', fields: [{ name: 'age', label: 'Age', type: 'number', required: true, value: '' }], loginUrl },
+  connect_confirm: {
+    ...COMMON,
+    name: 'Google',
+    email: 'ann@mail.example',
+    signInUrl: loginUrl,
+    forgotUrl: '/auth/forgot-password'
+  },
+  connect_link: {
+    ...COMMON,
+    ...form,
+    name: 'Google',
+    username: 'ann@mail.example',
+    skipUrl: '/auth/authorize?client_id=acme'
+  },
+  connect_finish: {
+    ...COMMON,
+    ...form,
+    name: 'Google',
+    email: 'ann@mail.example',
+    fields: [{ name: 'age', label: 'Age', type: 'number', required: true, value: '' }],
+    loginUrl
+  },
   logout: { ...COMMON, ...form, username: 'ann@mail.example' },
   signed_out: { ...COMMON, ended: true, homeUrl: '/', loginUrl },
   error: { ...COMMON, error: { error: 'invalid_request', text: 'No.', field: null }, homeUrl: '/', newLink: null },
-  form_post: { ...COMMON, action: 'https://photos.acme.example/cb', params: { code: 'the-code', state: 'the-state', iss: 'https://auth.example' } }
+  form_post: {
+    ...COMMON,
+    action: 'https://photos.acme.example/cb',
+    params: { code: 'the-code', state: 'the-state', iss: 'https://auth.example' }
+  }
 }
 
 export const PAGES = Object.keys(MODELS) as PageName[]

@@ -8,9 +8,15 @@ import type { PageModels, PageName, PasskeyForm } from '../../../lib/pages/model
 import { MODELS } from './models.ts'
 import { type Element, all, one, parse, textOf } from './strict-html.ts'
 
-const page = <Name extends PageName> (name: Name, model: Partial<PageModels[Name]> = {}): Element => parse(renderPage(name, { ...MODELS[name], ...model }))
+const page = <Name extends PageName>(name: Name, model: Partial<PageModels[Name]> = {}): Element =>
+  parse(renderPage(name, { ...MODELS[name], ...model }))
 const asking = (root: Element): Element[] => all(root, 'form').filter(({ attributes }) => 'data-passkey' in attributes)
-const PASSKEY: PasskeyForm = { scriptUrl: '/auth/passkeys.js?v=1', options: { rpId: 'auth.example', challenge: 'AAAA', allowCredentials: [] }, renewUrl: '/auth/passkey-challenge', signals: {} }
+const PASSKEY: PasskeyForm = {
+  scriptUrl: '/auth/passkeys.js?v=1',
+  options: { rpId: 'auth.example', challenge: 'AAAA', allowCredentials: [] },
+  renewUrl: '/auth/passkey-challenge',
+  signals: {}
+}
 const WRONG = { error: 'invalid_grant', text: 'The passkey was not accepted.', field: 'credential' }
 
 // covers PK-28
@@ -22,26 +28,50 @@ t.test('the script is small, and no part of any other page', async (t) => {
 })
 
 t.test('a form of its own, which is hidden without scripts, with one field and one button', async (t) => {
-  for (const root of [page('login', { passkey: PASSKEY }), page('second_factor'), page('passkey_prompt'), page('account_passkey')]) {
+  for (const root of [
+    page('login', { passkey: PASSKEY }),
+    page('second_factor'),
+    page('passkey_prompt'),
+    page('account_passkey')
+  ]) {
     const [form, ...more] = asking(root)
     if (form === undefined) throw new Error('no form')
     t.same(more, [])
-    t.match(form.attributes, { hidden: '', method: 'post', action: '/auth/post?client_id=acme', 'data-failed': /./, 'data-exists': /./ })
-    t.same(all(form, 'input').filter(({ attributes }) => attributes.type === 'hidden').map(({ attributes }) => [attributes.name, attributes.value]), [['credential', undefined]])
+    t.match(form.attributes, {
+      hidden: '',
+      method: 'post',
+      action: '/auth/post?client_id=acme',
+      'data-failed': /./,
+      'data-exists': /./
+    })
+    t.same(
+      all(form, 'input')
+        .filter(({ attributes }) => attributes.type === 'hidden')
+        .map(({ attributes }) => [attributes.name, attributes.value]),
+      [['credential', undefined]]
+    )
     t.equal(all(form, 'button').length, 1)
-    t.same(all(form, 'p').filter(({ attributes }) => 'aria-live' in attributes).map(textOf), [''], 'room for what went wrong, before it does')
+    t.same(
+      all(form, 'p')
+        .filter(({ attributes }) => 'aria-live' in attributes)
+        .map(textOf),
+      [''],
+      'room for what went wrong, before it does'
+    )
     t.same(JSON.parse(form.attributes['data-options'] ?? '').challenge, 'AAAA')
   }
 })
 
 t.test('the sign-in page: the browser proposes passkeys beside names, and the word for it comes last', async (t) => {
-  const username = (root: Element): string | undefined => all(root, 'input').find(({ attributes }) => attributes.name === 'username')?.attributes.autocomplete
+  const username = (root: Element): string | undefined =>
+    all(root, 'input').find(({ attributes }) => attributes.name === 'username')?.attributes.autocomplete
   t.equal(username(page('login')), 'username')
   t.equal(username(page('login', { passkey: PASSKEY })), 'username webauthn')
   const [form] = asking(page('login', { passkey: PASSKEY }))
   t.match(form?.attributes, { 'data-passkey': 'get', 'data-again': '/auth/passkey-challenge' })
   t.same(form === undefined ? '' : textOf(form).trim(), 'Sign in with a passkey')
-  const tells = (tellsPasskeys: boolean): number => all(page('login', { tellsPasskeys }), 'input').filter(({ attributes }) => attributes.name === 'passkeys').length
+  const tells = (tellsPasskeys: boolean): number =>
+    all(page('login', { tellsPasskeys }), 'input').filter(({ attributes }) => attributes.name === 'passkeys').length
   t.same([tells(false), tells(true)], [0, 1])
 })
 
@@ -49,11 +79,15 @@ t.test('a passkey that was not accepted says nothing of name and password', asyn
   const root = page('login', { passkey: PASSKEY, error: WRONG })
   t.match(textOf(one(root, 'main')), 'The passkey was not accepted.')
   t.equal(all(root, 'p').filter(({ attributes }) => attributes.role === 'alert').length, 1)
-  for (const { attributes } of all(root, 'input')) t.notOk('aria-invalid' in attributes || 'aria-describedby' in attributes)
+  for (const { attributes } of all(root, 'input'))
+    t.notOk('aria-invalid' in attributes || 'aria-describedby' in attributes)
 })
 
 t.test('without a code to enter, the page says what to do where passkeys do not work', async (t) => {
-  const instead = (root: Element): string[] => all(root, 'p').filter(({ attributes }) => attributes.class === 'hint instead').map(textOf)
+  const instead = (root: Element): string[] =>
+    all(root, 'p')
+      .filter(({ attributes }) => attributes.class === 'hint instead')
+      .map(textOf)
   t.same(instead(page('second_factor')), [])
   t.equal(instead(page('second_factor', { asksCode: false })).length, 1)
   t.match(textOf(one(page('second_factor', { asksCode: false }), 'main')), /Confirm with a passkey[^]*Recovery code/)
@@ -63,8 +97,11 @@ t.test('without a code to enter, the page says what to do where passkeys do not 
 })
 
 t.test('the security page: which passkeys there are, and what one alone on one device means', async (t) => {
-  const text = (model: Partial<PageModels['account_security']> = {}): string => textOf(one(page('account_security', model), 'main'))
-  const { passkeys: [alone, synced] } = MODELS.account_security
+  const text = (model: Partial<PageModels['account_security']> = {}): string =>
+    textOf(one(page('account_security', model), 'main'))
+  const {
+    passkeys: [alone, synced]
+  } = MODELS.account_security
   if (alone === undefined || synced === undefined) throw new Error('no passkeys')
   t.match(text(), /Unnamed passkey On one device only[^]*Cloud Synced/)
   t.notMatch(text(), 'Add a second passkey')
@@ -73,15 +110,38 @@ t.test('the security page: which passkeys there are, and what one alone on one d
   t.match(text({ factors: [], passkeys: [], recoveryCodesLeft: null }), 'Add a passkey')
   t.notMatch(text({ passkeys: [], addPasskeyUrl: null, passkeySignals: null }), /passkey/i)
   t.match(text({ signInUrl: '/auth/login' }), 'Sign in again')
-  const removable = (model: Partial<PageModels['account_security']>): number => all(page('account_security', model), 'button').filter(({ attributes }) => attributes.value === 'remove').length
+  const removable = (model: Partial<PageModels['account_security']>): number =>
+    all(page('account_security', model), 'button').filter(({ attributes }) => attributes.value === 'remove').length
   t.same([removable({}), removable({ signInUrl: '/auth/login' })], [4, 0])
 })
 
 // covers PK-29
 t.test('the policy: one more script, one address to load from, and those on pages that ask alone', async (t) => {
-  const policy = (passkeys?: { renewUrl: string | null }, own = false): string => contentSecurityPolicy({ style: 'https://a.example/pages.css', script: 'https://a.example/pages.js', images: [], stylesheet: null, passkeys: 'https://a.example/passkeys.js' }, { own, formActions: [], passkeys })
-  t.equal(policy(), "default-src 'none'; style-src https://a.example/pages.css; script-src https://a.example/pages.js; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+  const policy = (passkeys?: { renewUrl: string | null }, own = false): string =>
+    contentSecurityPolicy(
+      {
+        style: 'https://a.example/pages.css',
+        script: 'https://a.example/pages.js',
+        images: [],
+        stylesheet: null,
+        passkeys: 'https://a.example/passkeys.js'
+      },
+      { own, formActions: [], passkeys }
+    )
+  t.equal(
+    policy(),
+    "default-src 'none'; style-src https://a.example/pages.css; script-src " +
+      "https://a.example/pages.js; img-src 'self' data:; form-action 'self'; frame-ancestors " +
+      "'none'; base-uri 'none'"
+  )
   t.equal(policy({ renewUrl: null }), policy().replace('pages.js', 'pages.js https://a.example/passkeys.js'))
-  t.equal(policy({ renewUrl: 'https://a.example/challenge' }), policy({ renewUrl: null }).replace('; img-src', '; connect-src https://a.example/challenge; img-src'))
-  t.equal(policy({ renewUrl: null }, true), policy(undefined, true), 'of the host\u2019s own HTML nothing more is asked')
+  t.equal(
+    policy({ renewUrl: 'https://a.example/challenge' }),
+    policy({ renewUrl: null }).replace('; img-src', '; connect-src https://a.example/challenge; img-src')
+  )
+  t.equal(
+    policy({ renewUrl: null }, true),
+    policy(undefined, true),
+    'of the host\u2019s own HTML nothing more is asked'
+  )
 })

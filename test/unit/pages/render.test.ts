@@ -5,25 +5,64 @@ import type { PageError, PageModels, PageName } from '../../../lib/pages/model.t
 import { MODELS, PAGES } from './models.ts'
 import { type Element, all, one, parse, textOf } from './strict-html.ts'
 
-function page<Name extends PageName> (name: Name, model: Partial<PageModels[Name]> = {}): Element {
+function page<Name extends PageName>(name: Name, model: Partial<PageModels[Name]> = {}): Element {
   return parse(renderPage(name, { ...MODELS[name], ...model }))
 }
 
-const inputsOf = (root: Element): Element[] => all(root, 'input').filter(({ attributes }) => attributes.type !== 'hidden')
-const input = (root: Element, name: string): Record<string, string> => all(root, 'input').find(({ attributes }) => attributes.name === name)?.attributes ?? {}
-const byId = (root: Element, id: string): Element | undefined => all(root).find(({ attributes }) => attributes.id === id)
+const inputsOf = (root: Element): Element[] =>
+  all(root, 'input').filter(({ attributes }) => attributes.type !== 'hidden')
+const input = (root: Element, name: string): Record<string, string> =>
+  all(root, 'input').find(({ attributes }) => attributes.name === name)?.attributes ?? {}
+const byId = (root: Element, id: string): Element | undefined =>
+  all(root).find(({ attributes }) => attributes.id === id)
 
 /** In text, in quoted attributes, in URLs, across two fields, and in the eyes of a lenient parser. */
 const CORPUS = [
-  '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "' onmouseover='alert(1)", '" autofocus onfocus="alert(1)', '</title><svg onload=alert(1)>', '--><b>', '<!--', ']]>',
-  '&lt;b&gt;', '&#x3c;b&#x3e;', '&', '<', '>', '"', "'", '`', '\\"', '{client}', '{0}', '${7*7}', '$&', "$'", '\u2028', '\u0000<b>', '\ufeff<', '+ADw-script+AD4-', '<\nscript>', '\ud800', 'javascript:alert(1)'
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "' onmouseover='alert(1)",
+  '" autofocus onfocus="alert(1)',
+  '</title><svg onload=alert(1)>',
+  '--><b>',
+  '<!--',
+  ']]>',
+  '&lt;b&gt;',
+  '&#x3c;b&#x3e;',
+  '&',
+  '<',
+  '>',
+  '"',
+  "'",
+  '`',
+  '\\"',
+  '{client}',
+  '{0}',
+  '${7*7}',
+  '$&',
+  "$'",
+  '\u2028',
+  '\u0000<b>',
+  '\ufeff<',
+  '+ADw-script+AD4-',
+  '<\nscript>',
+  '\ud800',
+  'javascript:alert(1)'
 ]
 const URLS = [
-  'javascript:alert(1)', 'JaVaScRiPt:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)', '\u0001javascript:alert(1)', 'data:text/html,<script>alert(1)</script>', 'vbscript:x', 'blob:https://x/y', 'file:///etc/passwd', 'http://['
+  'javascript:alert(1)',
+  'JaVaScRiPt:alert(1)',
+  ' javascript:alert(1)',
+  'java\nscript:alert(1)',
+  '\u0001javascript:alert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  'vbscript:x',
+  'blob:https://x/y',
+  'file:///etc/passwd',
+  'http://['
 ]
 
 /** Each text of the model replaced, at any depth. */
-function poisoned (value: unknown, evil: string, key = ''): unknown {
+function poisoned(value: unknown, evil: string, key = ''): unknown {
   if (typeof value === 'string') return ['type', 'description', 'lang', 'dir'].includes(key) ? value : evil
   if (Array.isArray(value)) return value.map((item) => poisoned(item, evil))
   if (typeof value !== 'object' || value === null || key === 'messages') return value
@@ -31,18 +70,41 @@ function poisoned (value: unknown, evil: string, key = ''): unknown {
 }
 
 /** Whose models here have to do with passkeys. */
-const ASKING: PageName[] = ['reauthenticate', 'second_factor', 'passkey_prompt', 'set_up_second_factor', 'account_security', 'account_passkey']
+const ASKING: PageName[] = [
+  'reauthenticate',
+  'second_factor',
+  'passkey_prompt',
+  'set_up_second_factor',
+  'account_security',
+  'account_passkey'
+]
 
 const WRONG: PageError = { error: 'invalid_request', text: 'Wrong.', field: null }
 
 // covers ASVS-1.2.1 R6749-10.14
 t.test('no text of any field of any page gets out of its place', async (t) => {
   for (const name of PAGES) {
-    const structure = (model: object): string[] => all(parse(renderPage(name, model as PageModels[typeof name]))).map(({ tag, attributes }) => `${tag} ${Object.keys(attributes).sort().join(' ')}`)
-    const states: object[] = [MODELS[name], { ...MODELS[name], logoUrl: '/logo.svg' }, ...('sent' in MODELS[name] ? [{ ...MODELS[name], sent: true }] : []), ...('done' in MODELS[name] ? [{ ...MODELS[name], done: true }] : []), ...('error' in MODELS[name] ? [{ ...MODELS[name], error: WRONG }, { ...MODELS[name], error: { ...WRONG, field: 'username' } }] : [])]
+    const structure = (model: object): string[] =>
+      all(parse(renderPage(name, model as PageModels[typeof name]))).map(
+        ({ tag, attributes }) => `${tag} ${Object.keys(attributes).sort().join(' ')}`
+      )
+    const states: object[] = [
+      MODELS[name],
+      { ...MODELS[name], logoUrl: '/logo.svg' },
+      ...('sent' in MODELS[name] ? [{ ...MODELS[name], sent: true }] : []),
+      ...('done' in MODELS[name] ? [{ ...MODELS[name], done: true }] : []),
+      ...('error' in MODELS[name]
+        ? [
+            { ...MODELS[name], error: WRONG },
+            { ...MODELS[name], error: { ...WRONG, field: 'username' } }
+          ]
+        : [])
+    ]
     for (const state of states) {
       const harmless = structure(poisoned(state, 'harmless') as object).join('\n')
-      const out = [...CORPUS, ...URLS].filter((evil) => structure(poisoned(state, evil) as object).join('\n') !== harmless)
+      const out = [...CORPUS, ...URLS].filter(
+        (evil) => structure(poisoned(state, evil) as object).join('\n') !== harmless
+      )
       t.same(out, [], name)
     }
   }
@@ -53,8 +115,14 @@ t.test('texts arrive as they are', async (t) => {
   for (const evil of CORPUS) {
     t.equal(input(page('login', { username: evil }), 'username').value, evil)
     t.match(textOf(one(page('consent', { client: { ...MODELS.consent.client, name: evil } }), 'main')), evil)
-    const params = all(page('form_post', { params: { state: evil, [evil]: 'x' } }), 'input').map(({ attributes }) => [attributes.name, attributes.value])
-    t.same(params, [['state', evil], [evil, 'x']])
+    const params = all(page('form_post', { params: { state: evil, [evil]: 'x' } }), 'input').map(({ attributes }) => [
+      attributes.name,
+      attributes.value
+    ])
+    t.same(params, [
+      ['state', evil],
+      [evil, 'x']
+    ])
   }
 })
 
@@ -63,10 +131,15 @@ t.test('no link and no form leads to a scheme that runs or loads something', asy
   for (const url of URLS) {
     for (const name of PAGES) {
       const root = parse(renderPage(name, poisoned(MODELS[name], url) as PageModels[typeof name]))
-      for (const { attributes } of [...all(root, 'a'), ...all(root, 'form')]) t.equal(attributes.href ?? attributes.action, '#', `${name} ${JSON.stringify(url)}`)
+      for (const { attributes } of [...all(root, 'a'), ...all(root, 'form')])
+        t.equal(attributes.href ?? attributes.action, '#', `${name} ${JSON.stringify(url)}`)
     }
   }
-  t.equal(one(page('form_post', { action: 'com.example.app:/cb' }), 'form').attributes.action, 'com.example.app:/cb', 'a scheme of an app')
+  t.equal(
+    one(page('form_post', { action: 'com.example.app:/cb' }), 'form').attributes.action,
+    'com.example.app:/cb',
+    'a scheme of an app'
+  )
 })
 
 t.test('every page', async (t) => {
@@ -78,13 +151,34 @@ t.test('every page', async (t) => {
       t.equal(textOf(one(root, 'title')).endsWith('– Example Service'), true)
       one(root, 'main')
       t.same(all(root, 'style'), [])
-      t.same(all(root, 'script').map(({ attributes, children }) => [attributes, children]), [[{ src: '/auth/pages.js?v=1', defer: '' }, []], ...(ASKING.includes(name) ? [[{ src: '/auth/passkeys.js?v=1', defer: '' }, []]] : [])], 'no inline code')
-      const loaded = all(root).flatMap(({ tag, attributes }) => [attributes.src, tag === 'link' ? attributes.href : undefined]).filter((url) => url !== undefined)
-      t.same(loaded, ['/auth/pages.css?v=1', '/auth/pages.js?v=1', ...(ASKING.includes(name) ? ['/auth/passkeys.js?v=1'] : [])], 'R9700-4.2.4 nothing of third parties')
-      for (const { attributes } of all(root)) t.same(Object.keys(attributes).filter((attribute) => attribute.startsWith('on') || attribute === 'style'), [])
+      t.same(
+        all(root, 'script').map(({ attributes, children }) => [attributes, children]),
+        [
+          [{ src: '/auth/pages.js?v=1', defer: '' }, []],
+          ...(ASKING.includes(name) ? [[{ src: '/auth/passkeys.js?v=1', defer: '' }, []]] : [])
+        ],
+        'no inline code'
+      )
+      const loaded = all(root)
+        .flatMap(({ tag, attributes }) => [attributes.src, tag === 'link' ? attributes.href : undefined])
+        .filter((url) => url !== undefined)
+      t.same(
+        loaded,
+        ['/auth/pages.css?v=1', '/auth/pages.js?v=1', ...(ASKING.includes(name) ? ['/auth/passkeys.js?v=1'] : [])],
+        'R9700-4.2.4 nothing of third parties'
+      )
+      for (const { attributes } of all(root))
+        t.same(
+          Object.keys(attributes).filter((attribute) => attribute.startsWith('on') || attribute === 'style'),
+          []
+        )
       for (const form of all(root, 'form')) t.match(form.attributes, { method: 'post', action: String })
       for (const { attributes } of inputsOf(root)) {
-        t.equal(all(root, 'label').filter((label) => label.attributes.for === attributes.id).length, 1, `a label for ${attributes.name}`)
+        t.equal(
+          all(root, 'label').filter((label) => label.attributes.for === attributes.id).length,
+          1,
+          `a label for ${attributes.name}`
+        )
         if (attributes.type === 'password') t.equal(attributes.value, undefined, 'never a password')
       }
       const ids = all(root).flatMap(({ attributes }) => attributes.id ?? [])
@@ -95,26 +189,61 @@ t.test('every page', async (t) => {
 })
 
 t.test('the logo stands for the title', async (t) => {
-  t.same(one(page('login', { logoUrl: 'https://cdn.example/logo.svg' }), 'img').attributes, { src: 'https://cdn.example/logo.svg', alt: 'Example Service' })
-  t.match(textOf(one(page('login'), 'main')), /^\s*EExample Service\s/, 'and a letter beside the title, where there is none')
+  t.same(one(page('login', { logoUrl: 'https://cdn.example/logo.svg' }), 'img').attributes, {
+    src: 'https://cdn.example/logo.svg',
+    alt: 'Example Service'
+  })
+  t.match(
+    textOf(one(page('login'), 'main')),
+    /^\s*EExample Service\s/,
+    'and a letter beside the title, where there is none'
+  )
   const dark = { logoUrl: '/logo.svg', logoUrlDark: '/dark,1.svg' }
-  t.same(one(page('login', dark), 'source').attributes, { srcset: '/dark%2C1.svg', media: '(prefers-color-scheme:dark)' })
+  t.same(one(page('login', dark), 'source').attributes, {
+    srcset: '/dark%2C1.svg',
+    media: '(prefers-color-scheme:dark)'
+  })
   t.equal(one(page('login', { ...dark, colorScheme: 'dark' }), 'img').attributes.src, '/dark,1.svg')
   t.equal(one(page('login', { ...dark, colorScheme: 'light' }), 'img').attributes.src, '/logo.svg')
 })
 
 t.test('the head: the icon of the tab, the host\u2019s stylesheet after ours, the colour scheme', async (t) => {
-  const links = (given: Partial<PageModels['login']> = {}) => all(page('login', given), 'link').map(({ attributes: { rel, href } }) => [rel, href])
+  const links = (given: Partial<PageModels['login']> = {}) =>
+    all(page('login', given), 'link').map(({ attributes: { rel, href } }) => [rel, href])
   t.same(links(), [['stylesheet', '/auth/pages.css?v=1']])
-  t.same(links({ faviconUrl: '/icon.png', stylesheetUrl: 'https://cdn.example/a.css?b&c' }), [['icon', '/icon.png'], ['stylesheet', '/auth/pages.css?v=1'], ['stylesheet', 'https://cdn.example/a.css?b&c']])
-  const scheme = (colorScheme: 'light' | 'dark' | 'auto') => all(page('login', { colorScheme }), 'meta').find(({ attributes }) => attributes.name === 'color-scheme')?.attributes.content
+  t.same(links({ faviconUrl: '/icon.png', stylesheetUrl: 'https://cdn.example/a.css?b&c' }), [
+    ['icon', '/icon.png'],
+    ['stylesheet', '/auth/pages.css?v=1'],
+    ['stylesheet', 'https://cdn.example/a.css?b&c']
+  ])
+  const scheme = (colorScheme: 'light' | 'dark' | 'auto') =>
+    all(page('login', { colorScheme }), 'meta').find(({ attributes }) => attributes.name === 'color-scheme')?.attributes
+      .content
   t.same([scheme('auto'), scheme('light'), scheme('dark')], ['light dark', 'light', 'dark'])
 })
 
 t.test('the footer: links of the host, and the page in other languages', async (t) => {
-  for (const name of PAGES) t.same(all(one(page(name), 'footer'), 'a').map(({ attributes: { href, lang } }) => [href, lang]), [['/terms', undefined], ['https://example.com/privacy', undefined], ['mailto:help@example.com', undefined], ['?ui_locales=en', 'en'], ['?ui_locales=de', 'de']], name)
-  t.same(all(one(page('login'), 'details'), 'a').map(({ attributes }) => attributes['aria-current']), ['true', undefined])
-  t.same(all(page('login', { languages: [], footer: { terms: null, privacy: null, support: null } }), 'footer'), [], 'none that is empty')
+  for (const name of PAGES)
+    t.same(
+      all(one(page(name), 'footer'), 'a').map(({ attributes: { href, lang } }) => [href, lang]),
+      [
+        ['/terms', undefined],
+        ['https://example.com/privacy', undefined],
+        ['mailto:help@example.com', undefined],
+        ['?ui_locales=en', 'en'],
+        ['?ui_locales=de', 'de']
+      ],
+      name
+    )
+  t.same(
+    all(one(page('login'), 'details'), 'a').map(({ attributes }) => attributes['aria-current']),
+    ['true', undefined]
+  )
+  t.same(
+    all(page('login', { languages: [], footer: { terms: null, privacy: null, support: null } }), 'footer'),
+    [],
+    'none that is empty'
+  )
 })
 
 t.test('what was sent shows the address, and is sent again by the same form', async (t) => {
@@ -122,14 +251,23 @@ t.test('what was sent shows the address, and is sent again by the same form', as
     const root = page(name, { sent: true, username: 'ann@mail.example' })
     t.match(textOf(one(root, 'main')), 'ann@mail.example')
     t.equal(one(root, 'form').attributes.action, '/auth/post?client_id=acme')
-    t.same(all(root, 'input').map(({ attributes: { name, value } }) => [name, value]), [['username', 'ann@mail.example']])
+    t.same(
+      all(root, 'input').map(({ attributes: { name, value } }) => [name, value]),
+      [['username', 'ann@mail.example']]
+    )
     t.match(one(root, 'button').attributes, { name: 'decision', value: 'resend' })
   }
 })
 
 t.test('a link that is no good any more leads on', async (t) => {
-  t.match(textOf(one(page('error', { newLink: { url: '/auth/forgot-password', by: 'request' } }), 'main')), /This link no longer works[^]*Send a new link/)
-  t.match(textOf(one(page('error', { newLink: { url: '/auth/login', by: 'sign_in' } }), 'main')), /can have a new link sent there[^]*Sign in/)
+  t.match(
+    textOf(one(page('error', { newLink: { url: '/auth/forgot-password', by: 'request' } }), 'main')),
+    /This link no longer works[^]*Send a new link/
+  )
+  t.match(
+    textOf(one(page('error', { newLink: { url: '/auth/login', by: 'sign_in' } }), 'main')),
+    /can have a new link sent there[^]*Sign in/
+  )
 })
 
 t.test('an error that support has to look up has a code; one that the person mends has none', async (t) => {
@@ -139,12 +277,25 @@ t.test('an error that support has to look up has a code; one that the person men
   t.same(codes('invalid_grant'), [])
   // Whatever is sent by a form may meet a store that is down.
   const fault: PageError = { error: 'temporarily_unavailable', text: 'x', field: null }
-  for (const name of PAGES.filter((name) => all(page(name), 'form').length > 0 && name !== 'form_post')) t.same(all(page(name, { error: fault }), 'code').filter(({ attributes }) => 'data-copy' in attributes).map(textOf), ['temporarily_unavailable · req-1'], name)
-  t.same(all(page('error', { requestId: `<b>${'x'.repeat(500)}` }), 'code').map(textOf), [`invalid_request · <b>${'x'.repeat(500)}`])
+  for (const name of PAGES.filter((name) => all(page(name), 'form').length > 0 && name !== 'form_post'))
+    t.same(
+      all(page(name, { error: fault }), 'code')
+        .filter(({ attributes }) => 'data-copy' in attributes)
+        .map(textOf),
+      ['temporarily_unavailable · req-1'],
+      name
+    )
+  t.same(all(page('error', { requestId: `<b>${'x'.repeat(500)}` }), 'code').map(textOf), [
+    `invalid_request · <b>${'x'.repeat(500)}`
+  ])
 })
 
 t.test('the host\u2019s words for a scope, in their language', async (t) => {
-  const said = (own: { text: string, lang: string }) => all(one(one(page('consent', { scopes: [{ name: 'openid', description: 'scopeOpenid', own }] }), 'main'), 'ul'), 'span').map((span) => [textOf(span), span.attributes.lang])
+  const said = (own: { text: string; lang: string }) =>
+    all(
+      one(one(page('consent', { scopes: [{ name: 'openid', description: 'scopeOpenid', own }] }), 'main'), 'ul'),
+      'span'
+    ).map((span) => [textOf(span), span.attributes.lang])
   t.same(said({ text: 'see <your> orders', lang: 'en' }), [['see <your> orders', undefined]])
   t.same(said({ text: 'Ihre Bestellungen sehen', lang: 'de' }), [['Ihre Bestellungen sehen', 'de']])
 })
@@ -161,55 +312,107 @@ t.test('fields that browsers and password managers know, one submit button', asy
   for (const [name, fields] of table) {
     const root = page(name)
     // What ends an account's password is a second one, and never the one that Enter presses.
-    t.same(all(root, 'button').map(({ attributes }) => attributes), [{ type: 'submit' }, ...(name === 'verify_email' ? [{ type: 'submit', class: 'quiet', name: 'decision', value: 'not_me' }] : [])], name)
-    for (const [field, autocomplete] of Object.entries(fields)) t.match(input(root, field), { autocomplete, autocapitalize: 'none', spellcheck: 'false', required: '' }, `${name} ${field}`)
+    t.same(
+      all(root, 'button').map(({ attributes }) => attributes),
+      [
+        { type: 'submit' },
+        ...(name === 'verify_email' ? [{ type: 'submit', class: 'quiet', name: 'decision', value: 'not_me' }] : [])
+      ],
+      name
+    )
+    for (const [field, autocomplete] of Object.entries(fields))
+      t.match(
+        input(root, field),
+        { autocomplete, autocapitalize: 'none', spellcheck: 'false', required: '' },
+        `${name} ${field}`
+      )
   }
   t.equal(input(page('signup'), 'password').passwordrules, 'minlength: 8;')
   t.equal(input(page('signup'), 'password').maxlength, undefined, 'a pasted password is not cut')
   t.same(input(page('signup'), 'terms'), { id: 'terms', name: 'terms', type: 'checkbox', value: 'true', required: '' })
-  t.equal(input(page('signup', { fields: [{ name: 'terms', label: 'x', type: 'checkbox', required: true, value: 'true' }] }), 'terms').checked, '')
-  t.same(inputsOf(page('signup')).map(({ attributes }) => attributes.name), ['username', 'email', 'age', 'password', 'terms'])
+  t.equal(
+    input(
+      page('signup', { fields: [{ name: 'terms', label: 'x', type: 'checkbox', required: true, value: 'true' }] }),
+      'terms'
+    ).checked,
+    ''
+  )
+  t.same(
+    inputsOf(page('signup')).map(({ attributes }) => attributes.name),
+    ['username', 'email', 'age', 'password', 'terms']
+  )
   t.equal(input(page('reset_password'), 'token').value, 'reset-token')
   t.equal(input(page('verify_email'), 'token').value, 'verify-token')
 })
 
 t.test('the cursor is where typing goes on', async (t) => {
-  const focus = (root: Element): string | undefined => all(root).find(({ attributes }) => attributes.autofocus !== undefined)?.attributes.name
+  const focus = (root: Element): string | undefined =>
+    all(root).find(({ attributes }) => attributes.autofocus !== undefined)?.attributes.name
   t.equal(focus(page('login')), 'username')
   t.equal(focus(page('login', { username: 'ann' })), 'password')
   t.equal(focus(page('login', { username: 'ann', error: { ...WRONG, field: 'username' } })), 'username')
   t.equal(focus(page('signup', { username: 'ann', error: { ...WRONG, field: 'email' } })), 'email')
   t.equal(focus(page('forgot_password')), 'username')
   t.equal(focus(page('reset_password')), 'password')
-  for (const name of ['consent', 'logout', 'verify_email'] as const) t.equal(focus(page(name)), undefined, `${name}: no decision by Enter`)
+  for (const name of ['consent', 'logout', 'verify_email'] as const)
+    t.equal(focus(page(name)), undefined, `${name}: no decision by Enter`)
 })
 
 t.test('an error is heard where it is', async (t) => {
   const whole = page('login', { username: 'ann', error: { error: 'invalid_grant', text: 'Wrong.', field: null } })
   t.match(byId(whole, 'form-error')?.attributes, { role: 'alert' })
-  for (const name of ['username', 'password']) t.match(input(whole, name), { 'aria-describedby': 'form-error', 'aria-invalid': 'true' })
+  for (const name of ['username', 'password'])
+    t.match(input(whole, name), { 'aria-describedby': 'form-error', 'aria-invalid': 'true' })
   t.equal(input(whole, 'username').value, 'ann', 'what was typed stays')
   t.equal(textOf(one(whole, 'title')), 'Error: Sign in – Example Service')
 
-  const field = page('signup', { username: 'ann', error: { error: 'invalid_password', text: 'Too short.', field: 'password' } })
+  const field = page('signup', {
+    username: 'ann',
+    error: { error: 'invalid_password', text: 'Too short.', field: 'password' }
+  })
   t.match(input(field, 'password'), { 'aria-describedby': 'password-hint password-error', 'aria-invalid': 'true' })
   t.equal(input(field, 'username')['aria-invalid'], undefined)
   const said = byId(field, 'password-error')
   t.equal(said?.attributes.role, 'alert')
   t.equal(said === undefined ? '' : textOf(said), 'Too short.')
 
-  for (const [name, error] of [['forgot_password', { ...WRONG, field: 'password' }], ['reset_password', { ...WRONG, field: 'username' }], ['verify_email', { ...WRONG, field: 'token' }], ['consent', WRONG], ['logout', WRONG]] as const) {
+  for (const [name, error] of [
+    ['forgot_password', { ...WRONG, field: 'password' }],
+    ['reset_password', { ...WRONG, field: 'username' }],
+    ['verify_email', { ...WRONG, field: 'token' }],
+    ['consent', WRONG],
+    ['logout', WRONG]
+  ] as const) {
     t.ok(byId(page(name, { error }), 'form-error'), `${name}: a field that is not there`)
   }
-  for (const name of PAGES.filter((name) => name !== 'error' && name !== 'connect_failed')) t.same(all(page(name)).filter(({ attributes }) => attributes.role === 'alert'), [], `${name}: none without an error`)
+  for (const name of PAGES.filter((name) => name !== 'error' && name !== 'connect_failed'))
+    t.same(
+      all(page(name)).filter(({ attributes }) => attributes.role === 'alert'),
+      [],
+      `${name}: none without an error`
+    )
   t.match(textOf(one(page('error'), 'main')), /No\.\s+Error code: invalid_request/)
 })
 
 t.test('consent names who asks, for whom, for what and for how long', async (t) => {
   const root = page('consent')
   const text = textOf(one(root, 'main'))
-  for (const part of ['Acme Photos', 'photos.acme.example', 'ann@mail.example', 'recognize you by your account', 'photos:write', '30 days']) t.match(text, part)
-  t.same(all(root, 'button').map(({ attributes }) => [attributes.name, attributes.value]), [['decision', 'allow'], ['decision', 'deny']])
+  for (const part of [
+    'Acme Photos',
+    'photos.acme.example',
+    'ann@mail.example',
+    'recognize you by your account',
+    'photos:write',
+    '30 days'
+  ])
+    t.match(text, part)
+  t.same(
+    all(root, 'button').map(({ attributes }) => [attributes.name, attributes.value]),
+    [
+      ['decision', 'allow'],
+      ['decision', 'deny']
+    ]
+  )
   t.same(all(one(page('consent', { scopes: [] }), 'main'), 'ul'), [])
 })
 
@@ -217,16 +420,31 @@ t.test('logout and form_post', async (t) => {
   t.match(one(page('logout'), 'button').attributes, { name: 'decision', value: 'sign_out' })
   const root = page('form_post')
   t.same(one(root, 'button').attributes, { type: 'submit' }, 'works without scripts, and adds nothing to the answer')
-  t.same(all(root, 'input').map(({ attributes }) => [attributes.type, attributes.name, attributes.value]), [['hidden', 'code', 'the-code'], ['hidden', 'state', 'the-state'], ['hidden', 'iss', 'https://auth.example']])
+  t.same(
+    all(root, 'input').map(({ attributes }) => [attributes.type, attributes.name, attributes.value]),
+    [
+      ['hidden', 'code', 'the-code'],
+      ['hidden', 'state', 'the-state'],
+      ['hidden', 'iss', 'https://auth.example']
+    ]
+  )
 })
 
 t.test('what is over has no form', async (t) => {
-  for (const root of [page('signup', { sent: true }), page('forgot_password', { sent: true }), page('reset_password', { done: true }), page('verify_email', { done: true })]) {
+  for (const root of [
+    page('signup', { sent: true }),
+    page('forgot_password', { sent: true }),
+    page('reset_password', { done: true }),
+    page('verify_email', { done: true })
+  ]) {
     t.same(all(root, 'form'), [])
     t.notMatch(JSON.stringify(root), /(?:reset|verify)-token/)
     t.ok(all(root, 'a').some(({ attributes }) => attributes.href === '/auth/login?client_id=acme'))
   }
-  t.same(all(one(page('login', { signupUrl: null, forgotUrl: null, emailCodeUrl: null, connections: [] }), 'main'), 'a'), [])
+  t.same(
+    all(one(page('login', { signupUrl: null, forgotUrl: null, emailCodeUrl: null, connections: [] }), 'main'), 'a'),
+    []
+  )
   t.equal(all(one(page('signed_out', { loginUrl: null }), 'main'), 'a').length, 1)
   t.match(renderPage('signed_out', { ...MODELS.signed_out, ended: false }), 'Nobody was signed in here', 'L4')
 })

@@ -7,23 +7,43 @@ import { COMMON, MODELS } from './models.ts'
 import { all, parse, textOf } from './strict-html.ts'
 
 const inLanguage = (locale: Locale) => ({ messages: messagesOf(locale), lang: locale })
-const second = (model: Partial<PageModels['second_factor']> = {}): string => renderPage('second_factor', { ...MODELS.second_factor, ...model })
-const linksTo = (html: string, url: string): number => all(parse(html), 'a').filter(({ attributes }) => attributes.href === url).length
+const second = (model: Partial<PageModels['second_factor']> = {}): string =>
+  renderPage('second_factor', { ...MODELS.second_factor, ...model })
+const linksTo = (html: string, url: string): number =>
+  all(parse(html), 'a').filter(({ attributes }) => attributes.href === url).length
 
-t.test('who has lost everything is told whom to ask, with the link that the host has set and without one', async (t) => {
-  const support = 'mailto:help@example.com'
-  for (const asksCode of [true, false]) {
-    t.match(second({ asksCode }), 'If you have lost all of these, ask <b><bdi>Example Service</bdi></b> for help. <a href="mailto:help@example.com">Help</a>')
-    t.equal(linksTo(second({ asksCode }), support), 2, 'beside the one of the footer')
-    const without = second({ asksCode, footer: { ...COMMON.footer, support: null } })
-    t.match(without, 'If you have lost all of these, ask <b><bdi>Example Service</bdi></b> for help.</p>')
-    t.equal(linksTo(without, support), 0)
+t.test(
+  'who has lost everything is told whom to ask, with the link that the host has set and without one',
+  async (t) => {
+    const support = 'mailto:help@example.com'
+    for (const asksCode of [true, false]) {
+      t.match(
+        second({ asksCode }),
+        'If you have lost all of these, ask <b><bdi>Example Service</bdi></b> for help. <a ' +
+          'href="mailto:help@example.com">Help</a>'
+      )
+      t.equal(linksTo(second({ asksCode }), support), 2, 'beside the one of the footer')
+      const without = second({ asksCode, footer: { ...COMMON.footer, support: null } })
+      t.match(without, 'If you have lost all of these, ask <b><bdi>Example Service</bdi></b> for help.</p>')
+      t.equal(linksTo(without, support), 0)
+    }
+    for (const locale of LOCALES as readonly Locale[])
+      t.match(
+        textOf(parse(second(inLanguage(locale)))),
+        format(messagesOf(locale).secondFactorLost, { title: 'Example Service' }),
+        locale
+      )
   }
-  for (const locale of LOCALES as readonly Locale[]) t.match(textOf(parse(second(inLanguage(locale)))), format(messagesOf(locale).secondFactorLost, { title: 'Example Service' }), locale)
-})
+)
 
 t.test('an app on a computer will do, in every language', async (t) => {
-  for (const locale of LOCALES as readonly Locale[]) for (const name of ['set_up_second_factor', 'account_totp'] as const) t.match(renderPage(name, { ...MODELS[name], ...inLanguage(locale) } as never), messagesOf(locale).enrolAnyDevice, `${name} ${locale}`)
+  for (const locale of LOCALES as readonly Locale[])
+    for (const name of ['set_up_second_factor', 'account_totp'] as const)
+      t.match(
+        renderPage(name, { ...MODELS[name], ...inLanguage(locale) } as never),
+        messagesOf(locale).enrolAnyDevice,
+        `${name} ${locale}`
+      )
 })
 
 t.test('nobody is said to be signed in before they are', async (t) => {
@@ -31,15 +51,35 @@ t.test('nobody is said to be signed in before they are', async (t) => {
     const messages = messagesOf(locale)
     const said = format(messages.signedInAs, { username: 'ann' })
     t.not(messages.secondFactorAs, messages.signedInAs, locale)
-    for (const html of [second(inLanguage(locale)), renderPage('set_up_second_factor', { ...MODELS.set_up_second_factor, ...inLanguage(locale) }), renderPage('second_factor_link', { ...MODELS.second_factor_link, ...inLanguage(locale) }), renderPage('account_recovery_codes', { ...MODELS.account_recovery_codes, ...inLanguage(locale), signedIn: false })]) t.notOk(textOf(parse(html)).includes(said), locale)
-    t.ok(textOf(parse(renderPage('account_recovery_codes', { ...MODELS.account_recovery_codes, ...inLanguage(locale), signedIn: true }))).includes(said), locale)
+    for (const html of [
+      second(inLanguage(locale)),
+      renderPage('set_up_second_factor', { ...MODELS.set_up_second_factor, ...inLanguage(locale) }),
+      renderPage('second_factor_link', { ...MODELS.second_factor_link, ...inLanguage(locale) }),
+      renderPage('account_recovery_codes', { ...MODELS.account_recovery_codes, ...inLanguage(locale), signedIn: false })
+    ])
+      t.notOk(textOf(parse(html)).includes(said), locale)
+    t.ok(
+      textOf(
+        parse(
+          renderPage('account_recovery_codes', {
+            ...MODELS.account_recovery_codes,
+            ...inLanguage(locale),
+            signedIn: true
+          })
+        )
+      ).includes(said),
+      locale
+    )
   }
 })
 
 t.test('a second factor is said to be what the account needs, or only what somebody wants to open', async (t) => {
   for (const locale of LOCALES as readonly Locale[]) {
     const { setUpText, setUpForPageText } = messagesOf(locale)
-    const shown = (forAccount: boolean): string => textOf(parse(renderPage('set_up_second_factor', { ...MODELS.set_up_second_factor, ...inLanguage(locale), forAccount })))
+    const shown = (forAccount: boolean): string =>
+      textOf(
+        parse(renderPage('set_up_second_factor', { ...MODELS.set_up_second_factor, ...inLanguage(locale), forAccount }))
+      )
     t.ok(shown(true).includes(setUpText) && !shown(true).includes(setUpForPageText), locale)
     t.ok(shown(false).includes(setUpForPageText) && !shown(false).includes(setUpText), locale)
   }

@@ -1,6 +1,7 @@
 /**
- * Reads the HTML that our pages are written in, and nothing more: each tag lower case, each attribute (those of SVG in their own case) quoted or empty, no bare
- * `<` or `&`, everything closed. Whatever breaks out of its place makes it throw.
+ * Reads the HTML that our pages are written in, and nothing more: each tag lower case, each attribute (those of SVG in
+ * their own case) quoted or empty, no bare `<` or `&`, everything closed. Whatever breaks out of its place makes it
+ * throw.
  */
 export interface Element {
   tag: string
@@ -14,7 +15,7 @@ const OPEN = /<([a-z][a-z0-9]*)((?: [a-zA-Z-]+(?:="[^"<>]*")?)*)>/y
 const CLOSE = /<\/([a-z][a-z0-9]*)>/y
 const TEXT = /[^<>]+/y
 
-export function parse (source: string): Element {
+export function parse(source: string): Element {
   const doctype = '<!doctype html>\n'
   if (!source.startsWith(doctype)) throw new Error('no doctype')
   const root: Element = { tag: '', attributes: {}, children: [] }
@@ -49,7 +50,7 @@ export function parse (source: string): Element {
   return root
 }
 
-function attributesOf (source: string): Record<string, string> {
+function attributesOf(source: string): Record<string, string> {
   const attributes: Record<string, string> = {}
   for (const [, name = '', value = ''] of source.matchAll(/ ([a-zA-Z-]+)(?:="([^"]*)")?/g)) {
     if (Object.hasOwn(attributes, name)) throw new Error(`${name} twice`)
@@ -58,7 +59,7 @@ function attributesOf (source: string): Record<string, string> {
   return attributes
 }
 
-function decode (text: string): string {
+function decode(text: string): string {
   return text.replace(/&[^;]{0,8};?/g, (entity) => {
     const character = ENTITIES[entity]
     if (character === undefined) throw new Error(`a bare & in ${text}`)
@@ -66,16 +67,18 @@ function decode (text: string): string {
   })
 }
 
-export function all (root: Element, tag?: string): Element[] {
-  return root.children.flatMap((child) => typeof child === 'string' ? [] : [...(tag === undefined || child.tag === tag ? [child] : []), ...all(child, tag)])
+export function all(root: Element, tag?: string): Element[] {
+  return root.children.flatMap((child) =>
+    typeof child === 'string' ? [] : [...(tag === undefined || child.tag === tag ? [child] : []), ...all(child, tag)]
+  )
 }
 
-export function one (root: Element, tag: string): Element {
+export function one(root: Element, tag: string): Element {
   const found = all(root, tag)
   if (found.length !== 1 || found[0] === undefined) throw new Error(`${found.length} <${tag}>`)
   return found[0]
 }
 
-export function textOf (element: Element): string {
-  return element.children.map((child) => typeof child === 'string' ? child : textOf(child)).join('')
+export function textOf(element: Element): string {
+  return element.children.map((child) => (typeof child === 'string' ? child : textOf(child))).join('')
 }

@@ -6,9 +6,37 @@ import { PAGE_SCRIPT } from '../../../lib/pages/script.ts'
 import { type Look, stylesheet } from '../../../lib/pages/stylesheet.ts'
 import { DARK, LIGHT, accentsOf } from '../../../lib/pages/themes.ts'
 
-const ACCENTS: Color[] = ['#1f5fbf', '#000000', '#ffffff', '#808080', '#767676', '#ff0000', '#00ff00', '#0000ff', '#ffff00', '#ffd400', '#00ffff', '#ff00ff', '#101828', '#7a3cff', '#f97316', '#e11d48', '#16a34a', '#0ea5e9']
-const PLAIN: Look = { accentColor: '#1f5fbf', colorScheme: 'auto', background: { light: null, dark: null }, radius: '0.625rem', font: null }
-const THEMES = [['light', LIGHT, '#000000'], ['dark', DARK, '#ffffff']] as const
+const ACCENTS: Color[] = [
+  '#1f5fbf',
+  '#000000',
+  '#ffffff',
+  '#808080',
+  '#767676',
+  '#ff0000',
+  '#00ff00',
+  '#0000ff',
+  '#ffff00',
+  '#ffd400',
+  '#00ffff',
+  '#ff00ff',
+  '#101828',
+  '#7a3cff',
+  '#f97316',
+  '#e11d48',
+  '#16a34a',
+  '#0ea5e9'
+]
+const PLAIN: Look = {
+  accentColor: '#1f5fbf',
+  colorScheme: 'auto',
+  background: { light: null, dark: null },
+  radius: '0.625rem',
+  font: null
+}
+const THEMES = [
+  ['light', LIGHT, '#000000'],
+  ['dark', DARK, '#ffffff']
+] as const
 
 t.test('contrast is that of WCAG', async (t) => {
   t.equal(contrast('#000000', '#ffffff'), 21)
@@ -24,7 +52,8 @@ t.test('contrast is that of WCAG', async (t) => {
 t.test('the themes themselves keep AA', async (t) => {
   for (const [name, { ground, card, text, quiet, edge, wrong, wrongGround }] of THEMES) {
     for (const background of [ground, card]) {
-      for (const color of [text, quiet, wrong]) t.ok(contrast(color, background) >= 4.5, `${name} ${color} on ${background}`)
+      for (const color of [text, quiet, wrong])
+        t.ok(contrast(color, background) >= 4.5, `${name} ${color} on ${background}`)
       t.ok(contrast(edge, background) >= 3, `${name} ${edge} on ${background}: ${contrast(edge, background)}`)
     }
     t.ok(contrast(wrong, wrongGround) >= 4.5, `${name} ${wrong} on ${wrongGround}`)
@@ -58,7 +87,8 @@ t.test('the stylesheet', async (t) => {
     t.equal(css.split('{').length, css.split('}').length)
   }
   t.equal(stylesheet({ ...PLAIN, accentColor: '#FFD400' }), stylesheet({ ...PLAIN, accentColor: '#ffd400' }))
-  for (const part of ['prefers-color-scheme:dark', 'prefers-reduced-motion:reduce', ':focus-visible', 'forced-colors']) t.match(stylesheet(PLAIN), part)
+  for (const part of ['prefers-color-scheme:dark', 'prefers-reduced-motion:reduce', ':focus-visible', 'forced-colors'])
+    t.match(stylesheet(PLAIN), part)
 })
 
 interface FakeButton {
@@ -68,30 +98,51 @@ interface FakeButton {
 }
 
 /** As much of a document as the script needs. */
-function fakeDocument ({ form = false }: { form?: boolean } = {}) {
+function fakeDocument({ form = false }: { form?: boolean } = {}) {
   const listeners: Record<string, Array<() => void>> = {}
   const made: FakeButton[] = []
   const input = {
     type: 'password',
     id: 'password',
     dataset: { reveal: 'Show password' },
-    form: { addEventListener (type: string, task: () => void) { (listeners[type] ??= []).push(task) } },
-    after (element: FakeButton) { made.push(element) }
+    form: {
+      addEventListener(type: string, task: () => void) {
+        ;(listeners[type] ??= []).push(task)
+      }
+    },
+    after(element: FakeButton) {
+      made.push(element)
+    }
   }
   const sent: unknown[] = []
   const submit = { disabled: false }
   const answer = { submit: { name: 'submit' }, querySelector: () => submit }
   const document = {
-    querySelectorAll: (selector: string) => !form && selector.startsWith('input') ? [input] : [],
-    querySelector: (selector: string) => form && selector.startsWith('[data-submit]') ? answer : null,
-    createElement (): FakeButton & Record<string, unknown> {
+    querySelectorAll: (selector: string) => (!form && selector.startsWith('input') ? [input] : []),
+    querySelector: (selector: string) => (form && selector.startsWith('[data-submit]') ? answer : null),
+    createElement(): FakeButton & Record<string, unknown> {
       const attributes: Record<string, string> = {}
       const clicks: Array<() => void> = []
-      return { attributes, clicks, setAttribute (name: string, value: string) { attributes[name] = value }, addEventListener (_type: string, task: () => void) { clicks.push(task) } }
+      return {
+        attributes,
+        clicks,
+        setAttribute(name: string, value: string) {
+          attributes[name] = value
+        },
+        addEventListener(_type: string, task: () => void) {
+          clicks.push(task)
+        }
+      }
     }
   }
-  const HTMLFormElement = { prototype: { submit (this: unknown) { sent.push(this) } } }
-  runInNewContext(PAGE_SCRIPT, { document, HTMLFormElement, addEventListener () {}, setTimeout () {}, clearTimeout () {} })
+  const HTMLFormElement = {
+    prototype: {
+      submit(this: unknown) {
+        sent.push(this)
+      }
+    }
+  }
+  runInNewContext(PAGE_SCRIPT, { document, HTMLFormElement, addEventListener() {}, setTimeout() {}, clearTimeout() {} })
   return { input, made, listeners, sent, answer, submit }
 }
 
@@ -100,7 +151,9 @@ t.test('the script: a button that shows the password, hidden again before it is 
   const { input, made, listeners, sent } = fakeDocument()
   const [button] = made
   if (button === undefined) throw new Error('no button')
-  const click = (): void => { for (const task of button.clicks) task() }
+  const click = (): void => {
+    for (const task of button.clicks) task()
+  }
   t.match(button, { type: 'button', attributes: { 'aria-label': 'Show password', 'aria-pressed': 'false' } })
   click()
   t.equal(input.type, 'text')

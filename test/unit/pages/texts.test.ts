@@ -1,46 +1,110 @@
 import t from 'tap'
 import { OAuthError, type OAuthErrorCode, type OAuthErrorReason } from '../../../lib/errors.ts'
 import { chooseLocale } from '../../../lib/pages/locale.ts'
-import { LOCALES, type Locale, type MessageKey, directionOf, durationOf, format, formatNumbers, messagesOf, scopeDescription, timeOf } from '../../../lib/pages/texts.ts'
+import {
+  LOCALES,
+  type Locale,
+  type MessageKey,
+  directionOf,
+  durationOf,
+  format,
+  formatNumbers,
+  messagesOf,
+  scopeDescription,
+  timeOf
+} from '../../../lib/pages/texts.ts'
 import { mailTextsOf } from '../../../lib/mail/texts.ts'
 import { languageOf } from '../../../lib/texts/language.ts'
 import { pageErrorOf } from '../../../lib/pages/page-error.ts'
 
 const EN = messagesOf('en')
 const KEYS = Object.keys(EN) as MessageKey[]
-const ALL: Locale[] = ['en', 'de', 'fr', 'es', 'ja', 'pt-BR', 'it', 'nl', 'pl', 'tr', 'uk', 'zh-CN', 'zh-TW', 'ko', 'ar']
+const ALL: Locale[] = [
+  'en',
+  'de',
+  'fr',
+  'es',
+  'ja',
+  'pt-BR',
+  'it',
+  'nl',
+  'pl',
+  'tr',
+  'uk',
+  'zh-CN',
+  'zh-TW',
+  'ko',
+  'ar'
+]
 /** What is spelled as in English: a language's own words, or those that it has taken over. */
 const AS_IN_ENGLISH: Partial<Record<Locale, MessageKey[]>> = { es: ['errorInTitle'], it: ['passwordLabel'] }
 /** The letters that every text of a language has some of. */
-const LETTERS: Partial<Record<Locale, RegExp>> = { ja: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u, uk: /\p{Script=Cyrillic}/u, 'zh-CN': /\p{Script=Han}/u, 'zh-TW': /\p{Script=Han}/u, ko: /\p{Script=Hangul}/u, ar: /\p{Script=Arabic}/u }
+const LETTERS: Partial<Record<Locale, RegExp>> = {
+  ja: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u,
+  uk: /\p{Script=Cyrillic}/u,
+  'zh-CN': /\p{Script=Han}/u,
+  'zh-TW': /\p{Script=Han}/u,
+  ko: /\p{Script=Hangul}/u,
+  ar: /\p{Script=Arabic}/u
+}
 /** Names and ranges apart, no word of the Latin alphabet is left in those. */
 const withoutNames = (text: string): string => text.replace(/\{\w+\}|\{\w+, plural,(?: \w+ \{[^{}]*\})+\}|a–z/g, '')
-const placeholders = (text: string): string[] => [...new Set([...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name))].sort()
+const placeholders = (text: string): string[] =>
+  [...new Set([...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name))].sort()
 
 t.test('the catalogues say the same', async (t) => {
   t.same(LOCALES, ALL)
-  for (const [locale, usernames] of LOCALES.flatMap((locale) => (['any', 'email'] as const).map((usernames) => [locale, usernames] as const))) {
+  for (const [locale, usernames] of LOCALES.flatMap((locale) =>
+    (['any', 'email'] as const).map((usernames) => [locale, usernames] as const)
+  )) {
     const messages = messagesOf(locale, usernames)
     const english = messagesOf('en', usernames)
     t.equal(messages.lang, locale)
     t.ok(Object.isFrozen(messages))
     t.same(Object.keys(messages), KEYS, locale)
-    t.same(KEYS.filter((key) => placeholders(messages[key]).join() !== placeholders(english[key]).join()), [], `${locale}: the same is filled in`)
-    t.same(KEYS.filter((key) => messages[key] !== messages[key].trim() || /^$|[<>]|\.\.\.|'/.test(messages[key])), [], `${locale}: texts, and typographic`)
-    if (locale !== 'en') t.same(KEYS.filter((key) => messages[key] === english[key]), AS_IN_ENGLISH[locale] ?? [], `${locale}: nothing is left in English`)
+    t.same(
+      KEYS.filter((key) => placeholders(messages[key]).join() !== placeholders(english[key]).join()),
+      [],
+      `${locale}: the same is filled in`
+    )
+    t.same(
+      KEYS.filter((key) => messages[key] !== messages[key].trim() || /^$|[<>]|\.\.\.|'/.test(messages[key])),
+      [],
+      `${locale}: texts, and typographic`
+    )
+    if (locale !== 'en')
+      t.same(
+        KEYS.filter((key) => messages[key] === english[key]),
+        AS_IN_ENGLISH[locale] ?? [],
+        `${locale}: nothing is left in English`
+      )
     const letters = LETTERS[locale]
-    if (letters !== undefined) t.same(KEYS.filter((key) => key !== 'lang' && (!letters.test(messages[key]) || /[a-z]{2}/i.test(withoutNames(messages[key])))), [], `${locale}: all in its own letters`)
+    if (letters !== undefined)
+      t.same(
+        KEYS.filter(
+          (key) => key !== 'lang' && (!letters.test(messages[key]) || /[a-z]{2}/i.test(withoutNames(messages[key])))
+        ),
+        [],
+        `${locale}: all in its own letters`
+      )
   }
 })
 
 t.test('the file of each language has the keys of English and no others', async (t) => {
-  const keysOf = (mails: object): unknown[] => Object.entries(mails).map(([key, value]) => typeof value === 'string' ? key : [key, Object.keys(value as object).sort()]).sort()
+  const keysOf = (mails: object): unknown[] =>
+    Object.entries(mails)
+      .map(([key, value]) => (typeof value === 'string' ? key : [key, Object.keys(value as object).sort()]))
+      .sort()
   const english = keysOf(mailTextsOf('en'))
   for (const locale of LOCALES.slice(1)) {
     const { pages, byEmail, mails, ...others } = languageOf(locale)
     t.same(others, {})
     t.same(Object.keys(pages).sort(), [...KEYS].sort(), locale)
-    t.same(Object.keys(byEmail).filter((key) => !KEYS.includes(key as MessageKey)), [], locale)
+    t.same(
+      Object.keys(byEmail).filter((key) => !KEYS.includes(key as MessageKey)),
+      [],
+      locale
+    )
     t.same(keysOf(mails), english, locale)
   }
 })
@@ -60,28 +124,66 @@ t.test('format fills in what it has, once', async (t) => {
 })
 
 t.test('a number has the form of the word that its language wants', async (t) => {
-  const hint = (locale: Locale, minLength: number): string => formatNumbers(messagesOf(locale).passwordHint, { minLength }, messagesOf(locale))
+  const hint = (locale: Locale, minLength: number): string =>
+    formatNumbers(messagesOf(locale).passwordHint, { minLength }, messagesOf(locale))
   const table: Array<[Locale, Record<number, string>]> = [
     ['en', { 8: 'At least 8 characters.', 21: 'At least 21 characters.' }],
-    ['pl', { 8: 'Co najmniej 8 znaków.', 12: 'Co najmniej 12 znaków.', 21: 'Co najmniej 21 znaków.', 22: 'Co najmniej 22 znaki.', 25: 'Co najmniej 25 znaków.', 64: 'Co najmniej 64 znaki.' }],
-    ['uk', { 8: 'Щонайменше 8 символів.', 11: 'Щонайменше 11 символів.', 21: 'Щонайменше 21 символ.', 22: 'Щонайменше 22 символи.', 64: 'Щонайменше 64 символи.' }],
+    [
+      'pl',
+      {
+        8: 'Co najmniej 8 znaków.',
+        12: 'Co najmniej 12 znaków.',
+        21: 'Co najmniej 21 znaków.',
+        22: 'Co najmniej 22 znaki.',
+        25: 'Co najmniej 25 znaków.',
+        64: 'Co najmniej 64 znaki.'
+      }
+    ],
+    [
+      'uk',
+      {
+        8: 'Щонайменше 8 символів.',
+        11: 'Щонайменше 11 символів.',
+        21: 'Щонайменше 21 символ.',
+        22: 'Щонайменше 22 символи.',
+        64: 'Щонайменше 64 символи.'
+      }
+    ],
     ['ar', { 8: '8 أحرف على الأقل.', 10: '10 أحرف على الأقل.', 11: '11 حرفًا على الأقل.', 64: '64 حرفًا على الأقل.' }],
     ['ko', { 8: '8자 이상 입력해 주세요.' }]
   ]
   for (const [locale, forms] of table) {
-    for (const [minLength, words] of Object.entries(forms)) t.equal(hint(locale, Number(minLength)), words, `${locale} ${minLength}`)
+    for (const [minLength, words] of Object.entries(forms))
+      t.equal(hint(locale, Number(minLength)), words, `${locale} ${minLength}`)
   }
   for (const locale of LOCALES) {
     const messages = messagesOf(locale)
-    const filled = (key: MessageKey, count: number): string => formatNumbers(messages[key], Object.fromEntries(placeholders(messages[key]).map((name) => [name, count])), messages)
-    t.same(KEYS.filter((key) => [0, 1, 2, 3, 5, 8, 11, 21, 64, 100].some((count) => /[{}#]/.test(filled(key, count)))), [], `${locale}: every number has a form`)
+    const filled = (key: MessageKey, count: number): string =>
+      formatNumbers(
+        messages[key],
+        Object.fromEntries(placeholders(messages[key]).map((name) => [name, count])),
+        messages
+      )
+    t.same(
+      KEYS.filter((key) => [0, 1, 2, 3, 5, 8, 11, 21, 64, 100].some((count) => /[{}#]/.test(filled(key, count)))),
+      [],
+      `${locale}: every number has a form`
+    )
   }
   const say = (text: string, value: number): string => formatNumbers(text, { n: value }, messagesOf('pl'))
   t.equal(say('{n, plural, other {# x}}', 1), '1 x', 'a category that has no form')
   t.equal(say('{n, plural, one {# a} other {# b}} und {n}', 5), '5 b und 5')
-  t.equal(say('{m, plural, other {#}} {toString, plural, other {#}}', 5), '{m, plural, other {#}} {toString, plural, other {#}}', 'what has no value stays as it is')
+  t.equal(
+    say('{m, plural, other {#}} {toString, plural, other {#}}', 5),
+    '{m, plural, other {#}} {toString, plural, other {#}}',
+    'what has no value stays as it is'
+  )
   t.equal(say('{n, plural, one {# a}}', 5), '{n, plural, one {# a}}', 'no form for it')
-  t.equal(say(`{n, plural,${' one {#}'.repeat(20_000)}`, 5).length, 12 + 8 * 20_000 - 1, 'an end that is missing costs no time')
+  t.equal(
+    say(`{n, plural,${' one {#}'.repeat(20_000)}`, 5).length,
+    12 + 8 * 20_000 - 1,
+    'an end that is missing costs no time'
+  )
 })
 
 t.test('which way a language is written', async (t) => {
@@ -90,20 +192,61 @@ t.test('which way a language is written', async (t) => {
 })
 
 t.test('a moment in words', async (t) => {
-  for (const locale of LOCALES) t.match(timeOf(Date.UTC(2026, 10, 22, 17, 5), messagesOf(locale)), /2026.*(?:17|5):05.* UTC$/, locale)
+  for (const locale of LOCALES)
+    t.match(timeOf(Date.UTC(2026, 10, 22, 17, 5), messagesOf(locale)), /2026.*(?:17|5):05.* UTC$/, locale)
 })
 
 t.test('spans in words', async (t) => {
   const table: Array<[number, string]> = [
-    [-5, '1 minute'], [0, '1 minute'], [1, '1 minute'], [60, '1 minute'], [61, '2 minutes'], [900, '15 minutes'], [3599, '60 minutes'], [3600, '1 hour'], [5400, '90 minutes'], [7200, '2 hours'],
-    [43_200, '12 hours'], [86_400, '1 day'], [90_000, '25 hours'], [172_800, '2 days'], [180_000, '3 days'], [2_592_000, '30 days'], [31_536_000, '365 days']
+    [-5, '1 minute'],
+    [0, '1 minute'],
+    [1, '1 minute'],
+    [60, '1 minute'],
+    [61, '2 minutes'],
+    [900, '15 minutes'],
+    [3599, '60 minutes'],
+    [3600, '1 hour'],
+    [5400, '90 minutes'],
+    [7200, '2 hours'],
+    [43_200, '12 hours'],
+    [86_400, '1 day'],
+    [90_000, '25 hours'],
+    [172_800, '2 days'],
+    [180_000, '3 days'],
+    [2_592_000, '30 days'],
+    [31_536_000, '365 days']
   ]
   for (const [seconds, words] of table) t.equal(durationOf(seconds, EN), words, String(seconds))
-  t.same(LOCALES.map((locale) => durationOf(2_592_000, messagesOf(locale)).replace(/\s/g, ' ')), ['30 days', '30 Tage', '30 jours', '30 días', '30 日', '30 dias', '30 giorni', '30 dagen', '30 dni', '30 gün', '30 днів', '30天', '30 天', '30일', '30 يومًا'])
+  t.same(
+    LOCALES.map((locale) => durationOf(2_592_000, messagesOf(locale)).replace(/\s/g, ' ')),
+    [
+      '30 days',
+      '30 Tage',
+      '30 jours',
+      '30 días',
+      '30 日',
+      '30 dias',
+      '30 giorni',
+      '30 dagen',
+      '30 dni',
+      '30 gün',
+      '30 днів',
+      '30天',
+      '30 天',
+      '30일',
+      '30 يومًا'
+    ]
+  )
 })
 
 t.test('scopes in words', async (t) => {
-  t.same(['openid', 'offline_access', 'photos:write', 'constructor', '__proto__'].map(scopeDescription), ['scopeOpenid', 'scopeOfflineAccess', null, null, null])
+  t.same(['openid', 'offline_access', 'photos:write', 'constructor', '__proto__'].map(scopeDescription), [
+    'scopeOpenid',
+    'scopeOfflineAccess',
+    null,
+    null,
+    null
+  ])
 })
 
 // covers OIDF-oidcc-ui-locales
@@ -156,27 +299,92 @@ t.test('the language: ui_locales, then Accept-Language, by lookup', async (t) =>
     [['constructor', '__proto__'], undefined, 'en'],
     [['<script>'], 'es', 'es']
   ]
-  for (const [uiLocales, header, locale] of table) t.equal(chooseLocale(uiLocales, header), locale, `${uiLocales.join(' ')} | ${header?.slice(0, 40)}`)
+  for (const [uiLocales, header, locale] of table)
+    t.equal(chooseLocale(uiLocales, header), locale, `${uiLocales.join(' ')} | ${header?.slice(0, 40)}`)
 })
 
 t.test('an error in the language of the page', async (t) => {
-  const of = (error: OAuthErrorCode, options: ConstructorParameters<typeof OAuthError>[2] = {}, values = {}): unknown => pageErrorOf(new OAuthError(error, 'For developers.', options), EN, values)
+  const of = (error: OAuthErrorCode, options: ConstructorParameters<typeof OAuthError>[2] = {}, values = {}): unknown =>
+    pageErrorOf(new OAuthError(error, 'For developers.', options), EN, values)
   t.same(of('invalid_grant'), { error: 'invalid_grant', field: null, text: 'The username or password is wrong.' })
   t.same(of('username_taken'), { error: 'username_taken', field: 'username', text: EN.errorUsernameTaken })
-  t.match(of('too_many_requests', { headers: { 'retry-after': '840' } }), { text: 'Too many attempts. Please wait 14 minutes and try again.' })
-  t.match(of('too_many_requests', { headers: { 'retry-after': '840' } }, { retryAfterSeconds: 60 }), { text: /1 minute / })
+  t.match(of('too_many_requests', { headers: { 'retry-after': '840' } }), {
+    text: 'Too many attempts. Please wait 14 minutes and try again.'
+  })
+  t.match(of('too_many_requests', { headers: { 'retry-after': '840' } }, { retryAfterSeconds: 60 }), {
+    text: /1 minute /
+  })
   t.match(of('too_many_requests'), { text: EN.errorTooManyRequestsLater })
-  t.match(of('too_many_requests', { headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' } }), { text: EN.errorTooManyRequestsLater })
-  t.match(of('invalid_password', { reason: 'too_short' }, { minLength: 12 }), { field: 'password', text: 'The password needs at least 12 characters.' })
+  t.match(of('too_many_requests', { headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' } }), {
+    text: EN.errorTooManyRequestsLater
+  })
+  t.match(of('invalid_password', { reason: 'too_short' }, { minLength: 12 }), {
+    field: 'password',
+    text: 'The password needs at least 12 characters.'
+  })
   t.match(of('invalid_password', { reason: 'too_short' }), { field: 'password', text: 'The password is too short.' })
   t.match(of('invalid_password'), { field: 'password', text: EN.errorPassword })
-  t.match(of('invalid_request', { field: 'email', reason: 'email_differs' }), { field: 'email', text: EN.errorEmailDiffers })
+  t.match(of('invalid_request', { field: 'email', reason: 'email_differs' }), {
+    field: 'email',
+    text: EN.errorEmailDiffers
+  })
   t.match(of('invalid_request', { field: 'age' }), { field: 'age', text: EN.errorInvalidField })
   t.match(of('invalid_request', { reason: 'redirect_uri_mismatch' }), { field: null, text: EN.errorRedirectUri })
   t.match(of('access_denied', { reason: 'cross_site' }), { text: EN.errorCrossSite })
 
-  const codes: OAuthErrorCode[] = ['invalid_request', 'invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope', 'invalid_token', 'insufficient_scope', 'access_denied', 'unsupported_response_type', 'login_required', 'consent_required', 'request_not_supported', 'request_uri_not_supported', 'registration_not_supported', 'unmet_authentication_requirements', 'invalid_password', 'username_taken', 'too_many_requests', 'not_found', 'server_error', 'temporarily_unavailable']
-  const reasons: OAuthErrorReason[] = ['too_long', 'not_unicode', 'too_short', 'too_common', 'context_word', 'breached', 'characters', 'username_form', 'email_form', 'email_differs', 'required', 'unknown_client', 'redirect_uri_mismatch', 'cross_site']
-  const texts = LOCALES.flatMap((locale) => codes.flatMap((code) => [undefined, ...reasons].map((reason) => pageErrorOf(new OAuthError(code, 'For developers.', reason === undefined ? {} : { reason }), messagesOf(locale)).text)))
-  t.same(texts.filter((text) => /[{}]|For developers|^$/.test(text)), [])
+  const codes: OAuthErrorCode[] = [
+    'invalid_request',
+    'invalid_client',
+    'invalid_grant',
+    'unauthorized_client',
+    'unsupported_grant_type',
+    'invalid_scope',
+    'invalid_token',
+    'insufficient_scope',
+    'access_denied',
+    'unsupported_response_type',
+    'login_required',
+    'consent_required',
+    'request_not_supported',
+    'request_uri_not_supported',
+    'registration_not_supported',
+    'unmet_authentication_requirements',
+    'invalid_password',
+    'username_taken',
+    'too_many_requests',
+    'not_found',
+    'server_error',
+    'temporarily_unavailable'
+  ]
+  const reasons: OAuthErrorReason[] = [
+    'too_long',
+    'not_unicode',
+    'too_short',
+    'too_common',
+    'context_word',
+    'breached',
+    'characters',
+    'username_form',
+    'email_form',
+    'email_differs',
+    'required',
+    'unknown_client',
+    'redirect_uri_mismatch',
+    'cross_site'
+  ]
+  const texts = LOCALES.flatMap((locale) =>
+    codes.flatMap((code) =>
+      [undefined, ...reasons].map(
+        (reason) =>
+          pageErrorOf(
+            new OAuthError(code, 'For developers.', reason === undefined ? {} : { reason }),
+            messagesOf(locale)
+          ).text
+      )
+    )
+  )
+  t.same(
+    texts.filter((text) => /[{}]|For developers|^$/.test(text)),
+    []
+  )
 })

@@ -58,6 +58,11 @@ for (const [maker, hasher] of Object.entries(hashers)) {
 
 t.test('a missing package is named', async (t) => {
   const cause = new Error('Cannot find package')
-  await t.rejects(loadEngine('@node-rs/argon2', async () => { throw cause }), { message: /npm install @node-rs\/argon2/, cause })
+  await t.rejects(
+    loadEngine('@node-rs/argon2', async () => {
+      throw cause
+    }),
+    { message: /npm install @node-rs\/argon2/, cause }
+  )
   t.equal(await loadEngine('x', async () => 'engine'), 'engine')
 })

@@ -19,19 +19,33 @@ const HOST = `
   console.log(matches, lowest ? 'lowest' : 'own')
 `
 
-/** The hasher as plain JavaScript: as the package has it, with the thread's file beside it, or as a bundler leaves it, without. */
-async function built (outdir: string, entries: string[], format: 'esm' | 'cjs'): Promise<void> {
-  await build({ entryPoints: entries.map((file) => source(file)), outdir, format, bundle: true, platform: 'node', external: ['@node-rs/argon2'], logLevel: 'silent' })
+/**
+ * The hasher as plain JavaScript: as the package has it, with the thread's file beside it, or as a bundler leaves it,
+ * without.
+ */
+async function built(outdir: string, entries: string[], format: 'esm' | 'cjs'): Promise<void> {
+  await build({
+    entryPoints: entries.map((file) => source(file)),
+    outdir,
+    format,
+    bundle: true,
+    platform: 'node',
+    external: ['@node-rs/argon2'],
+    logLevel: 'silent'
+  })
 }
 
-async function outputOf (file: string): Promise<string> {
+async function outputOf(file: string): Promise<string> {
   // A process that does not end by itself is killed, and the test fails.
   const { stdout } = await run(process.execPath, [file], { timeout: 30_000, env: { PATH: process.env['PATH'] } })
   return stdout.trim()
 }
 
 t.test('a process that has hashed ends by itself, and not before the hash is done', async (t) => {
-  const directory = t.testdir({ 'package.json': '{"type":"module"}', 'host.js': `import { nodeRsHasher } from './node-rs-hasher.js'\n${HOST}` })
+  const directory = t.testdir({
+    'package.json': '{"type":"module"}',
+    'host.js': `import { nodeRsHasher } from './node-rs-hasher.js'\n${HOST}`
+  })
   await built(directory, ['node-rs-hasher.ts', 'hashing-thread.ts'], 'esm')
   t.equal(await outputOf(join(directory, 'host.js')), `true ${LOWEST}`)
 })
@@ -49,9 +63,27 @@ t.test('a bundle without the file of the thread hashes in the pool', async (t) =
 })
 
 t.test('where the package is missing, the error of the thread names it', async (t) => {
-  const directory = t.testdir({ 'package.json': '{"type":"module"}', 'host.js': `import { nodeRsHasher } from './node-rs-hasher.js'\nawait nodeRsHasher().hash('x', {}).catch((error) => { console.log(error.message, error.cause.code ?? error.cause.message) })` })
-  await build({ entryPoints: ['node-rs-hasher.ts', 'hashing-thread.ts'].map((file) => source(file)), outdir: directory, format: 'esm', bundle: true, platform: 'node', external: ['@node-rs/*'], alias: { '@node-rs/argon2': '@node-rs/not-there' }, logLevel: 'silent' })
-  t.match(await outputOf(join(directory, 'host.js')), /npm install @node-rs\/argon2 (?:ERR_MODULE_NOT_FOUND|Cannot find)/)
+  const directory = t.testdir({
+    'package.json': '{"type":"module"}',
+    'host.js':
+      `import { nodeRsHasher } from './node-rs-hasher.js'\nawait nodeRsHasher().hash('x', ` +
+      '{}).catch((error) => { console.log(error.message, error.cause.code ?? ' +
+      'error.cause.message) })'
+  })
+  await build({
+    entryPoints: ['node-rs-hasher.ts', 'hashing-thread.ts'].map((file) => source(file)),
+    outdir: directory,
+    format: 'esm',
+    bundle: true,
+    platform: 'node',
+    external: ['@node-rs/*'],
+    alias: { '@node-rs/argon2': '@node-rs/not-there' },
+    logLevel: 'silent'
+  })
+  t.match(
+    await outputOf(join(directory, 'host.js')),
+    /npm install @node-rs\/argon2 (?:ERR_MODULE_NOT_FOUND|Cannot find)/
+  )
 })
 
 t.test('phpass, with the file of its thread beside it and without, and the process ends by itself', async (t) => {
@@ -64,7 +96,14 @@ t.test('phpass, with the file of its thread beside it and without, and the proce
   const key = '6a47277aba44ad01115b4a095e710397'
   for (const entries of [['phpass.ts', 'phpass-thread.ts'], ['phpass.ts']]) {
     const directory = t.testdir({ 'package.json': '{"type":"module"}', 'host.js': host })
-    await build({ entryPoints: entries.map((file) => source(file, 'imported-hashes')), outdir: directory, format: 'esm', bundle: true, platform: 'node', logLevel: 'silent' })
+    await build({
+      entryPoints: entries.map((file) => source(file, 'imported-hashes')),
+      outdir: directory,
+      format: 'esm',
+      bundle: true,
+      platform: 'node',
+      logLevel: 'silent'
+    })
     t.equal(await outputOf(join(directory, 'host.js')), key, entries.join())
   }
 })

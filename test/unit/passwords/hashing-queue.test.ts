@@ -3,45 +3,76 @@ import { type HashingQueue, hashingQueue } from '../../../lib/accounts/hashing-q
 import { OAuthError } from '../../../lib/errors.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 
-const turn = async (): Promise<void> => { await new Promise((resolve) => { setImmediate(resolve) }) }
+const turn = async (): Promise<void> => {
+  await new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
 
-function queue (concurrency: number, maxQueue: number) {
+function queue(concurrency: number, maxQueue: number) {
   const clock = steppedClock()
   const scheduled = new Set<number>()
   let next = 0
   const events: string[] = []
-  const made = hashingQueue({ concurrency, maxQueue }, {
-    events: { emit (name) { events.push(name) } },
-    clock: {
-      after (delayMs, task) {
-        const id = next++
-        scheduled.add(id)
-        const undo = clock.after(delayMs, () => { scheduled.delete(id); task() })
-        return () => { scheduled.delete(id); undo() }
+  const made = hashingQueue(
+    { concurrency, maxQueue },
+    {
+      events: {
+        emit(name) {
+          events.push(name)
+        }
+      },
+      clock: {
+        after(delayMs, task) {
+          const id = next++
+          scheduled.add(id)
+          const undo = clock.after(delayMs, () => {
+            scheduled.delete(id)
+            task()
+          })
+          return () => {
+            scheduled.delete(id)
+            undo()
+          }
+        }
       }
     }
-  })
+  )
   return { queue: made, clock, events, scheduled }
 }
 
 /** Works that end when the test says so, with what became of each call. */
-function works (queue: HashingQueue) {
+function works(queue: HashingQueue) {
   const begun: number[] = []
   const ends: Array<() => void> = []
   const outcomes: string[] = []
   return {
     begun,
     outcomes,
-    end (work: number) { ends[work]?.() },
-    call (count: number) {
+    end(work: number) {
+      ends[work]?.()
+    },
+    call(count: number) {
       for (let n = 0; n < count; n++) {
         const id = outcomes.push('open') - 1
-        queue.run(async () => {
-          begun.push(id)
-          await new Promise<void>((resolve) => { ends[id] = resolve })
-        }).then(() => { outcomes[id] = 'done' }, (error: unknown) => {
-          outcomes[id] = error instanceof OAuthError ? `${error.error} ${error.statusCode} ${error.headers['retry-after']}` : 'another error'
-        })
+        queue
+          .run(async () => {
+            begun.push(id)
+            await new Promise<void>((resolve) => {
+              ends[id] = resolve
+            })
+          })
+          .then(
+            () => {
+              outcomes[id] = 'done'
+            },
+            (error: unknown) => {
+              outcomes[id] =
+                error instanceof OAuthError
+                  ? `${error.error} ${error.statusCode} ${error.headers['retry-after']}`
+                  : 'another error'
+            }
+          )
       }
     }
   }
@@ -49,81 +80,94 @@ function works (queue: HashingQueue) {
 
 const REFUSED = 'temporarily_unavailable 503 1'
 
-t.test('DOS-argon2-memory a refusal comes a quarter to half a second later, and the queue is told of at once', async (t) => {
-  const { queue: made, clock, events } = queue(1, 1)
-  const { call, outcomes, begun, end } = works(made)
-  call(3)
-  await turn()
-  t.same(events, ['hash_queue_full'])
-  t.same(begun, [0])
-  clock.step(249)
-  await turn()
-  t.same(outcomes, ['open', 'open', 'open'])
-  clock.step(751)
-  await turn()
-  t.same(outcomes, ['open', 'open', REFUSED])
-  end(0)
-  await turn()
-  end(1)
-  await turn()
-  t.same(outcomes, ['done', 'done', REFUSED])
-  t.same(begun, [0, 1], 'what was refused never runs')
-})
-
-t.test('DOS-argon2-memory a refusal that is held back has no place: a later caller is served before it is answered', async (t) => {
-  const { queue: made, clock } = queue(1, 0)
-  const { call, outcomes, end } = works(made)
-  call(2)
-  await turn()
-  end(0)
-  await turn()
-  call(1)
-  await turn()
-  end(2)
-  await turn()
-  t.same(outcomes, ['done', 'open', 'done'])
-  clock.step(1250)
-  await turn()
-  t.same(outcomes, ['done', REFUSED, 'done'])
-})
-
-t.test('DOS-argon2-memory those refused together are not answered together, and so do not come back together', async (t) => {
-  const { queue: made, clock } = queue(1, 0)
-  const { call, outcomes } = works(made)
-  call(501)
-  await turn()
-  let most = 0
-  for (let ms = 0, before = 0; ms < 1250; ms++) {
-    clock.step(1)
+t.test(
+  'DOS-argon2-memory a refusal comes a quarter to half a second later, and the queue is told of at once',
+  async (t) => {
+    const { queue: made, clock, events } = queue(1, 1)
+    const { call, outcomes, begun, end } = works(made)
+    call(3)
     await turn()
-    const answered = outcomes.filter((outcome) => outcome === REFUSED).length
-    most = Math.max(most, answered - before)
-    before = answered
+    t.same(events, ['hash_queue_full'])
+    t.same(begun, [0])
+    clock.step(249)
+    await turn()
+    t.same(outcomes, ['open', 'open', 'open'])
+    clock.step(751)
+    await turn()
+    t.same(outcomes, ['open', 'open', REFUSED])
+    end(0)
+    await turn()
+    end(1)
+    await turn()
+    t.same(outcomes, ['done', 'done', REFUSED])
+    t.same(begun, [0, 1], 'what was refused never runs')
   }
-  t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 500)
-  t.equal(most, 2)
-})
+)
 
-t.test('DOS-argon2-memory a thousand refusals are held back, the next is answered at once, and there is room again when they are gone', async (t) => {
-  const { queue: made, clock, scheduled } = queue(1, 0)
-  const { call, outcomes } = works(made)
-  call(1001)
-  await turn()
-  t.equal(scheduled.size, 1000)
-  t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 0)
-  call(5)
-  await turn()
-  t.same(outcomes.slice(1001), Array(5).fill(REFUSED))
-  t.equal(scheduled.size, 1000)
-  clock.step(1250)
-  await turn()
-  t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 1005)
-  t.equal(scheduled.size, 0)
-  call(1)
-  await turn()
-  t.equal(scheduled.size, 1)
-  t.equal(outcomes.at(-1), 'open')
-})
+t.test(
+  'DOS-argon2-memory a refusal that is held back has no place: a later caller is served before it is answered',
+  async (t) => {
+    const { queue: made, clock } = queue(1, 0)
+    const { call, outcomes, end } = works(made)
+    call(2)
+    await turn()
+    end(0)
+    await turn()
+    call(1)
+    await turn()
+    end(2)
+    await turn()
+    t.same(outcomes, ['done', 'open', 'done'])
+    clock.step(1250)
+    await turn()
+    t.same(outcomes, ['done', REFUSED, 'done'])
+  }
+)
+
+t.test(
+  'DOS-argon2-memory those refused together are not answered together, and so do not come back together',
+  async (t) => {
+    const { queue: made, clock } = queue(1, 0)
+    const { call, outcomes } = works(made)
+    call(501)
+    await turn()
+    let most = 0
+    for (let ms = 0, before = 0; ms < 1250; ms++) {
+      clock.step(1)
+      await turn()
+      const answered = outcomes.filter((outcome) => outcome === REFUSED).length
+      most = Math.max(most, answered - before)
+      before = answered
+    }
+    t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 500)
+    t.equal(most, 2)
+  }
+)
+
+t.test(
+  'DOS-argon2-memory a thousand refusals are held back, the next is answered at once, and ' +
+    'there is room again when they are gone',
+  async (t) => {
+    const { queue: made, clock, scheduled } = queue(1, 0)
+    const { call, outcomes } = works(made)
+    call(1001)
+    await turn()
+    t.equal(scheduled.size, 1000)
+    t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 0)
+    call(5)
+    await turn()
+    t.same(outcomes.slice(1001), Array(5).fill(REFUSED))
+    t.equal(scheduled.size, 1000)
+    clock.step(1250)
+    await turn()
+    t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 1005)
+    t.equal(scheduled.size, 0)
+    call(1)
+    await turn()
+    t.equal(scheduled.size, 1)
+    t.equal(outcomes.at(-1), 'open')
+  }
+)
 
 t.test('closed, it leaves no timer, refuses at once, and finishes what it took', async (t) => {
   const { queue: made, scheduled } = queue(1, 1)

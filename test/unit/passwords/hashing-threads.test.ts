@@ -9,14 +9,20 @@ import { nodeRsHasher } from '../../../lib/adapters/argon2/node-rs-hasher.ts'
 const begin = (file: string) => new Worker(new URL(file, import.meta.url), { execArgv: [], env: {} })
 const start = () => begin('support/fragile-thread.mjs')
 const REST_MS = 60_000
-const call = (password: string) => ({ what: 'hash', password, options: {} } as const)
+const call = (password: string) => ({ what: 'hash', password, options: {} }) as const
 
 t.test('a thread that ends fails its call with a named error, and the next call has another', async (t) => {
   const threads = hashingThreads({ start, size: 1, restMs: REST_MS })
-  for (const [how, cause] of [['exit', undefined], ['throw', { message: 'out of memory' }]] as const) {
+  for (const [how, cause] of [
+    ['exit', undefined],
+    ['throw', { message: 'out of memory' }]
+  ] as const) {
     const dying = threads.run(call(how))
     const next = threads.run(call('next'))
-    const error: unknown = await dying.then(() => null, (reason: unknown) => reason)
+    const error: unknown = await dying.then(
+      () => null,
+      (reason: unknown) => reason
+    )
     t.ok(error instanceof HashingThreadError, how)
     t.match(error, { code: 'FST_AUTHORITY_HASHING_THREAD', message: /ended/, cause })
     t.equal(await next, 'next', `${how}: what waited behind it is done`)
@@ -32,8 +38,17 @@ t.test('what the engine throws is thrown here, and costs no thread', async (t) =
 
 t.test('a thread that can not begin fails the call', async (t) => {
   const threads = hashingThreads({ start: () => begin('support/no-such-file.mjs'), size: 1, restMs: REST_MS })
-  await t.rejects(Promise.all([threads.run(call('a')), threads.run(call('b'))]), { code: 'FST_AUTHORITY_HASHING_THREAD', cause: { message: /no-such-file/ } })
-  const forbidden = hashingThreads({ start () { throw new Error('not allowed') }, size: 1, restMs: REST_MS })
+  await t.rejects(Promise.all([threads.run(call('a')), threads.run(call('b'))]), {
+    code: 'FST_AUTHORITY_HASHING_THREAD',
+    cause: { message: /no-such-file/ }
+  })
+  const forbidden = hashingThreads({
+    start() {
+      throw new Error('not allowed')
+    },
+    size: 1,
+    restMs: REST_MS
+  })
   await t.rejects(forbidden.run(call('a')), { message: 'not allowed' })
   await t.rejects(forbidden.run(call('a')), { message: 'not allowed' }, 'and holds no place')
 })
@@ -49,27 +64,46 @@ t.test('a thread that has rested long enough ends, and a call that comes then ha
   for (let round = 0; round < 12; round++) {
     t.equal(await threads.run(call(`round ${round}`)), `round ${round}`)
     // Now before its end, now in the midst of it, now after it.
-    for (let turn = 0; turn < round % 4; turn++) await new Promise((resolve) => { setTimeout(resolve, 1) })
+    for (let turn = 0; turn < round % 4; turn++)
+      await new Promise((resolve) => {
+        setTimeout(resolve, 1)
+      })
   }
 })
 
-t.test('DOS-event-loop hashing runs in threads of the lowest priority, one for each core, and the event loop keeps its own', { skip: process.platform === 'linux' ? false : 'a priority is of the process there' }, async (t) => {
-  const parameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
-  const before = priorities()
-  const hashers = [nodeRsHasher(), nodeRsHasher()]
-  await Promise.all(Array.from({ length: 8 * availableParallelism() }, async (_none, index) => await hashers[index % 2]?.hash('correct horse', parameters)))
-  const after = priorities()
-  t.equal(after.get(process.pid), before.get(process.pid))
-  t.equal([...after].filter(([id, priority]) => priority === 19 && before.get(id) !== 19).length, availableParallelism(), 'of all hashers together')
-})
+t.test(
+  'DOS-event-loop hashing runs in threads of the lowest priority, one for each core, and the event loop keeps its own',
+  { skip: process.platform === 'linux' ? false : 'a priority is of the process there' },
+  async (t) => {
+    const parameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
+    const before = priorities()
+    const hashers = [nodeRsHasher(), nodeRsHasher()]
+    await Promise.all(
+      Array.from(
+        { length: 8 * availableParallelism() },
+        async (_none, index) => await hashers[index % 2]?.hash('correct horse', parameters)
+      )
+    )
+    const after = priorities()
+    t.equal(after.get(process.pid), before.get(process.pid))
+    t.equal(
+      [...after].filter(([id, priority]) => priority === 19 && before.get(id) !== 19).length,
+      availableParallelism(),
+      'of all hashers together'
+    )
+  }
+)
 
 /** The nice value of each thread of this process. */
-function priorities (): Map<number, number> {
-  return new Map(readdirSync('/proc/self/task').flatMap((id) => {
-    const file = `/proc/self/task/${id}/stat`
-    // Others may have ended since.
-    const stat = existsSync(file) ? readFileSync(file, 'utf8') : ''
-    // The name of a thread may hold spaces and brackets; what follows it is counted from the state, the third field. Nice is the 19th.
-    return stat === '' ? [] : [[Number(id), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])] as const]
-  }))
+function priorities(): Map<number, number> {
+  return new Map(
+    readdirSync('/proc/self/task').flatMap((id) => {
+      const file = `/proc/self/task/${id}/stat`
+      // Others may have ended since.
+      const stat = existsSync(file) ? readFileSync(file, 'utf8') : ''
+      // The name of a thread may hold spaces and brackets; what follows it is counted from the state, the third field.
+      // Nice is the 19th.
+      return stat === '' ? [] : [[Number(id), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])] as const]
+    })
+  )
 }

@@ -10,20 +10,33 @@ const cheap = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 const STORED = '$argon2id$v=19$m=64,t=1,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo'
 const BCRYPT = '$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
 /** The code a promise was refused with. */
-const codeOf = (promise: Promise<unknown>) => promise.then(() => 'none', (error: unknown) => error instanceof OAuthError ? error.error : 'another')
-const tick = () => new Promise<void>((resolve) => { setImmediate(resolve) })
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'none',
+    (error: unknown) => (error instanceof OAuthError ? error.error : 'another')
+  )
+const tick = () =>
+  new Promise<void>((resolve) => {
+    setImmediate(resolve)
+  })
 
-interface Call { engine: 'hash' | 'verify' | 'imported', password: string, encoded?: string, secret?: Uint8Array | undefined, end (error?: Error): void }
+interface Call {
+  engine: 'hash' | 'verify' | 'imported'
+  password: string
+  encoded?: string
+  secret?: Uint8Array | undefined
+  end(error?: Error): void
+}
 
 /** Engines that record every call and end when the test says so, or at once. */
-function spied (options: Partial<PasswordHashingOptions> = {}, { atOnce = false } = {}) {
+function spied(options: Partial<PasswordHashingOptions> = {}, { atOnce = false } = {}) {
   const calls: Call[] = []
   const events: Array<[string, unknown]> = []
   const unusable: string[] = []
   const clock = steppedClock()
   let running = 0
   let peak = 0
-  function record<T> (call: Omit<Call, 'end'>, result: T): Promise<T> {
+  function record<T>(call: Omit<Call, 'end'>, result: T): Promise<T> {
     peak = Math.max(peak, ++running)
     return new Promise<T>((resolve, reject) => {
       const end = (error?: Error) => {
@@ -39,13 +52,22 @@ function spied (options: Partial<PasswordHashingOptions> = {}, { atOnce = false 
     hash: (password, _parameters, secret) => record({ engine: 'hash', password, secret }, STORED),
     verify: (encoded, password, secret) => record({ engine: 'verify', password, encoded, secret }, password === 'right')
   }
-  const hashing = createPasswordHashing({ ...cheap, concurrency: 2, maxQueue: 3, peppers: [], firebase: null, ...options }, {
-    hasher,
-    imported: { verify: (_hash, password) => record({ engine: 'imported', password }, password === 'right') },
-    events: { emit (name, payload) { events.push([name, payload]) } },
-    clock,
-    onUnusable (reason) { unusable.push(reason) }
-  })
+  const hashing = createPasswordHashing(
+    { ...cheap, concurrency: 2, maxQueue: 3, peppers: [], firebase: null, ...options },
+    {
+      hasher,
+      imported: { verify: (_hash, password) => record({ engine: 'imported', password }, password === 'right') },
+      events: {
+        emit(name, payload) {
+          events.push([name, payload])
+        }
+      },
+      clock,
+      onUnusable(reason) {
+        unusable.push(reason)
+      }
+    }
+  )
   /** What a call is refused with, once the refusal is no longer held back. */
   const refused = async (work: Promise<unknown>): Promise<string> => {
     const code = codeOf(work)
@@ -56,35 +78,60 @@ function spied (options: Partial<PasswordHashingOptions> = {}, { atOnce = false 
   return { hashing, calls, events, unusable, clock, refused, peak: () => peak }
 }
 
-t.test('DOS-argon2-memory 50 parallel with concurrency 2 and queue 3: 5 run, 2 at once, 45 get 503, one event', async (t) => {
-  const { hashing, calls, events, clock, peak } = spied()
-  const settled = Promise.allSettled(Array.from({ length: 50 }, (_, i) => i % 2 === 0 ? hashing.verify(STORED, `p${i}`) : hashing.verify(BCRYPT, `p${i}`)))
-  await tick()
-  clock.step(1250)
-  t.equal(calls.length, 2)
-  t.same(events, [['hash_queue_full', { running: 2, waiting: 3, maxQueue: 3 }]])
-  for (let done = 0; done < 5; done++) {
-    calls[done]?.end()
+t.test(
+  'DOS-argon2-memory 50 parallel with concurrency 2 and queue 3: 5 run, 2 at once, 45 get 503, one event',
+  async (t) => {
+    const { hashing, calls, events, clock, peak } = spied()
+    const settled = Promise.allSettled(
+      Array.from({ length: 50 }, (_, i) =>
+        i % 2 === 0 ? hashing.verify(STORED, `p${i}`) : hashing.verify(BCRYPT, `p${i}`)
+      )
+    )
     await tick()
-    t.equal(calls.length, Math.min(done + 3, 5))
+    clock.step(1250)
+    t.equal(calls.length, 2)
+    t.same(events, [['hash_queue_full', { running: 2, waiting: 3, maxQueue: 3 }]])
+    for (let done = 0; done < 5; done++) {
+      calls[done]?.end()
+      await tick()
+      t.equal(calls.length, Math.min(done + 3, 5))
+    }
+    t.same(
+      calls.map(({ password }) => password),
+      ['p0', 'p1', 'p2', 'p3', 'p4'],
+      'first come, first served'
+    )
+    t.same(
+      calls.map(({ engine }) => engine),
+      ['verify', 'imported', 'verify', 'imported', 'verify'],
+      'one queue for both'
+    )
+    const results = await settled
+    t.equal(peak(), 2)
+    t.same(
+      results.slice(0, 5).map(({ status }) => status),
+      Array(5).fill('fulfilled')
+    )
+    for (const result of results.slice(5)) {
+      if (result.status !== 'rejected') throw new Error('a sixth one ran')
+      const error: unknown = result.reason
+      if (!(error instanceof OAuthError)) throw new Error('another error')
+      t.match(
+        { error: error.error, statusCode: error.statusCode, headers: error.headers },
+        { error: 'temporarily_unavailable', statusCode: 503, headers: { 'retry-after': '1' } }
+      )
+    }
   }
-  t.same(calls.map(({ password }) => password), ['p0', 'p1', 'p2', 'p3', 'p4'], 'first come, first served')
-  t.same(calls.map(({ engine }) => engine), ['verify', 'imported', 'verify', 'imported', 'verify'], 'one queue for both')
-  const results = await settled
-  t.equal(peak(), 2)
-  t.same(results.slice(0, 5).map(({ status }) => status), Array(5).fill('fulfilled'))
-  for (const result of results.slice(5)) {
-    if (result.status !== 'rejected') throw new Error('a sixth one ran')
-    const error: unknown = result.reason
-    if (!(error instanceof OAuthError)) throw new Error('another error')
-    t.match({ error: error.error, statusCode: error.statusCode, headers: error.headers }, { error: 'temporarily_unavailable', statusCode: 503, headers: { 'retry-after': '1' } })
-  }
-})
+)
 
 t.test('DOS-argon2-memory the event comes once an overload; the next overload has its own', async (t) => {
   const { hashing, calls, events, refused: outcome } = spied({ concurrency: 1, maxQueue: 1 })
-  const start = () => { hashing.hash('x').catch(() => {}) }
-  const refused = async () => { t.equal(await outcome(hashing.hash('x')), 'temporarily_unavailable') }
+  const start = () => {
+    hashing.hash('x').catch(() => {})
+  }
+  const refused = async () => {
+    t.equal(await outcome(hashing.hash('x')), 'temporarily_unavailable')
+  }
   start()
   start()
   t.equal(events.length, 0, 'full, but nobody was turned away')
@@ -125,13 +172,27 @@ t.test('DOS-argon2-memory a permit comes back after an engine failed, by rejecti
   calls.at(-1)?.end()
   t.equal(await working, 'match')
 
-  const throwing = createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 0, peppers: [], firebase: null }, {
-    hasher: { hash () { throw new Error('broken') }, verify () { throw new Error('broken') } },
-    imported: { verify () { throw new Error('broken') } },
-    events: { emit () {} },
-    clock: steppedClock(),
-    onUnusable () {}
-  })
+  const throwing = createPasswordHashing(
+    { ...cheap, concurrency: 1, maxQueue: 0, peppers: [], firebase: null },
+    {
+      hasher: {
+        hash() {
+          throw new Error('broken')
+        },
+        verify() {
+          throw new Error('broken')
+        }
+      },
+      imported: {
+        verify() {
+          throw new Error('broken')
+        }
+      },
+      events: { emit() {} },
+      clock: steppedClock(),
+      onUnusable() {}
+    }
+  )
   for (let round = 0; round < 2; round++) {
     await t.rejects(throwing.hash('x'), { message: 'broken' })
     await t.rejects(throwing.verify(STORED, 'x'), { message: 'broken' })
@@ -143,9 +204,15 @@ t.test('DOS-stored-hash-bomb ENUM-login what may not run costs one decoy and nev
   const { hashing, calls, unusable } = spied({}, { atOnce: true })
   await hashing.ready()
   const bombs = [
-    STORED.replace('m=64', 'm=4194304'), STORED.replace('t=1', 't=4000000'), STORED.replace('p=1', 'p=255'), BCRYPT.replace('$10$', '$31$'),
+    STORED.replace('m=64', 'm=4194304'),
+    STORED.replace('t=1', 't=4000000'),
+    STORED.replace('p=1', 'p=255'),
+    BCRYPT.replace('$10$', '$31$'),
     '$scrypt$ln=30,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo',
-    '$pbkdf2-sha256$i=4000000000$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo', 'plain', '', STORED.replace('p=1', 'p=1,keyid=AAAAAAAA')
+    '$pbkdf2-sha256$i=4000000000$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo',
+    'plain',
+    '',
+    STORED.replace('p=1', 'p=1,keyid=AAAAAAAA')
   ]
   for (const bomb of bombs) {
     calls.length = 0
@@ -161,57 +228,78 @@ t.test('an unknown user costs one verify of the decoy, and never matches', async
   const { hashing, calls, unusable } = spied({}, { atOnce: true })
   await hashing.ready()
   await hashing.ready()
-  t.same(calls.map(({ engine }) => engine), ['hash'], 'one decoy')
+  t.same(
+    calls.map(({ engine }) => engine),
+    ['hash'],
+    'one decoy'
+  )
   t.equal(await hashing.verify(null, 'right'), 'no_match')
   t.equal(await hashing.verify(null, 'decoy'), 'no_match')
-  t.same(calls.map(({ engine, encoded }) => [engine, encoded]), [['hash', undefined], ['verify', STORED], ['verify', STORED]])
+  t.same(
+    calls.map(({ engine, encoded }) => [engine, encoded]),
+    [
+      ['hash', undefined],
+      ['verify', STORED],
+      ['verify', STORED]
+    ]
+  )
   t.same(unusable, [])
 })
 
 // covers ENUM-login
-t.test('the decoy has the current parameters; without ready() it is made at the first need, and again after a failure', async (t) => {
-  const engine = argon2Hasher()
-  const verified: string[] = []
-  let failures = 1
-  const hashing = createPasswordHashing({ memoryCost: 128, timeCost: 3, parallelism: 2, concurrency: 1, maxQueue: 1, peppers: [], firebase: null }, {
-    hasher: {
-      async hash (...args) {
-        if (failures-- > 0) throw new Error('out of memory')
-        return await engine.hash(...args)
-      },
-      async verify (...args) {
-        verified.push(args[0])
-        return await engine.verify(...args)
+t.test(
+  'the decoy has the current parameters; without ready() it is made at the first need, and again after a failure',
+  async (t) => {
+    const engine = argon2Hasher()
+    const verified: string[] = []
+    let failures = 1
+    const hashing = createPasswordHashing(
+      { memoryCost: 128, timeCost: 3, parallelism: 2, concurrency: 1, maxQueue: 1, peppers: [], firebase: null },
+      {
+        hasher: {
+          async hash(...args) {
+            if (failures-- > 0) throw new Error('out of memory')
+            return await engine.hash(...args)
+          },
+          async verify(...args) {
+            verified.push(args[0])
+            return await engine.verify(...args)
+          }
+        },
+        imported: { verify: async () => false },
+        events: { emit() {} },
+        clock: steppedClock(),
+        onUnusable() {}
       }
-    },
-    imported: { verify: async () => false },
-    events: { emit () {} },
-    clock: steppedClock(),
-    onUnusable () {}
-  })
-  await t.rejects(hashing.ready(), { message: 'out of memory' })
-  t.equal(await hashing.verify(null, 'decoy'), 'no_match')
-  t.equal(verified.length, 1)
-  t.match(verified[0], /^\$argon2id\$v=19\$m=128,t=3,p=2\$/)
-})
+    )
+    await t.rejects(hashing.ready(), { message: 'out of memory' })
+    t.equal(await hashing.verify(null, 'decoy'), 'no_match')
+    t.equal(verified.length, 1)
+    t.match(verified[0], /^\$argon2id\$v=19\$m=128,t=3,p=2\$/)
+  }
+)
 
 // covers POL-argon2id
 t.test('peppers: named in the string, stripped for the engine, rotated in one run each', async (t) => {
   const engine = argon2Hasher()
   const seen: string[] = []
-  const make = (...peppers: Uint8Array[]) => createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 1, peppers, firebase: null }, {
-    hasher: {
-      hash: (...args) => engine.hash(...args),
-      verify (...args) {
-        seen.push(args[0])
-        return engine.verify(...args)
+  const make = (...peppers: Uint8Array[]) =>
+    createPasswordHashing(
+      { ...cheap, concurrency: 1, maxQueue: 1, peppers, firebase: null },
+      {
+        hasher: {
+          hash: (...args) => engine.hash(...args),
+          verify(...args) {
+            seen.push(args[0])
+            return engine.verify(...args)
+          }
+        },
+        imported: { verify: async () => false },
+        events: { emit() {} },
+        clock: steppedClock(),
+        onUnusable() {}
       }
-    },
-    imported: { verify: async () => false },
-    events: { emit () {} },
-    clock: steppedClock(),
-    onUnusable () {}
-  })
+    )
   const [first, second] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
   const none = make()
   const old = make(first)
@@ -243,7 +331,10 @@ t.test('peppers: named in the string, stripped for the engine, rotated in one ru
     t.not(await hashing.verify(stored, 'wrong'), 'match', what)
   }
   // The name alone opens nothing: who swaps it for that of another pepper gets no match.
-  t.equal(await rotated.verify(peppered.replace(/keyid=[^$]+/, /keyid=[^$]+/.exec(renewed)?.[0] ?? ''), 'right'), 'no_match')
+  t.equal(
+    await rotated.verify(peppered.replace(/keyid=[^$]+/, /keyid=[^$]+/.exec(renewed)?.[0] ?? ''), 'right'),
+    'no_match'
+  )
   t.equal(await rotated.verify(peppered.replace(/,keyid=[^$]+/, ''), 'right'), 'no_match')
 })
 
@@ -252,7 +343,10 @@ t.test('imported hashes verify by their own engine and are made anew', async (t)
   const { hashing, calls } = spied({}, { atOnce: true })
   t.equal(await hashing.verify(BCRYPT, 'right'), 'match')
   t.equal(await hashing.verify(BCRYPT, 'wrong'), 'no_match')
-  t.same(calls.map(({ engine }) => engine), ['imported', 'imported'])
+  t.same(
+    calls.map(({ engine }) => engine),
+    ['imported', 'imported']
+  )
   t.equal(hashing.needsRehash(BCRYPT), true)
   t.equal(hashing.needsRehash(STORED), false)
 })

@@ -7,28 +7,37 @@ import type { PasswordPolicyOptions, PasswordRefusal } from '../../../lib/accoun
 const ada = { username: 'ada.lovelace@example.com', email: 'countess@example.com' }
 
 /** A clock that runs its timers when told to. */
-function steppedClock () {
+function steppedClock() {
   const timers = new Map<() => void, number>()
   return {
     timers,
-    after (delayMs: number, task: () => void) {
+    after(delayMs: number, task: () => void) {
       timers.set(task, delayMs)
-      return () => { timers.delete(task) }
+      return () => {
+        timers.delete(task)
+      }
     },
-    step () { for (const task of timers.keys()) task() }
+    step() {
+      for (const task of timers.keys()) task()
+    }
   }
 }
 
 /** What `check` of a refused password resolves to. */
 const refused = (reason: PasswordRefusal['reason'], message: RegExp = /^The password /) => ({ reason, message })
 
-function policyOf (options: Partial<PasswordPolicyOptions> = {}) {
+function policyOf(options: Partial<PasswordPolicyOptions> = {}) {
   const clock = steppedClock()
   const failures: unknown[] = []
-  const policy = createPasswordPolicy({ minLength: 8, maxBytes: 1024, contextWords: ['Analytica', 'auth.engine.example'], isBreached: null, ...options }, {
-    clock,
-    onHookFailure (error) { failures.push(error) }
-  })
+  const policy = createPasswordPolicy(
+    { minLength: 8, maxBytes: 1024, contextWords: ['Analytica', 'auth.engine.example'], isBreached: null, ...options },
+    {
+      clock,
+      onHookFailure(error) {
+        failures.push(error)
+      }
+    }
+  )
   return { policy, clock, failures }
 }
 
@@ -59,7 +68,18 @@ t.test('length is in code points, the cap in bytes', async (t) => {
 // covers ASVS-6.2.5 ASVS-6.2.8
 t.test('no composition rules, nothing trimmed or folded away', async (t) => {
   const { policy } = policyOf()
-  for (const password of ['kvxqzwjp', 'KVXQZWJP', '8402719365', '        ', ' kvxqzw ', '\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd', 'kvx\0qzwj', 'e\u0301kvxqzw', '!?!?!;:-', 'a\tb\nc\rd e']) {
+  for (const password of [
+    'kvxqzwjp',
+    'KVXQZWJP',
+    '8402719365',
+    '        ',
+    ' kvxqzw ',
+    '\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd',
+    'kvx\0qzwj',
+    'e\u0301kvxqzw',
+    '!?!?!;:-',
+    'a\tb\nc\rd e'
+  ]) {
     t.equal(await policy.check(password, ada), null, JSON.stringify(password))
   }
 })
@@ -69,7 +89,10 @@ t.test('every entry of the bundled list is refused, in whatever case', async (t)
   const { policy } = policyOf()
   const entries = [...commonPasswords()]
   t.ok(entries.length >= 3000)
-  t.same(entries.filter((entry) => entry.length < 8 || entry !== entry.toLowerCase()), [])
+  t.same(
+    entries.filter((entry) => entry.length < 8 || entry !== entry.toLowerCase()),
+    []
+  )
   const accepted: string[] = []
   for (const entry of entries) {
     for (const form of [entry, entry.toUpperCase()]) {
@@ -77,20 +100,38 @@ t.test('every entry of the bundled list is refused, in whatever case', async (t)
     }
   }
   t.same(accepted, [])
-  for (const known of ['password', 'Password1', 'qwertyuiop', '12345678', 'iloveyou']) t.match(await policy.check(known, ada), refused('too_common'), known)
+  for (const known of ['password', 'Password1', 'qwertyuiop', '12345678', 'iloveyou'])
+    t.match(await policy.check(known, ada), refused('too_common'), known)
 })
 
 // covers ASVS-6.1.2 ASVS-6.2.11
 t.test('refused when made of the username, the e-mail address or a context word', async (t) => {
   const { policy } = policyOf()
   const easy = [
-    'ada.lovelace@example.com', 'Lovelace', 'LOVELACE1815', 'lovelace-lovelace', 'lovelace!xyz', 'countess99', 'analytica', 'Analytica2026!', 'analytica-lovelace',
-    'ada.lovelace.42', 'auth.engine.example', 'engine-engine', 'a1n2analytica', '84027lovelace19365'
+    'ada.lovelace@example.com',
+    'Lovelace',
+    'LOVELACE1815',
+    'lovelace-lovelace',
+    'lovelace!xyz',
+    'countess99',
+    'analytica',
+    'Analytica2026!',
+    'analytica-lovelace',
+    'ada.lovelace.42',
+    'auth.engine.example',
+    'engine-engine',
+    'a1n2analytica',
+    '84027lovelace19365'
   ]
   for (const password of easy) t.match(await policy.check(password, ada), refused('context_word'), password)
   t.match(await policy.check('my analytica', ada), refused('context_word'), 'two letters are no addition')
-  for (const password of ['lovelace had a cat', 'ada-2026-ada', 'lov elace', 'kountess99']) t.equal(await policy.check(password, ada), null, password)
-  t.match(await policy.check('Jose\u0301phine1', { username: 'jos\u00e9phine' }), refused('context_word'), 'in another normalisation form')
+  for (const password of ['lovelace had a cat', 'ada-2026-ada', 'lov elace', 'kountess99'])
+    t.equal(await policy.check(password, ada), null, password)
+  t.match(
+    await policy.check('Jose\u0301phine1', { username: 'jos\u00e9phine' }),
+    refused('context_word'),
+    'in another normalisation form'
+  )
   t.equal(await policy.check('bob-bob-bob', { username: 'bob' }), null, 'a word of three letters is in too many')
   t.equal(await policy.check('kvxqzwjp', { username: 'ada' }), null)
 })
@@ -99,7 +140,12 @@ t.test('refused when made of the username, the e-mail address or a context word'
 t.test('the hook decides last; a failing or slow one is reported and the password accepted', async (t) => {
   await t.test('its answer', async (t) => {
     const asked: string[] = []
-    const { policy, clock, failures } = policyOf({ isBreached: async (password) => { asked.push(password); return password === 'kvxqzwjp' } })
+    const { policy, clock, failures } = policyOf({
+      isBreached: async (password) => {
+        asked.push(password)
+        return password === 'kvxqzwjp'
+      }
+    })
     t.match(await policy.check('kvxqzwjp', ada), refused('breached'))
     t.equal(await policy.check('kvxqzwjpm', ada), null)
     await policy.check('short', ada)
@@ -109,8 +155,18 @@ t.test('the hook decides last; a failing or slow one is reported and the passwor
     t.same(failures, [])
   })
   for (const [what, isBreached] of [
-    ['throws', () => { throw new Error('down') }],
-    ['rejects', async () => { throw new Error('down') }]
+    [
+      'throws',
+      () => {
+        throw new Error('down')
+      }
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('down')
+      }
+    ]
   ] as const) {
     await t.test(what, async (t) => {
       const { policy, clock, failures } = policyOf({ isBreached })
@@ -121,7 +177,12 @@ t.test('the hook decides last; a failing or slow one is reported and the passwor
   }
   await t.test('hangs', async (t) => {
     let rejectLate = (_error: Error): void => {}
-    const { policy, clock, failures } = policyOf({ isBreached: () => new Promise<boolean>((_resolve, reject) => { rejectLate = reject }) })
+    const { policy, clock, failures } = policyOf({
+      isBreached: () =>
+        new Promise<boolean>((_resolve, reject) => {
+          rejectLate = reject
+        })
+    })
     const checked = policy.check('kvxqzwjp', ada)
     await new Promise(setImmediate)
     t.same([...clock.timers.values()], [2000])
@@ -138,23 +199,48 @@ t.test('the hook decides last; a failing or slow one is reported and the passwor
 
 t.test('DOS-huge-password what may be hashed at sign-in: no policy, but well-formed and within the cap', async (t) => {
   const { policy } = policyOf({ isBreached: () => true })
-  for (const password of ['x', 'password', ada.username, 'x'.repeat(1024), 'a\0b', '\u{1f980}']) t.equal(policy.fits(password), true, password.slice(0, 20))
-  for (const password of ['x'.repeat(1025), '\u00e9'.repeat(513), 'abcdefgh\ud800', '\udc00abcdefgh', 'x'.repeat(1_048_576)]) t.equal(policy.fits(password), false)
+  for (const password of ['x', 'password', ada.username, 'x'.repeat(1024), 'a\0b', '\u{1f980}'])
+    t.equal(policy.fits(password), true, password.slice(0, 20))
+  for (const password of [
+    'x'.repeat(1025),
+    '\u00e9'.repeat(513),
+    'abcdefgh\ud800',
+    '\udc00abcdefgh',
+    'x'.repeat(1_048_576)
+  ])
+    t.equal(policy.fits(password), false)
 })
 
 t.test('a lone surrogate is refused: it and U+FFFD would be one password', async (t) => {
   const { policy } = policyOf()
-  for (const password of ['kvxqzwjp\ud800', '\udc00kvxqzwjp', 'kvxq\udc00\ud800zwjp']) t.match(await policy.check(password, ada), refused('not_unicode'))
+  for (const password of ['kvxqzwjp\ud800', '\udc00kvxqzwjp', 'kvxq\udc00\ud800zwjp'])
+    t.match(await policy.check(password, ada), refused('not_unicode'))
 })
 
 t.test('what counts as a word, and how much beside it makes a password', async (t) => {
-  const reasonOf = async (password: string, of: { username: string, email?: string }, contextWords: string[] = []): Promise<string | undefined> => (await policyOf({ contextWords }).policy.check(password, of))?.reason
+  const reasonOf = async (
+    password: string,
+    of: { username: string; email?: string },
+    contextWords: string[] = []
+  ): Promise<string | undefined> => (await policyOf({ contextWords }).policy.check(password, of))?.reason
   t.equal(await reasonOf('anna1999', { username: 'anna' }), 'context_word', 'four letters are a word')
   t.equal(await reasonOf('lovelace-wxy', { username: 'lovelace' }), 'context_word', 'three more are no addition')
   t.equal(await reasonOf('lovelace-wxyz', { username: 'lovelace' }), undefined, 'four are')
-  t.equal(await reasonOf('lovelace99xy', { username: 'love-lovelace' }), 'context_word', 'the longest word is taken out first')
-  t.equal(await reasonOf('wxabcdefyz', { username: 'u' }, ['abcdef', 'wxyz']), undefined, 'what stands around a word does not become one')
-  t.equal(await reasonOf('ab.cd2026', { username: 'u', email: 'ab.cd@example.org' }), 'context_word', 'the local part of the e-mail address is one word too')
+  t.equal(
+    await reasonOf('lovelace99xy', { username: 'love-lovelace' }),
+    'context_word',
+    'the longest word is taken out first'
+  )
+  t.equal(
+    await reasonOf('wxabcdefyz', { username: 'u' }, ['abcdef', 'wxyz']),
+    undefined,
+    'what stands around a word does not become one'
+  )
+  t.equal(
+    await reasonOf('ab.cd2026', { username: 'u', email: 'ab.cd@example.org' }),
+    'context_word',
+    'the local part of the e-mail address is one word too'
+  )
   t.equal(await reasonOf('ab.cd2026', { username: 'ab.cd@example.org' }), 'context_word', 'and of the username')
 })
 
@@ -164,10 +250,18 @@ t.test('a password of nobody is asked of no hook, and a hook that answers nonsen
   t.equal(await policy.check('kvxqzwjp', null), null)
   t.match(await policy.check('analytica1', null), refused('context_word'))
   t.strictSame(asked, [])
-  await t.rejects(requireGoodPassword(policy, 'short', null), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_password', reason: 'too_short' })
+  await t.rejects(requireGoodPassword(policy, 'short', null), {
+    code: 'FST_AUTHORITY_OAUTH',
+    error: 'invalid_password',
+    reason: 'too_short'
+  })
   await t.resolves(requireGoodPassword(policy, 'kvxqzwjp', null))
   const misfit = new MisfitError('hook', { source: 'password.isBreached', problem: 'a number' })
-  const odd = policyOf({ isBreached: () => { throw misfit } })
+  const odd = policyOf({
+    isBreached: () => {
+      throw misfit
+    }
+  })
   await t.rejects(odd.policy.check('kvxqzwjp', ada), misfit)
   t.strictSame(odd.failures, [])
 })

@@ -55,19 +55,64 @@ t.test('one normal form for look-up, uniqueness and limits', async (t) => {
 // covers POL-email-identifier POL-username
 t.test('what a new account may be called', async (t) => {
   const allowed = [
-    'ada@example.com', 'a.d.a+tag@sub.example.co', 'o\'neill@example.com', 'a@b.de', 'ada@xn--bcher-kva.example', 'ada@1and1.com', at254,
-    'ada', 'ada.lovelace', '0x_-.', 'a'.repeat(64)
+    'ada@example.com',
+    'a.d.a+tag@sub.example.co',
+    "o'neill@example.com",
+    'a@b.de',
+    'ada@xn--bcher-kva.example',
+    'ada@1and1.com',
+    at254,
+    'ada',
+    'ada.lovelace',
+    '0x_-.',
+    'a'.repeat(64)
   ]
   for (const name of allowed) t.equal(checkNewUsername(name), null, name)
 
   const refused = [
-    'ada@example', 'ada@', '@example.com', 'ada@@example.com', 'a@b@example.com', '.ada@example.com', 'ada.@example.com', 'a..da@example.com',
-    'ada@.example.com', 'ada@example.com.', 'ada@example..com', 'ada@-example.com', 'ada@example-.com', 'ada@ex_ample.com',
-    'ada@127.0.0.1', 'ada@[127.0.0.1]', 'ada@[::1]', 'ada@127.1', 'ada@1.2.3.0x4', 'ada@xn--a.com', 'ada@xn--1ug.com', 'ada(x)@example.com', 'ada\\x@example.com', 'a:b@example.com',
-    `${'a'.repeat(65)}@example.com`, `ada@${'b'.repeat(64)}.com`, composed, 'ada@xn--\u00fc.example', 'ada@b\u00fccher.example',
-    'ad', 'a'.repeat(65), '.ada', '-ada', '_ada', 'Ada', 'ad a', 'd\u0131ana', '\u0430da', 'ada!', ''
+    'ada@example',
+    'ada@',
+    '@example.com',
+    'ada@@example.com',
+    'a@b@example.com',
+    '.ada@example.com',
+    'ada.@example.com',
+    'a..da@example.com',
+    'ada@.example.com',
+    'ada@example.com.',
+    'ada@example..com',
+    'ada@-example.com',
+    'ada@example-.com',
+    'ada@ex_ample.com',
+    'ada@127.0.0.1',
+    'ada@[127.0.0.1]',
+    'ada@[::1]',
+    'ada@127.1',
+    'ada@1.2.3.0x4',
+    'ada@xn--a.com',
+    'ada@xn--1ug.com',
+    'ada(x)@example.com',
+    'ada\\x@example.com',
+    'a:b@example.com',
+    `${'a'.repeat(65)}@example.com`,
+    `ada@${'b'.repeat(64)}.com`,
+    composed,
+    'ada@xn--\u00fc.example',
+    'ada@b\u00fccher.example',
+    'ad',
+    'a'.repeat(65),
+    '.ada',
+    '-ada',
+    '_ada',
+    'Ada',
+    'ad a',
+    'd\u0131ana',
+    '\u0430da',
+    'ada!',
+    ''
   ]
-  for (const name of refused) t.match(checkNewUsername(name), /^The [\x20\x21\x23-\x5b\x5d-\x7e]+\.$/, JSON.stringify(name))
+  for (const name of refused)
+    t.match(checkNewUsername(name), /^The [\x20\x21\x23-\x5b\x5d-\x7e]+\.$/, JSON.stringify(name))
 })
 
 t.test('the e-mail address of a username', async (t) => {
@@ -80,21 +125,40 @@ t.test('the e-mail address of a username', async (t) => {
 t.test('the worst names and five megabytes are decided well within two seconds', async (t) => {
   const worst = ['a.'.repeat(120), `a@${'a-'.repeat(120)}`, `${'a'.repeat(250)}!`, `a@${'a.'.repeat(120)}`]
   for (const name of worst) t.not(checkNewUsername(name), null)
-  t.ok(await processorSeconds(() => {
-    t.equal(normalizeUsername('a'.repeat(5_000_000)), null)
-    for (const name of worst) for (let round = 0; round < 100; round++) checkNewUsername(name)
-  }) < 2)
+  t.ok(
+    (await processorSeconds(() => {
+      t.equal(normalizeUsername('a'.repeat(5_000_000)), null)
+      for (const name of worst) for (let round = 0; round < 100; round++) checkNewUsername(name)
+    })) < 2
+  )
 })
 
 // covers POL-email-identifier
 t.test('what a domain of a new account is', async (t) => {
-  for (const domain of ['123.example', 'example.1a', 'example.a1', 'a.12b', 'xn--bcher-kva.example']) t.equal(checkNewUsername(`ada@${domain}`), null, domain)
-  for (const domain of ['example', 'example.123', 'example.12', 'example.1', 'a..example', '.example', 'example.', 'a.xn--a', 'xn--zz.example', 'a_b.example', '-a.example', 'a-.example', `${'a'.repeat(64)}.example`]) t.equal(checkNewUsername(`ada@${domain}`), 'The e-mail address is not valid.', domain)
+  for (const domain of ['123.example', 'example.1a', 'example.a1', 'a.12b', 'xn--bcher-kva.example'])
+    t.equal(checkNewUsername(`ada@${domain}`), null, domain)
+  for (const domain of [
+    'example',
+    'example.123',
+    'example.12',
+    'example.1',
+    'a..example',
+    '.example',
+    'example.',
+    'a.xn--a',
+    'xn--zz.example',
+    'a_b.example',
+    '-a.example',
+    'a-.example',
+    `${'a'.repeat(64)}.example`
+  ])
+    t.equal(checkNewUsername(`ada@${domain}`), 'The e-mail address is not valid.', domain)
 })
 
 // covers POL-email-identifier
 t.test('what is no normal form is no new name', async (t) => {
-  for (const name of ['ADA', 'Ada@example.com', 'a b', 'ada@b\u00fccher.example', '', 'a'.repeat(255)]) t.equal(checkNewUsername(name), 'The username holds characters that are not allowed.', name)
+  for (const name of ['ADA', 'Ada@example.com', 'a b', 'ada@b\u00fccher.example', '', 'a'.repeat(255)])
+    t.equal(checkNewUsername(name), 'The username holds characters that are not allowed.', name)
   t.equal(normalizeUsername('a'.repeat(254)), 'a'.repeat(254))
   t.equal(normalizeUsername('a@b@c'), 'a@b@c', 'with two of them it is no e-mail address, and is looked up as it is')
   t.equal(normalizeUsername(`a@b@${'c'.repeat(250)}`), `a@b@${'c'.repeat(250)}`)

@@ -1,8 +1,19 @@
 import t from 'tap'
-import { type AuthenticationMethod, type AuthenticationProof, contextOf, formatProofs, hostProof, proofsFor, provedSince, readProofs, wasProvedJustNow } from '../../../lib/protocol/authentication.ts'
+import {
+  type AuthenticationMethod,
+  type AuthenticationProof,
+  contextOf,
+  formatProofs,
+  hostProof,
+  proofsFor,
+  provedSince,
+  readProofs,
+  wasProvedJustNow
+} from '../../../lib/protocol/authentication.ts'
 
 const NOW = 1_767_225_600_000
-const proofs = (methods: readonly AuthenticationMethod[], at = NOW): AuthenticationProof[] => methods.map((method) => ({ method, at }))
+const proofs = (methods: readonly AuthenticationMethod[], at = NOW): AuthenticationProof[] =>
+  methods.map((method) => ({ method, at }))
 const session = (methods: AuthenticationProof[]) => ({ methods, authenticatedAt: NOW })
 
 t.test('what each sign-in is called', async (t) => {
@@ -31,13 +42,18 @@ t.test('what each sign-in is called', async (t) => {
     [['security_key'], null, []],
     [[], null, []]
   ]
-  for (const [methods, acr, amr] of rows) t.strictSame(contextOf(session(proofs(methods))), { acr, amr, authenticatedAt: NOW }, methods.join(' + '))
+  for (const [methods, acr, amr] of rows)
+    t.strictSame(contextOf(session(proofs(methods))), { acr, amr, authenticatedAt: NOW }, methods.join(' + '))
 })
 
 // covers SU-05
 t.test('the time is that of the oldest proof that the value rests on, and of no other', async (t) => {
   const both = session([...proofs(['otp'], NOW - 9000), ...proofs(['password'], NOW)])
-  t.strictSame(contextOf(both), { acr: 'mfa', amr: ['pwd', 'otp', 'mfa'], authenticatedAt: NOW - 9000 }, 'a new password makes an old code no younger')
+  t.strictSame(
+    contextOf(both),
+    { acr: 'mfa', amr: ['pwd', 'otp', 'mfa'], authenticatedAt: NOW - 9000 },
+    'a new password makes an old code no younger'
+  )
   t.strictSame(contextOf(both, ['password']), { acr: 'password', amr: ['pwd'], authenticatedAt: NOW })
   const renewed = session([...proofs(['password', 'otp'], NOW - 9000), ...proofs(['recovery_code'], NOW - 5)])
   t.equal(contextOf(renewed).authenticatedAt, NOW - 9000)
@@ -61,37 +77,105 @@ t.test('of the values that are wanted it is the strongest that can be shown', as
     [['password'], ['PASSWORD', '1', ''], null],
     [[], ['password'], null]
   ]
-  for (const [methods, wanted, acr] of rows) t.equal(contextOf(session(proofs(methods)), wanted)?.acr ?? null, acr, `${methods.join(' + ')}: ${wanted.join(' ')}`)
-  t.strictSame(contextOf(session(proofs(['passkey'])), ['password'])?.amr, ['pop', 'user', 'mfa'], 'amr says what there was')
+  for (const [methods, wanted, acr] of rows)
+    t.equal(
+      contextOf(session(proofs(methods)), wanted)?.acr ?? null,
+      acr,
+      `${methods.join(' + ')}: ${wanted.join(' ')}`
+    )
+  t.strictSame(
+    contextOf(session(proofs(['passkey'])), ['password'])?.amr,
+    ['pop', 'user', 'mfa'],
+    'amr says what there was'
+  )
 })
 
-t.test('a host\'s word is taken for a password and for two factors, and for nothing else', async (t) => {
+t.test("a host's word is taken for a password and for two factors, and for nothing else", async (t) => {
   const of = (amr: readonly string[]) => contextOf(session([hostProof(amr, NOW)]))
   t.strictSame(of([]), { acr: null, amr: [], authenticatedAt: NOW })
   t.strictSame(of(['pwd']), { acr: 'password', amr: ['pwd'], authenticatedAt: NOW })
   t.strictSame(of(['otp', 'pwd', 'mfa']), { acr: 'mfa', amr: ['pwd', 'otp', 'mfa'], authenticatedAt: NOW })
   t.strictSame(of(['mfa']), { acr: 'mfa', amr: ['mfa'], authenticatedAt: NOW })
-  for (const amr of [['pwd', 'otp'], ['pwd', 'MFA'], ['pwd', 'mfa2'], ['pwd', 'phr'], ['pwd', 'hwk', 'user']]) t.equal(of(amr).acr, 'password', amr.join(' '))
-  t.strictSame(contextOf(session([hostProof(['pwd', 'mfa'], NOW), ...proofs(['security_key'])])).acr, 'phr', 'what is shown here is not less for it')
+  for (const amr of [
+    ['pwd', 'otp'],
+    ['pwd', 'MFA'],
+    ['pwd', 'mfa2'],
+    ['pwd', 'phr'],
+    ['pwd', 'hwk', 'user']
+  ])
+    t.equal(of(amr).acr, 'password', amr.join(' '))
+  t.strictSame(
+    contextOf(session([hostProof(['pwd', 'mfa'], NOW), ...proofs(['security_key'])])).acr,
+    'phr',
+    'what is shown here is not less for it'
+  )
   t.strictSame(of(['face']), { acr: null, amr: ['face'], authenticatedAt: NOW })
-  for (const bad of [null, 'pwd', ['a b'], [''], [1], ['x'.repeat(65)], Array.from({ length: 11 }, () => 'a'), { length: 0 }]) t.throws(() => hostProof(bad as never, NOW), TypeError, JSON.stringify(bad))
+  for (const bad of [
+    null,
+    'pwd',
+    ['a b'],
+    [''],
+    [1],
+    ['x'.repeat(65)],
+    Array.from({ length: 11 }, () => 'a'),
+    { length: 0 }
+  ])
+    t.throws(() => hostProof(bad as never, NOW), TypeError, JSON.stringify(bad))
 })
 
 t.test('what a store has kept is read as it was, or as less', async (t) => {
-  const methods: AuthenticationProof[] = [{ method: 'password', at: NOW }, { method: 'host', at: NOW - 5, amr: ['face'] }, hostProof(['pwd', 'mfa'], NOW), hostProof(['mfa'], NOW)]
+  const methods: AuthenticationProof[] = [
+    { method: 'password', at: NOW },
+    { method: 'host', at: NOW - 5, amr: ['face'] },
+    hostProof(['pwd', 'mfa'], NOW),
+    hostProof(['mfa'], NOW)
+  ]
   t.strictSame(readProofs(formatProofs(session(methods)), NOW), methods)
   t.strictSame(readProofs(formatProofs(session([])), NOW), [])
   const password = (at: number) => [{ method: 'password', at }]
-  for (const none of [null, undefined]) t.strictSame(readProofs(none, NOW), password(NOW), 'a release before there were any')
-  t.strictSame(readProofs(formatProofs(session(methods)), NOW + 1), password(NOW + 1), 'such a release has renewed the session')
-  const odd = ['', '[]', '[null,[]]', `["${NOW}",[{"method":"password","at":1}]]`, 'x', '{}', 'null', '1', '"text"', 5, false, {}, [], `[${NOW}]`, `[${NOW},null]`, `[${NOW},{}]`, `[${NOW},[null,1,{},{"method":"face","at":1},{"method":"password"},{"method":"password","at":"1"},{"method":"password","at":1,"amr":"pwd"},{"method":"otp","at":1,"amr":[1]},{"method":"otp","at":1,"acr":"mfa"},{"method":"host","at":1,"acr":"phr"},{"method":"password","at":1,"acr":"connection"}]]`]
+  for (const none of [null, undefined])
+    t.strictSame(readProofs(none, NOW), password(NOW), 'a release before there were any')
+  t.strictSame(
+    readProofs(formatProofs(session(methods)), NOW + 1),
+    password(NOW + 1),
+    'such a release has renewed the session'
+  )
+  const odd = [
+    '',
+    '[]',
+    '[null,[]]',
+    `["${NOW}",[{"method":"password","at":1}]]`,
+    'x',
+    '{}',
+    'null',
+    '1',
+    '"text"',
+    5,
+    false,
+    {},
+    [],
+    `[${NOW}]`,
+    `[${NOW},null]`,
+    `[${NOW},{}]`,
+    `[${NOW},[null,1,{},{"method":"face","at":1},{"method":"password"},{"method":"password","at":"1"},{"method":"password","at":1,"amr":"pwd"},{"method":"otp","at":1,"amr":[1]},{"method":"otp","at":1,"acr":"mfa"},{"method":"host","at":1,"acr":"phr"},{"method":"password","at":1,"acr":"connection"}]]`
+  ]
   for (const text of odd) t.strictSame(readProofs(text, NOW), [], JSON.stringify(text))
-  t.strictSame(readProofs(`[${NOW},[{"method":"retina","at":1},{"method":"otp","at":2}]]`, NOW), [{ method: 'otp', at: 2 }], 'a method of a newer release')
+  t.strictSame(
+    readProofs(`[${NOW},[{"method":"retina","at":1},{"method":"otp","at":2}]]`, NOW),
+    [{ method: 'otp', at: 2 }],
+    'a method of a newer release'
+  )
 })
 
 t.test('what a connection is said to be worth is never less with a second factor here', async (t) => {
   const by = (acr: string): AuthenticationProof[] => [{ method: 'connection', at: NOW, acr }, ...proofs(['otp'])]
-  for (const [acr, worth] of [['password', 'mfa'], ['email', 'mfa'], ['urn:acme:bronze', 'mfa'], ['mfa', 'mfa'], ['phr', 'phr']] as const) {
+  for (const [acr, worth] of [
+    ['password', 'mfa'],
+    ['email', 'mfa'],
+    ['urn:acme:bronze', 'mfa'],
+    ['mfa', 'mfa'],
+    ['phr', 'phr']
+  ] as const) {
     t.equal(contextOf(session(by(acr))).acr, worth, acr)
     t.equal(contextOf(session(by(acr)), ['mfa'])?.acr, 'mfa', `${acr}, where mfa is wanted`)
     t.equal(contextOf(session(by(acr).slice(0, 1))).acr, acr, `${acr} alone`)
@@ -101,19 +185,38 @@ t.test('what a connection is said to be worth is never less with a second factor
 t.test('a session is proved since its oldest proof of this server', async (t) => {
   t.equal(provedSince(session([])), NOW)
   t.equal(provedSince(session([...proofs(['password'], NOW - 9000), ...proofs(['otp'], NOW - 5)])), NOW - 9000)
-  t.equal(provedSince(session(proofs(['connection'], NOW - 9000))), NOW, 'when the provider last asked is its own matter')
+  t.equal(
+    provedSince(session(proofs(['connection'], NOW - 9000))),
+    NOW,
+    'when the provider last asked is its own matter'
+  )
   t.equal(provedSince(session([...proofs(['connection'], NOW - 9000), ...proofs(['otp'], NOW - 5)])), NOW - 5)
 })
 
 t.test('a proof was given just now for a minute', async (t) => {
-  for (const [ages, expected] of [[[], false], [[59_999], true], [[60_000], false], [[90_000, 10], true], [[90_000, 60_000], false]] as const) t.equal(wasProvedJustNow({ methods: ages.map((age) => ({ method: 'password', at: NOW - age })) }, NOW), expected, String(ages))
+  for (const [ages, expected] of [
+    [[], false],
+    [[59_999], true],
+    [[60_000], false],
+    [[90_000, 10], true],
+    [[90_000, 60_000], false]
+  ] as const)
+    t.equal(
+      wasProvedJustNow({ methods: ages.map((age) => ({ method: 'password', at: NOW - age })) }, NOW),
+      expected,
+      String(ages)
+    )
 })
 
 t.test('what has to be proved for a value', async (t) => {
   t.strictSame(proofsFor('mfa', NOW), proofs(['password', 'otp']))
   t.strictSame(proofsFor('phr', NOW), proofs(['passkey']))
   t.strictSame(proofsFor('email', NOW), proofs(['email', 'otp']))
-  for (const { acr, methods } of ['mfa', 'phr', 'email', 'password', 'connection'].map((acr) => ({ acr, methods: proofsFor(acr, NOW) }))) t.equal(contextOf(session(methods))?.acr, acr)
+  for (const { acr, methods } of ['mfa', 'phr', 'email', 'password', 'connection'].map((acr) => ({
+    acr,
+    methods: proofsFor(acr, NOW)
+  })))
+    t.equal(contextOf(session(methods))?.acr, acr)
   t.throws(() => proofsFor('unknown', NOW), { name: 'RangeError', message: /phr, mfa/ })
 })
 
@@ -123,7 +226,14 @@ t.test('a proof that no release has written is left out', async (t) => {
   for (const acr of [7, null, ['mfa'], {}]) t.notOk(kept({ method: 'connection', at: NOW, acr }), JSON.stringify(acr))
   for (const method of ['otp', 'passkey', 'email']) t.notOk(kept({ method, at: NOW, acr: 'mfa' }), method)
   for (const method of ['password', 'host']) t.notOk(kept({ method, at: NOW, acr: 'phr' }), method)
-  for (const [name, text] of [['no list', '{}'], ['no proofs', `[${NOW}]`], ['proofs that are none', `[${NOW},"x"]`], ['no JSON', 'x'], ['an empty list', '[]']] as const) t.strictSame(readProofs(text, NOW), [], name)
+  for (const [name, text] of [
+    ['no list', '{}'],
+    ['no proofs', `[${NOW}]`],
+    ['proofs that are none', `[${NOW},"x"]`],
+    ['no JSON', 'x'],
+    ['an empty list', '[]']
+  ] as const)
+    t.strictSame(readProofs(text, NOW), [], name)
 })
 
 t.test('a host may name ten values, and none', async (t) => {

@@ -6,7 +6,33 @@ const location = (uri: string, mode: 'query' | 'fragment', params: Record<string
   const response = authorizationResponse(uri, mode, params)
   return response.kind === 'redirect' ? response.location : 'a form'
 }
-const STATES = ['s', ' ', '+', '%', '%20', '%2B', 'a+b c%20d', '&state=x', 'a&code=evil', '=', '#', '?', '/', '\\', '"\'<>`', ';', ',', '\r\nSet-Cookie: a=b', '\t\0\x7f', 'é', '😀', '\u202e', 'x'.repeat(2048), '!*()~-._', '<script>alert(1)</script>']
+const STATES = [
+  's',
+  ' ',
+  '+',
+  '%',
+  '%20',
+  '%2B',
+  'a+b c%20d',
+  '&state=x',
+  'a&code=evil',
+  '=',
+  '#',
+  '?',
+  '/',
+  '\\',
+  '"\'<>`',
+  ';',
+  ',',
+  '\r\nSet-Cookie: a=b',
+  '\t\0\x7f',
+  'é',
+  '😀',
+  '\u202e',
+  'x'.repeat(2048),
+  '!*()~-._',
+  '<script>alert(1)</script>'
+]
 
 // covers R6749-3.1.2
 t.test('where the parameters go', async (t) => {
@@ -28,7 +54,8 @@ t.test('where the parameters go', async (t) => {
     [CB, 'fragment', `${CB}#code=c&state=s`],
     [`${CB}?dummy1=lorem`, 'fragment', `${CB}?dummy1=lorem#code=c&state=s`]
   ]
-  for (const [uri, mode, whole] of rows) t.equal(location(uri, mode, { code: 'c', state: 's', error: undefined }), whole, `OIDF-oidcc-server ${uri} ${mode}`)
+  for (const [uri, mode, whole] of rows)
+    t.equal(location(uri, mode, { code: 'c', state: 's', error: undefined }), whole, `OIDF-oidcc-server ${uri} ${mode}`)
   t.equal(location(CB, 'query', {}), CB)
   for (const [uri] of rows) {
     const before = new URL(uri).searchParams
@@ -60,14 +87,46 @@ t.test('state comes back byte for byte', async (t) => {
 
 // covers FP-2
 t.test('the form', async (t) => {
-  t.same(authorizationResponse(`${CB}?dummy1=lorem`, 'form_post', { code: 'c', state: undefined, iss: 'https://auth.example.com' }), { kind: 'form', action: `${CB}?dummy1=lorem`, params: { code: 'c', iss: 'https://auth.example.com' } })
+  t.same(
+    authorizationResponse(`${CB}?dummy1=lorem`, 'form_post', {
+      code: 'c',
+      state: undefined,
+      iss: 'https://auth.example.com'
+    }),
+    { kind: 'form', action: `${CB}?dummy1=lorem`, params: { code: 'c', iss: 'https://auth.example.com' } }
+  )
   const form = authorizationResponse(CB, 'form_post', { code: 'c', state: undefined, iss: 'i' })
   t.strictSame(form.kind === 'form' ? Object.keys(form.params) : [], ['code', 'iss'], 'what was not sent is no field')
 })
 
 // covers ASVS-1.2.2
 t.test('never to what nobody could have registered', async (t) => {
-  for (const uri of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///x', 'intent://x', 'http://app.example/cb', '//evil.example', '/cb', '', `${CB}#f`, 'https://me@app.example', 'https://app.example\\cb', `${CB}\r\nSet-Cookie:a=b`, 'https://app.example/é']) {
-    for (const mode of ['query', 'fragment', 'form_post'] as const) t.throws(() => authorizationResponse(uri, mode, { code: 'c' }), { code: 'FST_AUTHORITY_OAUTH', error: 'server_error', statusCode: 500, detail: /^the redirect URI should have been ./ }, `${uri} ${mode}`)
+  for (const uri of [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///x',
+    'intent://x',
+    'http://app.example/cb',
+    '//evil.example',
+    '/cb',
+    '',
+    `${CB}#f`,
+    'https://me@app.example',
+    'https://app.example\\cb',
+    `${CB}\r\nSet-Cookie:a=b`,
+    'https://app.example/é'
+  ]) {
+    for (const mode of ['query', 'fragment', 'form_post'] as const)
+      t.throws(
+        () => authorizationResponse(uri, mode, { code: 'c' }),
+        {
+          code: 'FST_AUTHORITY_OAUTH',
+          error: 'server_error',
+          statusCode: 500,
+          detail: /^the redirect URI should have been ./
+        },
+        `${uri} ${mode}`
+      )
   }
 })

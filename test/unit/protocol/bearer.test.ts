@@ -1,5 +1,15 @@
 import t from 'tap'
-import { bearerCredential, bearerToken, firstPartyOnly, headerOrFormToken, insufficientScope, invalidToken, isBearer, MAX_TOKEN_LENGTH, missingToken } from '../../../lib/protocol/bearer.ts'
+import {
+  bearerCredential,
+  bearerToken,
+  firstPartyOnly,
+  headerOrFormToken,
+  insufficientScope,
+  invalidToken,
+  isBearer,
+  MAX_TOKEN_LENGTH,
+  missingToken
+} from '../../../lib/protocol/bearer.ts'
 
 // covers R6750-2.1
 t.test('the token of an Authorization header', async (t) => {
@@ -30,15 +40,44 @@ t.test('the token of an Authorization header', async (t) => {
 
 // covers R6750-2.1
 t.test('what can be no token is refused before anything parses it', async (t) => {
-  const cases = ['Bearer ', 'Bearer  ', 'Bearer \tabc', 'Bearer  abc def', 'Bearer abc ', 'Bearer abc def', 'Bearer a,b', 'Bearer a=b', 'Bearer =', 'Bearer "abc"', 'Bearer a\tb', 'Bearer ä', 'Bearer abc, Bearer def', `Bearer ${'x'.repeat(MAX_TOKEN_LENGTH + 1)}`]
+  const cases = [
+    'Bearer ',
+    'Bearer  ',
+    'Bearer \tabc',
+    'Bearer  abc def',
+    'Bearer abc ',
+    'Bearer abc def',
+    'Bearer a,b',
+    'Bearer a=b',
+    'Bearer =',
+    'Bearer "abc"',
+    'Bearer a\tb',
+    'Bearer ä',
+    'Bearer abc, Bearer def',
+    `Bearer ${'x'.repeat(MAX_TOKEN_LENGTH + 1)}`
+  ]
   for (const header of cases) {
-    t.throws(() => bearerToken(header), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_token', statusCode: 401, headers: { 'www-authenticate': /^Bearer error="invalid_token"/ } }, header.slice(0, 40))
+    t.throws(
+      () => bearerToken(header),
+      {
+        code: 'FST_AUTHORITY_OAUTH',
+        error: 'invalid_token',
+        statusCode: 401,
+        headers: { 'www-authenticate': /^Bearer error="invalid_token"/ }
+      },
+      header.slice(0, 40)
+    )
   }
 })
 
 // covers R6750-3.1
 t.test('challenges', async (t) => {
-  t.match(missingToken(), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_token', statusCode: 401, headers: { 'www-authenticate': 'Bearer' } })
+  t.match(missingToken(), {
+    code: 'FST_AUTHORITY_OAUTH',
+    error: 'invalid_token',
+    statusCode: 401,
+    headers: { 'www-authenticate': 'Bearer' }
+  })
   t.notMatch(missingToken().headers['www-authenticate'], /error=/, 'no error where no token was sent')
   t.match(invalidToken('The token has expired.', 'exp'), {
     error: 'invalid_token',
@@ -55,9 +94,13 @@ t.test('challenges', async (t) => {
   t.match(firstPartyOnly(), {
     error: 'insufficient_scope',
     statusCode: 403,
-    headers: { 'www-authenticate': 'Bearer error="insufficient_scope", error_description="Tokens of this client are not taken here."' }
+    headers: {
+      'www-authenticate':
+        'Bearer error="insufficient_scope", error_description="Tokens of this client are not taken here."'
+    }
   })
-  for (const error of [missingToken(), invalidToken('It has expired.'), insufficientScope(['admin']), firstPartyOnly()]) t.notMatch(error.stack, /\n +at /, 'nobody pays for the stack of what strangers send')
+  for (const error of [missingToken(), invalidToken('It has expired.'), insufficientScope(['admin']), firstPartyOnly()])
+    t.notMatch(error.stack, /\n +at /, 'nobody pays for the stack of what strangers send')
 })
 
 // covers R6750-2.2
@@ -73,7 +116,17 @@ t.test('a token in the header or in a form, never in both', async (t) => {
     ['Bearer abc', {}, 'abc'],
     ['Bearer abc', { access_token: '' }, 'abc']
   ]
-  for (const [header, form, token] of cases) t.equal(headerOrFormToken(header, form), token, JSON.stringify([header, form]))
-  for (const token of ['abc', 'def', 5]) t.throws(() => headerOrFormToken('Bearer abc', { access_token: token }), { error: 'invalid_request', statusCode: 400, headers: { 'www-authenticate': /^Bearer error="invalid_request"/ } } as unknown as Error)
-  for (const token of ['a b', 5, ['abc'], 'x'.repeat(MAX_TOKEN_LENGTH + 1)]) t.throws(() => headerOrFormToken(undefined, { access_token: token }), { error: 'invalid_token', statusCode: 401 } as unknown as Error)
+  for (const [header, form, token] of cases)
+    t.equal(headerOrFormToken(header, form), token, JSON.stringify([header, form]))
+  for (const token of ['abc', 'def', 5])
+    t.throws(() => headerOrFormToken('Bearer abc', { access_token: token }), {
+      error: 'invalid_request',
+      statusCode: 400,
+      headers: { 'www-authenticate': /^Bearer error="invalid_request"/ }
+    } as unknown as Error)
+  for (const token of ['a b', 5, ['abc'], 'x'.repeat(MAX_TOKEN_LENGTH + 1)])
+    t.throws(() => headerOrFormToken(undefined, { access_token: token }), {
+      error: 'invalid_token',
+      statusCode: 401
+    } as unknown as Error)
 })

@@ -2,29 +2,59 @@ import t from 'tap'
 import { parseClaimsRequest } from '../../../lib/protocol/claims-request.ts'
 import { formatAuthorizationDetails, readAuthorizationDetails } from '../../../lib/protocol/authorization-details.ts'
 
-const invalid = (message: RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400, message })
+const invalid = (message: RegExp) => ({
+  code: 'FST_AUTHORITY_OAUTH',
+  error: 'invalid_request',
+  statusCode: 400,
+  message
+})
 const parse = (value: unknown) => parseClaimsRequest(JSON.stringify(value))
 
 // covers OIDF-oidcc-claims-essential
 t.test('what is asked for', async (t) => {
   const whole = {
-    userinfo: { given_name: { essential: true }, nickname: null, email: {}, 'http://example.info/claims/groups': null, 'name#ja-Hani-JP': null },
-    id_token: { auth_time: { essential: true }, acr: { values: ['urn:mace:incommon:iap:silver'] }, sub: { value: '248289761001' } }
+    userinfo: {
+      given_name: { essential: true },
+      nickname: null,
+      email: {},
+      'http://example.info/claims/groups': null,
+      'name#ja-Hani-JP': null
+    },
+    id_token: {
+      auth_time: { essential: true },
+      acr: { values: ['urn:mace:incommon:iap:silver'] },
+      sub: { value: '248289761001' }
+    }
   }
   t.same(parse(whole), whole)
-  for (const nothing of [{}, { userinfo: {} }, { id_token: {} }, { userinfo: {}, id_token: {} }]) t.same(parse(nothing), nothing)
-  t.same(parse({ userinfo: { a: { value: null }, b: { value: 0, values: [] }, c: { value: false } } }), { userinfo: { a: { value: null }, b: { value: 0, values: [] }, c: { value: false } } })
+  for (const nothing of [{}, { userinfo: {} }, { id_token: {} }, { userinfo: {}, id_token: {} }])
+    t.same(parse(nothing), nothing)
+  t.same(parse({ userinfo: { a: { value: null }, b: { value: 0, values: [] }, c: { value: false } } }), {
+    userinfo: { a: { value: null }, b: { value: 0, values: [] }, c: { value: false } }
+  })
 })
 
 t.test('unknown members are ignored', async (t) => {
-  t.same(parse({ other: { x: 1 }, userinfo: { name: { essential: true, purpose: 'x', max_age: 1 }, verified_claims: { claims: { name: null } } } }), { userinfo: { name: { essential: true }, verified_claims: {} } })
-  for (const name of ['', ' ', 'a b', 'é', 'a\nb', '\u0000', 'x'.repeat(129), '__proto__']) t.same(parseClaimsRequest(`{"userinfo":{${JSON.stringify(name)}:null,"name":null}}`), { userinfo: { name: null } }, 'a name that no claim has')
+  t.same(
+    parse({
+      other: { x: 1 },
+      userinfo: { name: { essential: true, purpose: 'x', max_age: 1 }, verified_claims: { claims: { name: null } } }
+    }),
+    { userinfo: { name: { essential: true }, verified_claims: {} } }
+  )
+  for (const name of ['', ' ', 'a b', 'é', 'a\nb', '\u0000', 'x'.repeat(129), '__proto__'])
+    t.same(
+      parseClaimsRequest(`{"userinfo":{${JSON.stringify(name)}:null,"name":null}}`),
+      { userinfo: { name: null } },
+      'a name that no claim has'
+    )
   t.same(parse({ userinfo: { ['x'.repeat(128)]: null } }), { userinfo: { ['x'.repeat(128)]: null } })
 })
 
 // covers ASVS-15.3.6
 t.test('nothing can be found in it but what was sent', async (t) => {
-  const json = '{"__proto__":{"userinfo":{"a":null}},"id_token":{"__proto__":{"essential":true},"constructor":null,"acr":{"__proto__":{"essential":true},"value":"1"}}}'
+  const json =
+    '{"__proto__":{"userinfo":{"a":null}},"id_token":{"__proto__":{"essential":true},"constructor":null,"acr":{"__proto__":{"essential":true},"value":"1"}}}'
   const claims = parseClaimsRequest(json)
   t.equal(claims.userinfo, undefined)
   t.same(Object.keys(claims.id_token ?? {}), ['constructor', 'acr'])
@@ -33,17 +63,27 @@ t.test('nothing can be found in it but what was sent', async (t) => {
   t.equal(claims.id_token?.['essential'], undefined)
   t.equal(Object.getPrototypeOf(claims.id_token?.['acr'] ?? {}), null)
   t.equal(({} as Record<string, unknown>)['essential'], undefined)
-  t.same(readAuthorizationDetails(formatAuthorizationDetails({ redirectUri: 'https://app.example/cb', claims })).claims, { id_token: { constructor: null, acr: { value: '1' } } }, 'and it is kept')
+  t.same(
+    readAuthorizationDetails(formatAuthorizationDetails({ redirectUri: 'https://app.example/cb', claims })).claims,
+    { id_token: { constructor: null, acr: { value: '1' } } },
+    'and it is kept'
+  )
 })
 
 t.test('what is no claims request is invalid_request', async (t) => {
-  for (const json of ['', ' ', '{', '{}x', 'undefined', '{"a":1,}', '\u0000', '\ufeff{}', "{'userinfo':{}}"]) t.throws(() => parseClaimsRequest(json), invalid(/^claims is not valid JSON/), JSON.stringify(json))
-  for (const json of ['null', '1', '"x"', 'true', '[]', '[{}]']) t.throws(() => parseClaimsRequest(json), invalid(/^claims must be a JSON object/), json)
+  for (const json of ['', ' ', '{', '{}x', 'undefined', '{"a":1,}', '\u0000', '\ufeff{}', "{'userinfo':{}}"])
+    t.throws(() => parseClaimsRequest(json), invalid(/^claims is not valid JSON/), JSON.stringify(json))
+  for (const json of ['null', '1', '"x"', 'true', '[]', '[{}]'])
+    t.throws(() => parseClaimsRequest(json), invalid(/^claims must be a JSON object/), json)
   for (const member of ['userinfo', 'id_token']) {
-    for (const value of [null, 1, 'x', true, [], ['name']]) t.throws(() => parse({ [member]: value }), invalid(new RegExp(`an object as ${member}`)), JSON.stringify(value))
-    for (const value of [1, 'x', true, false, [], ['a']]) t.throws(() => parse({ [member]: { name: value } }), invalid(/null or an object/), JSON.stringify(value))
-    for (const essential of [null, 1, 'true', [], {}]) t.throws(() => parse({ [member]: { name: { essential } } }), invalid(/as essential/), JSON.stringify(essential))
-    for (const values of [null, 1, 'x', {}]) t.throws(() => parse({ [member]: { name: { values } } }), invalid(/as values/), JSON.stringify(values))
+    for (const value of [null, 1, 'x', true, [], ['name']])
+      t.throws(() => parse({ [member]: value }), invalid(new RegExp(`an object as ${member}`)), JSON.stringify(value))
+    for (const value of [1, 'x', true, false, [], ['a']])
+      t.throws(() => parse({ [member]: { name: value } }), invalid(/null or an object/), JSON.stringify(value))
+    for (const essential of [null, 1, 'true', [], {}])
+      t.throws(() => parse({ [member]: { name: { essential } } }), invalid(/as essential/), JSON.stringify(essential))
+    for (const values of [null, 1, 'x', {}])
+      t.throws(() => parse({ [member]: { name: { values } } }), invalid(/as values/), JSON.stringify(values))
   }
 })
 
@@ -56,9 +96,12 @@ t.test('DOS-authorize-parameters claims of 4 kB, four levels, some names and val
   t.throws(() => parse({ userinfo: { a: { value: { b: {} } } } }), invalid(/nested too deep/))
   t.throws(() => parse({ userinfo: { a: { values: [[]] } } }), invalid(/nested too deep/))
   t.throws(() => parse({ other: { a: { b: { c: { d: 1 } } } } }), invalid(/nested too deep/), 'whether known or not')
-  for (const depth of [50, 680]) t.throws(() => parseClaimsRequest(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`), invalid(/nested too deep/))
+  for (const depth of [50, 680])
+    t.throws(() => parseClaimsRequest(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`), invalid(/nested too deep/))
   t.throws(() => parseClaimsRequest(`{"a":${'['.repeat(2000)}${']'.repeat(2000)}}`), invalid(/nested too deep/))
-  const names = (count: number): object => ({ userinfo: Object.fromEntries(Array.from({ length: count }, (_, index) => [`c${index}`, null])) })
+  const names = (count: number): object => ({
+    userinfo: Object.fromEntries(Array.from({ length: count }, (_, index) => [`c${index}`, null]))
+  })
   t.doesNotThrow(() => parse(names(50)))
   t.throws(() => parse(names(51)), invalid(/more than 50 claims in userinfo/))
   t.doesNotThrow(() => parse({ id_token: { acr: { values: Array.from({ length: 20 }, () => '1') } } }))

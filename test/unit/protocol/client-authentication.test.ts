@@ -7,10 +7,15 @@ const clientSecret = 's'.repeat(32)
 // covers R6749-2.3
 t.test('how a client names itself', async (t) => {
   t.equal(clientCredentials(undefined, {}), undefined)
-  for (const header of ['Bearer abc', '', 'Basically abc', 'Basic-2 abc', 'XBasic YTpi', 'Bas', 'Digest Basic']) t.equal(clientCredentials(header, {}), undefined, `another scheme is no client authentication: ${header}`)
+  for (const header of ['Bearer abc', '', 'Basically abc', 'Basic-2 abc', 'XBasic YTpi', 'Bas', 'Digest Basic'])
+    t.equal(clientCredentials(header, {}), undefined, `another scheme is no client authentication: ${header}`)
   t.same(clientCredentials(undefined, { client_id: 'app' }), { method: 'none', clientId: 'app' })
   t.same(clientCredentials('Bearer abc', { client_id: 'app' }), { method: 'none', clientId: 'app' })
-  t.same(clientCredentials(undefined, { client_id: 'app', client_secret: clientSecret }), { method: 'client_secret_post', clientId: 'app', clientSecret })
+  t.same(clientCredentials(undefined, { client_id: 'app', client_secret: clientSecret }), {
+    method: 'client_secret_post',
+    clientId: 'app',
+    clientSecret
+  })
 })
 
 // covers R6749-2.3.1
@@ -33,31 +38,86 @@ t.test('the Basic scheme', async (t) => {
     [basic('a:%e4'), 'a', '%e4']
   ]
   for (const [header, id, secret, [sentId, sentSecret] = [id, secret]] of cases) {
-    const wanted = { method: 'client_secret_basic', clientId: id, clientSecret: secret, asSent: { clientId: sentId, clientSecret: sentSecret } }
+    const wanted = {
+      method: 'client_secret_basic',
+      clientId: id,
+      clientSecret: secret,
+      asSent: { clientId: sentId, clientSecret: sentSecret }
+    }
     t.same(clientCredentials(header, {}), wanted, `L3 ${header}`)
-    for (const beside of [id, sentId]) t.same(clientCredentials(header, { client_id: beside }), wanted, 'the same client_id beside it')
+    for (const beside of [id, sentId])
+      t.same(clientCredentials(header, { client_id: beside }), wanted, 'the same client_id beside it')
   }
 })
 
 // covers R6749-5.2 C5
 t.test('a malformed or bare header is 401 with the challenge of its scheme', async (t) => {
-  for (const header of ['Basic', 'basic', 'BASIC', 'Basic ', 'Basic  ', 'Basic,', 'Basic=', 'Basic:YTpi', 'Basic, Bearer abc', 'Basic !!', 'Basic a b', basic(''), basic('app'), basic(':secret'), `Basic ${'A'.repeat(4097)}`, 'Basic YTpi, Basic YTpi']) {
-    t.throws(() => clientCredentials(header, {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, headers: { 'www-authenticate': /^Basic realm=/ } }, header.slice(0, 40))
+  for (const header of [
+    'Basic',
+    'basic',
+    'BASIC',
+    'Basic ',
+    'Basic  ',
+    'Basic,',
+    'Basic=',
+    'Basic:YTpi',
+    'Basic, Bearer abc',
+    'Basic !!',
+    'Basic a b',
+    basic(''),
+    basic('app'),
+    basic(':secret'),
+    `Basic ${'A'.repeat(4097)}`,
+    'Basic YTpi, Basic YTpi'
+  ]) {
+    t.throws(
+      () => clientCredentials(header, {}),
+      {
+        code: 'FST_AUTHORITY_OAUTH',
+        error: 'invalid_client',
+        statusCode: 401,
+        headers: { 'www-authenticate': /^Basic realm=/ }
+      },
+      header.slice(0, 40)
+    )
   }
 })
 
 // covers R6749-2.3.1
 t.test('no more of a header is decoded than any good one needs', async (t) => {
-  const ofLength = (length: number): string => `Basic ${Buffer.from(`app:${'s'.repeat(length - 4)}`).toString('base64')}`
+  const ofLength = (length: number): string =>
+    `Basic ${Buffer.from(`app:${'s'.repeat(length - 4)}`).toString('base64')}`
   t.match(clientCredentials(ofLength(3072), {}), { clientId: 'app' }, '4096 characters')
-  t.throws(() => clientCredentials(ofLength(3073), {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, message: /./ }, 'and more')
-  for (const padded of ['Basic YXBwOnM=', 'Basic YXBwOnM']) t.match(clientCredentials(padded, {}), { clientId: 'app', clientSecret: 's' }, padded)
-  for (const odd of ['Basic YXBwOnM===', 'Basic YXBw=OnM', 'Basic YXBwO-nM', 'Basic YXBwO_nM', 'Basic YXBw OnM', 'Basic YXBw\u00e9OnM']) t.throws(() => clientCredentials(odd, {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, message: /./ }, odd)
+  t.throws(
+    () => clientCredentials(ofLength(3073), {}),
+    { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, message: /./ },
+    'and more'
+  )
+  for (const padded of ['Basic YXBwOnM=', 'Basic YXBwOnM'])
+    t.match(clientCredentials(padded, {}), { clientId: 'app', clientSecret: 's' }, padded)
+  for (const odd of [
+    'Basic YXBwOnM===',
+    'Basic YXBw=OnM',
+    'Basic YXBwO-nM',
+    'Basic YXBwO_nM',
+    'Basic YXBw OnM',
+    'Basic YXBw\u00e9OnM'
+  ])
+    t.throws(
+      () => clientCredentials(odd, {}),
+      { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, message: /./ },
+      odd
+    )
 })
 
 // covers R6749-2.3
 t.test('one method at a time', async (t) => {
-  const invalid = (message: RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400, message })
+  const invalid = (message: RegExp) => ({
+    code: 'FST_AUTHORITY_OAUTH',
+    error: 'invalid_request',
+    statusCode: 400,
+    message
+  })
   t.throws(() => clientCredentials(basic('app:x'), { client_id: 'app', client_secret: 'x' }), invalid(/one way/))
   t.throws(() => clientCredentials(basic('app:x'), { client_secret: 'x' }), invalid(/one way/))
   t.throws(() => clientCredentials(basic('app:x'), { client_id: 'other' }), invalid(/differs/))
@@ -67,5 +127,6 @@ t.test('one method at a time', async (t) => {
 // covers R6749-5.2
 t.test('the challenge goes only to who used the header', async (t) => {
   t.match(invalidClient('client_secret_basic'), { statusCode: 401, headers: { 'www-authenticate': /^Basic/ } })
-  for (const method of ['client_secret_post', 'none', undefined] as const) t.same(invalidClient(method).headers, {}, String(method))
+  for (const method of ['client_secret_post', 'none', undefined] as const)
+    t.same(invalidClient(method).headers, {}, String(method))
 })

@@ -56,10 +56,19 @@ t.test('what can be none of ours is refused', async (t) => {
 
 // covers ADV-CVE-2026-27840
 t.test('only the canonical spelling of the bytes counts', async (t) => {
-  const accepted = (make: (last: string) => string): string => ALPHABET.split('').filter((last) => parseCredential(make(last)) !== null).join('')
+  const accepted = (make: (last: string) => string): string =>
+    ALPHABET.split('')
+      .filter((last) => parseCredential(make(last)) !== null)
+      .join('')
   // 128 bits leave 4 spare bits in the last character, 256 bits leave 2: with a spare bit set it is a second spelling.
-  t.equal(accepted((last) => `${'A'.repeat(24)}${last}.${'A'.repeat(43)}`), 'AQgw')
-  t.equal(accepted((last) => `${'A'.repeat(25)}.${'A'.repeat(42)}${last}`), 'AEIMQUYcgkosw048')
+  t.equal(
+    accepted((last) => `${'A'.repeat(24)}${last}.${'A'.repeat(43)}`),
+    'AQgw'
+  )
+  t.equal(
+    accepted((last) => `${'A'.repeat(25)}.${'A'.repeat(42)}${last}`),
+    'AEIMQUYcgkosw048'
+  )
 })
 
 t.test('a sealed successor opens under the token it replaces and under nothing else', async (t) => {

@@ -4,8 +4,14 @@ import { digest, equalSecrets } from '../../../lib/protocol/digest.ts'
 // covers ASVS-11.4.3
 t.test('digest is SHA-256 in base64url', async (t) => {
   // FIPS 180-4, examples "abc" and the empty message.
-  t.equal(digest('abc'), Buffer.from('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', 'hex').toString('base64url'))
-  t.equal(digest(''), Buffer.from('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', 'hex').toString('base64url'))
+  t.equal(
+    digest('abc'),
+    Buffer.from('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', 'hex').toString('base64url')
+  )
+  t.equal(
+    digest(''),
+    Buffer.from('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', 'hex').toString('base64url')
+  )
   t.match(digest('ä'), /^[\w-]{43}$/)
 })
 

@@ -1,10 +1,20 @@
 import t from 'tap'
-import { metadataPath, type OfferedEndpoints, openidConfigurationPath, serverMetadata } from '../../../lib/protocol/metadata.ts'
+import {
+  metadataPath,
+  type OfferedEndpoints,
+  openidConfigurationPath,
+  serverMetadata
+} from '../../../lib/protocol/metadata.ts'
 
 const ISSUER = 'https://auth.example.com'
 const plain: OfferedEndpoints = {
   issuer: ISSUER,
-  endpoints: { token: `${ISSUER}/auth/token`, revoke: `${ISSUER}/auth/revoke`, introspect: `${ISSUER}/auth/introspect`, jwks: null },
+  endpoints: {
+    token: `${ISSUER}/auth/token`,
+    revoke: `${ISSUER}/auth/revoke`,
+    introspect: `${ISSUER}/auth/introspect`,
+    jwks: null
+  },
   grantTypes: ['refresh_token'],
   scopes: ['openid'],
   acrValues: ['password'],
@@ -13,7 +23,16 @@ const plain: OfferedEndpoints = {
 const openid: OfferedEndpoints = {
   ...plain,
   endpoints: { ...plain.endpoints, jwks: `${ISSUER}/jwks` },
-  openid: { endpoints: { authorize: `${ISSUER}/auth/authorize`, userinfo: `${ISSUER}/auth/userinfo`, logout: `${ISSUER}/auth/logout` }, idTokenAlgs: ['ES256', 'RS256'], uiLocales: ['en', 'de'], canSignUp: false }
+  openid: {
+    endpoints: {
+      authorize: `${ISSUER}/auth/authorize`,
+      userinfo: `${ISSUER}/auth/userinfo`,
+      logout: `${ISSUER}/auth/logout`
+    },
+    idTokenAlgs: ['ES256', 'RS256'],
+    uiLocales: ['en', 'de'],
+    canSignUp: false
+  }
 }
 
 // covers R8414-2
@@ -55,7 +74,8 @@ t.test('an OpenID provider', async (t) => {
   t.strictSame(document.id_token_signing_alg_values_supported, ['ES256', 'RS256'])
   t.strictSame(document.ui_locales_supported, ['en', 'de'])
   t.strictSame(document.acr_values_supported, ['password'])
-  for (const claim of ['sub', 'iss', 'auth_time', 'sid', 'name', 'email_verified']) t.ok(document.claims_supported?.includes(claim), claim)
+  for (const claim of ['sub', 'iss', 'auth_time', 'sid', 'name', 'email_verified'])
+    t.ok(document.claims_supported?.includes(claim), claim)
   t.equal(new Set(document.claims_supported).size, document.claims_supported?.length)
 })
 
@@ -64,11 +84,36 @@ t.test('OIDC-Discovery-4 where the documents stand', async (t) => {
   const cases = [
     ['https://a.example', '', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'],
     ['https://a.example/', '', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'],
-    ['https://a.example/one', '', '/.well-known/oauth-authorization-server/one', '/one/.well-known/openid-configuration'],
-    ['https://a.example/one/', '', '/.well-known/oauth-authorization-server/one', '/one/.well-known/openid-configuration'],
-    ['https://a.example/one/two', '/one', '/.well-known/oauth-authorization-server/one/two', '/two/.well-known/openid-configuration'],
-    ['https://a.example/one', '/one', '/.well-known/oauth-authorization-server/one', '/.well-known/openid-configuration'],
-    ['https://a.example/onetwo', '/one', '/.well-known/oauth-authorization-server/onetwo', '/onetwo/.well-known/openid-configuration'],
+    [
+      'https://a.example/one',
+      '',
+      '/.well-known/oauth-authorization-server/one',
+      '/one/.well-known/openid-configuration'
+    ],
+    [
+      'https://a.example/one/',
+      '',
+      '/.well-known/oauth-authorization-server/one',
+      '/one/.well-known/openid-configuration'
+    ],
+    [
+      'https://a.example/one/two',
+      '/one',
+      '/.well-known/oauth-authorization-server/one/two',
+      '/two/.well-known/openid-configuration'
+    ],
+    [
+      'https://a.example/one',
+      '/one',
+      '/.well-known/oauth-authorization-server/one',
+      '/.well-known/openid-configuration'
+    ],
+    [
+      'https://a.example/onetwo',
+      '/one',
+      '/.well-known/oauth-authorization-server/onetwo',
+      '/onetwo/.well-known/openid-configuration'
+    ],
     ['https://a.example', '/one', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
   ] as const
   for (const [issuer, mountedAt, metadata, configuration] of cases) {
@@ -79,5 +124,11 @@ t.test('OIDC-Discovery-4 where the documents stand', async (t) => {
 
 t.test('what is offered without being set', async (t) => {
   t.strictSame(serverMetadata(openid).prompt_values_supported, ['none', 'login', 'consent', 'select_account'])
-  t.strictSame(serverMetadata({ ...openid, openid: { ...openid.openid as NonNullable<OfferedEndpoints['openid']>, canSignUp: true } }).prompt_values_supported, ['none', 'login', 'consent', 'select_account', 'create'])
+  t.strictSame(
+    serverMetadata({
+      ...openid,
+      openid: { ...(openid.openid as NonNullable<OfferedEndpoints['openid']>), canSignUp: true }
+    }).prompt_values_supported,
+    ['none', 'login', 'consent', 'select_account', 'create']
+  )
 })

@@ -11,8 +11,17 @@ t.test('the verifier must give the challenge', async (t) => {
   t.ok(verifyCodeChallenge(VERIFIER, CHALLENGE))
   t.notOk(verifyCodeChallenge(CHALLENGE, CHALLENGE), 'R7636-7.2 not plain')
   t.notOk(verifyCodeChallenge(VERIFIER, VERIFIER), 'R7636-7.2 not plain')
-  for (const challenge of ['', CHALLENGE.slice(1), `${CHALLENGE}=`, CHALLENGE.toLowerCase(), `${CHALLENGE} `, CHALLENGE.replace('w', 'x')]) t.notOk(verifyCodeChallenge(VERIFIER, challenge), challenge)
-  for (const verifier of ['', `${VERIFIER}x`, VERIFIER.replace('d', 'D')]) t.notOk(verifyCodeChallenge(verifier, CHALLENGE), verifier)
+  for (const challenge of [
+    '',
+    CHALLENGE.slice(1),
+    `${CHALLENGE}=`,
+    CHALLENGE.toLowerCase(),
+    `${CHALLENGE} `,
+    CHALLENGE.replace('w', 'x')
+  ])
+    t.notOk(verifyCodeChallenge(VERIFIER, challenge), challenge)
+  for (const verifier of ['', `${VERIFIER}x`, VERIFIER.replace('d', 'D')])
+    t.notOk(verifyCodeChallenge(verifier, CHALLENGE), verifier)
 })
 
 // covers R9700-4.8.2
@@ -28,11 +37,37 @@ t.test('one without the other fails', async (t) => {
 t.test('a verifier is 43 to 128 unreserved characters', async (t) => {
   const given = (verifier: string): boolean => verifyCodeChallenge(verifier, digest(verifier))
   for (const verifier of ['a'.repeat(43), 'a'.repeat(128), `${'-._~'.repeat(11)}Zz09`]) t.ok(given(verifier), verifier)
-  for (const verifier of ['', 'a', 'a'.repeat(42), 'a'.repeat(129), 'a'.repeat(5000), `${'a'.repeat(43)}+`, `${'a'.repeat(43)}/`, `${'a'.repeat(43)}=`, `${'a'.repeat(43)} `, `${'a'.repeat(43)}\n`, `${'a'.repeat(43)}%`, `${'a'.repeat(43)}é`, `\0${'a'.repeat(43)}`]) t.notOk(given(verifier), JSON.stringify(verifier))
+  for (const verifier of [
+    '',
+    'a',
+    'a'.repeat(42),
+    'a'.repeat(129),
+    'a'.repeat(5000),
+    `${'a'.repeat(43)}+`,
+    `${'a'.repeat(43)}/`,
+    `${'a'.repeat(43)}=`,
+    `${'a'.repeat(43)} `,
+    `${'a'.repeat(43)}\n`,
+    `${'a'.repeat(43)}%`,
+    `${'a'.repeat(43)}é`,
+    `\0${'a'.repeat(43)}`
+  ])
+    t.notOk(given(verifier), JSON.stringify(verifier))
 })
 
 // covers R7636-4.2
 t.test('a challenge is 43 characters of base64url', async (t) => {
   t.ok(isCodeChallenge(CHALLENGE))
-  for (const challenge of ['', CHALLENGE.slice(1), `${CHALLENGE}x`, `${CHALLENGE}=`, CHALLENGE.replace('-', '+'), CHALLENGE.replace('-', '.'), `${CHALLENGE}\n`, `${CHALLENGE.slice(1)}\n`, `${CHALLENGE.slice(1)}é`]) t.notOk(isCodeChallenge(challenge), JSON.stringify(challenge))
+  for (const challenge of [
+    '',
+    CHALLENGE.slice(1),
+    `${CHALLENGE}x`,
+    `${CHALLENGE}=`,
+    CHALLENGE.replace('-', '+'),
+    CHALLENGE.replace('-', '.'),
+    `${CHALLENGE}\n`,
+    `${CHALLENGE.slice(1)}\n`,
+    `${CHALLENGE.slice(1)}é`
+  ])
+    t.notOk(isCodeChallenge(challenge), JSON.stringify(challenge))
 })

@@ -22,7 +22,27 @@ t.test('what is kept of a code is the same however it was typed, and no other co
   const kept = recoveryDigest(code)
   t.match(kept, /^[\w-]{43}$/)
   t.notOk(kept?.includes('01ab'))
-  for (const typed of [code.toUpperCase(), code.padEnd(128), code.replaceAll('-', ''), ` ${code.replaceAll('-', ' ')}\n`, code.replace('01', 'oi'), code.replace('01', 'OL'), code.replaceAll('-', '\u2011'), `\u200e${code}`]) t.equal(recoveryDigest(typed), kept, typed)
+  for (const typed of [
+    code.toUpperCase(),
+    code.padEnd(128),
+    code.replaceAll('-', ''),
+    ` ${code.replaceAll('-', ' ')}\n`,
+    code.replace('01', 'oi'),
+    code.replace('01', 'OL'),
+    code.replaceAll('-', '\u2011'),
+    `\u200e${code}`
+  ])
+    t.equal(recoveryDigest(typed), kept, typed)
   t.not(recoveryDigest(code.replace('z', 'y')), kept)
-  for (const typed of ['', code.padEnd(129), '123456', code.slice(1), `${code}0`, code.replace('a', 'u'), code.replace('a', 'é'), code.repeat(10)]) t.equal(recoveryDigest(typed), null, typed)
+  for (const typed of [
+    '',
+    code.padEnd(129),
+    '123456',
+    code.slice(1),
+    `${code}0`,
+    code.replace('a', 'u'),
+    code.replace('a', 'é'),
+    code.repeat(10)
+  ])
+    t.equal(recoveryDigest(typed), null, typed)
 })

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { readRequestObject } from '../../../lib/protocol/request-object.ts'
 
-const part = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+const part = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 const NONE = part({ alg: 'none' })
 const BODY = part({ state: 's', response_mode: 'fragment', redirect_uri: 'https://evil.example' })
 
@@ -9,13 +10,39 @@ t.test('the way back, of an object without a signature', async (t) => {
   t.strictSame(readRequestObject(`${NONE}.${BODY}.`), { state: 's', responseMode: 'fragment' })
   t.strictSame(readRequestObject(`${NONE}.${part({ state: 's' })}.`), { state: 's' })
   t.strictSame(readRequestObject(`${NONE}.${part({ response_mode: '' })}.`), { responseMode: '' })
-  for (const body of [{}, { state: '' }, { state: 1, response_mode: 1 }, { state: null, response_mode: ['query'] }]) t.strictSame(readRequestObject(`${NONE}.${part(body)}.`), {}, JSON.stringify(body))
+  for (const body of [{}, { state: '' }, { state: 1, response_mode: 1 }, { state: null, response_mode: ['query'] }])
+    t.strictSame(readRequestObject(`${NONE}.${part(body)}.`), {}, JSON.stringify(body))
 })
 
 t.test('nothing of what is signed or malformed', async (t) => {
   const notUtf8 = Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]).toString('base64url')
-  const cases = ['', '.', '..', 'x', NONE, `${NONE}.${BODY}`, `${NONE}.${BODY}.x`, `${NONE}.${BODY}..`, `${NONE}.${BODY}..x`, `.${BODY}.`, `${part({ alg: 'HS256' })}.${BODY}.`, `${part({})}.${BODY}.`, `${part('null')}.${BODY}.`, `${part('"none"')}.${BODY}.`, `${part('{')}.${BODY}.`, `!${NONE}.${BODY}.`, `${NONE}!.${BODY}.`,
-    `${NONE}.${part('null')}.`, `${NONE}.${part('5')}.`, `${NONE}.${part('"x"')}.`, `${NONE}.${part('{')}.`, `${NONE}.${notUtf8}.`, `${NONE}. ${BODY}.`, `${NONE}.!${BODY}.`, `${NONE}.${BODY}=.`]
+  const cases = [
+    '',
+    '.',
+    '..',
+    'x',
+    NONE,
+    `${NONE}.${BODY}`,
+    `${NONE}.${BODY}.x`,
+    `${NONE}.${BODY}..`,
+    `${NONE}.${BODY}..x`,
+    `.${BODY}.`,
+    `${part({ alg: 'HS256' })}.${BODY}.`,
+    `${part({})}.${BODY}.`,
+    `${part('null')}.${BODY}.`,
+    `${part('"none"')}.${BODY}.`,
+    `${part('{')}.${BODY}.`,
+    `!${NONE}.${BODY}.`,
+    `${NONE}!.${BODY}.`,
+    `${NONE}.${part('null')}.`,
+    `${NONE}.${part('5')}.`,
+    `${NONE}.${part('"x"')}.`,
+    `${NONE}.${part('{')}.`,
+    `${NONE}.${notUtf8}.`,
+    `${NONE}. ${BODY}.`,
+    `${NONE}.!${BODY}.`,
+    `${NONE}.${BODY}=.`
+  ]
   for (const request of cases) t.strictSame(readRequestObject(request), {}, request)
   const list = Object.assign([], { alg: 'none' })
   t.strictSame(readRequestObject(`${part(JSON.stringify(list))}.${BODY}.`), {})

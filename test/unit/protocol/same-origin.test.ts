@@ -5,15 +5,40 @@ const OWN = 'https://auth.example.com'
 
 // covers ASVS-3.5.1 R6749-10.12
 t.test('only a form of our own pages', async (t) => {
-  const foreign = ['https://evil.example', 'http://auth.example.com', 'https://auth.example.com:8443', 'https://auth.example.com.evil.example', 'https://evil.auth.example.com', 'https://auth.example.com/', 'HTTPS://AUTH.EXAMPLE.COM', 'https://auth.example.com, https://evil.example', 'null', '', undefined]
+  const foreign = [
+    'https://evil.example',
+    'http://auth.example.com',
+    'https://auth.example.com:8443',
+    'https://auth.example.com.evil.example',
+    'https://evil.auth.example.com',
+    'https://auth.example.com/',
+    'HTTPS://AUTH.EXAMPLE.COM',
+    'https://auth.example.com, https://evil.example',
+    'null',
+    '',
+    undefined
+  ]
   for (const issuer of [OWN, `${OWN}/tenant`]) {
-    for (const origin of [OWN, 'null', undefined]) t.ok(isSameOrigin({ 'sec-fetch-site': 'same-origin', origin }, issuer), `same-origin ${origin}`)
+    for (const origin of [OWN, 'null', undefined])
+      t.ok(isSameOrigin({ 'sec-fetch-site': 'same-origin', origin }, issuer), `same-origin ${origin}`)
     for (const site of [undefined, 'none']) {
       t.ok(isSameOrigin({ 'sec-fetch-site': site, origin: OWN }, issuer), `${site}`)
-      for (const origin of foreign) t.notOk(isSameOrigin({ 'sec-fetch-site': site, origin }, issuer), `${site} ${origin}`)
+      for (const origin of foreign)
+        t.notOk(isSameOrigin({ 'sec-fetch-site': site, origin }, issuer), `${site} ${origin}`)
     }
-    for (const site of ['cross-site', 'same-site', 'Same-Origin', 'same-origin ', '', 'same-origin, cross-site', ['same-origin'], ['same-origin', 'cross-site'], []]) {
-      for (const origin of [OWN, 'null', undefined, 'https://evil.example']) t.notOk(isSameOrigin({ 'sec-fetch-site': site, origin }, issuer), `${String(site)} ${origin}`)
+    for (const site of [
+      'cross-site',
+      'same-site',
+      'Same-Origin',
+      'same-origin ',
+      '',
+      'same-origin, cross-site',
+      ['same-origin'],
+      ['same-origin', 'cross-site'],
+      []
+    ]) {
+      for (const origin of [OWN, 'null', undefined, 'https://evil.example'])
+        t.notOk(isSameOrigin({ 'sec-fetch-site': site, origin }, issuer), `${String(site)} ${origin}`)
     }
   }
   t.notOk(isSameOrigin({}, OWN), 'a request that says nothing')
@@ -38,5 +63,6 @@ t.test('what a page of another origin made the browser send', async (t) => {
     ['cross-site', OWN, false],
     ['', undefined, true]
   ]
-  for (const [site, origin, isFromOther] of cases) t.equal(isFromOtherOrigin({ 'sec-fetch-site': site, origin }, OWN), isFromOther, `${site} ${origin}`)
+  for (const [site, origin, isFromOther] of cases)
+    t.equal(isFromOtherOrigin({ 'sec-fetch-site': site, origin }, OWN), isFromOther, `${site} ${origin}`)
 })

@@ -26,9 +26,29 @@ t.test('scope tokens are read in order, each once', async (t) => {
 
 // covers R6749-3.3
 t.test('what is no list of scope tokens is invalid_scope', async (t) => {
-  const cases = ['', ' ', ' a', 'a ', 'a  b', 'a\tb', 'a\nb', 'a"b', 'a\\b', 'a\u007fb', 'a\u0000', 'ä', 'a\u00a0b', 'x'.repeat(1025), many(51)]
+  const cases = [
+    '',
+    ' ',
+    ' a',
+    'a ',
+    'a  b',
+    'a\tb',
+    'a\nb',
+    'a"b',
+    'a\\b',
+    'a\u007fb',
+    'a\u0000',
+    'ä',
+    'a\u00a0b',
+    'x'.repeat(1025),
+    many(51)
+  ]
   for (const requested of cases) {
-    t.throws(() => parseScope(requested), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_scope', statusCode: 400 }, JSON.stringify(requested).slice(0, 40))
+    t.throws(
+      () => parseScope(requested),
+      { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_scope', statusCode: 400 },
+      JSON.stringify(requested).slice(0, 40)
+    )
   }
 })
 
@@ -39,7 +59,12 @@ t.test('granted scope', async (t) => {
   t.not(grantScope(undefined, allowed), allowed, 'a copy: nobody changes the option through it')
   t.same(grantScope(['admin', 'openid'], allowed), ['admin', 'openid'], 'what was requested')
   t.same(grantScope([], allowed), [])
-  for (const [requested, named] of [[['root'], 'root'], [['openid', 'root', 'su'], 'root su'], [['OpenID'], 'OpenID'], [['toString'], 'toString']] as Array<[string[], string]>) {
+  for (const [requested, named] of [
+    [['root'], 'root'],
+    [['openid', 'root', 'su'], 'root su'],
+    [['OpenID'], 'OpenID'],
+    [['toString'], 'toString']
+  ] as Array<[string[], string]>) {
     try {
       grantScope(requested, allowed)
       t.fail(`${named} was granted`)

@@ -2,12 +2,21 @@ import t from 'tap'
 import { assertionDigest, readTokenExchange } from '../../../lib/protocol/token-exchange.ts'
 import type { TokenRequestParams } from '../../../lib/protocol/token-request.ts'
 
-const PARAMS = { subject_token: 'a.b.c', subject_token_type: 'urn:ietf:params:oauth:token-type:id_token', connection: 'google' }
-const read = (params: Record<string, string | undefined>) => readTokenExchange({ ...PARAMS, ...params } as TokenRequestParams)
+const PARAMS = {
+  subject_token: 'a.b.c',
+  subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+  connection: 'google'
+}
+const read = (params: Record<string, string | undefined>) =>
+  readTokenExchange({ ...PARAMS, ...params } as TokenRequestParams)
 
 t.test('a token exchange is read', async (t) => {
   t.strictSame(read({}), { subjectToken: 'a.b.c', connection: 'google', nonce: null })
-  t.strictSame(read({ nonce: 'n', requested_token_type: 'urn:ietf:params:oauth:token-type:access_token' }), { subjectToken: 'a.b.c', connection: 'google', nonce: 'n' })
+  t.strictSame(read({ nonce: 'n', requested_token_type: 'urn:ietf:params:oauth:token-type:access_token' }), {
+    subjectToken: 'a.b.c',
+    connection: 'google',
+    nonce: 'n'
+  })
 })
 
 t.test('what is missing, or asks for something else, is refused by its name', async (t) => {
@@ -20,7 +29,8 @@ t.test('what is missing, or asks for something else, is refused by its name', as
     [{ actor_token: 'x' }, /actor_token/],
     [{ actor_token_type: 'x' }, /actor_token/],
     [{ requested_token_type: 'urn:ietf:params:oauth:token-type:id_token' }, /requested_token_type must be/]
-  ] as const) t.throws(() => read(params), { error: 'invalid_request', message: text }, Object.keys(params).join())
+  ] as const)
+    t.throws(() => read(params), { error: 'invalid_request', message: text }, Object.keys(params).join())
 })
 
 t.test('a token is known again by what was signed, whatever its signature', async (t) => {

@@ -4,13 +4,36 @@ import { parseTokenQuery } from '../../../lib/protocol/token-query.ts'
 // covers R7009-2.1
 t.test('a token, and who asks', async (t) => {
   t.strictSame({ ...parseTokenQuery({ token: 't' }) }, { token: 't' })
-  t.strictSame({ ...parseTokenQuery({ token: 't', token_type_hint: 'x', client_id: 'c', client_secret: 's', other: '1' }) }, { token: 't', client_id: 'c', client_secret: 's' })
-  t.equal(parseTokenQuery({ token: 'x'.repeat(100_000) }).token.length, 100_000, 'one that is too long is an unknown one')
+  t.strictSame(
+    { ...parseTokenQuery({ token: 't', token_type_hint: 'x', client_id: 'c', client_secret: 's', other: '1' }) },
+    { token: 't', client_id: 'c', client_secret: 's' }
+  )
+  t.equal(
+    parseTokenQuery({ token: 'x'.repeat(100_000) }).token.length,
+    100_000,
+    'one that is too long is an unknown one'
+  )
 })
 
 // covers R7009-2.1
 t.test('what is no such request', async (t) => {
-  const cases: unknown[] = [undefined, null, 'token=t', [], {}, { client_id: 'c' }, { token: ['t'] }, { token: 1 }, { token: 't', client_id: 'x'.repeat(513) }, { token: 't', client_secret: 'x'.repeat(1025) }]
-  for (const body of cases) t.throws(() => parseTokenQuery(body), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request' }, (JSON.stringify(body) ?? 'undefined').slice(0, 60))
+  const cases: unknown[] = [
+    undefined,
+    null,
+    'token=t',
+    [],
+    {},
+    { client_id: 'c' },
+    { token: ['t'] },
+    { token: 1 },
+    { token: 't', client_id: 'x'.repeat(513) },
+    { token: 't', client_secret: 'x'.repeat(1025) }
+  ]
+  for (const body of cases)
+    t.throws(
+      () => parseTokenQuery(body),
+      { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request' },
+      (JSON.stringify(body) ?? 'undefined').slice(0, 60)
+    )
   t.throws(() => parseTokenQuery({}), { message: 'token is missing.' } as unknown as Error)
 })

@@ -1,31 +1,77 @@
 import t from 'tap'
 import { parseTokenRequest, required } from '../../../lib/protocol/token-request.ts'
 
-const LIMITS: Record<string, number> = { grant_type: 256, username: 1024, password: 16384, scope: 4096, client_id: 512, client_secret: 1024, code: 16384, redirect_uri: 2048, code_verifier: 256, refresh_token: 16384 }
-const invalid = (message: string | RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400, message })
+const LIMITS: Record<string, number> = {
+  grant_type: 256,
+  username: 1024,
+  password: 16384,
+  scope: 4096,
+  client_id: 512,
+  client_secret: 1024,
+  code: 16384,
+  redirect_uri: 2048,
+  code_verifier: 256,
+  refresh_token: 16384
+}
+const invalid = (message: string | RegExp) => ({
+  code: 'FST_AUTHORITY_OAUTH',
+  error: 'invalid_request',
+  statusCode: 400,
+  message
+})
 
 // covers R6749-3.2
 t.test('parameters of a token request', async (t) => {
-  t.same(parseTokenRequest({ grant_type: 'password', username: 'ann', password: ' p ' }), { grant_type: 'password', username: 'ann', password: ' p ' }, 'values are left as they came')
-  t.same(parseTokenRequest({ grant_type: 'password', nonsense: 1, audience: ['x'] }), { grant_type: 'password' }, 'unknown ones are ignored')
-  t.same(parseTokenRequest({ grant_type: 'password', scope: '', client_id: '' }), { grant_type: 'password' }, 'one without a value counts as not sent')
+  t.same(
+    parseTokenRequest({ grant_type: 'password', username: 'ann', password: ' p ' }),
+    { grant_type: 'password', username: 'ann', password: ' p ' },
+    'values are left as they came'
+  )
+  t.same(
+    parseTokenRequest({ grant_type: 'password', nonsense: 1, audience: ['x'] }),
+    { grant_type: 'password' },
+    'unknown ones are ignored'
+  )
+  t.same(
+    parseTokenRequest({ grant_type: 'password', scope: '', client_id: '' }),
+    { grant_type: 'password' },
+    'one without a value counts as not sent'
+  )
   const bare = Object.assign(Object.create(null) as Record<string, unknown>, { grant_type: 'x' })
   t.same(parseTokenRequest(bare), { grant_type: 'x' }, 'a form without a prototype')
 })
 
 // covers R6749-5.2
 t.test('what does not fit is invalid_request and names the parameter', async (t) => {
-  for (const body of ['grant_type=password', 1, true, [], [{ grant_type: 'password' }]]) t.throws(() => parseTokenRequest(body), invalid(/must hold its parameters by name/), JSON.stringify(body))
-  for (const body of [undefined, null]) t.throws(() => parseTokenRequest(body), invalid('grant_type is missing.'), JSON.stringify(body))
+  for (const body of ['grant_type=password', 1, true, [], [{ grant_type: 'password' }]])
+    t.throws(() => parseTokenRequest(body), invalid(/must hold its parameters by name/), JSON.stringify(body))
+  for (const body of [undefined, null])
+    t.throws(() => parseTokenRequest(body), invalid('grant_type is missing.'), JSON.stringify(body))
   t.throws(() => parseTokenRequest({}), invalid('grant_type is missing.'))
   t.throws(() => parseTokenRequest({ grant_type: '' }), invalid('grant_type is missing.'))
-  t.throws(() => parseTokenRequest(Object.create({ grant_type: 'password' })), invalid('grant_type is missing.'), 'what is inherited was not sent')
+  t.throws(
+    () => parseTokenRequest(Object.create({ grant_type: 'password' })),
+    invalid('grant_type is missing.'),
+    'what is inherited was not sent'
+  )
   for (const [name, limit] of Object.entries(LIMITS)) {
     for (const value of [1, true, null, ['a'], ['a', 'b'], { a: 1 }]) {
-      t.throws(() => parseTokenRequest({ grant_type: 'password', [name]: value }), invalid(`${name} must be a string, sent once.`), `${name}: ${JSON.stringify(value)}`)
+      t.throws(
+        () => parseTokenRequest({ grant_type: 'password', [name]: value }),
+        invalid(`${name} must be a string, sent once.`),
+        `${name}: ${JSON.stringify(value)}`
+      )
     }
-    t.equal(parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit) })[name as 'scope'], 'x'.repeat(limit), `${name} of ${limit} characters`)
-    t.throws(() => parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit + 1) }), invalid(`${name} is too long.`), `${name} of ${limit + 1}`)
+    t.equal(
+      parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit) })[name as 'scope'],
+      'x'.repeat(limit),
+      `${name} of ${limit} characters`
+    )
+    t.throws(
+      () => parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit + 1) }),
+      invalid(`${name} is too long.`),
+      `${name} of ${limit + 1}`
+    )
   }
 })
 

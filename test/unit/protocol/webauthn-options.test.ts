@@ -5,14 +5,27 @@ import { creationOptions, requestOptions } from '../../../lib/protocol/webauthn-
 
 const RP = { id: 'example.org', name: 'Example' }
 const KNOWN = [{ type: 'public-key' as const, id: 'AAAA', transports: ['internal'] }]
-const asked = (isPasskey: boolean) => creationOptions({ rp: RP, userHandle: Buffer.from('ann'), name: 'ann@example.org', displayName: 'Ann', challenge: 'challenge', algs: [-8, -7], exclude: KNOWN, isPasskey })
+const asked = (isPasskey: boolean) =>
+  creationOptions({
+    rp: RP,
+    userHandle: Buffer.from('ann'),
+    name: 'ann@example.org',
+    displayName: 'Ann',
+    challenge: 'challenge',
+    algs: [-8, -7],
+    exclude: KNOWN,
+    isPasskey
+  })
 
 t.test('a passkey must be found without being named, and know who holds it', async (t) => {
   t.strictSame(asked(true), {
     rp: RP,
     user: { id: 'YW5u', name: 'ann@example.org', displayName: 'Ann' },
     challenge: 'challenge',
-    pubKeyCredParams: [{ type: 'public-key', alg: -8 }, { type: 'public-key', alg: -7 }],
+    pubKeyCredParams: [
+      { type: 'public-key', alg: -8 },
+      { type: 'public-key', alg: -7 }
+    ],
     timeout: 300_000,
     attestation: 'none',
     authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
@@ -23,13 +36,31 @@ t.test('a passkey must be found without being named, and know who holds it', asy
 })
 
 t.test('a security key need do neither', async (t) => {
-  t.strictSame(asked(false), { ...asked(true), authenticatorSelection: { residentKey: 'discouraged', requireResidentKey: false, userVerification: 'discouraged' }, hints: ['security-key'] })
+  t.strictSame(asked(false), {
+    ...asked(true),
+    authenticatorSelection: { residentKey: 'discouraged', requireResidentKey: false, userVerification: 'discouraged' },
+    hints: ['security-key']
+  })
 })
 
 t.test('a request names what is allowed', async (t) => {
-  t.strictSame(requestOptions({ rpId: RP.id, challenge: 'challenge', allow: KNOWN, userVerification: 'preferred' }), { rpId: RP.id, challenge: 'challenge', timeout: 300_000, userVerification: 'preferred', allowCredentials: KNOWN })
+  t.strictSame(requestOptions({ rpId: RP.id, challenge: 'challenge', allow: KNOWN, userVerification: 'preferred' }), {
+    rpId: RP.id,
+    challenge: 'challenge',
+    timeout: 300_000,
+    userVerification: 'preferred',
+    allowCredentials: KNOWN
+  })
 })
 
 t.test('a counter has regressed where it counts and did not grow', async (t) => {
-  for (const [stored, given, regressed] of [[0, 0, false], [0, 1, false], [1, 2, false], [1, 1, true], [2, 1, true], [1, 0, true]] as const) t.equal(hasRegressed(stored, given), regressed, `${stored} to ${given}`)
+  for (const [stored, given, regressed] of [
+    [0, 0, false],
+    [0, 1, false],
+    [1, 2, false],
+    [1, 1, true],
+    [2, 1, true],
+    [1, 0, true]
+  ] as const)
+    t.equal(hasRegressed(stored, given), regressed, `${stored} to ${given}`)
 })

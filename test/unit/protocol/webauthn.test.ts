@@ -1,27 +1,51 @@
 /**
- * The verifier of passkeys, against W3C's published vectors, against itself with each line broken, and against another implementation.
+ * The verifier of passkeys, against W3C's published vectors, against itself with each line broken, and against another
+ * implementation.
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
-import { type Ceremony, type NewCredential, verifyAssertion, verifyRegistration } from '../../../lib/protocol/webauthn.ts'
+import {
+  type Ceremony,
+  type NewCredential,
+  verifyAssertion,
+  verifyRegistration
+} from '../../../lib/protocol/webauthn.ts'
 import { readAssertion, readRegistration } from '../../../lib/protocol/webauthn-credential.ts'
 import { WebauthnError } from '../../../lib/protocol/webauthn-refusal.ts'
-import { authenticatorData, clientData, encodeCbor, signAssertion, softKey, type SoftKey } from '../../../lib/testing/soft-authenticator.ts'
+import {
+  authenticatorData,
+  clientData,
+  encodeCbor,
+  signAssertion,
+  softKey,
+  type SoftKey
+} from '../../../lib/testing/soft-authenticator.ts'
 
 interface Vector {
   id: string
   registration: Record<'challenge' | 'credential_id' | 'clientDataJSON' | 'attestationObject', string>
   authentication: Record<'challenge' | 'authenticatorData' | 'clientDataJSON' | 'signature', string>
 }
-const W3C = JSON.parse(readFileSync(new URL('webauthn-vectors.json', import.meta.url), 'utf8')) as { rpId: string, origin: string, vectors: Vector[] }
+const W3C = JSON.parse(readFileSync(new URL('webauthn-vectors.json', import.meta.url), 'utf8')) as {
+  rpId: string
+  origin: string
+  vectors: Vector[]
+}
 
 const ORIGIN = 'https://example.org'
 const RP_ID = 'example.org'
 const CHALLENGE = Buffer.from('a challenge of 16').toString('base64url')
 const HANDLE = Buffer.from('a handle').toString('base64url')
 const b64 = (hex: string): string => Buffer.from(hex, 'hex').toString('base64url')
-const ceremony = (fields: { challenge?: string, requiresVerification?: boolean } = {}): Ceremony => ({ askedWith: (challenge) => challenge === (fields.challenge ?? CHALLENGE) ? { requiresVerification: fields.requiresVerification ?? true } : null, origins: [ORIGIN], rpId: RP_ID })
+const ceremony = (fields: { challenge?: string; requiresVerification?: boolean } = {}): Ceremony => ({
+  askedWith: (challenge) =>
+    challenge === (fields.challenge ?? CHALLENGE)
+      ? { requiresVerification: fields.requiresVerification ?? true }
+      : null,
+  origins: [ORIGIN],
+  rpId: RP_ID
+})
 const refusalOf = (act: () => unknown): string => {
   try {
     act()
@@ -33,24 +57,57 @@ const refusalOf = (act: () => unknown): string => {
 }
 
 /** What is refused on purpose: frames of other origins, and algorithms that are not offered. */
-const REFUSED: Record<string, string> = { 'none-es256-crossOrigin': 'cross_origin', 'none-es256-topOrigin': 'cross_origin', 'packed-es384': 'algorithm', 'packed-es512': 'algorithm', 'packed-ed448': 'algorithm' }
+const REFUSED: Record<string, string> = {
+  'none-es256-crossOrigin': 'cross_origin',
+  'none-es256-topOrigin': 'cross_origin',
+  'packed-es384': 'algorithm',
+  'packed-es512': 'algorithm',
+  'packed-ed448': 'algorithm'
+}
 
 // covers PK-10 W3C-VECTORS
 t.test('the vectors of W3C pass, but those that are refused on purpose', async (t) => {
   t.equal(W3C.vectors.length, 15)
   for (const { id, registration, authentication } of W3C.vectors) {
     const asked = (challenge: string): Ceremony => ceremony({ challenge: b64(challenge), requiresVerification: false })
-    const given = readRegistration({ id: b64(registration.credential_id), type: 'public-key', response: { clientDataJSON: b64(registration.clientDataJSON), attestationObject: b64(registration.attestationObject) } })
+    const given = readRegistration({
+      id: b64(registration.credential_id),
+      type: 'public-key',
+      response: {
+        clientDataJSON: b64(registration.clientDataJSON),
+        attestationObject: b64(registration.attestationObject)
+      }
+    })
     const refused = REFUSED[id]
     if (refused !== undefined) {
-      t.equal(refusalOf(() => verifyRegistration(given, asked(registration.challenge))), refused, id)
+      t.equal(
+        refusalOf(() => verifyRegistration(given, asked(registration.challenge))),
+        refused,
+        id
+      )
       continue
     }
     const made = verifyRegistration(given, asked(registration.challenge))
     t.equal(made.credentialId, b64(registration.credential_id), id)
-    const assertion = readAssertion({ id: made.credentialId, type: 'public-key', response: { clientDataJSON: b64(authentication.clientDataJSON), authenticatorData: b64(authentication.authenticatorData), signature: b64(authentication.signature) } })
-    t.match(verifyAssertion(assertion, { ...made, rpId: RP_ID }, asked(authentication.challenge)), { challenge: b64(authentication.challenge), signCount: 0 }, id)
-    t.equal(refusalOf(() => verifyAssertion(assertion, { ...made, rpId: RP_ID }, asked(registration.challenge))), 'challenge', id)
+    const assertion = readAssertion({
+      id: made.credentialId,
+      type: 'public-key',
+      response: {
+        clientDataJSON: b64(authentication.clientDataJSON),
+        authenticatorData: b64(authentication.authenticatorData),
+        signature: b64(authentication.signature)
+      }
+    })
+    t.match(
+      verifyAssertion(assertion, { ...made, rpId: RP_ID }, asked(authentication.challenge)),
+      { challenge: b64(authentication.challenge), signCount: 0 },
+      id
+    )
+    t.equal(
+      refusalOf(() => verifyAssertion(assertion, { ...made, rpId: RP_ID }, asked(registration.challenge))),
+      'challenge',
+      id
+    )
   }
 })
 
@@ -60,24 +117,57 @@ const ID = Buffer.from('a credential id of ours')
 const FLAGS = { userPresent: true, userVerified: true, backupEligible: false, backedUp: false }
 
 type Members = Record<string, unknown>
-interface Registration { client: Members | Buffer, data: Buffer, attestation: Buffer | null, id: string }
-function registered (change: (parts: Omit<Registration, 'client'> & { client: Members }) => Partial<Registration> = () => ({})): () => NewCredential {
+interface Registration {
+  client: Members | Buffer
+  data: Buffer
+  attestation: Buffer | null
+  id: string
+}
+function registered(
+  change: (parts: Omit<Registration, 'client'> & { client: Members }) => Partial<Registration> = () => ({})
+): () => NewCredential {
   const usual: Omit<Registration, 'client'> & { client: Members } = {
-    client: JSON.parse(clientData({ type: 'webauthn.create', challenge: CHALLENGE, origin: ORIGIN }).toString()) as Members,
-    data: authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0, attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: KEY } }),
+    client: JSON.parse(
+      clientData({ type: 'webauthn.create', challenge: CHALLENGE, origin: ORIGIN }).toString()
+    ) as Members,
+    data: authenticatorData({
+      rpId: RP_ID,
+      flags: FLAGS,
+      signCount: 0,
+      attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: KEY }
+    }),
     attestation: null,
     id: ID.toString('base64url')
   }
   const { client, data, attestation, id } = { ...usual, ...change(usual) }
-  const attestationObject = attestation ?? encodeCbor(new Map<string, string | Buffer | Map<string, string>>([['fmt', 'none'], ['attStmt', new Map<string, string>()], ['authData', data]]))
+  const attestationObject =
+    attestation ??
+    encodeCbor(
+      new Map<string, string | Buffer | Map<string, string>>([
+        ['fmt', 'none'],
+        ['attStmt', new Map<string, string>()],
+        ['authData', data]
+      ])
+    )
   const clientDataJSON = Buffer.isBuffer(client) ? client : Buffer.from(JSON.stringify(client))
   return () => verifyRegistration({ id, clientDataJSON, attestationObject, transports: [] }, ceremony())
 }
 
-interface Given { client: Members | Buffer, data: Buffer, signature: Buffer | null, key: SoftKey, stored: Partial<NewCredential> & { rpId?: string } }
-function asserted (change: (parts: Omit<Given, 'client'> & { client: Members }) => Partial<Given> = () => ({}), fields: Parameters<typeof ceremony>[0] = {}): () => unknown {
+interface Given {
+  client: Members | Buffer
+  data: Buffer
+  signature: Buffer | null
+  key: SoftKey
+  stored: Partial<NewCredential> & { rpId?: string }
+}
+function asserted(
+  change: (parts: Omit<Given, 'client'> & { client: Members }) => Partial<Given> = () => ({}),
+  fields: Parameters<typeof ceremony>[0] = {}
+): () => unknown {
   const usual: Omit<Given, 'client'> & { client: Members } = {
-    client: JSON.parse(clientData({ type: 'webauthn.get', challenge: CHALLENGE, origin: ORIGIN }).toString()) as Members,
+    client: JSON.parse(
+      clientData({ type: 'webauthn.get', challenge: CHALLENGE, origin: ORIGIN }).toString()
+    ) as Members,
     data: authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 7 }),
     signature: null,
     key: KEY,
@@ -86,7 +176,18 @@ function asserted (change: (parts: Omit<Given, 'client'> & { client: Members }) 
   const { client, data, signature, key, stored } = { ...usual, ...change(usual) }
   const clientDataJSON = Buffer.isBuffer(client) ? client : Buffer.from(JSON.stringify(client))
   const made = registered()()
-  return () => verifyAssertion({ id: made.credentialId, clientDataJSON, authenticatorData: data, signature: signature ?? signAssertion(key, data, clientDataJSON), userHandle: null }, { ...made, rpId: RP_ID, ...stored }, ceremony(fields))
+  return () =>
+    verifyAssertion(
+      {
+        id: made.credentialId,
+        clientDataJSON,
+        authenticatorData: data,
+        signature: signature ?? signAssertion(key, data, clientDataJSON),
+        userHandle: null
+      },
+      { ...made, rpId: RP_ID, ...stored },
+      ceremony(fields)
+    )
 }
 
 const flagged = (data: Buffer, bits: number): Buffer => {
@@ -94,17 +195,31 @@ const flagged = (data: Buffer, bits: number): Buffer => {
   copy.writeUInt8(bits, 32)
   return copy
 }
-const cose = (change: Array<[number, number | Buffer]>): Buffer => authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0, attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: { ...KEY, cose: new Map([...KEY.cose, ...change]) } } })
+const cose = (change: Array<[number, number | Buffer]>): Buffer =>
+  authenticatorData({
+    rpId: RP_ID,
+    flags: FLAGS,
+    signCount: 0,
+    attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: { ...KEY, cose: new Map([...KEY.cose, ...change]) } }
+  })
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 
 const CLIENT_DATA: ReadonlyArray<[name: string, change: (client: Members) => Members | Buffer, refusal: string]> = [
   ['with members of tomorrow', (client) => ({ ...client, other_keys_can_be_added_here: 'do not compare' }), 'none'],
   ['with a byte order mark', (client) => Buffer.concat([BOM, Buffer.from(JSON.stringify(client))]), 'none'],
-  ['bytes that are no UTF-8', (client) => Buffer.from(JSON.stringify({ ...client, more: '\u00ff' }), 'latin1'), 'malformed'],
+  [
+    'bytes that are no UTF-8',
+    (client) => Buffer.from(JSON.stringify({ ...client, more: '\u00ff' }), 'latin1'),
+    'malformed'
+  ],
   ['a number', () => Buffer.from('1'), 'malformed'],
   ['a text', () => Buffer.from('"x"'), 'malformed'],
   ['without crossOrigin', (client) => ({ ...client, crossOrigin: undefined }), 'none'],
-  ['another challenge', (client) => ({ ...client, challenge: Buffer.from('another').toString('base64url') }), 'challenge'],
+  [
+    'another challenge',
+    (client) => ({ ...client, challenge: Buffer.from('another').toString('base64url') }),
+    'challenge'
+  ],
   ['no challenge', (client) => ({ ...client, challenge: undefined }), 'challenge'],
   ['a challenge that is a list', (client) => ({ ...client, challenge: [CHALLENGE] }), 'challenge'],
   ['another origin', (client) => ({ ...client, origin: 'https://example.org.evil.test' }), 'origin'],
@@ -142,16 +257,52 @@ t.test('authenticator data: each line', async (t) => {
     ['reserved bits', 0x27, 'none']
   ]
   for (const [name, bits, refusal] of lines) {
-    t.equal(refusalOf(registered(({ data }) => ({ data: flagged(data, bits | 0x40) }))), refusal, `${name}, registration`)
+    t.equal(
+      refusalOf(registered(({ data }) => ({ data: flagged(data, bits | 0x40) }))),
+      refusal,
+      `${name}, registration`
+    )
     t.equal(refusalOf(asserted(({ data }) => ({ data: flagged(data, bits) }))), refusal, `${name}, sign-in`)
   }
-  t.match(asserted(({ data }) => ({ data: flagged(data, 0x01) }), { requiresVerification: false })(), { userVerified: false })
-  t.equal(refusalOf(registered(() => ({ data: authenticatorData({ rpId: 'example.com', flags: FLAGS, signCount: 0, attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: KEY } }) }))), 'rp_id')
-  t.equal(refusalOf(asserted(() => ({ data: authenticatorData({ rpId: 'example.com', flags: FLAGS, signCount: 0 }) }))), 'rp_id')
-  t.equal(refusalOf(asserted(() => ({ stored: { rpId: 'example.com' } }))), 'rp_id', 'a passkey of a former Relying Party ID')
-  t.equal(refusalOf(asserted(({ data }) => ({ data: flagged(data, 0x0d) }))), 'backup_eligibility', 'eligible, and was not')
-  t.equal(refusalOf(asserted(() => ({ stored: { backupEligible: true } }))), 'backup_eligibility', 'not eligible, and was')
-  t.match(asserted(({ data }) => ({ data: flagged(data, 0x1d), stored: { backupEligible: true } }))(), { backedUp: true, signCount: 7 })
+  t.match(asserted(({ data }) => ({ data: flagged(data, 0x01) }), { requiresVerification: false })(), {
+    userVerified: false
+  })
+  t.equal(
+    refusalOf(
+      registered(() => ({
+        data: authenticatorData({
+          rpId: 'example.com',
+          flags: FLAGS,
+          signCount: 0,
+          attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: KEY }
+        })
+      }))
+    ),
+    'rp_id'
+  )
+  t.equal(
+    refusalOf(asserted(() => ({ data: authenticatorData({ rpId: 'example.com', flags: FLAGS, signCount: 0 }) }))),
+    'rp_id'
+  )
+  t.equal(
+    refusalOf(asserted(() => ({ stored: { rpId: 'example.com' } }))),
+    'rp_id',
+    'a passkey of a former Relying Party ID'
+  )
+  t.equal(
+    refusalOf(asserted(({ data }) => ({ data: flagged(data, 0x0d) }))),
+    'backup_eligibility',
+    'eligible, and was not'
+  )
+  t.equal(
+    refusalOf(asserted(() => ({ stored: { backupEligible: true } }))),
+    'backup_eligibility',
+    'not eligible, and was'
+  )
+  t.match(asserted(({ data }) => ({ data: flagged(data, 0x1d), stored: { backupEligible: true } }))(), {
+    backedUp: true,
+    signCount: 7
+  })
 })
 
 // covers PK-20
@@ -163,20 +314,46 @@ t.test('authenticator data have just the length that they say', async (t) => {
     ['extensions that no flag tells of', (data: Buffer) => Buffer.concat([data, extensions]), 'malformed'],
     ['extensions', (data: Buffer) => Buffer.concat([flagged(data, data.readUInt8(32) | 0x80), extensions]), 'none'],
     ['the flag of extensions alone', (data: Buffer) => flagged(data, data.readUInt8(32) | 0x80), 'malformed'],
-    ['extensions that are no map', (data: Buffer) => Buffer.concat([flagged(data, data.readUInt8(32) | 0x80), encodeCbor(1)]), 'malformed']
+    [
+      'extensions that are no map',
+      (data: Buffer) => Buffer.concat([flagged(data, data.readUInt8(32) | 0x80), encodeCbor(1)]),
+      'malformed'
+    ]
   ] as const) {
     t.equal(refusalOf(registered(({ data }) => ({ data: change(data) }))), refusal, `${name}, registration`)
     t.equal(refusalOf(asserted(({ data }) => ({ data: change(data) }))), refusal, `${name}, sign-in`)
   }
-  const whole = authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0, attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: KEY } })
-  for (let length = 0; length < whole.length; length++) t.equal(refusalOf(registered(() => ({ data: whole.subarray(0, length) }))), 'malformed', `the first ${length} bytes`)
+  const whole = authenticatorData({
+    rpId: RP_ID,
+    flags: FLAGS,
+    signCount: 0,
+    attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: KEY }
+  })
+  for (let length = 0; length < whole.length; length++)
+    t.equal(
+      refusalOf(registered(() => ({ data: whole.subarray(0, length) }))),
+      'malformed',
+      `the first ${length} bytes`
+    )
 })
 
 // covers PK-21
 t.test('a new credential: present, of the id that was said, with a key of what was offered', async (t) => {
-  t.equal(refusalOf(registered(() => ({ data: authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0 }) }))), 'no_credential')
+  t.equal(
+    refusalOf(registered(() => ({ data: authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0 }) }))),
+    'no_credential'
+  )
   t.equal(refusalOf(registered(() => ({ id: Buffer.from('another id').toString('base64url') }))), 'credential_id')
-  const ofLength = (length: number) => registered(() => ({ id: Buffer.alloc(length, 1).toString('base64url'), data: authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0, attested: { aaguid: Buffer.alloc(16), credentialId: Buffer.alloc(length, 1), key: KEY } }) }))
+  const ofLength = (length: number) =>
+    registered(() => ({
+      id: Buffer.alloc(length, 1).toString('base64url'),
+      data: authenticatorData({
+        rpId: RP_ID,
+        flags: FLAGS,
+        signCount: 0,
+        attested: { aaguid: Buffer.alloc(16), credentialId: Buffer.alloc(length, 1), key: KEY }
+      })
+    }))
   t.equal(refusalOf(ofLength(1023)), 'none')
   t.equal(refusalOf(ofLength(1024)), 'credential_id')
   t.equal(refusalOf(ofLength(0)), 'credential_id')
@@ -193,42 +370,126 @@ t.test('a new credential: present, of the id that was said, with a key of what w
     ['another kind of key', [[1, 3]], 'public_key'],
     ['Ed25519 of a P-256 key', [[3, -8]], 'public_key'],
     ['RS256 of a P-256 key', [[3, -257]], 'public_key'],
-    ['RSA of 1,024 bits', [[1, 3], [3, -257], [-1, Buffer.alloc(128, 0xff)], [-2, Buffer.from([1, 0, 1])]], 'public_key'],
-    ['RSA of 8,192 bits', [[1, 3], [3, -257], [-1, Buffer.alloc(1024, 0xff)], [-2, Buffer.from([1, 0, 1])]], 'public_key']
+    [
+      'RSA of 1,024 bits',
+      [
+        [1, 3],
+        [3, -257],
+        [-1, Buffer.alloc(128, 0xff)],
+        [-2, Buffer.from([1, 0, 1])]
+      ],
+      'public_key'
+    ],
+    [
+      'RSA of 8,192 bits',
+      [
+        [1, 3],
+        [3, -257],
+        [-1, Buffer.alloc(1024, 0xff)],
+        [-2, Buffer.from([1, 0, 1])]
+      ],
+      'public_key'
+    ]
   ] as Array<[string, Array<[number, number | Buffer]>, string]>) {
     t.equal(refusalOf(registered(() => ({ data: cose(change) }))), refusal, name)
   }
-  const named = registered(() => ({ data: authenticatorData({ rpId: RP_ID, flags: { ...FLAGS, backupEligible: true, backedUp: true }, signCount: 5, attested: { aaguid: Buffer.from('fbfc3007154e4ecc8c0b6e020557d7bd', 'hex'), credentialId: ID, key: KEY } }) }))()
-  t.match(named, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd', backupEligible: true, backedUp: true, uvInitialized: true, signCount: 5, alg: -7 })
+  const named = registered(() => ({
+    data: authenticatorData({
+      rpId: RP_ID,
+      flags: { ...FLAGS, backupEligible: true, backedUp: true },
+      signCount: 5,
+      attested: { aaguid: Buffer.from('fbfc3007154e4ecc8c0b6e020557d7bd', 'hex'), credentialId: ID, key: KEY }
+    })
+  }))()
+  t.match(named, {
+    aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd',
+    backupEligible: true,
+    backedUp: true,
+    uvInitialized: true,
+    signCount: 5,
+    alg: -7
+  })
   t.equal(registered()().aaguid, null)
   const attestedBy = (aaguid: Buffer, after: Buffer | null = null): Buffer => {
-    const data = authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0, attested: { aaguid, credentialId: ID, key: KEY } })
+    const data = authenticatorData({
+      rpId: RP_ID,
+      flags: FLAGS,
+      signCount: 0,
+      attested: { aaguid, credentialId: ID, key: KEY }
+    })
     return after === null ? data : Buffer.concat([data.subarray(0, 55 + ID.length), after])
   }
-  t.equal(registered(() => ({ data: attestedBy(Buffer.from('fbfc3007154e4e008c0b6e020557d7bd', 'hex')) }))().aaguid, 'fbfc3007-154e-4e00-8c0b-6e020557d7bd', 'one zero byte says nothing')
-  t.equal(refusalOf(registered(() => ({ data: attestedBy(Buffer.alloc(16), encodeCbor([1])) }))), 'malformed', 'a key that is a list')
+  t.equal(
+    registered(() => ({ data: attestedBy(Buffer.from('fbfc3007154e4e008c0b6e020557d7bd', 'hex')) }))().aaguid,
+    'fbfc3007-154e-4e00-8c0b-6e020557d7bd',
+    'one zero byte says nothing'
+  )
+  t.equal(
+    refusalOf(registered(() => ({ data: attestedBy(Buffer.alloc(16), encodeCbor([1])) }))),
+    'malformed',
+    'a key that is a list'
+  )
   t.equal(refusalOf(registered(() => ({ data: attestedBy(Buffer.alloc(16), Buffer.alloc(0)) }))), 'malformed', 'no key')
 })
 
 // covers PK-22 ADV-GHSA-6hxq-p678-4hr2
 t.test('the attestation object: the statement is passed over, whatever it says', async (t) => {
-  const { data } = { data: authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0, attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: KEY } }) }
-  const object = (...members: Array<[string, Parameters<typeof encodeCbor>[0]]>) => registered(() => ({ attestation: encodeCbor(new Map(members)) }))
+  const { data } = {
+    data: authenticatorData({
+      rpId: RP_ID,
+      flags: FLAGS,
+      signCount: 0,
+      attested: { aaguid: Buffer.alloc(16), credentialId: ID, key: KEY }
+    })
+  }
+  const object = (...members: Array<[string, Parameters<typeof encodeCbor>[0]]>) =>
+    registered(() => ({ attestation: encodeCbor(new Map(members)) }))
   t.equal(refusalOf(object(['authData', data])), 'none')
-  t.equal(refusalOf(object(['fmt', 'packed'], ['attStmt', new Map<string, string | number | Buffer[]>([['alg', -7], ['sig', 'forged'], ['x5c', [Buffer.from('no certificate')]]])], ['authData', data])), 'none')
+  t.equal(
+    refusalOf(
+      object(
+        ['fmt', 'packed'],
+        [
+          'attStmt',
+          new Map<string, string | number | Buffer[]>([
+            ['alg', -7],
+            ['sig', 'forged'],
+            ['x5c', [Buffer.from('no certificate')]]
+          ])
+        ],
+        ['authData', data]
+      )
+    ),
+    'none'
+  )
   t.equal(refusalOf(object(['fmt', 'none'], ['attStmt', new Map()])), 'malformed')
   t.equal(refusalOf(object(['authData', 'text'])), 'malformed')
   t.equal(refusalOf(registered(() => ({ attestation: encodeCbor([data]) }))), 'malformed')
-  t.equal(refusalOf(registered(() => ({ attestation: Buffer.concat([encodeCbor(new Map([['authData', data]])), Buffer.alloc(1)]) }))), 'malformed')
+  t.equal(
+    refusalOf(
+      registered(() => ({ attestation: Buffer.concat([encodeCbor(new Map([['authData', data]])), Buffer.alloc(1)]) }))
+    ),
+    'malformed'
+  )
 })
 
 // covers PK-23
 t.test('the signature is of this key, over these bytes', async (t) => {
-  const signed = (parts: Omit<Given, 'client'> & { client: Members }): Buffer => signAssertion(KEY, parts.data, Buffer.from(JSON.stringify(parts.client)))
-  const flip = (bytes: Buffer, at: number): Buffer => Buffer.from(bytes.map((byte, index) => index === at ? byte ^ 1 : byte))
+  const signed = (parts: Omit<Given, 'client'> & { client: Members }): Buffer =>
+    signAssertion(KEY, parts.data, Buffer.from(JSON.stringify(parts.client)))
+  const flip = (bytes: Buffer, at: number): Buffer =>
+    Buffer.from(bytes.map((byte, index) => (index === at ? byte ^ 1 : byte)))
   t.equal(refusalOf(asserted()), 'none')
-  t.equal(refusalOf(asserted((parts) => ({ signature: signed(parts), data: flip(parts.data, 36) }))), 'signature', 'another counter')
-  t.equal(refusalOf(asserted((parts) => ({ signature: signed(parts), client: { ...parts.client, more: 1 } }))), 'signature', 'other client data')
+  t.equal(
+    refusalOf(asserted((parts) => ({ signature: signed(parts), data: flip(parts.data, 36) }))),
+    'signature',
+    'another counter'
+  )
+  t.equal(
+    refusalOf(asserted((parts) => ({ signature: signed(parts), client: { ...parts.client, more: 1 } }))),
+    'signature',
+    'other client data'
+  )
   t.equal(refusalOf(asserted((parts) => ({ signature: flip(signed(parts), 20) }))), 'signature')
   t.equal(refusalOf(asserted((parts) => ({ signature: Buffer.concat([signed(parts), Buffer.alloc(1)]) }))), 'signature')
   t.equal(refusalOf(asserted(() => ({ signature: Buffer.alloc(0) }))), 'signature')
@@ -244,24 +505,84 @@ t.test('another implementation says the same of random keys', async (t) => {
     const id = credentialId.toString('base64url')
     const flags = { ...FLAGS, backupEligible: alg === -8, backedUp: alg === -8 }
     const client = clientData({ type: 'webauthn.create', challenge: CHALLENGE, origin: ORIGIN })
-    const data = authenticatorData({ rpId: RP_ID, flags, signCount: 1, attested: { aaguid: Buffer.alloc(16, 9), credentialId, key } })
-    const attestationObject = encodeCbor(new Map<string, string | Buffer | Map<string, string>>([['fmt', 'none'], ['attStmt', new Map<string, string>()], ['authData', data]]))
-    const response = { id, rawId: id, type: 'public-key' as const, clientExtensionResults: {}, response: { clientDataJSON: client.toString('base64url'), attestationObject: attestationObject.toString('base64url'), transports: [] } }
+    const data = authenticatorData({
+      rpId: RP_ID,
+      flags,
+      signCount: 1,
+      attested: { aaguid: Buffer.alloc(16, 9), credentialId, key }
+    })
+    const attestationObject = encodeCbor(
+      new Map<string, string | Buffer | Map<string, string>>([
+        ['fmt', 'none'],
+        ['attStmt', new Map<string, string>()],
+        ['authData', data]
+      ])
+    )
+    const response = {
+      id,
+      rawId: id,
+      type: 'public-key' as const,
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: client.toString('base64url'),
+        attestationObject: attestationObject.toString('base64url'),
+        transports: []
+      }
+    }
     const ours = verifyRegistration(readRegistration(response), ceremony())
-    const expected = { expectedChallenge: CHALLENGE, expectedOrigin: ORIGIN, expectedRPID: RP_ID, requireUserVerification: true }
+    const expected = {
+      expectedChallenge: CHALLENGE,
+      expectedOrigin: ORIGIN,
+      expectedRPID: RP_ID,
+      requireUserVerification: true
+    }
     const theirs = await verifyRegistrationResponse({ response, ...expected, supportedAlgorithmIDs: [-7, -8, -257] })
     t.equal(theirs.verified, true)
     if (!theirs.verified) continue
     const { credential, aaguid, credentialBackedUp, credentialDeviceType } = theirs.registrationInfo
-    t.same({ id: ours.credentialId, count: ours.signCount, aaguid: ours.aaguid, backedUp: ours.backedUp, type: ours.backupEligible ? 'multiDevice' : 'singleDevice' }, { id: credential.id, count: credential.counter, aaguid, backedUp: credentialBackedUp, type: credentialDeviceType }, String(alg))
+    t.same(
+      {
+        id: ours.credentialId,
+        count: ours.signCount,
+        aaguid: ours.aaguid,
+        backedUp: ours.backedUp,
+        type: ours.backupEligible ? 'multiDevice' : 'singleDevice'
+      },
+      {
+        id: credential.id,
+        count: credential.counter,
+        aaguid,
+        backedUp: credentialBackedUp,
+        type: credentialDeviceType
+      },
+      String(alg)
+    )
 
     const answer = clientData({ type: 'webauthn.get', challenge: CHALLENGE, origin: ORIGIN })
     const authData = authenticatorData({ rpId: RP_ID, flags, signCount: 2 })
     const good = signAssertion(key, authData, answer)
     for (const signature of [good, signAssertion(softKey(alg === -257 ? -7 : alg), authData, answer)]) {
-      const assertion = { id, rawId: id, type: 'public-key' as const, clientExtensionResults: {}, response: { clientDataJSON: answer.toString('base64url'), authenticatorData: authData.toString('base64url'), signature: signature.toString('base64url'), userHandle: HANDLE } }
-      const they = await verifyAuthenticationResponse({ response: assertion, ...expected, credential }).then(({ verified }) => verified, () => false)
-      t.equal(refusalOf(() => verifyAssertion(readAssertion(assertion), { ...ours, rpId: RP_ID }, ceremony())), they ? 'none' : 'signature', String(alg))
+      const assertion = {
+        id,
+        rawId: id,
+        type: 'public-key' as const,
+        clientExtensionResults: {},
+        response: {
+          clientDataJSON: answer.toString('base64url'),
+          authenticatorData: authData.toString('base64url'),
+          signature: signature.toString('base64url'),
+          userHandle: HANDLE
+        }
+      }
+      const they = await verifyAuthenticationResponse({ response: assertion, ...expected, credential }).then(
+        ({ verified }) => verified,
+        () => false
+      )
+      t.equal(
+        refusalOf(() => verifyAssertion(readAssertion(assertion), { ...ours, rpId: RP_ID }, ceremony())),
+        they ? 'none' : 'signature',
+        String(alg)
+      )
       t.equal(they, signature === good)
     }
   }

@@ -18,8 +18,13 @@ t.test('a session is found by the cookie that began it, and by nothing else', as
     'other id': formatCredential(`abc${random.id()}`, secret),
     'more behind it': `${cookie}x`,
     quoted: `"${cookie}"`
-  })) t.equal(await browser.find(other), null, what)
-  t.notMatch(JSON.stringify(await state.browserSessions.listSessionsOfUser('ann', 0)), new RegExp(`${sessionId}|${secret}`), 'the store keeps neither part')
+  }))
+    t.equal(await browser.find(other), null, what)
+  t.notMatch(
+    JSON.stringify(await state.browserSessions.listSessionsOfUser('ann', 0)),
+    new RegExp(`${sessionId}|${secret}`),
+    'the store keeps neither part'
+  )
 })
 
 // covers ASVS-7.2.4
@@ -34,7 +39,17 @@ t.test('a new sign-in: another cookie, and the former one is dead', async (t) =>
   t.equal(await browser.find(first.cookie), null)
   const found = await browser.find(second.cookie)
   t.strictSame(found, second.session)
-  t.match(found, { sid: first.session.sid, createdAt: first.session.createdAt, authenticatedAt: clock.now(), expiresAt: clock.now() + EXPIRES_IN, clientIds: ['app'] }, 'it goes on, with its clients, from now')
+  t.match(
+    found,
+    {
+      sid: first.session.sid,
+      createdAt: first.session.createdAt,
+      authenticatedAt: clock.now(),
+      expiresAt: clock.now() + EXPIRES_IN,
+      clientIds: ['app']
+    },
+    'it goes on, with its clients, from now'
+  )
   t.strictSame(await browsers(), [first.session.sid])
   t.strictSame(loggedOut, [], 'nobody was signed out')
 })
@@ -43,27 +58,38 @@ t.test('a new sign-in: another cookie, and the former one is dead', async (t) =>
 t.test('a planted cookie is never adopted', async (t) => {
   const { browser, byPassword, random, sidOf } = sessionWorld()
   const planted = formatCredential(`abc${random.id()}`, random.secret())
-  const { session, cookie } = await browser.start('ann', byPassword(), { session: await browser.find(planted), cookie: planted, origin })
+  const { session, cookie } = await browser.start('ann', byPassword(), {
+    session: await browser.find(planted),
+    cookie: planted,
+    origin
+  })
   t.not(session.sid, sidOf(planted))
   t.not(cookie.split('.')[0], planted.split('.')[0])
   t.equal(await browser.find(planted), null)
 })
 
 // covers ASVS-7.2.4
-t.test('another user in this browser: the former session ends with what hangs on it, and its clients hear of it', async (t) => {
-  const world = sessionWorld()
-  const { browser, byPassword } = world
-  const first = await browser.start('eve', byPassword(), NEW_BROWSER)
-  await browser.use(first.session, 'app')
-  await world.addFamily({ sid: 'online', userId: 'eve', sessionSid: first.session.sid, offline: false })
-  await world.addFamily({ sid: 'offline', userId: 'eve', sessionSid: first.session.sid, offline: true })
-  const second = await browser.start('ann', byPassword(), { session: await browser.find(first.cookie), cookie: first.cookie, origin })
-  t.not(second.session.sid, first.session.sid)
-  t.equal(await browser.find(first.cookie), null)
-  t.strictSame(await world.families('eve'), ['offline'])
-  t.match(world.loggedOut, [{ userId: 'eve', sids: [first.session.sid, 'online'], by: 'user', ip: origin.ip }])
-  t.match(world.ended, [[{ sid: first.session.sid, clientIds: ['app'] }]])
-})
+t.test(
+  'another user in this browser: the former session ends with what hangs on it, and its clients hear of it',
+  async (t) => {
+    const world = sessionWorld()
+    const { browser, byPassword } = world
+    const first = await browser.start('eve', byPassword(), NEW_BROWSER)
+    await browser.use(first.session, 'app')
+    await world.addFamily({ sid: 'online', userId: 'eve', sessionSid: first.session.sid, offline: false })
+    await world.addFamily({ sid: 'offline', userId: 'eve', sessionSid: first.session.sid, offline: true })
+    const second = await browser.start('ann', byPassword(), {
+      session: await browser.find(first.cookie),
+      cookie: first.cookie,
+      origin
+    })
+    t.not(second.session.sid, first.session.sid)
+    t.equal(await browser.find(first.cookie), null)
+    t.strictSame(await world.families('eve'), ['offline'])
+    t.match(world.loggedOut, [{ userId: 'eve', sids: [first.session.sid, 'online'], by: 'user', ip: origin.ip }])
+    t.match(world.ended, [[{ sid: first.session.sid, clientIds: ['app'] }]])
+  }
+)
 
 t.test('a former session that has ended meanwhile is not brought back', async (t) => {
   const { browser, byPassword, sessions, browsers } = sessionWorld()
@@ -77,7 +103,11 @@ t.test('a former session that has ended meanwhile is not brought back', async (t
 t.test('parallel sign-ins of one user in one browser all work, and the former cookie does not', async (t) => {
   const { browser, byPassword } = sessionWorld()
   const first = await browser.start('ann', byPassword(), NEW_BROWSER)
-  const both = await Promise.all([1, 2].map(async () => await browser.start('ann', byPassword(), { session: first.session, cookie: first.cookie, origin })))
+  const both = await Promise.all(
+    [1, 2].map(
+      async () => await browser.start('ann', byPassword(), { session: first.session, cookie: first.cookie, origin })
+    )
+  )
   for (const { cookie } of both) t.equal((await browser.find(cookie))?.sid, first.session.sid)
   t.equal(await browser.find(first.cookie), null)
 })
@@ -124,18 +154,32 @@ t.test('no use moves the absolute end, only a new sign-in does', async (t) => {
 })
 
 // covers ASVS-7.3.2
-t.test('a second factor alone does not move the absolute end, nor does what a provider says of a time long ago bring it nearer', async (t) => {
-  const { browser, byPassword, clock } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
-  clock.step(HOUR)
-  const byCode = await browser.renew('ann', [...session.methods, { method: 'otp', at: clock.now() }], { cookie, session })
-  t.match(byCode?.session, { expiresAt: session.expiresAt, idleExpiresAt: clock.now() + IDLE_TIMEOUT })
-  const byBoth = await browser.renew('ann', [...byPassword(), { method: 'otp', at: clock.now() }], { cookie: byCode?.cookie, session: byCode?.session ?? null })
-  t.equal(byBoth?.session.expiresAt, clock.now() + EXPIRES_IN)
+t.test(
+  'a second factor alone does not move the absolute end, nor does what a provider says of a ' +
+    'time long ago bring it nearer',
+  async (t) => {
+    const { browser, byPassword, clock } = sessionWorld()
+    const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
+    clock.step(HOUR)
+    const byCode = await browser.renew('ann', [...session.methods, { method: 'otp', at: clock.now() }], {
+      cookie,
+      session
+    })
+    t.match(byCode?.session, { expiresAt: session.expiresAt, idleExpiresAt: clock.now() + IDLE_TIMEOUT })
+    const byBoth = await browser.renew('ann', [...byPassword(), { method: 'otp', at: clock.now() }], {
+      cookie: byCode?.cookie,
+      session: byCode?.session ?? null
+    })
+    t.equal(byBoth?.session.expiresAt, clock.now() + EXPIRES_IN)
 
-  const connected = await browser.start('bob', [{ method: 'connection', at: clock.now() - 48 * HOUR, here: clock.now() }], NEW_BROWSER)
-  t.equal(connected.session.expiresAt, clock.now() + EXPIRES_IN)
-})
+    const connected = await browser.start(
+      'bob',
+      [{ method: 'connection', at: clock.now() - 48 * HOUR, here: clock.now() }],
+      NEW_BROWSER
+    )
+    t.equal(connected.session.expiresAt, clock.now() + EXPIRES_IN)
+  }
+)
 
 // covers ASVS-7.4.1
 t.test('an ended session is not found, not used and not renewed', async (t) => {
@@ -144,7 +188,11 @@ t.test('an ended session is not found, not used and not renewed', async (t) => {
   await browser.use(session, 'app')
   await browser.use(session, 'shop')
   await browser.use(session, 'app')
-  await Promise.all([1, 2, 3].map(async () => { await sessions.revokeBrowserSession('ann', session.sid, 'user', { origin }) }))
+  await Promise.all(
+    [1, 2, 3].map(async () => {
+      await sessions.revokeBrowserSession('ann', session.sid, 'user', { origin })
+    })
+  )
   t.equal(await browser.find(cookie), null)
   t.equal(await browser.use(session, 'app'), false)
   t.match(loggedOut, [{ userId: 'ann', sids: [session.sid], by: 'user' }])

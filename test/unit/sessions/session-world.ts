@@ -20,18 +20,38 @@ export const origin = { requestId: 'req-1', ip: '192.0.2.1', userAgent: 'Firefox
 export const NEW_BROWSER = { cookie: undefined, session: null, origin }
 
 /** Sessions over memory state that answers late; what they say is recorded. */
-export function sessionWorld () {
+export function sessionWorld() {
   const clock = steppedClock()
   const random = systemRandom()
   const state = memoryState()
-  const events = createEvents(() => clock.now(), (error) => { throw error })
-  const loggedOut: Array<{ userId: string, sids: string[], by: string, ip?: string }> = []
-  events.on('logged_out', (payload) => { loggedOut.push(payload) })
+  const events = createEvents(
+    () => clock.now(),
+    (error) => {
+      throw error
+    }
+  )
+  const loggedOut: Array<{ userId: string; sids: string[]; by: string; ip?: string }> = []
+  events.on('logged_out', (payload) => {
+    loggedOut.push(payload)
+  })
   const ended: BrowserSession[][] = []
   const revocations = createRevocations(900_000, clock)
-  const deps = { tokens: delayed(state.tokens), browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations, events, clock, onSessionsEnded: (sessions: BrowserSession[]) => { ended.push(sessions) } }
+  const deps = {
+    tokens: delayed(state.tokens),
+    browserSessions: delayed(state.browserSessions),
+    oneTimeTokens: delayed(state.oneTimeTokens),
+    revocations,
+    events,
+    clock,
+    onSessionsEnded: (sessions: BrowserSession[]) => {
+      ended.push(sessions)
+    }
+  }
   const sessions = createSessions(deps)
-  const browser = browserSessions({ expiresInMs: EXPIRES_IN, idleTimeoutMs: IDLE_TIMEOUT }, { store: delayed(state.browserSessions), sessions, clock, random })
+  const browser = browserSessions(
+    { expiresInMs: EXPIRES_IN, idleTimeoutMs: IDLE_TIMEOUT },
+    { store: delayed(state.browserSessions), sessions, clock, random }
+  )
   return {
     clock,
     random,
@@ -45,26 +65,68 @@ export function sessionWorld () {
     byPassword: () => [passwordProof(clock.now())],
     loggedOut,
     ended,
-    async addFamily (fields: Partial<RefreshTokenFamily> & { sid: string }): Promise<void> {
+    async addFamily(fields: Partial<RefreshTokenFamily> & { sid: string }): Promise<void> {
       const now = clock.now()
       await state.tokens.createFamily({
-        userId: 'ann', clientId: 'app', scope: 'openid', authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9,
-        userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: `digest-${fields.sid}`, ...fields
+        userId: 'ann',
+        clientId: 'app',
+        scope: 'openid',
+        authenticatedAt: now,
+        acr: 'password',
+        amr: ['pwd'],
+        createdAt: now,
+        lastUsedAt: now,
+        expiresAt: now + 1e9,
+        idleExpiresAt: now + 1e9,
+        userAgent: null,
+        sessionSid: null,
+        offline: true,
+        authorization: null,
+        tokenDigest: `digest-${fields.sid}`,
+        ...fields
       })
     },
-    async addCode (fields: { sid: string, sessionSid: string, userId?: string, clientId?: string, offline?: boolean }, use?: SessionUse): Promise<boolean> {
+    async addCode(
+      fields: { sid: string; sessionSid: string; userId?: string; clientId?: string; offline?: boolean },
+      use?: SessionUse
+    ): Promise<boolean> {
       const now = clock.now()
-      return await state.tokens.createCode({
-        userId: 'ann', clientId: 'app', scope: 'openid', authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, offline: false, authorization: '{}', codeDigest: `digest-${fields.sid}`, codeExpiresAt: now + MINUTE, ...fields
-      }, use)
+      return await state.tokens.createCode(
+        {
+          userId: 'ann',
+          clientId: 'app',
+          scope: 'openid',
+          authenticatedAt: now,
+          acr: 'password',
+          amr: ['pwd'],
+          createdAt: now,
+          offline: false,
+          authorization: '{}',
+          codeDigest: `digest-${fields.sid}`,
+          codeExpiresAt: now + MINUTE,
+          ...fields
+        },
+        use
+      )
     },
     /** Whether a code can be redeemed. Uses it up. */
-    async redeems (sid: string, clientId = 'app'): Promise<boolean> {
+    async redeems(sid: string, clientId = 'app'): Promise<boolean> {
       const now = clock.now()
-      const { outcome } = await state.tokens.redeemCode({ sid, digest: `digest-${sid}`, clientId, now, tokenDigest: 'first', expiresAt: now + HOUR, onlineExpiresAt: now + HOUR, idleExpiresAt: now + HOUR, userAgent: null } as Parameters<typeof state.tokens.redeemCode>[0])
+      const { outcome } = await state.tokens.redeemCode({
+        sid,
+        digest: `digest-${sid}`,
+        clientId,
+        now,
+        tokenDigest: 'first',
+        expiresAt: now + HOUR,
+        onlineExpiresAt: now + HOUR,
+        idleExpiresAt: now + HOUR,
+        userAgent: null
+      } as Parameters<typeof state.tokens.redeemCode>[0])
       return outcome === 'redeemed'
     },
-    families: async (userId = 'ann') => (await sessions.list(userId)).map(({ sid }) => sid).toSorted((a, b) => a.localeCompare(b)),
+    families: async (userId = 'ann') =>
+      (await sessions.list(userId)).map(({ sid }) => sid).toSorted((a, b) => a.localeCompare(b)),
     browsers: async (userId = 'ann') => (await sessions.listBrowserSessions(userId)).map(({ sid }) => sid),
     sidOf: (cookie: string) => parseCredential(cookie)?.sid
   }

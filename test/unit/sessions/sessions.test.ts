@@ -3,9 +3,17 @@ import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { NEW_BROWSER, origin, sessionWorld, type SessionWorld } from './session-world.ts'
 
 /** Ann in two browsers, each with what an app and a shop were given, and a device of hers that used no browser. */
-async function annEverywhere (world: SessionWorld): Promise<{ here: string, there: string }> {
-  const [here, there] = await Promise.all([world.browser.start('ann', world.byPassword(), NEW_BROWSER), world.browser.start('ann', world.byPassword(), NEW_BROWSER)])
-  for (const [place, { session: { sid: sessionSid } }] of Object.entries({ here, there })) {
+async function annEverywhere(world: SessionWorld): Promise<{ here: string; there: string }> {
+  const [here, there] = await Promise.all([
+    world.browser.start('ann', world.byPassword(), NEW_BROWSER),
+    world.browser.start('ann', world.byPassword(), NEW_BROWSER)
+  ])
+  for (const [
+    place,
+    {
+      session: { sid: sessionSid }
+    }
+  ] of Object.entries({ here, there })) {
     await world.addFamily({ sid: `${place}-app`, clientId: 'app', sessionSid, offline: false })
     await world.addFamily({ sid: `${place}-app-offline`, clientId: 'app', sessionSid })
     await world.addFamily({ sid: `${place}-shop`, clientId: 'shop', sessionSid, offline: false })
@@ -17,7 +25,15 @@ async function annEverywhere (world: SessionWorld): Promise<{ here: string, ther
   return { here: here.session.sid, there: there.session.sid }
 }
 
-const ALL = ['device', ...['here', 'there'].flatMap((place) => [`${place}-app`, `${place}-app-offline`, `${place}-shop`, `${place}-shop-offline`])]
+const ALL = [
+  'device',
+  ...['here', 'there'].flatMap((place) => [
+    `${place}-app`,
+    `${place}-app-offline`,
+    `${place}-shop`,
+    `${place}-shop-offline`
+  ])
+]
 const without = (...gone: string[]): string[] => ALL.filter((sid) => !gone.includes(sid))
 
 t.test('revoking a browser session ends its codes and what is not offline', async (t) => {
@@ -29,7 +45,10 @@ t.test('revoking a browser session ends its codes and what is not offline', asyn
   t.equal(await world.redeems('here-code'), false)
   t.equal(await world.redeems('there-code'), true)
   t.equal(world.loggedOut.length, 1, 'one event tells of all')
-  t.strictSame(world.loggedOut[0]?.sids.toSorted((a, b) => a.localeCompare(b)), [here, 'here-app', 'here-code', 'here-shop'].toSorted((a, b) => a.localeCompare(b)))
+  t.strictSame(
+    world.loggedOut[0]?.sids.toSorted((a, b) => a.localeCompare(b)),
+    [here, 'here-app', 'here-code', 'here-shop'].toSorted((a, b) => a.localeCompare(b))
+  )
   t.match(world.ended, [[{ sid: here }]])
   for (const sid of ['here-app', 'here-shop']) t.equal(world.revocations.has(sid), true, sid)
   t.equal(world.revocations.has('here-app-offline'), false)
@@ -45,10 +64,11 @@ t.test('the client that asks for the sign-out loses its offline families too; ot
 })
 
 // covers ASVS-8.2.2
-t.test('revoking a family or a browser session: the user\'s own only', async (t) => {
+t.test("revoking a family or a browser session: the user's own only", async (t) => {
   const world = sessionWorld()
   const { here, there } = await annEverywhere(world)
-  for (const sid of [here, there, 'device', 'here-app', 'nothing', '']) t.equal(await world.sessions.revoke('bob', sid, 'user', origin), false, sid)
+  for (const sid of [here, there, 'device', 'here-app', 'nothing', ''])
+    t.equal(await world.sessions.revoke('bob', sid, 'user', origin), false, sid)
   t.equal(await world.sessions.revokeBrowserSession('bob', here, 'user', { origin }), false)
   t.strictSame(await world.families(), ALL)
   t.strictSame((await world.browsers()).length, 2)
@@ -60,13 +80,15 @@ t.test('revoking a family or a browser session: the user\'s own only', async (t)
 
 // covers ASVS-7.4.3 ASVS-7.4.5
 t.test('revokeAll ends families, codes and browser sessions, but those of exceptSid', async (t) => {
-  const cases: Array<[string, (sids: { here: string, there: string }) => string | undefined, string[], Array<'here' | 'there'>]> = [
+  const cases: Array<
+    [string, (sids: { here: string; there: string }) => string | undefined, string[], Array<'here' | 'there'>]
+  > = [
     ['nothing kept', () => undefined, [], []],
     ['a family with its browser session', () => 'here-app', ['here-app'], ['here']],
     ['a family without one', () => 'device', ['device'], []],
     ['a browser session', ({ there }) => there, [], ['there']],
     ['unknown', () => 'unknown', [], []],
-    ['another user\'s', () => 'bobs', [], []]
+    ["another user's", () => 'bobs', [], []]
   ]
   for (const [what, except, families, browsers] of cases) {
     await t.test(what, async (t) => {
@@ -74,7 +96,10 @@ t.test('revokeAll ends families, codes and browser sessions, but those of except
       const sids = await annEverywhere(world)
       await world.sessions.revokeAll('ann', 'password_changed', { exceptSid: except(sids), origin })
       t.strictSame(await world.families(), families)
-      t.strictSame(await world.browsers(), browsers.map((place) => sids[place]))
+      t.strictSame(
+        await world.browsers(),
+        browsers.map((place) => sids[place])
+      )
       t.strictSame(await world.families('bob'), ['bobs'])
       for (const code of ['here-code', 'there-code']) t.equal(await world.redeems(code), false)
       t.equal(world.loggedOut.length, 1)
@@ -87,56 +112,85 @@ t.test('revokeAll ends families, codes and browser sessions, but those of except
 t.test('a store that fails in one half: the other half ends and is told, and the failure comes out', async (t) => {
   const world = sessionWorld()
   const { here } = await annEverywhere(world)
-  const down = async (): Promise<never> => { throw new Error('down') }
+  const down = async (): Promise<never> => {
+    throw new Error('down')
+  }
   const noFamilies = createSessions({ ...world.deps, tokens: { ...world.state.tokens, revokeFamiliesOfUser: down } })
   await t.rejects(noFamilies.revokeAll('ann', 'disabled', { exceptSid: here, origin }), { message: 'down' })
   t.strictSame(await world.browsers(), [here])
   t.equal(world.ended.flat().length, 1)
   t.equal(world.loggedOut.length, 1)
-  const noBrowsers = createSessions({ ...world.deps, browserSessions: { ...world.state.browserSessions, revokeSessionsOfUser: down } })
+  const noBrowsers = createSessions({
+    ...world.deps,
+    browserSessions: { ...world.state.browserSessions, revokeSessionsOfUser: down }
+  })
   await t.rejects(noBrowsers.revokeAll('ann', 'disabled', { origin }), { message: 'down' })
   t.strictSame(await world.families(), [])
   t.equal(world.loggedOut.length, 2)
 })
 
-t.test('a sign-out that fails at any of its steps, while another tab is given a code and redeems one, ends the session with all that hangs on it or nothing', async (t) => {
-  for (const carriedOut of [false, true]) {
-    for (const moment of ['before', 'after']) {
-      // As many steps as there are: the last turn fails at none.
-      for (let failing = 0, wasMet = true; wasMet; failing++) {
-        const world = sessionWorld()
-        const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
-        await world.addFamily({ sid: 'family', sessionSid: session.sid, offline: false })
-        for (const sid of ['waiting', 'redeemed']) await world.addCode({ sid, sessionSid: session.sid })
-        const otherTab = async (): Promise<void> => {
-          await world.addCode({ sid: 'other-tab', sessionSid: session.sid }, world.browser.useOf(session, 'app'))
-          await world.redeems('redeemed')
-        }
-        let step = -1
-        const faulty = <Store extends object>(store: Store): Store => new Proxy(store, {
-          get: (target, name) => async (...args: unknown[]) => {
-            const call = async (): Promise<unknown> => await (target as Record<PropertyKey, (...args: unknown[]) => Promise<unknown>>)[name]?.(...args)
-            if (++step !== failing) return await call()
-            if (moment === 'before') await otherTab()
-            if (carriedOut) await call()
-            if (moment === 'after') await otherTab()
-            throw new Error('down')
+t.test(
+  'a sign-out that fails at any of its steps, while another tab is given a code and redeems ' +
+    'one, ends the session with all that hangs on it or nothing',
+  async (t) => {
+    for (const carriedOut of [false, true]) {
+      for (const moment of ['before', 'after']) {
+        // As many steps as there are: the last turn fails at none.
+        for (let failing = 0, wasMet = true; wasMet; failing++) {
+          const world = sessionWorld()
+          const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
+          await world.addFamily({ sid: 'family', sessionSid: session.sid, offline: false })
+          for (const sid of ['waiting', 'redeemed']) await world.addCode({ sid, sessionSid: session.sid })
+          const otherTab = async (): Promise<void> => {
+            await world.addCode({ sid: 'other-tab', sessionSid: session.sid }, world.browser.useOf(session, 'app'))
+            await world.redeems('redeemed')
           }
-        })
-        const sessions = createSessions({ ...world.deps, tokens: faulty(world.state.tokens), browserSessions: faulty(world.state.browserSessions) })
-        wasMet = await sessions.revokeBrowserSession('ann', session.sid, 'user', { origin }).then(() => false, () => true)
-        const what = `step ${failing}${carriedOut ? ', its answer lost' : ''}, the other tab ${moment} it`
-        const isSignedIn = await world.browser.find(cookie) !== null
-        if (!isSignedIn) t.strictSame([await world.families(), await world.redeems('waiting'), await world.redeems('other-tab')], [[], false, false], `${what}: nothing is left`)
-        else {
-          t.ok((await world.families()).includes('family'), `${what}: nothing has ended`)
-          await world.sessions.revokeBrowserSession('ann', session.sid, 'user', { origin })
-          t.strictSame([await world.browsers(), await world.families(), await world.redeems('other-tab')], [[], [], false], `${what}: and a repeat ends it all`)
+          let step = -1
+          const faulty = <Store extends object>(store: Store): Store =>
+            new Proxy(store, {
+              get:
+                (target, name) =>
+                async (...args: unknown[]) => {
+                  const call = async (): Promise<unknown> =>
+                    await (target as Record<PropertyKey, (...args: unknown[]) => Promise<unknown>>)[name]?.(...args)
+                  if (++step !== failing) return await call()
+                  if (moment === 'before') await otherTab()
+                  if (carriedOut) await call()
+                  if (moment === 'after') await otherTab()
+                  throw new Error('down')
+                }
+            })
+          const sessions = createSessions({
+            ...world.deps,
+            tokens: faulty(world.state.tokens),
+            browserSessions: faulty(world.state.browserSessions)
+          })
+          wasMet = await sessions.revokeBrowserSession('ann', session.sid, 'user', { origin }).then(
+            () => false,
+            () => true
+          )
+          const what = `step ${failing}${carriedOut ? ', its answer lost' : ''}, the other tab ${moment} it`
+          const isSignedIn = (await world.browser.find(cookie)) !== null
+          if (!isSignedIn)
+            t.strictSame(
+              [await world.families(), await world.redeems('waiting'), await world.redeems('other-tab')],
+              [[], false, false],
+              `${what}: nothing is left`
+            )
+          else {
+            t.ok((await world.families()).includes('family'), `${what}: nothing has ended`)
+            await world.sessions.revokeBrowserSession('ann', session.sid, 'user', { origin })
+            t.strictSame(
+              [await world.browsers(), await world.families(), await world.redeems('other-tab')],
+              [[], [], false],
+              `${what}: and a repeat ends it all`
+            )
+          }
         }
       }
     }
   }
-})
+)
 
 t.test('all that a client was given for a user ends, and nothing else', async (t) => {
   const world = sessionWorld()
@@ -152,24 +206,37 @@ t.test('a code that is made while its session ends is dead, whichever comes firs
   for (const order of ['code first', 'sign-out first']) {
     const world = sessionWorld()
     const { session } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
-    const calls = [async () => await world.addCode({ sid: 'code', sessionSid: session.sid }, world.browser.useOf(session, 'app')), async () => await world.sessions.revokeBrowserSession('ann', session.sid, 'user', { origin })]
+    const calls = [
+      async () => await world.addCode({ sid: 'code', sessionSid: session.sid }, world.browser.useOf(session, 'app')),
+      async () => await world.sessions.revokeBrowserSession('ann', session.sid, 'user', { origin })
+    ]
     await Promise.all((order === 'code first' ? calls : calls.toReversed()).map(async (call) => await call()))
     t.equal(await world.redeems('code'), false, order)
     t.strictSame(await world.browsers(), [])
   }
 })
 
-t.test('what can be no id of a session is no question to the stores: one that can\'t hold it would seem to be out of reach', async (t) => {
-  const { deps } = sessionWorld()
-  const asked: string[] = []
-  const sessions = createSessions({
-    ...deps,
-    tokens: {
-      ...deps.tokens,
-      revokeFamily: async (sid) => { asked.push(sid); return false },
-      revokeSession: async (_userId, sid) => { asked.push(sid); return { session: null, sids: [] } }
-    }
-  })
-  for (const id of ['', '\0', 'a\0', 'a\n', '\ud800', '../x', 'ä', 'x'.repeat(129)]) t.equal(await sessions.revoke('ann', id, 'user', origin), false)
-  t.strictSame(asked, [])
-})
+t.test(
+  "what can be no id of a session is no question to the stores: one that can't hold it would seem to be out of reach",
+  async (t) => {
+    const { deps } = sessionWorld()
+    const asked: string[] = []
+    const sessions = createSessions({
+      ...deps,
+      tokens: {
+        ...deps.tokens,
+        revokeFamily: async (sid) => {
+          asked.push(sid)
+          return false
+        },
+        revokeSession: async (_userId, sid) => {
+          asked.push(sid)
+          return { session: null, sids: [] }
+        }
+      }
+    })
+    for (const id of ['', '\0', 'a\0', 'a\n', '\ud800', '../x', 'ä', 'x'.repeat(129)])
+      t.equal(await sessions.revoke('ann', id, 'user', origin), false)
+    t.strictSame(asked, [])
+  }
+)

@@ -10,10 +10,22 @@ import { APPLE_KEY } from '../../support/upstream/providers.ts'
 const client = { clientId: 'client', clientSecret: 'secret' }
 const acme = { id: 'acme', issuer: 'https://sso.acme.example', ...client }
 const appleOptions = { clientId: 'com.example.web', teamId: 'TEAMID', keyId: 'KEYID', privateKey: APPLE_KEY }
-const wild = { id: 'wild', issuer: 'https://wild.example', ...client, scopes: [], authorizationEndpoint: 'https://wild.example/a', tokenEndpoint: 'https://wild.example/t', identify: () => ({ subject: '1' }) }
-const base = { issuer: 'https://auth.example', users: memoryUserStore(), secret: 'a secret of more than 32 bytes, for tests only' }
+const wild = {
+  id: 'wild',
+  issuer: 'https://wild.example',
+  ...client,
+  scopes: [],
+  authorizationEndpoint: 'https://wild.example/a',
+  tokenEndpoint: 'https://wild.example/t',
+  identify: () => ({ subject: '1' })
+}
+const base = {
+  issuer: 'https://auth.example',
+  users: memoryUserStore(),
+  secret: 'a secret of more than 32 bytes, for tests only'
+}
 
-function refusal (connections: unknown, options: object = {}): string {
+function refusal(connections: unknown, options: object = {}): string {
   try {
     settingsOf({ ...base, connections, ...options })
     return 'taken'
@@ -25,7 +37,10 @@ function refusal (connections: unknown, options: object = {}): string {
 
 // covers FED-27
 t.test('each mistake is one error with the path', async (t) => {
-  const pem = (type: 'ec' | 'rsa', options: object): string => generateKeyPairSync(type as 'rsa', options as { modulusLength: number }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const pem = (type: 'ec' | 'rsa', options: object): string =>
+    generateKeyPairSync(type as 'rsa', options as { modulusLength: number })
+      .privateKey.export({ type: 'pkcs8', format: 'pem' })
+      .toString()
   const mistakes: Array<[path: string, connections: unknown, options?: object]> = [
     ['pages', [google(client)], { pages: false }],
     ['connections', 'google'],
@@ -58,7 +73,15 @@ t.test('each mistake is one error with the path', async (t) => {
     ['connections[0].identify', [oauth2({ ...wild, identify: undefined } as never)]],
     ['connections[0].parameters', [oauth2({ ...wild, parameters: { a: 1 } } as never)]],
     ['connections[0].parameters', [oidc({ ...acme, parameters: null } as never)]],
-    ['connections[0].endpoints.keys', [oidc({ ...acme, endpoints: { authorization: 'https://a.example', token: 'https://a.example', keys: 'http://a.example' } })]],
+    [
+      'connections[0].endpoints.keys',
+      [
+        oidc({
+          ...acme,
+          endpoints: { authorization: 'https://a.example', token: 'https://a.example', keys: 'http://a.example' }
+        })
+      ]
+    ],
     ['connections[0].endpoints.token', [oidc({ ...acme, endpoints: { authorization: 'https://a.example' } as never })]],
     ['connections[0].signingAlgs', [oidc({ ...acme, signingAlgs: ['none'] })]],
     ['connections[0].signingAlgs', [oidc({ ...acme, signingAlgs: ['HS256'] })]],
@@ -76,12 +99,19 @@ t.test('each mistake is one error with the path', async (t) => {
     ['connections[0].keyId', [apple({ ...appleOptions, keyId: undefined } as never)]],
     ['connections[0].teamId', [apple({ ...appleOptions, teamId: '' })]],
     ['connections[0].privateKey', [oidc({ ...acme, privateKey: APPLE_KEY })]],
-    ['connections[0].privateKey', [oidc({ ...acme, clientSecret: undefined, privateKey: pem('rsa', { modulusLength: 1024 }) })]],
+    [
+      'connections[0].privateKey',
+      [oidc({ ...acme, clientSecret: undefined, privateKey: pem('rsa', { modulusLength: 1024 }) })]
+    ],
     ['connections[0].linking', [google({ ...client, linking: 'always' } as never)]],
     ['connections[0].sync', [google({ ...client, sync: 'never' } as never)]],
     ['connections[0].enabled', [google({ ...client, enabled: 'yes' } as never)]],
     ['connections[0].registration', [google({ ...client, registration: 'yes' } as never)]],
-    ['connections[0].registration', [google({ ...client, registration: true })], { users: { ...base.users, createWithIdentity: undefined } }],
+    [
+      'connections[0].registration',
+      [google({ ...client, registration: true })],
+      { users: { ...base.users, createWithIdentity: undefined } }
+    ],
     ['connections[0].domains', [google({ ...client, domains: ['a.com', 'a.com'] })]],
     ['connections[0].domains[0]', [google({ ...client, domains: ['acme'] })]],
     ['connections[0].domains[0]', [google({ ...client, domains: ['@acme.com'] })]],
@@ -94,7 +124,10 @@ t.test('each mistake is one error with the path', async (t) => {
     ['connections[0]', [google as never]],
     ['connections[0].button.logoUrl', [google({ ...client, button: { logoUrl: 'javascript:alert(1)' } })]],
     ['connections[0].button.color', [google({ ...client, button: { color: 'red' } } as never)]],
-    ['connections[1].domains[0]', [google({ ...client, domains: ['acme.com'] }), oidc({ ...acme, domains: ['ACME.com'] })]],
+    [
+      'connections[1].domains[0]',
+      [google({ ...client, domains: ['acme.com'] }), oidc({ ...acme, domains: ['ACME.com'] })]
+    ],
     ['connections[1].clientSecret', [oidc(acme), oidc({ ...acme, id: 'two', clientSecret: 'CANARY' })]],
     ['connections[1].clientId', [oidc(acme), oidc({ ...acme, id: 'two', clientId: 'other' })]],
     ['secret', [google(client)], { secret: undefined }],
@@ -111,26 +144,108 @@ t.test('each mistake is one error with the path', async (t) => {
 t.test('what is undefined, at any depth, is not given', async (t) => {
   t.strictSame(settingsOf(base).connections, [])
   t.strictSame(settingsOf({ ...base, connections: undefined }).connections, [])
-  t.strictSame(settingsOf({ ...base, connections: [], secret: undefined, users: { findById: base.users.findById, findByUsername: base.users.findByUsername } }).connections, [], 'none needs nothing')
-  const given = { id: undefined, name: undefined, scopes: undefined, registration: undefined, linking: undefined, domains: undefined, enforce: undefined, profile: undefined, sync: undefined, assurance: undefined, onSignIn: undefined, button: { label: undefined, logoUrl: undefined }, pkce: undefined, audiences: undefined, appNonce: undefined, enabled: undefined, hd: undefined }
-  const [{ provider, ...settings } = {} as never] = settingsOf({ ...base, connections: [google({ ...client, ...given })] }).connections
+  t.strictSame(
+    settingsOf({
+      ...base,
+      connections: [],
+      secret: undefined,
+      users: { findById: base.users.findById, findByUsername: base.users.findByUsername }
+    }).connections,
+    [],
+    'none needs nothing'
+  )
+  const given = {
+    id: undefined,
+    name: undefined,
+    scopes: undefined,
+    registration: undefined,
+    linking: undefined,
+    domains: undefined,
+    enforce: undefined,
+    profile: undefined,
+    sync: undefined,
+    assurance: undefined,
+    onSignIn: undefined,
+    button: { label: undefined, logoUrl: undefined },
+    pkce: undefined,
+    audiences: undefined,
+    appNonce: undefined,
+    enabled: undefined,
+    hd: undefined
+  }
+  const [{ provider, ...settings } = {} as never] = settingsOf({
+    ...base,
+    connections: [google({ ...client, ...given })]
+  }).connections
   t.equal(provider.brand, 'google')
   t.strictSame(settings, {
-    id: 'google', name: 'Google', ...client, privateKey: null, keyId: null, teamId: null, scopes: ['openid', 'profile', 'email'], registration: true, linking: 'confirm', domains: [], enforce: false, audiences: [], appNonce: true,
-    profile: null, sync: 'create', assurance: null, onSignIn: null, button: { label: null, logoUrl: null }, pkce: true, enabled: true
+    id: 'google',
+    name: 'Google',
+    ...client,
+    privateKey: null,
+    keyId: null,
+    teamId: null,
+    scopes: ['openid', 'profile', 'email'],
+    registration: true,
+    linking: 'confirm',
+    domains: [],
+    enforce: false,
+    audiences: [],
+    appNonce: true,
+    profile: null,
+    sync: 'create',
+    assurance: null,
+    onSignIn: null,
+    button: { label: null, logoUrl: null },
+    pkce: true,
+    enabled: true
   })
 })
 
 t.test('a connection registers where the service does, and the store can', async (t) => {
-  const registers = (options: object): boolean | undefined => settingsOf({ ...base, connections: [google(client)], ...options }).connections[0]?.registration
+  const registers = (options: object): boolean | undefined =>
+    settingsOf({ ...base, connections: [google(client)], ...options }).connections[0]?.registration
   t.equal(registers({}), true)
   t.equal(registers({ registration: false }), false)
   t.equal(registers({ users: { ...base.users, createWithIdentity: undefined } }), false)
-  t.equal(settingsOf({ ...base, registration: false, connections: [google({ ...client, registration: true })] }).connections[0]?.registration, true, 'or where it alone is to')
+  t.equal(
+    settingsOf({ ...base, registration: false, connections: [google({ ...client, registration: true })] })
+      .connections[0]?.registration,
+    true,
+    'or where it alone is to'
+  )
 })
 
 t.test('all eight providers together, and two organisations of one', async (t) => {
-  const connections: ConnectionOption[] = [google(client), google({ ...client, id: 'acme-google', hd: 'acme.com', domains: ['acme.com'] }), apple(appleOptions), microsoft(client), github(client), discord(client), facebook(client), oidc(acme), oauth2(wild)]
-  t.strictSame(settingsOf({ ...base, connections }).connections.map(({ id, name }) => `${id} ${name}`), ['google Google', 'acme-google Google', 'apple Apple', 'microsoft Microsoft', 'github GitHub', 'discord Discord', 'facebook Facebook', 'acme acme', 'wild wild'])
-  t.equal(settingsOf({ ...base, connections: [apple({ ...appleOptions, privateKey: APPLE_KEY.replaceAll('\n', '\\n') })] }).connections[0]?.privateKey, APPLE_KEY, 'a key as an environment variable has it')
+  const connections: ConnectionOption[] = [
+    google(client),
+    google({ ...client, id: 'acme-google', hd: 'acme.com', domains: ['acme.com'] }),
+    apple(appleOptions),
+    microsoft(client),
+    github(client),
+    discord(client),
+    facebook(client),
+    oidc(acme),
+    oauth2(wild)
+  ]
+  t.strictSame(
+    settingsOf({ ...base, connections }).connections.map(({ id, name }) => `${id} ${name}`),
+    [
+      'google Google',
+      'acme-google Google',
+      'apple Apple',
+      'microsoft Microsoft',
+      'github GitHub',
+      'discord Discord',
+      'facebook Facebook',
+      'acme acme',
+      'wild wild'
+    ]
+  )
+  t.equal(
+    settingsOf({ ...base, connections: [apple({ ...appleOptions, privateKey: APPLE_KEY.replaceAll('\n', '\\n') })] })
+      .connections[0]?.privateKey,
+    APPLE_KEY,
+    'a key as an environment variable has it'
+  )
 })

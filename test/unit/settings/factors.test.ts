@@ -1,18 +1,25 @@
-/** What second factors, passkeys and codes by e-mail can never be: each mistake is one error with its path. What can be is taken. */
+/**
+ * What second factors, passkeys and codes by e-mail can never be: each mistake is one error with its path. What can be
+ * is taken.
+ */
 import t from 'tap'
 import { google } from '../../../lib/connections/index.ts'
 import { memoryFactorStore, memoryUserStore, type StartError } from '../../../lib/index.ts'
 import { settingsOf } from '../../../lib/settings/check.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
 
-const base = { issuer: 'https://auth.example', users: memoryUserStore(), secret: 'a secret of more than 32 bytes, for tests only' }
+const base = {
+  issuer: 'https://auth.example',
+  users: memoryUserStore(),
+  secret: 'a secret of more than 32 bytes, for tests only'
+}
 const factors = memoryFactorStore()
 const sendMessage = async (): Promise<void> => {}
 const app = { clientId: 'app', grantTypes: [TOKEN_EXCHANGE_GRANT] }
 const ropc = (acr: string) => ({ clientId: 'ropc', grantTypes: ['password', 'refresh_token'], acr })
 const connection = (more: object = {}) => google({ clientId: 'client', clientSecret: 'secret', ...more })
 
-function refusal (options: object): string {
+function refusal(options: object): string {
   try {
     settingsOf({ ...base, ...options })
     return 'taken'
@@ -26,15 +33,39 @@ const rows: Array<[options: object, message: RegExp]> = [
   [{ passkeys: {} }, /^Invalid option "passkeys": got an object; it takes nothing where the option factors is not set/],
   [{ passkeys: { rpName: undefined } }, /^Invalid option "passkeys"/],
   [{ passkeys: { prompt: false } }, /^Invalid option "passkeys"/],
-  [{ clients: [app] }, /^Invalid option "clients\[0\]\.grantTypes": got "urn:ietf:params:oauth:grant-type:token-exchange"; it takes the token exchange only where a connection has audiences/],
-  [{ clients: [{ clientId: 'other' }, app], connections: [connection()] }, /^Invalid option "clients\[1\]\.grantTypes"/],
-  [{ clients: [ropc('mfa')], pages: { loginUrl: '/sign-in' } }, /^Invalid option "clients\[0\]\.acr": got "mfa"; it takes what the grant "password" can be worth where the client has no other \(with the option factors that is more\)/],
-  [{ clients: [ropc('connection')], connections: [connection()] }, /^Invalid option "clients\[0\]\.acr": got "connection"/],
-  [{ factors, clients: [ropc('connection')], connections: [connection()] }, /^Invalid option "clients\[0\]\.acr".*a sign-in elsewhere is none of it/],
-  [{ factors, pages: false, mfa: { rememberDevice: {} } }, /^Invalid option "mfa\.rememberDevice": got an object; it takes false where pages is false/],
+  [
+    { clients: [app] },
+    /^Invalid option "clients\[0\]\.grantTypes": got "urn:ietf:params:oauth:grant-type:token-exchange"; it takes the token exchange only where a connection has audiences/
+  ],
+  [
+    { clients: [{ clientId: 'other' }, app], connections: [connection()] },
+    /^Invalid option "clients\[1\]\.grantTypes"/
+  ],
+  [
+    { clients: [ropc('mfa')], pages: { loginUrl: '/sign-in' } },
+    /^Invalid option "clients\[0\]\.acr": got "mfa"; it takes what the grant "password" can be worth where the client has no other \(with the option factors that is more\)/
+  ],
+  [
+    { clients: [ropc('connection')], connections: [connection()] },
+    /^Invalid option "clients\[0\]\.acr": got "connection"/
+  ],
+  [
+    { factors, clients: [ropc('connection')], connections: [connection()] },
+    /^Invalid option "clients\[0\]\.acr".*a sign-in elsewhere is none of it/
+  ],
+  [
+    { factors, pages: false, mfa: { rememberDevice: {} } },
+    /^Invalid option "mfa\.rememberDevice": got an object; it takes false where pages is false/
+  ],
   [{ factors, pages: false, mfa: { rememberDevice: { expiresIn: 600 } } }, /^Invalid option "mfa\.rememberDevice"/],
-  [{ factors, mfa: { totpIssuer: 'Acme: Accounts' } }, /^Invalid option "mfa\.totpIssuer": got "Acme: Accounts"; it takes a name without a colon/],
-  [{ factors, mfa: { methods: ['totp', 'totp'] } }, /^Invalid option "mfa\.methods": got an array of "totp", "totp"; it takes an array of .* each once/],
+  [
+    { factors, mfa: { totpIssuer: 'Acme: Accounts' } },
+    /^Invalid option "mfa\.totpIssuer": got "Acme: Accounts"; it takes a name without a colon/
+  ],
+  [
+    { factors, mfa: { methods: ['totp', 'totp'] } },
+    /^Invalid option "mfa\.methods": got an array of "totp", "totp"; it takes an array of .* each once/
+  ],
   [{ factors, mfa: { methods: ['totp', 'passkey', 'recovery_code', 'passkey'] } }, /^Invalid option "mfa\.methods"/]
 ]
 
@@ -52,7 +83,16 @@ t.test('what can work is not', async (t) => {
     { factors, clients: [ropc('mfa')] },
     { factors, clients: [ropc('phr')] },
     { clients: [ropc('password')], pages: { loginUrl: '/sign-in' } },
-    { clients: [{ ...ropc('mfa'), grantTypes: ['password', 'authorization_code'], redirectUris: ['https://app.example/callback'] }], pages: { loginUrl: '/sign-in' } },
+    {
+      clients: [
+        {
+          ...ropc('mfa'),
+          grantTypes: ['password', 'authorization_code'],
+          redirectUris: ['https://app.example/callback']
+        }
+      ],
+      pages: { loginUrl: '/sign-in' }
+    },
     { clients: { findById: async () => null } },
     { factors, pages: false, mfa: { rememberDevice: false } },
     { factors, pages: { loginUrl: '/sign-in' }, mfa: { rememberDevice: {} } },

@@ -24,8 +24,15 @@ t.test('RL the defaults are the documented ones', async (t) => {
 
 t.test('RL parts of a rule, single rules and everything can be changed', async (t) => {
   const verify = () => true
-  const resolved = resolveRateLimits({ login: { max: 7 }, account: false, refresh: { count: 'all' }, apiKey: { header: 'X-Partner', verify } })
-  t.match(resolved, { rules: { login: { windowMs: 900_000, max: 7, count: 'all' }, account: false, refresh: { max: 100, count: 'all' } } })
+  const resolved = resolveRateLimits({
+    login: { max: 7 },
+    account: false,
+    refresh: { count: 'all' },
+    apiKey: { header: 'X-Partner', verify }
+  })
+  t.match(resolved, {
+    rules: { login: { windowMs: 900_000, max: 7, count: 'all' }, account: false, refresh: { max: 100, count: 'all' } }
+  })
   t.same(resolved && resolved.apiKey, { header: 'x-partner', verify }, 'as Node spells headers')
   t.match(resolveRateLimits({ apiKey: { verify } }), { apiKey: { header: 'x-api-key' } })
   t.equal(resolveRateLimits(false), false)

@@ -19,30 +19,34 @@ const EVERYTHING = {
   allowInsecureIssuer: true,
   users,
   prefix: '/oauth',
-  paths: Object.fromEntries(Object.keys(OPTIONS_SCHEMA.properties['paths']?.['properties'] as object).map((name) => [name, `/moved/${name}`])),
+  paths: Object.fromEntries(
+    Object.keys(OPTIONS_SCHEMA.properties['paths']?.['properties'] as object).map((name) => [name, `/moved/${name}`])
+  ),
   state: memoryState(),
   redis: true,
   secret: [SECRET, `${SECRET}2`],
   keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', kid: 'one' }],
-  clients: [{
-    clientId: 'web',
-    clientSecret: SECRET,
-    applicationType: 'native',
-    redirectUris: ['https://app.example/cb'],
-    postLogoutRedirectUris: ['https://app.example/'],
-    origins: ['https://other.example'],
-    grantTypes: ['authorization_code'],
-    scopes: ['read'],
-    requirePkce: false,
-    firstParty: false,
-    name: 'App',
-    logoUri: 'https://app.example/logo.svg',
-    clientUri: 'https://app.example/about',
-    idTokenSignedResponseAlg: 'EdDSA',
-    idTokenClaims: 'scopes',
-    acr: 'password',
-    backchannelLogoutUri: 'https://app.example/logout'
-  }],
+  clients: [
+    {
+      clientId: 'web',
+      clientSecret: SECRET,
+      applicationType: 'native',
+      redirectUris: ['https://app.example/cb'],
+      postLogoutRedirectUris: ['https://app.example/'],
+      origins: ['https://other.example'],
+      grantTypes: ['authorization_code'],
+      scopes: ['read'],
+      requirePkce: false,
+      firstParty: false,
+      name: 'App',
+      logoUri: 'https://app.example/logo.svg',
+      clientUri: 'https://app.example/about',
+      idTokenSignedResponseAlg: 'EdDSA',
+      idTokenClaims: 'scopes',
+      acr: 'password',
+      backchannelLogoutUri: 'https://app.example/logout'
+    }
+  ],
   passwordGrant: false,
   scopes: ['openid', 'read'],
   accessToken: { expiresIn: 60, audience: 'https://api.example', typ: 'JWT' },
@@ -68,16 +72,55 @@ const EVERYTHING = {
     account: false,
     loginUrl: '/sign-in'
   },
-  password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], isBreached: fn, pepper: true, firebase: { signerKey: 'AAECAwQFBgcICQoLDA0ODw==', saltSeparator: 'Bw==' }, importPepper: 'of Devise', hasher: fastHasher() },
+  password: {
+    memoryCost: 65_536,
+    timeCost: 3,
+    parallelism: 4,
+    minLength: 12,
+    maxBytes: 512,
+    concurrency: 255,
+    maxQueue: 1,
+    contextWords: ['acme'],
+    isBreached: fn,
+    pepper: true,
+    firebase: { signerKey: 'AAECAwQFBgcICQoLDA0ODw==', saltSeparator: 'Bw==' },
+    importPepper: 'of Devise',
+    hasher: fastHasher()
+  },
   registration: { username: 'any', fields: Type.Object({ plan: Type.String() }), verifyEmail: true },
-  connections: [oidc({
-    id: 'acme', name: 'Acme', issuer: 'https://sso.acme.example', clientId: 'client', clientSecret: 'secret', scopes: ['openid'], registration: false, linking: 'never', domains: ['Acme.example'], enforce: true, audiences: ['com.example.app'], appNonce: false,
-    profile: () => ({}), sync: 'always', assurance: () => ({}), onSignIn: () => {}, button: { label: 'Acme', logoUrl: 'https://acme.example/logo.svg' }, pkce: false, enabled: false
-  })],
+  connections: [
+    oidc({
+      id: 'acme',
+      name: 'Acme',
+      issuer: 'https://sso.acme.example',
+      clientId: 'client',
+      clientSecret: 'secret',
+      scopes: ['openid'],
+      registration: false,
+      linking: 'never',
+      domains: ['Acme.example'],
+      enforce: true,
+      audiences: ['com.example.app'],
+      appNonce: false,
+      profile: () => ({}),
+      sync: 'always',
+      assurance: () => ({}),
+      onSignIn: () => {},
+      button: { label: 'Acme', logoUrl: 'https://acme.example/logo.svg' },
+      pkce: false,
+      enabled: false
+    })
+  ],
   sendMessage: fn,
   factors: memoryFactorStore(),
   mfa: { methods: ['totp'], required: true, totpIssuer: 'Acme accounts', rememberDevice: { expiresIn: 86_400 } },
-  passkeys: { rpId: 'example.com', rpName: 'Acme passkeys', relatedOrigins: ['https://example.net'], prompt: false, maxPerUser: 3 },
+  passkeys: {
+    rpId: 'example.com',
+    rpName: 'Acme passkeys',
+    relatedOrigins: ['https://example.net'],
+    prompt: false,
+    maxPerUser: 3
+  },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
@@ -95,7 +138,16 @@ const EVERYTHING = {
     onStoreError: 'deny',
     onLimit: fn
   },
-  decorators: { authenticate: 'a', authenticateOptional: 'f', requireFirstParty: 'g', requireScope: 'b', requireAuth: 'h', authority: 'c', auth: 'd', authSession: 'e' },
+  decorators: {
+    authenticate: 'a',
+    authenticateOptional: 'f',
+    requireFirstParty: 'g',
+    requireScope: 'b',
+    requireAuth: 'h',
+    authority: 'c',
+    auth: 'd',
+    authSession: 'e'
+  },
   claims: fn,
   clock: steppedClock()
 }
@@ -104,23 +156,28 @@ type Given = Record<string, unknown>
 type Path = Array<string | number>
 
 /** The path of every option that the schema describes, with those of the first entry of each list of objects. */
-function pathsOf (schema: TSchema, path: Path): Path[] {
-  const variants = schema[Kind] === 'Union' ? schema['anyOf'] as TSchema[] : [schema]
+function pathsOf(schema: TSchema, path: Path): Path[] {
+  const variants = schema[Kind] === 'Union' ? (schema['anyOf'] as TSchema[]) : [schema]
   return variants.flatMap((variant) => {
     if (variant[Kind] === 'Array') return pathsOf(variant['items'] as TSchema, [...path, 0])
     if (variant[Kind] !== 'Object') return []
-    return Object.entries(variant['properties'] as Record<string, TSchema>).flatMap(([name, member]) => [[...path, name], ...pathsOf(member, [...path, name])])
+    return Object.entries(variant['properties'] as Record<string, TSchema>).flatMap(([name, member]) => [
+      [...path, name],
+      ...pathsOf(member, [...path, name])
+    ])
   })
 }
 
-const isThere = (path: Path): boolean => path.slice(0, -1).reduce<unknown>((at, step) => (at as Given | undefined)?.[step], EVERYTHING) !== undefined && valueAt(path) !== undefined
+const isThere = (path: Path): boolean =>
+  path.slice(0, -1).reduce<unknown>((at, step) => (at as Given | undefined)?.[step], EVERYTHING) !== undefined &&
+  valueAt(path) !== undefined
 const valueAt = (path: Path): unknown => path.reduce<unknown>((at, step) => (at as Given)[step], EVERYTHING)
 const OPTIONAL = pathsOf(OPTIONS_SCHEMA, []).filter(isThere)
 
 /** A copy of `EVERYTHING` with what the path leads to changed. What is beside the path stays the same object. */
-function withChange (path: Path, change: (holder: Given, name: string) => void): Given {
+function withChange(path: Path, change: (holder: Given, name: string) => void): Given {
   const copy = (value: unknown, [step, ...rest]: Path): unknown => {
-    const one: Given = (Array.isArray(value) ? [...value as unknown[]] : { ...value as Given }) as Given
+    const one: Given = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as Given) }) as Given
     if (rest.length === 0) change(one, String(step))
     else one[step as string] = copy(one[step as string], rest)
     return one
@@ -129,7 +186,7 @@ function withChange (path: Path, change: (holder: Given, name: string) => void):
 }
 
 /** What comes of the options: settings, or the start error. */
-function outcome (options: unknown): unknown {
+function outcome(options: unknown): unknown {
   try {
     return settingsOf(options)
   } catch (error) {
@@ -139,12 +196,29 @@ function outcome (options: unknown): unknown {
 
 // covers A6
 t.test('the example has every option, so none is left out of these tests', async (t) => {
-  const names = (schema: TSchema, path: string): string[] => pathsOf(schema, []).map((steps) => [path, ...steps.filter((step) => step !== 0)].filter(Boolean).join('.'))
+  const names = (schema: TSchema, path: string): string[] =>
+    pathsOf(schema, []).map((steps) => [path, ...steps.filter((step) => step !== 0)].filter(Boolean).join('.'))
   const all = new Set(names(OPTIONS_SCHEMA, ''))
   const had = new Set(OPTIONAL.map((steps) => steps.filter((step) => step !== 0).join('.')))
-  // What managed keys sign with, a store of clients, a shared secret, and what a port consists of are other ways to give what is here.
-  const others = ['accessToken.alg', 'clients.findById', 'keys.secret', 'connections.privateKey', 'connections.keyId', 'connections.teamId', 'password.hasher.hash', 'password.hasher.verify', 'clock.now', 'clock.monotonic', 'clock.after']
-  t.strictSame([...all].filter((name) => !had.has(name) && !others.includes(name)), [])
+  // What managed keys sign with, a store of clients, a shared secret, and what a port consists of are other ways to
+  // give what is here.
+  const others = [
+    'accessToken.alg',
+    'clients.findById',
+    'keys.secret',
+    'connections.privateKey',
+    'connections.keyId',
+    'connections.teamId',
+    'password.hasher.hash',
+    'password.hasher.verify',
+    'clock.now',
+    'clock.monotonic',
+    'clock.after'
+  ]
+  t.strictSame(
+    [...all].filter((name) => !had.has(name) && !others.includes(name)),
+    []
+  )
   t.type(outcome(EVERYTHING), 'object')
   t.ok(OPTIONAL.length > 100)
 })
@@ -153,8 +227,16 @@ t.test('the example has every option, so none is left out of these tests', async
 t.test('undefined at any path is the same as leaving it out', async (t) => {
   for (const path of OPTIONAL) {
     const name = path.join('.')
-    const left = outcome(withChange(path, (holder, step) => { Reflect.deleteProperty(holder, step) }))
-    const given = outcome(withChange(path, (holder, step) => { holder[step] = undefined }))
+    const left = outcome(
+      withChange(path, (holder, step) => {
+        Reflect.deleteProperty(holder, step)
+      })
+    )
+    const given = outcome(
+      withChange(path, (holder, step) => {
+        holder[step] = undefined
+      })
+    )
     t.strictSame(given, left, name)
     t.notSame(left, outcome(EVERYTHING), `${name}: the example differs from the default`)
   }
@@ -163,9 +245,17 @@ t.test('undefined at any path is the same as leaving it out', async (t) => {
 // covers A6
 t.test('undefined in what is alone in its section', async (t) => {
   const bare = settingsOf({ issuer: ISSUER, users })
-  for (const path of OPTIONAL.filter(([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys')) {
+  for (const path of OPTIONAL.filter(
+    ([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys'
+  )) {
     // What has a required part of its own can't be given without it, nor what is about factors where there are none.
-    if (path.length > 1 && ['apiKey', 'firebase', 'hasher', 'clock', 'connections', 'rememberDevice', 'emailSignIn', 'passkeys'].some((whole) => path.slice(0, -1).includes(whole))) continue
+    if (
+      path.length > 1 &&
+      ['apiKey', 'firebase', 'hasher', 'clock', 'connections', 'rememberDevice', 'emailSignIn', 'passkeys'].some(
+        (whole) => path.slice(0, -1).includes(whole)
+      )
+    )
+      continue
     const options = path.reduceRight<unknown>((value, step) => ({ [step]: value }), undefined) as Given
     t.strictSame(settingsOf({ issuer: ISSUER, users, ...options }), bare, path.join('.'))
   }
@@ -173,35 +263,74 @@ t.test('undefined in what is alone in its section', async (t) => {
 
 // covers A6
 t.test('accessToken.alg, which the option keys excludes', async (t) => {
-  t.strictSame(settingsOf({ issuer: ISSUER, users, accessToken: { alg: undefined } }), settingsOf({ issuer: ISSUER, users }))
+  t.strictSame(
+    settingsOf({ issuer: ISSUER, users, accessToken: { alg: undefined } }),
+    settingsOf({ issuer: ISSUER, users })
+  )
   t.equal(settingsOf({ issuer: ISSUER, users, accessToken: { alg: 'RS256' } }).accessToken.alg, 'RS256')
   t.type(outcome({ ...EVERYTHING, accessToken: { alg: undefined } }), 'object')
-  t.match(outcome({ ...EVERYTHING, accessToken: { alg: 'ES256' } }), /^Invalid option "accessToken\.alg": got "ES256"; it takes nothing where the option keys is set/)
+  t.match(
+    outcome({ ...EVERYTHING, accessToken: { alg: 'ES256' } }),
+    /^Invalid option "accessToken\.alg": got "ES256"; it takes nothing where the option keys is set/
+  )
 })
 
 // covers A6
 t.test('nothing in the settings is undefined', async (t) => {
   const undefinedPaths = (value: unknown, path: string): string[] => {
     if (value === undefined) return [path]
-    if (typeof value !== 'object' || value === null || ['users', 'state', 'clock', 'password.hasher', 'registration.fields'].includes(path)) return []
-    return Object.entries(value).flatMap(([name, member]) => undefinedPaths(member, path === '' ? name : `${path}.${name}`))
+    if (
+      typeof value !== 'object' ||
+      value === null ||
+      ['users', 'state', 'clock', 'password.hasher', 'registration.fields'].includes(path)
+    )
+      return []
+    return Object.entries(value).flatMap(([name, member]) =>
+      undefinedPaths(member, path === '' ? name : `${path}.${name}`)
+    )
   }
-  for (const options of [{ issuer: ISSUER, users }, EVERYTHING, { issuer: ISSUER, users, rateLimit: { apiKey: { verify: fn, header: undefined }, login: { max: undefined } }, clients: [{ clientId: 'a', name: undefined }], paths: { token: undefined }, keys: [{ kty: 'OKP', alg: 'EdDSA', kid: undefined }] }]) {
+  for (const options of [
+    { issuer: ISSUER, users },
+    EVERYTHING,
+    {
+      issuer: ISSUER,
+      users,
+      rateLimit: { apiKey: { verify: fn, header: undefined }, login: { max: undefined } },
+      clients: [{ clientId: 'a', name: undefined }],
+      paths: { token: undefined },
+      keys: [{ kty: 'OKP', alg: 'EdDSA', kid: undefined }]
+    }
+  ]) {
     t.strictSame(undefinedPaths(settingsOf(options), ''), [])
   }
 })
 
 // covers A6
 t.test('an object of a class, and options that others see through', async (t) => {
-  class Options { issuer = ISSUER; users = users; secret = undefined; get prefix (): string { return '/getter' } }
+  class Options {
+    issuer = ISSUER
+    users = users
+    secret = undefined
+    get prefix(): string {
+      return '/getter'
+    }
+  }
   t.match(settingsOf(new Options()), { issuer: ISSUER, prefix: '/getter', secrets: [] })
   const { users: same, state, clock } = settingsOf(EVERYTHING)
   t.equal(same, users)
-  t.equal(state, EVERYTHING.state, 'a store is the host\'s own object')
+  t.equal(state, EVERYTHING.state, "a store is the host's own object")
   t.equal(clock, EVERYTHING.clock)
   t.equal(settingsOf(EVERYTHING).password.hasher, EVERYTHING.password.hasher)
-  t.match(outcome({ issuer: ISSUER, users, isuer: undefined }), /^Invalid option "isuer": there is no such option/, 'a wrong name is a mistake whatever its value')
-  t.match(outcome({ issuer: ISSUER, users, secret: [SECRET, undefined] }), /^Invalid option "secret\[1\]": got nothing/, 'a hole in a list is one')
+  t.match(
+    outcome({ issuer: ISSUER, users, isuer: undefined }),
+    /^Invalid option "isuer": there is no such option/,
+    'a wrong name is a mistake whatever its value'
+  )
+  t.match(
+    outcome({ issuer: ISSUER, users, secret: [SECRET, undefined] }),
+    /^Invalid option "secret\[1\]": got nothing/,
+    'a hole in a list is one'
+  )
 })
 
 t.test('what is left out', async (t) => {
@@ -222,16 +351,50 @@ t.test('what is left out', async (t) => {
     idToken: { expiresInSeconds: 900, claims: 'requested' },
     authorizationCode: { expiresInMs: 60_000 },
     session: { expiresInMs: 43_200_000, idleTimeoutMs: 7_200_000 },
-    pages: { title: 'auth.example.com', logoUrl: null, accentColor: '#1f5fbf', homeUrl: '/tenant', render: null, loginUrl: null },
-    password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, concurrency: DEFAULTS.password.concurrency, maxQueue: 64, contextWords: [], isBreached: null, pepper: false, firebase: null, importPepper: '', hasher: null },
+    pages: {
+      title: 'auth.example.com',
+      logoUrl: null,
+      accentColor: '#1f5fbf',
+      homeUrl: '/tenant',
+      render: null,
+      loginUrl: null
+    },
+    password: {
+      memoryCost: 19_456,
+      timeCost: 2,
+      parallelism: 1,
+      minLength: 8,
+      maxBytes: 1024,
+      concurrency: DEFAULTS.password.concurrency,
+      maxQueue: 64,
+      contextWords: [],
+      isBreached: null,
+      pepper: false,
+      firebase: null,
+      importPepper: '',
+      hasher: null
+    },
     registration: { username: 'email', fields: null, verifyEmail: false },
     connections: [],
     sendMessage: null,
-    decorators: { authenticate: 'authenticate', authenticateOptional: 'authenticateOptional', requireFirstParty: 'requireFirstParty', requireScope: 'requireScope', requireAuth: 'requireAuth', authority: 'authority', auth: 'auth', authSession: 'authSession' },
+    decorators: {
+      authenticate: 'authenticate',
+      authenticateOptional: 'authenticateOptional',
+      requireFirstParty: 'requireFirstParty',
+      requireScope: 'requireScope',
+      requireAuth: 'requireAuth',
+      authority: 'authority',
+      auth: 'auth',
+      authSession: 'authSession'
+    },
     claims: null,
     clock: null
   })
-  t.match(settingsOf({ issuer: ISSUER, users, session: { expiresIn: 60 } }).session, { expiresInMs: 60_000, idleTimeoutMs: 60_000 }, 'a session that is shorter than the default idle time has none of its own')
+  t.match(
+    settingsOf({ issuer: ISSUER, users, session: { expiresIn: 60 } }).session,
+    { expiresInMs: 60_000, idleTimeoutMs: 60_000 },
+    'a session that is shorter than the default idle time has none of its own'
+  )
 })
 
 t.test('what is given', async (t) => {
@@ -244,9 +407,36 @@ t.test('what is given', async (t) => {
     authorizationCode: { expiresInMs: 30_000 },
     session: { expiresInMs: 6_001_000, idleTimeoutMs: 601_000 },
     pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#ff0000', homeUrl: '/home', loginUrl: '/sign-in' },
-    password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], pepper: true, firebase: { signerKey: Buffer.from('AAECAwQFBgcICQoLDA0ODw==', 'base64'), saltSeparator: Buffer.from([7]) }, importPepper: 'of Devise' },
+    password: {
+      memoryCost: 65_536,
+      timeCost: 3,
+      parallelism: 4,
+      minLength: 12,
+      maxBytes: 512,
+      concurrency: 255,
+      maxQueue: 1,
+      contextWords: ['acme'],
+      pepper: true,
+      firebase: { signerKey: Buffer.from('AAECAwQFBgcICQoLDA0ODw==', 'base64'), saltSeparator: Buffer.from([7]) },
+      importPepper: 'of Devise'
+    },
     registration: { username: 'any', verifyEmail: true },
-    rateLimit: { rules: { login: { windowMs: 1, max: 1, count: 'failed' } }, apiKey: { header: 'x-partner' }, bypass: ['10.0.0.0/8'], prefix: 'limits:', onStoreError: 'deny' },
-    decorators: { authenticate: 'a', authenticateOptional: 'f', requireFirstParty: 'g', requireScope: 'b', requireAuth: 'h', authority: 'c', auth: 'd', authSession: 'e' }
+    rateLimit: {
+      rules: { login: { windowMs: 1, max: 1, count: 'failed' } },
+      apiKey: { header: 'x-partner' },
+      bypass: ['10.0.0.0/8'],
+      prefix: 'limits:',
+      onStoreError: 'deny'
+    },
+    decorators: {
+      authenticate: 'a',
+      authenticateOptional: 'f',
+      requireFirstParty: 'g',
+      requireScope: 'b',
+      requireAuth: 'h',
+      authority: 'c',
+      auth: 'd',
+      authSession: 'e'
+    }
   })
 })

@@ -14,29 +14,53 @@ const refused = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_token' }
 const SUBJECT = { sub: 'u1', scope: 'openid', sid: 's1', extra: { roles: ['reader'], address: { country: 'CH' } } }
 
 /** An instance whose key counts what it has to verify, and whose ring a test can change. */
-async function instance (alg = 'ES256') {
+async function instance(alg = 'ES256') {
   const clock = steppedClock()
   const key = await keyOf(alg)
   let verifications = 0
-  const counting: LoadedKey = { ...key, verify: (token) => { verifications += 1; return key.verify(token) } }
+  const counting: LoadedKey = {
+    ...key,
+    verify: (token) => {
+      verifications += 1
+      return key.verify(token)
+    }
+  }
   let current: KeyRing = fixedKeyRing([counting])
   const ring: KeyRing = {
-    ready: async (name) => { await current.ready(name) },
+    ready: async (name) => {
+      await current.ready(name)
+    },
     signingKey: (name) => current.signingKey(name),
     algs: () => current.algs(),
     find: (kid) => current.find(kid),
-    refresh: async () => { await current.refresh() },
+    refresh: async () => {
+      await current.refresh()
+    },
     publicJwks: () => current.publicJwks(),
     ages: () => current.ages(),
-    close: () => { current.close() }
+    close: () => {
+      current.close()
+    }
   }
   const revoked = revocations(900_000, clock)
-  const tokens = accessTokens({ issuer: ISSUER, audience: ISSUER, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' }, { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random: systemRandom() })
-  return { clock, revoked, tokens, key: counting, changeRing: (keys: LoadedKey[]) => { current = fixedKeyRing(keys) }, verifications: () => verifications }
+  const tokens = accessTokens(
+    { issuer: ISSUER, audience: ISSUER, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' },
+    { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random: systemRandom() }
+  )
+  return {
+    clock,
+    revoked,
+    tokens,
+    key: counting,
+    changeRing: (keys: LoadedKey[]) => {
+      current = fixedKeyRing(keys)
+    },
+    verifications: () => verifications
+  }
 }
 
 /** The header of a request; some refusals are returned. */
-async function authenticate (tokens: AccessTokens, authorization: string | undefined): Promise<AccessTokenClaims> {
+async function authenticate(tokens: AccessTokens, authorization: string | undefined): Promise<AccessTokenClaims> {
   const found = await tokens.authenticate(authorization)
   if (found instanceof OAuthError) throw found
   return found
@@ -80,19 +104,58 @@ t.test('a token verified once is not verified again', async (t) => {
 })
 
 // covers A14 R9068-2.2
-t.test('nothing of a host takes the place of a registered claim, or says whose key it is bound to or who acts for whom', async (t) => {
-  const { tokens, key } = await instance()
-  const names = ['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'client_id', 'scope', 'sid', 'auth_time', 'cnf', 'act', 'may_act', 's_hash', 'sub_jwk']
-  const forged = key.verify(tokens.mint({ ...SUBJECT, extra: { ...Object.fromEntries(names.map((name) => [name, 'forged'])), role: 'reader' } })) as Record<string, unknown>
-  const plain = key.verify(tokens.mint({ ...SUBJECT, extra: { role: 'reader' } })) as Record<string, unknown>
-  t.strictSame({ ...forged, jti: '' }, { ...plain, jti: '' })
-})
+t.test(
+  'nothing of a host takes the place of a registered claim, or says whose key it is bound to or who acts for whom',
+  async (t) => {
+    const { tokens, key } = await instance()
+    const names = [
+      'iss',
+      'sub',
+      'aud',
+      'exp',
+      'iat',
+      'nbf',
+      'jti',
+      'client_id',
+      'scope',
+      'sid',
+      'auth_time',
+      'cnf',
+      'act',
+      'may_act',
+      's_hash',
+      'sub_jwk'
+    ]
+    const forged = key.verify(
+      tokens.mint({
+        ...SUBJECT,
+        extra: { ...Object.fromEntries(names.map((name) => [name, 'forged'])), role: 'reader' }
+      })
+    ) as Record<string, unknown>
+    const plain = key.verify(tokens.mint({ ...SUBJECT, extra: { role: 'reader' } })) as Record<string, unknown>
+    t.strictSame({ ...forged, jti: '' }, { ...plain, jti: '' })
+  }
+)
 
 t.test('the claims of a token made here are those that every reader sees', async (t) => {
   const { tokens, key } = await instance()
-  const token = tokens.mint({ ...SUBJECT, extra: { at: new Date(0), nothing: undefined, name: 'Zoë', iss: 'https://evil.example', ...JSON.parse('{"__proto__": {"scope": "admin"}}') as object } })
+  const token = tokens.mint({
+    ...SUBJECT,
+    extra: {
+      at: new Date(0),
+      nothing: undefined,
+      name: 'Zoë',
+      iss: 'https://evil.example',
+      ...(JSON.parse('{"__proto__": {"scope": "admin"}}') as object)
+    }
+  })
   t.strictSame(tokens.authenticate(`Bearer ${token}`), key.verify(token))
-  t.match(tokens.authenticate(`Bearer ${token}`), { iss: ISSUER, scope: 'openid', at: '1970-01-01T00:00:00.000Z', name: 'Zoë' })
+  t.match(tokens.authenticate(`Bearer ${token}`), {
+    iss: ISSUER,
+    scope: 'openid',
+    at: '1970-01-01T00:00:00.000Z',
+    name: 'Zoë'
+  })
 })
 
 for (const [what, warm] of Object.entries(WARM)) {
@@ -100,11 +163,19 @@ for (const [what, warm] of Object.entries(WARM)) {
     const { tokens } = await instance()
     const token = await warm(tokens)
     for (const way of Object.values(WAYS)) {
-      const claims = await way(tokens, token) as AccessTokenClaims & { roles: string[], address: { country: string } }
-      t.throws(() => { (claims as { sub: string }).sub = 'u2' }, TypeError)
-      t.throws(() => { claims.roles.push('admin') }, TypeError)
-      t.throws(() => { claims.address.country = 'XX' }, TypeError)
-      t.throws(() => { (claims as Record<string, unknown>)['admin'] = true }, TypeError)
+      const claims = (await way(tokens, token)) as AccessTokenClaims & { roles: string[]; address: { country: string } }
+      t.throws(() => {
+        ;(claims as { sub: string }).sub = 'u2'
+      }, TypeError)
+      t.throws(() => {
+        claims.roles.push('admin')
+      }, TypeError)
+      t.throws(() => {
+        claims.address.country = 'XX'
+      }, TypeError)
+      t.throws(() => {
+        ;(claims as Record<string, unknown>)['admin'] = true
+      }, TypeError)
       t.match(await way(tokens, token), { sub: 'u1', roles: ['reader'], address: { country: 'CH' } })
     }
   })
@@ -146,17 +217,38 @@ for (const [what, warm] of Object.entries(WARM)) {
       const { tokens } = await instance()
       const token = await warm(tokens)
       const [header = '', payload = '', signature = ''] = token.split('.')
-      const admin = Buffer.from(JSON.stringify({ ...await tokens.verify(token), scope: 'admin' })).toString('base64url')
-      const swap = (text: string, at: number): string => text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
+      const admin = Buffer.from(JSON.stringify({ ...(await tokens.verify(token)), scope: 'admin' })).toString(
+        'base64url'
+      )
+      const swap = (text: string, at: number): string =>
+        text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
       const lookAlikes = [
-        `${header}.${admin}.${signature}`, `${swap(header, 9)}.${payload}.${signature}`, `${header}.${swap(payload, 5)}.${signature}`,
-        `${header}.${payload}.${swap(signature, 0)}`, `${header}.${payload}.${swap(signature, 84)}`, `${header}.${payload}.${signature}=`,
-        `${header}.${payload}.${signature.slice(0, -1)}`, signature, signature.slice(-12), `.${signature}`, `${token} `, `\t${token}`
+        `${header}.${admin}.${signature}`,
+        `${swap(header, 9)}.${payload}.${signature}`,
+        `${header}.${swap(payload, 5)}.${signature}`,
+        `${header}.${payload}.${swap(signature, 0)}`,
+        `${header}.${payload}.${swap(signature, 84)}`,
+        `${header}.${payload}.${signature}=`,
+        `${header}.${payload}.${signature.slice(0, -1)}`,
+        signature,
+        signature.slice(-12),
+        `.${signature}`,
+        `${token} `,
+        `\t${token}`
       ]
       for (const lookAlike of lookAlikes) {
         await t.rejects(way(tokens, lookAlike), refused, lookAlike)
       }
-      for (const header of [undefined, token, `Basic ${token}`, `Bearer \t${token}`, `Bearer\t${token}`, `Bearer ${token}, Bearer ${token}`, '', 'Bearer ']) {
+      for (const header of [
+        undefined,
+        token,
+        `Basic ${token}`,
+        `Bearer \t${token}`,
+        `Bearer\t${token}`,
+        `Bearer ${token}, Bearer ${token}`,
+        '',
+        'Bearer '
+      ]) {
         await t.rejects(authenticate(tokens, header), refused, header === undefined ? 'none' : `"${header}"`)
       }
       t.ok(await authenticate(tokens, `Bearer   ${token}`), 'C6 after any number of spaces')

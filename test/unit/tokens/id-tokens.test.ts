@@ -6,21 +6,46 @@ import { decodeJwt, encodePart } from '../../support/jwt.ts'
 import { ann, ISSUER, keyOf, world } from './world.ts'
 
 const spa = { clientId: 'spa' }
-const subject = { user: ann, client: spa, scopes: ['openid', 'profile', 'email'], authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: Date.UTC(2025, 0, 1) }, sid: 's1', accessToken: 'a.b.c' }
+const subject = {
+  user: ann,
+  client: spa,
+  scopes: ['openid', 'profile', 'email'],
+  authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: Date.UTC(2025, 0, 1) },
+  sid: 's1',
+  accessToken: 'a.b.c'
+}
 
 // covers OIDF-oidcc-server OIDC-5.4
 t.test('an ID token has no claim of a scope', async (t) => {
   const { idTokens } = await world()
   const { header, claims } = decodeJwt(await idTokens.mint({ ...subject, nonce: 'n' }))
   t.strictSame(header, { alg: 'RS256', typ: 'JWT', kid: (await keyOf('RS256')).kid })
-  t.strictSame(Object.keys(claims).toSorted((a, b) => a.localeCompare(b)), ['acr', 'amr', 'at_hash', 'aud', 'auth_time', 'exp', 'iat', 'iss', 'nonce', 'sid', 'sub'])
-  t.match(claims, { iss: ISSUER, sub: 'u1', aud: 'spa', nonce: 'n', sid: 's1', at_hash: accessTokenHash('a.b.c', 'RS256') })
+  t.strictSame(
+    Object.keys(claims).toSorted((a, b) => a.localeCompare(b)),
+    ['acr', 'amr', 'at_hash', 'aud', 'auth_time', 'exp', 'iat', 'iss', 'nonce', 'sid', 'sub']
+  )
+  t.match(claims, {
+    iss: ISSUER,
+    sub: 'u1',
+    aud: 'spa',
+    nonce: 'n',
+    sid: 's1',
+    at_hash: accessTokenHash('a.b.c', 'RS256')
+  })
 })
 
 // covers OIDF-oidcc-claims-essential OIDC-5.5
 t.test('the id_token member of the claims parameter is answered, the userinfo member is not', async (t) => {
   const { idTokens } = await world()
-  const { claims } = decodeJwt(await idTokens.mint({ ...subject, claims: { id_token: { email: { essential: true }, phone_number: null, nickname: null, sub: null, exp: { value: 5 } }, userinfo: { name: null } } }))
+  const { claims } = decodeJwt(
+    await idTokens.mint({
+      ...subject,
+      claims: {
+        id_token: { email: { essential: true }, phone_number: null, nickname: null, sub: null, exp: { value: 5 } },
+        userinfo: { name: null }
+      }
+    })
+  )
   t.equal(claims['email'], 'ann@example.com')
   t.equal(claims['phone_number'], '+41', 'whatever the scope')
   t.notOk('nickname' in claims || 'name' in claims)
@@ -30,10 +55,21 @@ t.test('the id_token member of the claims parameter is answered, the userinfo me
 
 t.test('the claims of the host', async (t) => {
   const uses: unknown[] = []
-  const { idTokens } = await world({ claims: (user, context) => {
-    uses.push({ user: user.id, ...context })
-    return { role: 'admin', name: 'Dr Ann', 'name#de': 'Frau Ann', email: undefined, sub: 'other', aud: 'evil', nonce: 'forged', events: {} }
-  } })
+  const { idTokens } = await world({
+    claims: (user, context) => {
+      uses.push({ user: user.id, ...context })
+      return {
+        role: 'admin',
+        name: 'Dr Ann',
+        'name#de': 'Frau Ann',
+        email: undefined,
+        sub: 'other',
+        aud: 'evil',
+        nonce: 'forged',
+        events: {}
+      }
+    }
+  })
   const { claims } = decodeJwt(await idTokens.mint({ ...subject, claims: { id_token: { name: null, email: null } } }))
   t.match(claims, { role: 'admin', name: 'Dr Ann', sub: 'u1', aud: 'spa' })
   for (const name of ['email', 'nonce', 'events', 'name#de']) t.notOk(name in claims, name)
@@ -58,7 +94,11 @@ t.test('what a client has registered signs, else RS256, else the first of the ho
     t.equal(decodeJwt(await idTokens.mintLogoutToken({ client, userId: 'u1', sid: 's1' })).header['alg'], alg)
   }
   const { idTokens } = await world({ algs: ['ES256'] })
-  await t.rejects(idTokens.ready({ ...spa, idTokenSignedResponseAlg: 'PS256' }), { error: 'server_error' } as unknown as Error, 'never another than was registered')
+  await t.rejects(
+    idTokens.ready({ ...spa, idTokenSignedResponseAlg: 'PS256' }),
+    { error: 'server_error' } as unknown as Error,
+    'never another than was registered'
+  )
 })
 
 // covers OIDF-oidcc-id-token-hint
@@ -68,7 +108,11 @@ t.test('a hint is read, expired or not, whatever key it was signed with', async 
   t.strictSame(await idTokens.readHint(token), { sub: 'u1', aud: 'spa', sid: 's1' })
   clock.step(30 * 86_400_000)
   t.strictSame(await idTokens.readHint(token), { sub: 'u1', aud: 'spa', sid: 's1' })
-  t.strictSame(await idTokens.readHint(ring.signingKey('ES256').sign(decodeJwt(token).claims, 'JWT')), { sub: 'u1', aud: 'spa', sid: 's1' })
+  t.strictSame(await idTokens.readHint(ring.signingKey('ES256').sign(decodeJwt(token).claims, 'JWT')), {
+    sub: 'u1',
+    aud: 'spa',
+    sid: 's1'
+  })
 })
 
 // covers R8725-3.11 RPI-Logout-2
@@ -106,15 +150,20 @@ t.test('a hint whose key was made elsewhere: the store is asked, and an outage i
   const es256 = await keyOf('ES256')
   let known = false
   let down = false
-  const { idTokens: reader, ring } = await world({ ring: (ring) => ({
-    ...ring,
-    find: (kid) => known ? ring.find(kid) : undefined,
-    async refresh () {
-      if (down) throw new Error('keys are down')
-      known = true
-    }
-  }) })
-  const token = await idTokens({ issuer: ISSUER, expiresInSeconds: 900, claims: 'requested' }, { ring, clock, random: systemRandom(), claims: null, scopes: ['openid'] }).mint({ ...subject, client: { ...spa, idTokenSignedResponseAlg: es256.alg } })
+  const { idTokens: reader, ring } = await world({
+    ring: (ring) => ({
+      ...ring,
+      find: (kid) => (known ? ring.find(kid) : undefined),
+      async refresh() {
+        if (down) throw new Error('keys are down')
+        known = true
+      }
+    })
+  })
+  const token = await idTokens(
+    { issuer: ISSUER, expiresInSeconds: 900, claims: 'requested' },
+    { ring, clock, random: systemRandom(), claims: null, scopes: ['openid'] }
+  ).mint({ ...subject, client: { ...spa, idTokenSignedResponseAlg: es256.alg } })
   down = true
   await t.rejects(reader.readHint(token), { message: 'keys are down' })
   down = false
@@ -124,10 +173,18 @@ t.test('a hint whose key was made elsewhere: the store is asked, and an outage i
 // covers BCL-2.4
 t.test('a logout token', async (t) => {
   const { idTokens, clock } = await world()
-  const mint = async (): Promise<ReturnType<typeof decodeJwt>> => decodeJwt(await idTokens.mintLogoutToken({ client: spa, userId: 'u1', sid: 's1' }))
+  const mint = async (): Promise<ReturnType<typeof decodeJwt>> =>
+    decodeJwt(await idTokens.mintLogoutToken({ client: spa, userId: 'u1', sid: 's1' }))
   const { header, claims } = await mint()
   t.strictSame(header, { alg: 'RS256', typ: 'logout+jwt', kid: (await keyOf('RS256')).kid })
-  t.match(claims, { iss: ISSUER, aud: 'spa', sub: 'u1', sid: 's1', iat: clock.now() / 1000, exp: clock.now() / 1000 + 120 })
+  t.match(claims, {
+    iss: ISSUER,
+    aud: 'spa',
+    sub: 'u1',
+    sid: 's1',
+    iat: clock.now() / 1000,
+    exp: clock.now() / 1000 + 120
+  })
   t.strictSame(Object.keys(claims['events'] as object), ['http://schemas.openid.net/event/backchannel-logout'])
   t.notOk('nonce' in claims)
   t.not((await mint()).claims['jti'], claims['jti'])

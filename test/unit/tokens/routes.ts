@@ -7,13 +7,31 @@ import { useErrorReply, usePlainJson } from '../../../lib/http/edge/error-reply.
 import { ISSUER, type World } from './world.ts'
 
 /** Some of our routes alone over a world, with a limiter that only notes which attempts failed. */
-export async function routes (one: World, groups: ReadonlyArray<(child: FastifyInstance, deps: HttpDeps) => void>): Promise<{ app: FastifyInstance, failures: string[] }> {
+export async function routes(
+  one: World,
+  groups: ReadonlyArray<(child: FastifyInstance, deps: HttpDeps) => void>
+): Promise<{ app: FastifyInstance; failures: string[] }> {
   const failures: string[] = []
   const deps = {
-    grants: { ...one, accounts: { events: createEvents(() => one.clock.now(), (error) => { throw error }), issuer: ISSUER, users: one.users, clock: one.clock }, passwordGrant: 'first-party', refreshToken: { graceMs: 10_000 } },
+    grants: {
+      ...one,
+      accounts: {
+        events: createEvents(
+          () => one.clock.now(),
+          (error) => {
+            throw error
+          }
+        ),
+        issuer: ISSUER,
+        users: one.users,
+        clock: one.clock
+      },
+      passwordGrant: 'first-party',
+      refreshToken: { graceMs: 10_000 }
+    },
     ring: one.ring,
     limiter: {
-      async countFailure (_request: unknown, _reply: unknown, work: () => Promise<unknown>) {
+      async countFailure(_request: unknown, _reply: unknown, work: () => Promise<unknown>) {
         try {
           return await work()
         } catch (error) {
@@ -31,7 +49,13 @@ export async function routes (one: World, groups: ReadonlyArray<(child: FastifyI
   for (const group of groups) {
     await app.register(async (child) => {
       useErrorReply(child, app)
-      useCallers(child, createGuards({ ...deps, browser: { signedIn: async () => null, hasCookie: () => false } } as unknown as GuardDeps))
+      useCallers(
+        child,
+        createGuards({
+          ...deps,
+          browser: { signedIn: async () => null, hasCookie: () => false }
+        } as unknown as GuardDeps)
+      )
       usePlainJson(child)
       group(child, deps)
     })

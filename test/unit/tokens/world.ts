@@ -22,7 +22,15 @@ export const ISSUER = 'https://auth.example.com'
 export const SECRET = 'a'.repeat(32)
 export const SCOPES = ['openid', 'profile', 'email', 'phone', 'address', 'offline_access', 'read']
 
-export const ann: User = { id: 'u1', username: 'ann', passwordHash: null, email: 'ann@example.com', emailVerified: true, name: 'Ann', phone_number: '+41' }
+export const ann: User = {
+  id: 'u1',
+  username: 'ann',
+  passwordHash: null,
+  email: 'ann@example.com',
+  emailVerified: true,
+  name: 'Ann',
+  phone_number: '+41'
+}
 export const clients: Client[] = [
   { clientId: 'spa' },
   { clientId: 'own', clientSecret: SECRET },
@@ -32,7 +40,7 @@ export const clients: Client[] = [
 
 /** Made once: a test of tokens is none of keys. */
 const keys = new Map<string, Promise<LoadedKey>>()
-export function keyOf (alg: string): Promise<LoadedKey> {
+export function keyOf(alg: string): Promise<LoadedKey> {
   const key = keys.get(alg) ?? jwtEngine.generate(alg).then(jwtEngine.load)
   keys.set(alg, key)
   return key
@@ -46,7 +54,12 @@ export interface WorldOptions {
 }
 
 /** What tokens are made and judged with, in memory and over stores that answer late. */
-export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, claims, ring: change = (ring) => ring }: WorldOptions = {}) {
+export async function world({
+  algs = ['ES256', 'RS256'],
+  audience = ISSUER,
+  claims,
+  ring: change = (ring) => ring
+}: WorldOptions = {}) {
   const clock = steppedClock()
   const random = systemRandom()
   const state = memoryState()
@@ -54,9 +67,27 @@ export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, cla
   const tokens = delayed(state.tokens)
   const ring = change(fixedKeyRing(await Promise.all(algs.map(keyOf))))
   const revoked = revocations(900_000, clock)
-  const sessions = createSessions({ tokens, browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations: revoked, events: createEvents(() => clock.now(), (error) => { throw error }), clock, onSessionsEnded () {} })
-  const access = accessTokens({ issuer: ISSUER, audience, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' }, { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random })
-  const clientStore: ClientStore = { findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null }
+  const sessions = createSessions({
+    tokens,
+    browserSessions: delayed(state.browserSessions),
+    oneTimeTokens: delayed(state.oneTimeTokens),
+    revocations: revoked,
+    events: createEvents(
+      () => clock.now(),
+      (error) => {
+        throw error
+      }
+    ),
+    clock,
+    onSessionsEnded() {}
+  })
+  const access = accessTokens(
+    { issuer: ISSUER, audience, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' },
+    { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random }
+  )
+  const clientStore: ClientStore = {
+    findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null
+  }
   return {
     clock,
     state,
@@ -68,17 +99,48 @@ export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, cla
     clients: clientStore,
     claims: claims ?? null,
     scopes: SCOPES,
-    idTokens: idTokens({ issuer: ISSUER, expiresInSeconds: 900, claims: 'requested' }, { ring, clock, random, claims: claims ?? null, scopes: SCOPES }),
+    idTokens: idTokens(
+      { issuer: ISSUER, expiresInSeconds: 900, claims: 'requested' },
+      { ring, clock, random, claims: claims ?? null, scopes: SCOPES }
+    ),
     /** A sign-in: its family, refresh token and access token. */
-    async signIn ({ userId = 'u1', clientId = null, scope = 'openid', ...rest }: Partial<RefreshTokenFamily> = {}): Promise<{ sid: string, refreshToken: string, accessToken: string }> {
+    async signIn({
+      userId = 'u1',
+      clientId = null,
+      scope = 'openid',
+      ...rest
+    }: Partial<RefreshTokenFamily> = {}): Promise<{ sid: string; refreshToken: string; accessToken: string }> {
       const familyId = newCredentialId(userId, random.id())
       const secret = random.secret()
       const sid = sidOf(familyId)
       const now = clock.now()
       await state.tokens.createFamily({
-        sid, userId, clientId, scope, authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, lastUsedAt: now, expiresAt: now + 86_400_000, idleExpiresAt: now + 3_600_000, userAgent: null, sessionSid: null, offline: true, authorization: null, ...rest, tokenDigest: digest(secret)
+        sid,
+        userId,
+        clientId,
+        scope,
+        authenticatedAt: now,
+        acr: 'password',
+        amr: ['pwd'],
+        createdAt: now,
+        lastUsedAt: now,
+        expiresAt: now + 86_400_000,
+        idleExpiresAt: now + 3_600_000,
+        userAgent: null,
+        sessionSid: null,
+        offline: true,
+        authorization: null,
+        ...rest,
+        tokenDigest: digest(secret)
       })
-      const accessToken = access.mint({ sub: userId, scope, sid, ...(clientId === null ? {} : { client_id: clientId }), authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: now }, extra: { email: 'ann@example.com' } })
+      const accessToken = access.mint({
+        sub: userId,
+        scope,
+        sid,
+        ...(clientId === null ? {} : { client_id: clientId }),
+        authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: now },
+        extra: { email: 'ann@example.com' }
+      })
       return { sid, refreshToken: formatCredential(familyId, secret), accessToken }
     }
   }

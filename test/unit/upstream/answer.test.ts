@@ -8,7 +8,9 @@ import { flow, refusalOf, signInAt, upstreamOf } from '../../support/upstream/si
 // covers FED-2 FED-3 FED-18 ADV-CVE-2023-31999
 t.test('an answer that is not one to this request is refused, and the token endpoint is not asked', async (t) => {
   const server = await openidServer()
-  t.teardown(async () => { await server.close() })
+  t.teardown(async () => {
+    await server.close()
+  })
   const subject = upstreamOf(oidc({ id: 'up', issuer: server.issuer, clientId: 'client', clientSecret: 'secret' }))
   const url = await subject.authorizationUrl(flow(), {})
   const good = server.answerTo(url)
@@ -20,7 +22,8 @@ t.test('an answer that is not one to this request is refused, and the token endp
     }
     return answer
   }
-  const twice = (name: string, value = good.get(name) ?? 'x'): URLSearchParams => new URLSearchParams([...good, [name, value], ...(good.has(name) ? [] : [[name, value]])] as Array<[string, string]>)
+  const twice = (name: string, value = good.get(name) ?? 'x'): URLSearchParams =>
+    new URLSearchParams([...good, [name, value], ...(good.has(name) ? [] : [[name, value]])] as Array<[string, string]>)
   const wrong: Array<[name: string, answer: URLSearchParams, reason: string]> = [
     ['nothing', new URLSearchParams(), 'mismatch'],
     ['no state', changed(['state', null]), 'mismatch'],
@@ -44,7 +47,11 @@ t.test('an answer that is not one to this request is refused, and the token endp
     ['an error with another iss', changed(['error', 'access_denied'], ['iss', 'https://other.example']), 'mismatch'],
     ['an error without iss', changed(['error', 'access_denied'], ['iss', null]), 'mismatch'],
     ['an error twice', twice('error'), 'mismatch'],
-    ['the person said no', changed(['error', 'access_denied'], ['code', null], ['error_description', 'CANARY']), 'denied'],
+    [
+      'the person said no',
+      changed(['error', 'access_denied'], ['code', null], ['error_description', 'CANARY']),
+      'denied'
+    ],
     ['the person said no, and there is a code', changed(['error', 'access_denied']), 'denied'],
     ['as Apple says it', changed(['error', 'user_cancelled_authorize']), 'denied'],
     ['login_required', changed(['error', 'login_required']), 'denied'],
@@ -56,7 +63,8 @@ t.test('an answer that is not one to this request is refused, and the token endp
     ['invalid_scope', changed(['error', 'invalid_scope']), 'exchange'],
     ['an error of its own', changed(['error', 'CANARY']), 'exchange']
   ]
-  for (const [name, answer, reason] of wrong) t.equal((await refusalOf(subject.authenticate(answer, flow()))).reason, reason, name)
+  for (const [name, answer, reason] of wrong)
+    t.equal((await refusalOf(subject.authenticate(answer, flow()))).reason, reason, name)
   t.equal(server.count('/token'), 0)
   t.equal((await subject.authenticate(good, flow())).assertion.subject, 'person-1', 'the right one is still good')
   t.match(await refusalOf(subject.authenticate(good, flow())), { reason: 'exchange', message: /invalid_grant/ }, 'once')
@@ -64,44 +72,109 @@ t.test('an answer that is not one to this request is refused, and the token endp
 
 t.test('the iss of the answer is told', async (t) => {
   const expected = { state: 's', issuerPromised: false, acceptsIssuer: (iss: string) => iss === 'https://up.example' }
-  t.strictSame(checkUpstreamAnswer(new URLSearchParams({ state: 's', code: 'c', iss: 'https://up.example' }), expected), { iss: 'https://up.example' })
+  t.strictSame(
+    checkUpstreamAnswer(new URLSearchParams({ state: 's', code: 'c', iss: 'https://up.example' }), expected),
+    { iss: 'https://up.example' }
+  )
   t.strictSame(checkUpstreamAnswer(new URLSearchParams({ state: 's', code: 'c' }), expected), { iss: null })
 })
 
 // covers FED-8
 t.test('iss is compared where it is there, and needed only where it is promised', async (t) => {
-  const server = await openidServer({ sendsIss: false, metadata: { authorization_response_iss_parameter_supported: undefined } })
-  t.teardown(async () => { await server.close() })
+  const server = await openidServer({
+    sendsIss: false,
+    metadata: { authorization_response_iss_parameter_supported: undefined }
+  })
+  t.teardown(async () => {
+    await server.close()
+  })
   const subject = upstreamOf(oidc({ id: 'up', issuer: server.issuer, clientId: 'client', clientSecret: 'secret' }))
   t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1')
-  t.match(await refusalOf(signInAt(subject, (url) => new URLSearchParams([...server.answerTo(url), ['iss', 'https://other.example']]))), { reason: 'mismatch' })
+  t.match(
+    await refusalOf(
+      signInAt(subject, (url) => new URLSearchParams([...server.answerTo(url), ['iss', 'https://other.example']]))
+    ),
+    { reason: 'mismatch' }
+  )
 })
 
-t.test('the request: PKCE by S256 unless it is turned off, state, nonce, and the parameters of the protocol over those of the host', async (t) => {
-  const server = await openidServer({ metadata: {} })
-  t.teardown(async () => { await server.close() })
-  const common = { id: 'up', issuer: server.issuer, clientId: 'client', clientSecret: 'secret' }
-  const asked = async (option: Parameters<typeof upstreamOf>[0], wishes = {}): Promise<Record<string, string>> => Object.fromEntries(new URL(await upstreamOf(option).authorizationUrl(flow(), wishes)).searchParams)
-  const usual = { response_type: 'code', client_id: 'client', redirect_uri: flow().redirectUri, scope: 'openid profile email', state: flow().state, nonce: flow().nonce, code_challenge: 'AOVs1hxPpyZIUgqbeAWrXnJYAxOBi4ZkHS5Cl5FWHDQ', code_challenge_method: 'S256' }
-  const { code_challenge: challenge, ...rest } = await asked(oidc(common))
-  t.match(challenge, /^[\w-]{43}$/)
-  t.strictSame(rest, Object.fromEntries(Object.entries(usual).filter(([name]) => name !== 'code_challenge')))
-  t.notOk('code_challenge' in await asked(oidc({ ...common, pkce: false })))
-  t.match(await asked(oidc({ ...common, responseMode: 'form_post', parameters: { organization: 'acme', state: 'fixed', redirect_uri: 'https://evil.example' } })), { organization: 'acme', state: flow().state, redirect_uri: flow().redirectUri, response_mode: 'form_post' })
-  t.match(await asked(oidc(common), { loginHint: 'ann@example.com', uiLocales: 'de', prompt: 'login', maxAge: 0 }), { login_hint: 'ann@example.com', ui_locales: 'de', prompt: 'login', max_age: '0' })
-  server.is.metadata = { authorization_endpoint: `${server.origin}/authorize?tenant=7` }
-  t.match(await asked(oidc(common)), { tenant: '7', client_id: 'client' }, 'an endpoint keeps its own query')
-  const plain = await asked(oauth2({ ...common, scopes: [], authorizationEndpoint: 'https://x.example/a', tokenEndpoint: 'https://x.example/t', identify: () => ({ subject: '1' }) }))
-  t.strictSame(Object.keys(plain).sort(), ['client_id', 'code_challenge', 'code_challenge_method', 'redirect_uri', 'response_type', 'state'])
-})
+t.test(
+  'the request: PKCE by S256 unless it is turned off, state, nonce, and the parameters of ' +
+    'the protocol over those of the host',
+  async (t) => {
+    const server = await openidServer({ metadata: {} })
+    t.teardown(async () => {
+      await server.close()
+    })
+    const common = { id: 'up', issuer: server.issuer, clientId: 'client', clientSecret: 'secret' }
+    const asked = async (option: Parameters<typeof upstreamOf>[0], wishes = {}): Promise<Record<string, string>> =>
+      Object.fromEntries(new URL(await upstreamOf(option).authorizationUrl(flow(), wishes)).searchParams)
+    const usual = {
+      response_type: 'code',
+      client_id: 'client',
+      redirect_uri: flow().redirectUri,
+      scope: 'openid profile email',
+      state: flow().state,
+      nonce: flow().nonce,
+      code_challenge: 'AOVs1hxPpyZIUgqbeAWrXnJYAxOBi4ZkHS5Cl5FWHDQ',
+      code_challenge_method: 'S256'
+    }
+    const { code_challenge: challenge, ...rest } = await asked(oidc(common))
+    t.match(challenge, /^[\w-]{43}$/)
+    t.strictSame(rest, Object.fromEntries(Object.entries(usual).filter(([name]) => name !== 'code_challenge')))
+    t.notOk('code_challenge' in (await asked(oidc({ ...common, pkce: false }))))
+    t.match(
+      await asked(
+        oidc({
+          ...common,
+          responseMode: 'form_post',
+          parameters: { organization: 'acme', state: 'fixed', redirect_uri: 'https://evil.example' }
+        })
+      ),
+      { organization: 'acme', state: flow().state, redirect_uri: flow().redirectUri, response_mode: 'form_post' }
+    )
+    t.match(await asked(oidc(common), { loginHint: 'ann@example.com', uiLocales: 'de', prompt: 'login', maxAge: 0 }), {
+      login_hint: 'ann@example.com',
+      ui_locales: 'de',
+      prompt: 'login',
+      max_age: '0'
+    })
+    server.is.metadata = { authorization_endpoint: `${server.origin}/authorize?tenant=7` }
+    t.match(await asked(oidc(common)), { tenant: '7', client_id: 'client' }, 'an endpoint keeps its own query')
+    const plain = await asked(
+      oauth2({
+        ...common,
+        scopes: [],
+        authorizationEndpoint: 'https://x.example/a',
+        tokenEndpoint: 'https://x.example/t',
+        identify: () => ({ subject: '1' })
+      })
+    )
+    t.strictSame(Object.keys(plain).sort(), [
+      'client_id',
+      'code_challenge',
+      'code_challenge_method',
+      'redirect_uri',
+      'response_type',
+      'state'
+    ])
+  }
+)
 
 t.test('a client without PKCE sends no verifier, and one with it is refused without the right one', async (t) => {
   const server = await openidServer()
-  t.teardown(async () => { await server.close() })
+  t.teardown(async () => {
+    await server.close()
+  })
   const option = { id: 'up', issuer: server.issuer, clientId: 'client', clientSecret: 'secret' }
   const subject = upstreamOf(oidc(option))
   const answer = server.answerTo(await subject.authorizationUrl(flow(), {}))
-  t.match(await refusalOf(subject.authenticate(answer, flow({ codeVerifier: 'another-verifier-of-at-least-43-characters-xxxxxx' }))), { reason: 'exchange', message: /invalid_grant/ })
+  t.match(
+    await refusalOf(
+      subject.authenticate(answer, flow({ codeVerifier: 'another-verifier-of-at-least-43-characters-xxxxxx' }))
+    ),
+    { reason: 'exchange', message: /invalid_grant/ }
+  )
   await signInAt(upstreamOf(oidc({ ...option, pkce: false })), server.answerTo)
   t.notOk(server.asked.at(-3)?.form.has('code_verifier'))
 })

@@ -3,22 +3,39 @@ import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { oidc } from '../../../lib/connections/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
-import { openidServer, type OpenidServer, type OpenidSwitches, signingKey } from '../../support/upstream/openid-server.ts'
+import {
+  openidServer,
+  type OpenidServer,
+  type OpenidSwitches,
+  signingKey
+} from '../../support/upstream/openid-server.ts'
 import { refusalOf, signInAt, upstreamOf } from '../../support/upstream/sign-in.ts'
 
-const connectionTo = ({ issuer }: { issuer: string }) => oidc({ id: 'up', issuer, clientId: 'client', clientSecret: 'secret' })
+const connectionTo = ({ issuer }: { issuer: string }) =>
+  oidc({ id: 'up', issuer, clientId: 'client', clientSecret: 'secret' })
 
-async function provider (t: Test, switches: Partial<OpenidSwitches> = {}, places = {}): Promise<OpenidServer> {
+async function provider(t: Test, switches: Partial<OpenidSwitches> = {}, places = {}): Promise<OpenidServer> {
   const server = await openidServer(switches, places)
-  t.teardown(async () => { await server.close() })
+  t.teardown(async () => {
+    await server.close()
+  })
   return server
 }
 
 // covers FED-4
 t.test('a token that is what it should be signs in', async (t) => {
-  const server = await provider(t, { claims: { email: 'ann@example.com', email_verified: true, name: 'Ann', auth_time: 1_000 } })
+  const server = await provider(t, {
+    claims: { email: 'ann@example.com', email_verified: true, name: 'Ann', auth_time: 1_000 }
+  })
   const { assertion, claims, tokens } = await signInAt(upstreamOf(connectionTo(server)), server.answerTo)
-  t.strictSame(assertion, { issuer: server.issuer, subject: 'person-1', email: 'ann@example.com', emailAuthoritative: false, profile: { name: 'Ann' }, authenticatedAt: 1_000_000 })
+  t.strictSame(assertion, {
+    issuer: server.issuer,
+    subject: 'person-1',
+    email: 'ann@example.com',
+    emailAuthoritative: false,
+    profile: { name: 'Ann' },
+    authenticatedAt: 1_000_000
+  })
   t.equal(claims['nonce'], 'a-nonce-of-256-bits')
   t.match(tokens, { accessToken: 'upstream-access-token', expiresIn: 300 })
 })
@@ -45,11 +62,24 @@ t.test('each thing that is wrong with a token refuses it', async (t) => {
     'not valid yet': { claims: { nbf: 4_000_000_000 } },
     'another issuer': { claims: { iss: 'https://other.example' } },
     'alg none': { idToken: (token) => `${part({ alg: none })}.${payloadOf(token)}.` },
-    'alg HS256 with the client secret': { idToken: (token) => { const input = `${part({ alg: hs })}.${payloadOf(token)}`; return `${input}.${createHmac('sha256', 'secret').update(input).digest('base64url')}` } },
-    'tampered sub': { idToken: (token) => { const [header, , signature] = token.split('.'); return `${header}.${part({ ...JSON.parse(Buffer.from(payloadOf(token), 'base64url').toString()) as object, sub: 'admin' })}.${signature}` } },
+    'alg HS256 with the client secret': {
+      idToken: (token) => {
+        const input = `${part({ alg: hs })}.${payloadOf(token)}`
+        return `${input}.${createHmac('sha256', 'secret').update(input).digest('base64url')}`
+      }
+    },
+    'tampered sub': {
+      idToken: (token) => {
+        const [header, , signature] = token.split('.')
+        return `${header}.${part({ ...(JSON.parse(Buffer.from(payloadOf(token), 'base64url').toString()) as object), sub: 'admin' })}.${signature}`
+      }
+    },
     'unknown kid': { header: { kid: 'CANARY' } },
     'the key of another under its kid': { key: { ...other, kid: usual.key.kid } },
-    'the key of another, brought along by jku and jwk': { key: { ...other, kid: usual.key.kid }, header: { jku: 'https://evil.example/keys', jwk: other.jwk } },
+    'the key of another, brought along by jku and jwk': {
+      key: { ...other, kid: usual.key.kid },
+      header: { jku: 'https://evil.example/keys', jwk: other.jwk }
+    },
     'crit header': { header: { crit: ['b64'] } },
     'no token at all': { idToken: () => undefined },
     'no JWT': { idToken: () => 'CANARY' },
@@ -66,14 +96,21 @@ t.test('each thing that is wrong with a token refuses it', async (t) => {
 t.test('a provider that promises none or a shared secret in its metadata gets neither', async (t) => {
   const server = await provider(t, { metadata: { id_token_signing_alg_values_supported: ['none', 'HS256'] } })
   t.match(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), { reason: 'id_token' })
-  server.is.idToken = (token) => { const input = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${token.split('.')[1]}`; return `${input}.${createHmac('sha256', 'secret').update(input).digest('base64url')}` }
+  server.is.idToken = (token) => {
+    const input = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${token.split('.')[1]}`
+    return `${input}.${createHmac('sha256', 'secret').update(input).digest('base64url')}`
+  }
   t.match(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), { reason: 'id_token' })
 })
 
 t.test('RS256 alone, where the metadata say nothing of algorithms', async (t) => {
   const rs = signingKey('RS256')
   const es = signingKey('ES256')
-  const server = await provider(t, { key: rs, keys: [rs, es], metadata: { id_token_signing_alg_values_supported: undefined } })
+  const server = await provider(t, {
+    key: rs,
+    keys: [rs, es],
+    metadata: { id_token_signing_alg_values_supported: undefined }
+  })
   t.equal((await signInAt(upstreamOf(connectionTo(server)), server.answerTo)).assertion.subject, 'person-1')
   server.is.key = es
   t.match(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), { reason: 'id_token' })
@@ -81,11 +118,18 @@ t.test('RS256 alone, where the metadata say nothing of algorithms', async (t) =>
 
 // covers FED-4
 t.test('userinfo of somebody else is refused, and what it says goes behind the token', async (t) => {
-  const server = await provider(t, { userinfo: { email: 'ann@example.com', email_verified: true, name: 'Ann of userinfo' }, claims: { name: 'Ann' } })
+  const server = await provider(t, {
+    userinfo: { email: 'ann@example.com', email_verified: true, name: 'Ann of userinfo' },
+    claims: { name: 'Ann' }
+  })
   const { assertion } = await signInAt(upstreamOf(connectionTo(server)), server.answerTo)
   t.match(assertion, { email: 'ann@example.com', profile: { name: 'Ann' } })
   server.is.claims = { email: 'other@example.com' }
-  t.equal((await signInAt(upstreamOf(connectionTo(server)), server.answerTo)).assertion.email, undefined, 'the word of userinfo is on its own address, not on that of the token')
+  t.equal(
+    (await signInAt(upstreamOf(connectionTo(server)), server.answerTo)).assertion.email,
+    undefined,
+    'the word of userinfo is on its own address, not on that of the token'
+  )
   server.is.userinfo = { sub: 'somebody-else' }
   t.match(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), { reason: 'userinfo' })
 })
@@ -95,37 +139,47 @@ t.test('an address counts only where email_verified is the boolean true', async 
   const server = await provider(t)
   for (const word of ['true', 1, 'yes', null, undefined, false, {}]) {
     server.is.claims = { email: 'ann@example.com', email_verified: word }
-    t.equal((await signInAt(upstreamOf(connectionTo(server)), server.answerTo)).assertion.email, undefined, JSON.stringify(word))
+    t.equal(
+      (await signInAt(upstreamOf(connectionTo(server)), server.answerTo)).assertion.email,
+      undefined,
+      JSON.stringify(word)
+    )
   }
 })
 
 // covers FED-4b
-t.test('a key that was rotated between two sign-ins one second apart is fetched at once, and made-up ones once in ten seconds', async (t) => {
-  const server = await provider(t)
-  const clock = steppedClock(Date.now())
-  const subject = upstreamOf(connectionTo(server), clock)
-  await signInAt(subject, server.answerTo)
-  t.equal(server.count('/keys'), 1)
-  const next = signingKey()
-  Object.assign(server.is, { key: next, keys: [next] })
-  clock.step(1000)
-  t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1')
-  t.equal(server.count('/keys'), 2)
-  clock.step(10_000)
-  const stranger = { ...signingKey(), kid: 'made-up' }
-  server.is.key = stranger
-  const refusals = await Promise.all(Array.from({ length: 100 }, async () => await refusalOf(signInAt(subject, server.answerTo))))
-  t.strictSame([...new Set(refusals.map(({ reason }) => reason))], ['id_token'])
-  t.equal(server.count('/keys'), 3, 'a hundred at once')
-  clock.step(9_999)
-  await refusalOf(signInAt(subject, server.answerTo))
-  t.equal(server.count('/keys'), 3)
-  clock.step(1)
-  await refusalOf(signInAt(subject, server.answerTo))
-  t.equal(server.count('/keys'), 4)
-  server.is.key = next
-  t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1', 'and those that are known go on')
-})
+t.test(
+  'a key that was rotated between two sign-ins one second apart is fetched at once, and ' +
+    'made-up ones once in ten seconds',
+  async (t) => {
+    const server = await provider(t)
+    const clock = steppedClock(Date.now())
+    const subject = upstreamOf(connectionTo(server), clock)
+    await signInAt(subject, server.answerTo)
+    t.equal(server.count('/keys'), 1)
+    const next = signingKey()
+    Object.assign(server.is, { key: next, keys: [next] })
+    clock.step(1000)
+    t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1')
+    t.equal(server.count('/keys'), 2)
+    clock.step(10_000)
+    const stranger = { ...signingKey(), kid: 'made-up' }
+    server.is.key = stranger
+    const refusals = await Promise.all(
+      Array.from({ length: 100 }, async () => await refusalOf(signInAt(subject, server.answerTo)))
+    )
+    t.strictSame([...new Set(refusals.map(({ reason }) => reason))], ['id_token'])
+    t.equal(server.count('/keys'), 3, 'a hundred at once')
+    clock.step(9_999)
+    await refusalOf(signInAt(subject, server.answerTo))
+    t.equal(server.count('/keys'), 3)
+    clock.step(1)
+    await refusalOf(signInAt(subject, server.answerTo))
+    t.equal(server.count('/keys'), 4)
+    server.is.key = next
+    t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1', 'and those that are known go on')
+  }
+)
 
 // covers FED-4b
 t.test('without a kid the one key that fits is taken, and of two none', async (t) => {
@@ -136,23 +190,45 @@ t.test('without a kid the one key that fits is taken, and of two none', async (t
   const subject = upstreamOf(connectionTo(server), clock)
   t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1')
   Object.assign(server.is, { key: plain(two), keys: [plain(two)] })
-  t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1', 'one that was rotated is found by its signature')
+  t.equal(
+    (await signInAt(subject, server.answerTo)).assertion.subject,
+    'person-1',
+    'one that was rotated is found by its signature'
+  )
   server.is.keys = [plain(one), plain(two)]
   t.match(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), { reason: 'id_token' })
 })
 
 // covers FED-4b
-t.test('an issuer with a trailing slash is found without a double one, and compared as it was configured', async (t) => {
-  const server = await provider(t, {}, { issuer: (origin: string) => `${origin}/tenant/` })
-  t.equal((await signInAt(upstreamOf(connectionTo(server)), server.answerTo)).assertion.issuer, `${server.origin}/tenant/`)
-  t.equal(server.count('/tenant/.well-known/openid-configuration'), 1)
-  t.match(await refusalOf(upstreamOf(oidc({ id: 'up', issuer: `${server.origin}/tenant`, clientId: 'client', clientSecret: 'secret' })).authorizationUrl({ state: 's', nonce: 'n', codeVerifier: 'v', startedAt: 0, redirectUri: 'https://x.example' }, {})), { reason: 'outage' })
-})
+t.test(
+  'an issuer with a trailing slash is found without a double one, and compared as it was configured',
+  async (t) => {
+    const server = await provider(t, {}, { issuer: (origin: string) => `${origin}/tenant/` })
+    t.equal(
+      (await signInAt(upstreamOf(connectionTo(server)), server.answerTo)).assertion.issuer,
+      `${server.origin}/tenant/`
+    )
+    t.equal(server.count('/tenant/.well-known/openid-configuration'), 1)
+    t.match(
+      await refusalOf(
+        upstreamOf(
+          oidc({ id: 'up', issuer: `${server.origin}/tenant`, clientId: 'client', clientSecret: 'secret' })
+        ).authorizationUrl(
+          { state: 's', nonce: 'n', codeVerifier: 'v', startedAt: 0, redirectUri: 'https://x.example' },
+          {}
+        )
+      ),
+      { reason: 'outage' }
+    )
+  }
+)
 
 t.test('times are those of the clock that was given', async (t) => {
   const server = await provider(t, { now: () => 2_000_000_000 })
   const early = steppedClock(1_999_999_000_000)
   t.equal((await signInAt(upstreamOf(connectionTo(server), early), server.answerTo)).assertion.subject, 'person-1')
-  t.match(await refusalOf(signInAt(upstreamOf(connectionTo(server), steppedClock(2_000_000_400_000)), server.answerTo)), { reason: 'id_token' })
+  t.match(
+    await refusalOf(signInAt(upstreamOf(connectionTo(server), steppedClock(2_000_000_400_000)), server.answerTo)),
+    { reason: 'id_token' }
+  )
 })
-

@@ -9,7 +9,9 @@ import type { Journey } from '../journey.ts'
 import type { ConnectDeps, ConnectFlow } from './cookies.ts'
 
 /** What the routes of connections are built from: they exist only where there is one. */
-export interface ConnectPageDeps extends PageDeps { connect: ConnectDeps }
+export interface ConnectPageDeps extends PageDeps {
+  connect: ConnectDeps
+}
 
 /** How far the clock of the provider may be behind ours. */
 const LEEWAY_MS = 60_000
@@ -18,9 +20,10 @@ const LEEWAY_MS = 60_000
  * The connection of this id, if it is on.
  * @throws OAuthError `not_found`
  */
-export async function enabledConnection (id: unknown, { connections }: ConnectDeps): Promise<Connection> {
+export async function enabledConnection(id: unknown, { connections }: ConnectDeps): Promise<Connection> {
   const connection = connections.get(String(id))
-  if (connection === undefined || !await connection.enabled()) throw new OAuthError('not_found', 'There is no such connection, or it is turned off.', { withoutStack: true })
+  if (connection === undefined || !(await connection.enabled()))
+    throw new OAuthError('not_found', 'There is no such connection, or it is turned off.', { withoutStack: true })
   return connection
 }
 
@@ -39,11 +42,23 @@ interface Begin {
  * Begins a sign-in at another provider: sets the cookie that it is bound to, and says where the browser goes.
  * @throws OAuthError `invalid_request` where the journey is too long; UpstreamError `outage`
  */
-export async function beginConnect ({ connection, journey, asked, linkTo, onlyAs }: Begin, request: FastifyRequest, reply: FastifyReply, { authorize: { accounts: { clock, random } }, browser, connect: { cookies } }: ConnectPageDeps): Promise<string> {
+export async function beginConnect(
+  { connection, journey, asked, linkTo, onlyAs }: Begin,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    authorize: {
+      accounts: { clock, random }
+    },
+    browser,
+    connect: { cookies }
+  }: ConnectPageDeps
+): Promise<string> {
   const startedAt = clock.now()
   const { prompt, maxAge } = wishesOf(asked)
-  // Where somebody is signed in and the client wants it fresh, what they have here does not do, and neither does what they have there.
-  const fresh = prompt.includes('login') || (maxAge !== null && await browser.signedIn(request) !== null)
+  // Where somebody is signed in and the client wants it fresh, what they have here does not do, and neither does what
+  // they have there.
+  const fresh = prompt.includes('login') || (maxAge !== null && (await browser.signedIn(request)) !== null)
   const { provesFreshness } = connection
   const since = fresh ? startedAt : maxAge === null ? null : startedAt - maxAge * 1000
   const flow: ConnectFlow = {
@@ -63,7 +78,7 @@ export async function beginConnect ({ connection, journey, asked, linkTo, onlyAs
     loginHint: journey.loginHint,
     uiLocales: journey.uiLocales.length === 0 ? undefined : journey.uiLocales.join(' '),
     prompt: fresh ? 'login' : prompt.includes('select_account') ? 'select_account' : undefined,
-    maxAge: since === null || !provesFreshness ? undefined : maxAge ?? 0
+    maxAge: since === null || !provesFreshness ? undefined : (maxAge ?? 0)
   })
   cookies.makeRoom(request, reply)
   cookies.set(reply, 'flow', flow.state, flow)
@@ -71,24 +86,36 @@ export async function beginConnect ({ connection, journey, asked, linkTo, onlyAs
 }
 
 /** What is not sent on is what only this service can answer: `consent`, `acr_values`, `claims`. */
-function wishesOf (asked: Form): { prompt: string[], maxAge: number | null } {
+function wishesOf(asked: Form): { prompt: string[]; maxAge: number | null } {
   const { prompt, max_age: maxAge = '' } = readAuthorizationParams(asked)
   return { prompt: wordsOf(prompt), maxAge: /^\d{1,12}$/.test(maxAge) ? Number(maxAge) : null }
 }
 
-/** Whether a page of ours led here. Browsers without `Sec-Fetch-Site` name the page, as our pages ask them to. @see W3C Fetch Metadata Request Headers §2.4 */
-export function isFromOurPage ({ headers: { 'sec-fetch-site': site, referer } }: FastifyRequest, issuer: string): boolean {
+/**
+ * Whether a page of ours led here. Browsers without `Sec-Fetch-Site` name the page, as our pages ask them to. @see W3C
+ * Fetch Metadata Request Headers §2.4
+ */
+export function isFromOurPage(
+  { headers: { 'sec-fetch-site': site, referer } }: FastifyRequest,
+  issuer: string
+): boolean {
   if (site !== undefined) return site === 'same-origin'
   return referer !== undefined && URL.canParse(referer) && new URL(referer).origin === new URL(issuer).origin
 }
 
-/** Whether the browser only prepares for a click that may never come. @see W3C Fetch Metadata Request Headers §2.6 `Sec-Purpose` */
-export function isLookingAhead ({ headers: { 'sec-purpose': purpose, purpose: former } }: FastifyRequest): boolean {
+/**
+ * Whether the browser only prepares for a click that may never come. @see W3C Fetch Metadata Request Headers §2.6
+ * `Sec-Purpose`
+ */
+export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: former } }: FastifyRequest): boolean {
   return /prefetch|prerender/i.test(String(purpose ?? former ?? ''))
 }
 
-/** What the buttons' addresses have beside the journey: whether a fresh sign-in is asked for, which a journey without a client does not carry. */
-export function freshness (request: FastifyRequest): Record<string, string> {
+/**
+ * What the buttons' addresses have beside the journey: whether a fresh sign-in is asked for, which a journey without a
+ * client does not carry.
+ */
+export function freshness(request: FastifyRequest): Record<string, string> {
   const { prompt = '', client_id: clientId = '' } = queryParams(request)
   return clientId === '' && prompt === 'login' ? { prompt } : {}
 }

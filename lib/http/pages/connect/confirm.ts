@@ -18,21 +18,35 @@ import type { ConnectPageDeps } from './begin.ts'
 import type { PendingConnect } from './cookies.ts'
 import { failConnect } from './failure.ts'
 
-interface Waiting { pending: PendingConnect, connection: Connection, journey: Journey, request: FastifyRequest, reply: FastifyReply }
+interface Waiting {
+  pending: PendingConnect
+  connection: Connection
+  journey: Journey
+  request: FastifyRequest
+  reply: FastifyReply
+}
 
 /**
- * `GET` and `POST /auth/connect/confirm`: what somebody has to do who has signed in elsewhere. Where an account has their address, they sign
- * in as that user, by whatever way, and link the two by a button; where a new account needs more than is known, they fill it in. What was
- * proved elsewhere is in a sealed cookie, the identity itself and not only whom it is for.
+ * `GET` and `POST /auth/connect/confirm`: what somebody has to do who has signed in elsewhere. Where an account has
+ * their address, they sign in as that user, by whatever way, and link the two by a button; where a new account needs
+ * more than is known, they fill it in. What was proved elsewhere is in a sealed cookie, the identity itself and not
+ * only whom it is for.
  */
-export function connectConfirm (child: FastifyInstance, deps: ConnectPageDeps): void {
-  const { connect: { connections, cookies }, journeys, link, path } = deps
+export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): void {
+  const {
+    connect: { connections, cookies },
+    journeys,
+    link,
+    path
+  } = deps
   const place = `${path('connect')}/confirm`
 
-  async function wait (request: FastifyRequest, reply: FastifyReply): Promise<Waiting | null> {
+  async function wait(request: FastifyRequest, reply: FastifyReply): Promise<Waiting | null> {
     const pending = cookies.read(request, 'link', '')
     const connection = pending === null ? undefined : connections.get(pending.connection)
-    return pending === null || connection === undefined ? null : { pending, connection, journey: await journeys.from(pending.query), request, reply }
+    return pending === null || connection === undefined
+      ? null
+      : { pending, connection, journey: await journeys.from(pending.query), request, reply }
   }
   const toSignIn = goOn(link('login'))
   const fail = async ({ pending, request, reply }: Waiting, error: unknown): Promise<FastifyReply> => {
@@ -44,81 +58,176 @@ export function connectConfirm (child: FastifyInstance, deps: ConnectPageDeps): 
   child.get(place, pageGet({ summary: 'What a sign-in through a connection lacks' }), async (request, reply) => {
     const waiting = await wait(request, reply)
     if (waiting === null) return await toSignIn(reply)
-    return waiting.pending.userId === null ? await askForFields(waiting, null, deps) : await askToLink(waiting, await ownerIn(waiting, deps), deps)
+    return waiting.pending.userId === null
+      ? await askForFields(waiting, null, deps)
+      : await askToLink(waiting, await ownerIn(waiting, deps), deps)
   })
 
-  child.post(place, formPost({ summary: 'Finish a sign-in through a connection', body: Type.Object({}, { additionalProperties: true }) }), async (request, reply) => {
-    const waiting = await wait(request, reply)
-    if (waiting === null) return await toSignIn(reply)
-    try {
-      if (waiting.pending.userId !== null) {
-        const owner = await ownerIn(waiting, deps)
-        if (owner === null) return await askToLink(waiting, null, deps)
-        await linkNow(waiting, owner, deps)
+  child.post(
+    place,
+    formPost({
+      summary: 'Finish a sign-in through a connection',
+      body: Type.Object({}, { additionalProperties: true })
+    }),
+    async (request, reply) => {
+      const waiting = await wait(request, reply)
+      if (waiting === null) return await toSignIn(reply)
+      try {
+        if (waiting.pending.userId !== null) {
+          const owner = await ownerIn(waiting, deps)
+          if (owner === null) return await askToLink(waiting, null, deps)
+          await linkNow(waiting, owner, deps)
+          cookies.clear(reply, 'link', '')
+          return await goOn(waiting.journey.next)(reply)
+        }
+        const done = await attempt(
+          async () =>
+            await deps.limiter.reserve(
+              request,
+              reply,
+              { rule: 'register' },
+              async () => await signUp(waiting, deps).catch(refusalOf)
+            )
+        )
+        if ('refused' in done) return await askForFields(waiting, done.refused, deps)
+        if (done.done instanceof UpstreamError) throw done.done
         cookies.clear(reply, 'link', '')
-        return await goOn(waiting.journey.next)(reply)
+        return await done.done(reply)
+      } catch (error) {
+        return await fail(waiting, error)
       }
-      const done = await attempt(async () => await deps.limiter.reserve(request, reply, { rule: 'register' }, async () => await signUp(waiting, deps).catch(refusalOf)))
-      if ('refused' in done) return await askForFields(waiting, done.refused, deps)
-      if (done.done instanceof UpstreamError) throw done.done
-      cookies.clear(reply, 'link', '')
-      return await done.done(reply)
-    } catch (error) {
-      return await fail(waiting, error)
     }
-  })
+  )
 }
 
 /** Where a sign-in leads that may be what the page waits for: to the page, where it is of the same journey. */
-export function confirmUrl (request: FastifyRequest, userId: string, { query }: Pick<Journey, 'query'>, { connect, link }: Pick<ConnectPageDeps, 'link'> & { connect: ConnectPageDeps['connect'] | null }): string | null {
+export function confirmUrl(
+  request: FastifyRequest,
+  userId: string,
+  { query }: Pick<Journey, 'query'>,
+  { connect, link }: Pick<ConnectPageDeps, 'link'> & { connect: ConnectPageDeps['connect'] | null }
+): string | null {
   const pending = connect?.cookies.read(request, 'link', '') ?? null
-  return pending !== null && pending.userId === userId && (query === '' || query === pending.query) ? `${link('connect')}/confirm` : null
+  return pending !== null && pending.userId === userId && (query === '' || query === pending.query)
+    ? `${link('connect')}/confirm`
+    : null
 }
 
 /** The owner of the account, if they have just signed in here. */
-async function ownerIn ({ pending, request }: Waiting, { authorize: { accounts }, browser }: ConnectPageDeps): Promise<SignedInPerson | null> {
+async function ownerIn(
+  { pending, request }: Waiting,
+  { authorize: { accounts }, browser }: ConnectPageDeps
+): Promise<SignedInPerson | null> {
   const person = await browser.signedIn(request)
   if (person === null || person.user.id !== pending.userId) return null
-  return await isFreshSignIn(freshnessIn(person, originOf(request)), accounts) ? person : null
+  return (await isFreshSignIn(freshnessIn(person, originOf(request)), accounts)) ? person : null
 }
 
-async function linkNow ({ pending: { person }, connection, request }: Waiting, { user, session: { sid } }: SignedInPerson, { authorize: { accounts } }: ConnectPageDeps): Promise<void> {
-  await linkToAccount({ connection, person, user, sid, contested: true, origin: originOf(request), locale: localeOf(request) }, accounts)
+async function linkNow(
+  { pending: { person }, connection, request }: Waiting,
+  { user, session: { sid } }: SignedInPerson,
+  { authorize: { accounts } }: ConnectPageDeps
+): Promise<void> {
+  await linkToAccount(
+    { connection, person, user, sid, contested: true, origin: originOf(request), locale: localeOf(request) },
+    accounts
+  )
 }
 
-async function askToLink ({ pending: { person, userId }, connection: { name }, journey, request, reply }: Waiting, owner: SignedInPerson | null, { link, offers, pages }: ConnectPageDeps): Promise<FastifyReply> {
+async function askToLink(
+  { pending: { person, userId }, connection: { name }, journey, request, reply }: Waiting,
+  owner: SignedInPerson | null,
+  { link, offers, pages }: ConnectPageDeps
+): Promise<FastifyReply> {
   const { clientName, uiLocales, query } = journey
   const place = `${link('connect')}/confirm`
-  if (owner !== null && owner.user.id === userId) return await pages.send(request, reply, 'connect_link', { action: place, error: null, name, username: owner.user.username, skipUrl: journey.next }, { clientName, uiLocales, formActions: journey.formActions })
-  const signInUrl = withQuery(link('login'), { return_to: place, prompt: 'login', login_hint: person.email ?? '', ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') }) })
-  return await pages.send(request, reply, 'connect_confirm', { name, email: person.email ?? '', signInUrl, forgotUrl: offers.reset ? `${link('forgotPassword')}${query}` : null }, { clientName, uiLocales })
+  if (owner !== null && owner.user.id === userId)
+    return await pages.send(
+      request,
+      reply,
+      'connect_link',
+      { action: place, error: null, name, username: owner.user.username, skipUrl: journey.next },
+      { clientName, uiLocales, formActions: journey.formActions }
+    )
+  const signInUrl = withQuery(link('login'), {
+    return_to: place,
+    prompt: 'login',
+    login_hint: person.email ?? '',
+    ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') })
+  })
+  return await pages.send(
+    request,
+    reply,
+    'connect_confirm',
+    {
+      name,
+      email: person.email ?? '',
+      signInUrl,
+      forgotUrl: offers.reset ? `${link('forgotPassword')}${query}` : null
+    },
+    { clientName, uiLocales }
+  )
 }
 
-async function askForFields ({ pending: { person }, connection: { name }, journey: { clientName, uiLocales, query, formActions }, request, reply }: Waiting, refused: OAuthError | null, { link, pages, registration }: ConnectPageDeps): Promise<FastifyReply> {
+async function askForFields(
+  {
+    pending: { person },
+    connection: { name },
+    journey: { clientName, uiLocales, query, formActions },
+    request,
+    reply
+  }: Waiting,
+  refused: OAuthError | null,
+  { link, pages, registration }: ConnectPageDeps
+): Promise<FastifyReply> {
   const form = missingFields(registration, person.profile)
   const error = refused === null ? null : formError(refused, request, reply, { pages, fields: form.names, uiLocales })
-  return await pages.send(request, reply, 'connect_finish', { action: `${link('connect')}/confirm`, error, name, email: person.email ?? null, fields: form.show(refused === null ? null : formOf(request)), loginUrl: `${link('login')}${query}` }, { clientName, uiLocales, formActions, ...(refused === null ? {} : { statusCode: refused.statusCode }) })
+  return await pages.send(
+    request,
+    reply,
+    'connect_finish',
+    {
+      action: `${link('connect')}/confirm`,
+      error,
+      name,
+      email: person.email ?? null,
+      fields: form.show(refused === null ? null : formOf(request)),
+      loginUrl: `${link('login')}${query}`
+    },
+    { clientName, uiLocales, formActions, ...(refused === null ? {} : { statusCode: refused.statusCode }) }
+  )
 }
 
 /** Not for the form, which could not be mended. */
-function refusalOf (error: unknown): UpstreamError {
+function refusalOf(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   throw error
 }
 
-async function signUp ({ pending: { person }, connection, journey, request }: Waiting, deps: ConnectPageDeps): Promise<Leave> {
-  const { authorize: { accounts, browserSessions }, browser, link, registration } = deps
+async function signUp(
+  { pending: { person }, connection, journey, request }: Waiting,
+  deps: ConnectPageDeps
+): Promise<Leave> {
+  const {
+    authorize: { accounts, browserSessions },
+    browser,
+    link,
+    registration
+  } = deps
   const given = { ...person.profile, ...missingFields(registration, person.profile).read(formOf(request)) }
-  const outcome = await federatedSignIn({
-    connection,
-    person: { ...person, profile: given },
-    // An account with the address that has come to be meanwhile is linked by its owner alone.
-    authoritative: false,
-    browser: await browser.read(request),
-    clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
-    locale: localeOf(request),
-    complete: (profile) => profile
-  }, { accounts, browserSessions })
+  const outcome = await federatedSignIn(
+    {
+      connection,
+      person: { ...person, profile: given },
+      // An account with the address that has come to be meanwhile is linked by its owner alone.
+      authoritative: false,
+      browser: await browser.read(request),
+      clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
+      locale: localeOf(request),
+      complete: (profile) => profile
+    },
+    { accounts, browserSessions }
+  )
   if (outcome.to === 'session') return leadOn(outcome.begun, { ...journey, nativeRequest: null }, request, deps)
   throw new UpstreamError('other_way', `An account has come to have the address meanwhile; ${link('login')} leads on.`)
 }

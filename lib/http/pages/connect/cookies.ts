@@ -12,19 +12,27 @@ import { type CookieOwner, cookieNaming } from '../../edge/session-cookie.ts'
 export interface ConnectFlow extends UpstreamFlow {
   connection: string
   /** Who links it, and by which session; `null`: somebody signs in. */
-  linkTo: { userId: string, sid: string } | null
-  /** Who proves anew that it is them, and in which session: nobody else is signed in by it. `null`: whoever signs in there. */
-  onlyAs: { userId: string, sid: string } | null
+  linkTo: { userId: string; sid: string } | null
+  /**
+   * Who proves anew that it is them, and in which session: nobody else is signed in by it. `null`: whoever signs in
+   * there.
+   */
+  onlyAs: { userId: string; sid: string } | null
   /** The journey's query, `''` or `?…`. */
   query: string
   /** Whether a fresh sign-in was asked for, which the journey may not say. */
   fresh: boolean
-  /** Since when the person must have signed in there, in milliseconds since the epoch; `null`: that does not matter, or can't be proved. */
+  /**
+   * Since when the person must have signed in there, in milliseconds since the epoch; `null`: that does not matter, or
+   * can't be proved.
+   */
   authenticatedSince: number | null
 }
 
 /** What came to the callback by POST, until the browser asks again with its cookies. */
-interface ConnectAnswer { body: string }
+interface ConnectAnswer {
+  body: string
+}
 
 /** Somebody who has signed in elsewhere and has to do something here first. */
 export interface PendingConnect {
@@ -35,16 +43,21 @@ export interface PendingConnect {
   query: string
 }
 
-interface Kinds { flow: ConnectFlow, answer: ConnectAnswer, link: PendingConnect }
+interface Kinds {
+  flow: ConnectFlow
+  answer: ConnectAnswer
+  link: PendingConnect
+}
 type Kind = keyof Kinds
 
 const LIFETIME_MS = { flow: 600_000, answer: 60_000, link: 600_000 } as const
 /** Bytes of name and value: browsers drop cookies above 4,096. */
 const MAX_BYTES = 3800
 /**
- * An answer by POST comes without cookies, from a page of whoever: it can't be seen how many there are, nor whether anybody waits for it. So
- * other sites must not be able to have a browser keep more than this, or its requests would be too long for servers. Answers of two tabs that
- * meet in one of the slots, within the moment until the browser asks again, cost one of them a new start.
+ * An answer by POST comes without cookies, from a page of whoever: it can't be seen how many there are, nor whether
+ * anybody waits for it. So other sites must not be able to have a browser keep more than this, or its requests would be
+ * too long for servers. Answers of two tabs that meet in one of the slots, within the moment until the browser asks
+ * again, cost one of them a new start.
  */
 const ANSWER_SLOTS = 4
 const MAX_ANSWER_BYTES = 2000
@@ -52,8 +65,8 @@ const MAX_ANSWER_BYTES = 2000
 const MAX_FLOWS = 3
 
 /**
- * The cookies of sign-ins elsewhere. Nothing of those is kept on the server. Each is sealed for its one purpose, `Lax`, and that of a flow is
- * named by it, so that sign-ins in several tabs don't meet.
+ * The cookies of sign-ins elsewhere. Nothing of those is kept on the server. Each is sealed for its one purpose, `Lax`,
+ * and that of a flow is named by it, so that sign-ins in several tabs don't meet.
  */
 interface ConnectCookies {
   /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
@@ -70,7 +83,10 @@ export interface ConnectDeps {
   cookies: ConnectCookies
 }
 
-export function connectCookies (owner: CookieOwner, { sealer, clock }: { sealer: Sealer, clock: Clock }): ConnectCookies {
+export function connectCookies(
+  owner: CookieOwner,
+  { sealer, clock }: { sealer: Sealer; clock: Clock }
+): ConnectCookies {
   const { secure, nameOf } = cookieNaming(owner)
   const nameBy = (kind: Kind, state: string): string => {
     if (kind === 'link') return nameOf(kind)
@@ -78,33 +94,51 @@ export function connectCookies (owner: CookieOwner, { sealer, clock }: { sealer:
   }
   const context = (kind: Kind): string => `connect ${kind} ${owner.issuer} ${owner.prefix}`
   const write = (reply: FastifyReply, name: string, value: string, seconds: number): void => {
-    reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)
+    reply.header(
+      'set-cookie',
+      `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+    )
   }
 
-  function open<K extends Kind> (kind: K, value: string): { content: Kinds[K], expiresAt: number } | null {
+  function open<K extends Kind>(kind: K, value: string): { content: Kinds[K]; expiresAt: number } | null {
     const plain = sealer.open(value, context(kind))
     if (plain === null) return null
-    const opened = JSON.parse(plain) as { content: Kinds[K], expiresAt: number }
+    const opened = JSON.parse(plain) as { content: Kinds[K]; expiresAt: number }
     return opened.expiresAt > clock.now() ? opened : null
   }
 
   return {
-    read (request, kind, state) {
+    read(request, kind, state) {
       const values = cookieValues(request, nameBy(kind, state))
       // Two of one name: one of them was planted.
-      return values.length === 1 ? open(kind, values[0] ?? '')?.content ?? null : null
+      return values.length === 1 ? (open(kind, values[0] ?? '')?.content ?? null) : null
     },
-    set (reply, kind, state, content) {
+    set(reply, kind, state, content) {
       const name = nameBy(kind, state)
       const value = sealer.seal(JSON.stringify({ content, expiresAt: clock.now() + LIFETIME_MS[kind] }), context(kind))
-      if (name.length + value.length > (kind === 'answer' ? MAX_ANSWER_BYTES : MAX_BYTES)) throw new OAuthError('invalid_request', 'The request is too long to be carried through a sign-in at another provider.')
+      if (name.length + value.length > (kind === 'answer' ? MAX_ANSWER_BYTES : MAX_BYTES))
+        throw new OAuthError(
+          'invalid_request',
+          'The request is too long to be carried through a sign-in at another provider.'
+        )
       write(reply, name, value, LIFETIME_MS[kind] / 1000)
     },
-    clear (reply, kind, state) { write(reply, nameBy(kind, state), '', 0) },
-    makeRoom (request, reply) {
-      const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('=')).filter(([name = '']) => name.startsWith(`${nameOf('flow')}_`))
-      const flows = pairs.map(([name = '', value = '']) => ({ name, startedAt: open('flow', value)?.content.startedAt ?? null }))
-      const kept = flows.filter(({ startedAt }) => startedAt !== null).toSorted((a, b) => (b.startedAt ?? 0) - (a.startedAt ?? 0)).slice(0, MAX_FLOWS - 1)
+    clear(reply, kind, state) {
+      write(reply, nameBy(kind, state), '', 0)
+    },
+    makeRoom(request, reply) {
+      const pairs = (request.headers.cookie ?? '')
+        .split(';')
+        .map((pair) => pair.trim().split('='))
+        .filter(([name = '']) => name.startsWith(`${nameOf('flow')}_`))
+      const flows = pairs.map(([name = '', value = '']) => ({
+        name,
+        startedAt: open('flow', value)?.content.startedAt ?? null
+      }))
+      const kept = flows
+        .filter(({ startedAt }) => startedAt !== null)
+        .toSorted((a, b) => (b.startedAt ?? 0) - (a.startedAt ?? 0))
+        .slice(0, MAX_FLOWS - 1)
       for (const { name } of flows.filter((flow) => !kept.includes(flow))) write(reply, name, '', 0)
     }
   }

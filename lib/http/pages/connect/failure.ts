@@ -1,13 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OtherPersonError } from '../../../accounts/federated-user.ts'
-import { OAuthError, type OAuthErrorCode, type OAuthErrorReason, UpstreamError, type UpstreamFailure } from '../../../errors.ts'
+import {
+  OAuthError,
+  type OAuthErrorCode,
+  type OAuthErrorReason,
+  UpstreamError,
+  type UpstreamFailure
+} from '../../../errors.ts'
 import { originOf } from '../../edge/deps.ts'
 import { formError } from '../errors.ts'
 import type { PageDeps } from '../deps.ts'
 import type { ConnectFlow } from './cookies.ts'
 
-/** What the person is told of each, who can't mend the most of them. Which of their own accounts is disabled, and why, is told to nobody. */
-const SHOWN: Readonly<Record<UpstreamFailure, { code: OAuthErrorCode, reason: OAuthErrorReason }>> = {
+/**
+ * What the person is told of each, who can't mend the most of them. Which of their own accounts is disabled, and why,
+ * is told to nobody.
+ */
+const SHOWN: Readonly<Record<UpstreamFailure, { code: OAuthErrorCode; reason: OAuthErrorReason }>> = {
   denied: { code: 'connection_denied', reason: 'connection_denied' },
   mismatch: { code: 'invalid_request', reason: 'connection_again' },
   expired: { code: 'invalid_request', reason: 'connection_again' },
@@ -24,7 +33,7 @@ const SHOWN: Readonly<Record<UpstreamFailure, { code: OAuthErrorCode, reason: OA
 
 /** The person signed in there too long ago, though a fresh sign-in was asked for. */
 export class StaleSignInError extends UpstreamError {
-  constructor () {
+  constructor() {
     super('expired', 'The provider did not ask for a fresh sign-in.')
   }
 }
@@ -38,11 +47,37 @@ interface Failed {
 }
 
 /** The page that a sign-in elsewhere ends on where it came to nothing, with its status, and the way to start again. */
-export async function failConnect (error: UpstreamError, { connection, query, onlyAs = null }: Failed, request: FastifyRequest, reply: FastifyReply, { authorize: { accounts: { events } }, link, pages }: Pick<PageDeps, 'authorize' | 'link' | 'pages'>): Promise<FastifyReply> {
+export async function failConnect(
+  error: UpstreamError,
+  { connection, query, onlyAs = null }: Failed,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    authorize: {
+      accounts: { events }
+    },
+    link,
+    pages
+  }: Pick<PageDeps, 'authorize' | 'link' | 'pages'>
+): Promise<FastifyReply> {
   events.emit('connection_failed', { connection, reason: error.reason }, originOf(request))
   const { code, reason } = SHOWN[error instanceof OtherPersonError ? 'disabled' : error.reason]
   // The cause holds nothing that was sent. See UpstreamError.
-  const shown = new OAuthError(code, error.message, { reason: error instanceof StaleSignInError ? 'connection_stale' : reason, detail: `connection ${connection}: ${error.reason}`, ...(code === 'temporarily_unavailable' ? { headers: { 'retry-after': '5' } } : {}), cause: error })
+  const shown = new OAuthError(code, error.message, {
+    reason: error instanceof StaleSignInError ? 'connection_stale' : reason,
+    detail: `connection ${connection}: ${error.reason}`,
+    ...(code === 'temporarily_unavailable' ? { headers: { 'retry-after': '5' } } : {}),
+    cause: error
+  })
   const uiLocales = new URLSearchParams(query.slice(1)).get('ui_locales')?.split(' ') ?? []
-  return await pages.send(request, reply, 'connect_failed', { error: formError(shown, request, reply, { pages, uiLocales }), loginUrl: `${link(onlyAs === null ? 'login' : 'reauthenticate')}${query}` }, { statusCode: shown.statusCode, uiLocales, noReferrer: false })
+  return await pages.send(
+    request,
+    reply,
+    'connect_failed',
+    {
+      error: formError(shown, request, reply, { pages, uiLocales }),
+      loginUrl: `${link(onlyAs === null ? 'login' : 'reauthenticate')}${query}`
+    },
+    { statusCode: shown.statusCode, uiLocales, noReferrer: false }
+  )
 }

@@ -11,23 +11,46 @@ import { failConnect } from './failure.ts'
 import { sendAway } from './leaving.ts'
 
 /**
- * `POST /auth/connect/:id/link`: somebody who has signed in within the last five minutes adds another way to sign in to their account. A
- * form, so that no other site's link can do it; the answer is a page that leads on, because a form may lead nowhere but to this origin.
+ * `POST /auth/connect/:id/link`: somebody who has signed in within the last five minutes adds another way to sign in to
+ * their account. A form, so that no other site's link can do it; the answer is a page that leads on, because a form may
+ * lead nowhere but to this origin.
  */
-export function connectLink (child: FastifyInstance, deps: ConnectPageDeps): void {
-  const { authorize: { accounts }, browser, connect, journeys, link, path } = deps
-  child.post<{ Params: { id: string } }>(`${path('connect')}/:id/link`, formPost({ summary: 'Link a connection to the own account', body: Type.Object({}), querystring: Type.Partial(JourneySchema) }), async (request, reply) => {
-    const connection = await enabledConnection(request.params.id, connect)
-    const journey = await journeys.read(request)
-    const person = await browser.signedIn(request)
-    const fresh = person !== null && await isFreshSignIn(freshnessIn(person, originOf(request)), accounts)
-    if (person === null || !fresh) return await goOn(withQuery(link('login'), { return_to: journey.next, prompt: 'login' }))(reply)
-    try {
-      const url = await beginConnect({ connection, journey, asked: {}, linkTo: { userId: person.user.id, sid: person.session.sid }, onlyAs: null }, request, reply, deps)
-      return await sendAway(url, connection, journey, request, reply, deps)
-    } catch (error) {
-      if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)
-      throw error
+export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void {
+  const {
+    authorize: { accounts },
+    browser,
+    connect,
+    journeys,
+    link,
+    path
+  } = deps
+  child.post<{ Params: { id: string } }>(
+    `${path('connect')}/:id/link`,
+    formPost({
+      summary: 'Link a connection to the own account',
+      body: Type.Object({}),
+      querystring: Type.Partial(JourneySchema)
+    }),
+    async (request, reply) => {
+      const connection = await enabledConnection(request.params.id, connect)
+      const journey = await journeys.read(request)
+      const person = await browser.signedIn(request)
+      const fresh = person !== null && (await isFreshSignIn(freshnessIn(person, originOf(request)), accounts))
+      if (person === null || !fresh)
+        return await goOn(withQuery(link('login'), { return_to: journey.next, prompt: 'login' }))(reply)
+      try {
+        const url = await beginConnect(
+          { connection, journey, asked: {}, linkTo: { userId: person.user.id, sid: person.session.sid }, onlyAs: null },
+          request,
+          reply,
+          deps
+        )
+        return await sendAway(url, connection, journey, request, reply, deps)
+      } catch (error) {
+        if (error instanceof UpstreamError)
+          return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)
+        throw error
+      }
     }
-  })
+  )
 }

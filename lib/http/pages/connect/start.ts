@@ -7,27 +7,56 @@ import { beginConnect, type ConnectPageDeps, enabledConnection, isFromOurPage, i
 import { failConnect } from './failure.ts'
 
 /**
- * `GET /auth/connect/:id`: leads to the provider. A link and no form, because `form-action` would have to list wherever that redirects to.
- * Only a page of ours leads here: what comes from elsewhere sees the sign-in page first, so that no other site signs people in.
+ * `GET /auth/connect/:id`: leads to the provider. A link and no form, because `form-action` would have to list wherever
+ * that redirects to. Only a page of ours leads here: what comes from elsewhere sees the sign-in page first, so that no
+ * other site signs people in.
  */
-export function connectStart (child: FastifyInstance, deps: ConnectPageDeps): void {
-  const { authorize: { issuer }, browser, connect, journeys, link, path } = deps
-  child.get<{ Params: { id: string } }>(`${path('connect')}/:id`, { ...pageGet({ summary: 'Sign in through a connection', querystring: Type.Partial(JourneySchema) }) }, async (request, reply) => {
-    const connection = await enabledConnection(request.params.id, connect)
-    const journey = await journeys.read(request)
-    // A browser that only looks ahead must not get a cookie for each link that it sees.
-    if (isLookingAhead(request)) return await reply.code(503).send()
-    if (!isFromOurPage(request, issuer)) return await reply.redirect(`${link('login')}${journey.query}`, 303)
-    // A button of the page on which somebody proves anew that it is them. They may have signed out since, or somebody else in.
-    const sid = queryParam(request, 'session')
-    const person = sid === '' ? null : await browser.signedIn(request)
-    if (sid !== '' && person?.session.sid !== sid) return await reply.redirect(`${link('reauthenticate')}${journey.query}`, 303)
-    const onlyAs = person === null ? null : { userId: person.user.id, sid }
-    try {
-      return await reply.redirect(await beginConnect({ connection, journey, asked: queryParams(request), linkTo: null, onlyAs }, request, reply, deps), 303)
-    } catch (error) {
-      if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: journey.query, onlyAs }, request, reply, deps)
-      throw error
+export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): void {
+  const {
+    authorize: { issuer },
+    browser,
+    connect,
+    journeys,
+    link,
+    path
+  } = deps
+  child.get<{ Params: { id: string } }>(
+    `${path('connect')}/:id`,
+    { ...pageGet({ summary: 'Sign in through a connection', querystring: Type.Partial(JourneySchema) }) },
+    async (request, reply) => {
+      const connection = await enabledConnection(request.params.id, connect)
+      const journey = await journeys.read(request)
+      // A browser that only looks ahead must not get a cookie for each link that it sees.
+      if (isLookingAhead(request)) return await reply.code(503).send()
+      if (!isFromOurPage(request, issuer)) return await reply.redirect(`${link('login')}${journey.query}`, 303)
+      // A button of the page on which somebody proves anew that it is them. They may have signed out since, or somebody
+      // else in.
+      const sid = queryParam(request, 'session')
+      const person = sid === '' ? null : await browser.signedIn(request)
+      if (sid !== '' && person?.session.sid !== sid)
+        return await reply.redirect(`${link('reauthenticate')}${journey.query}`, 303)
+      const onlyAs = person === null ? null : { userId: person.user.id, sid }
+      try {
+        return await reply.redirect(
+          await beginConnect(
+            { connection, journey, asked: queryParams(request), linkTo: null, onlyAs },
+            request,
+            reply,
+            deps
+          ),
+          303
+        )
+      } catch (error) {
+        if (error instanceof UpstreamError)
+          return await failConnect(
+            error,
+            { connection: connection.id, query: journey.query, onlyAs },
+            request,
+            reply,
+            deps
+          )
+        throw error
+      }
     }
-  })
+  )
 }

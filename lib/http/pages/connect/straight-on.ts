@@ -5,20 +5,35 @@ import { beginConnect, type ConnectPageDeps, isLookingAhead } from './begin.ts'
 import { failConnect } from './failure.ts'
 
 /**
- * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, since a form may not be
- * redirected there; and where somebody is signed in only if the request itself asks for another sign-in: a session that lacks something
- * else would be sent round for ever. `null`: the sign-in page it is.
+ * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, since a
+ * form may not be redirected there; and where somebody is signed in only if the request itself asks for another
+ * sign-in: a session that lacks something else would be sent round for ever. `null`: the sign-in page it is.
  */
-export async function straightOn (deps: ConnectPageDeps, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | null> {
-  const { browser, connect: { connections }, journeys } = deps
+export async function straightOn(
+  deps: ConnectPageDeps,
+  params: AuthorizationParams,
+  request: FastifyRequest,
+  reply: FastifyReply
+): Promise<FastifyReply | null> {
+  const {
+    browser,
+    connect: { connections },
+    journeys
+  } = deps
   const connection = connections.get(params.connection ?? '')
-  if (connection === undefined || request.method !== 'GET' || isLookingAhead(request) || !await connection.enabled()) return null
-  if (params.prompt === undefined && params.max_age === undefined && await browser.signedIn(request) !== null) return null
+  if (connection === undefined || request.method !== 'GET' || isLookingAhead(request) || !(await connection.enabled()))
+    return null
+  if (params.prompt === undefined && params.max_age === undefined && (await browser.signedIn(request)) !== null)
+    return null
   const journey = await journeys.from(`?${carried(params)}`)
   try {
-    return await reply.redirect(await beginConnect({ connection, journey, asked: params, linkTo: null, onlyAs: null }, request, reply, deps), 303)
+    return await reply.redirect(
+      await beginConnect({ connection, journey, asked: params, linkTo: null, onlyAs: null }, request, reply, deps),
+      303
+    )
   } catch (error) {
-    if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)
+    if (error instanceof UpstreamError)
+      return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)
     throw error
   }
 }

@@ -16,64 +16,94 @@ import { signInBrowser } from '../remembered.ts'
 import { emailCookie } from './pending.ts'
 
 /** `username` is `null` in a browser that did not ask. */
-interface Shown { token: string, username: string | null }
+interface Shown {
+  token: string
+  username: string | null
+}
 
 /**
- * The page that the link of a sign-in message leads to. Opening it uses nothing up and signs nobody in, since mail programs open links too. Some
- * of them even press buttons, so the button that signs in is shown only in the browser that asked for the code. Any other browser is told to go
- * on in that one, and nothing is looked up for it. So nobody can be tricked into signing in a stranger who waits in another browser.
+ * The page that the link of a sign-in message leads to. Opening it uses nothing up and signs nobody in, since mail
+ * programs open links too. Some of them even press buttons, so the button that signs in is shown only in the browser
+ * that asked for the code. Any other browser is told to go on in that one, and nothing is looked up for it. So nobody
+ * can be tricked into signing in a stranger who waits in another browser.
  */
-export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
+export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, journeys, link, registration } = deps
   const cookie = emailCookie(deps.cookies.email, accounts.emailSignIn, accounts)
   const signIn = { accounts, browserSessions: authorize.browserSessions }
 
-  function pendingOf (request: FastifyRequest, token: string): { pending: PendingCode, code: string, only: string | undefined } | null {
+  function pendingOf(
+    request: FastifyRequest,
+    token: string
+  ): { pending: PendingCode; code: string; only: string | undefined } | null {
     const opened = openLink(token, accounts)
     if (opened === null) throw invalidLink()
     const carried = cookie.read(request)
-    return carried?.step === 'enter' && carried.query !== null && opened.belongsTo(carried.code) ? { pending: carried.code, code: opened.code, only: carried.only } : null
+    return carried?.step === 'enter' && carried.query !== null && opened.belongsTo(carried.code)
+      ? { pending: carried.code, code: opened.code, only: carried.only }
+      : null
   }
-  const shownOf = (request: FastifyRequest, token: string): Shown => ({ token, username: pendingOf(request, token)?.pending.name ?? null })
+  const shownOf = (request: FastifyRequest, token: string): Shown => ({
+    token,
+    username: pendingOf(request, token)?.pending.name ?? null
+  })
 
-  formPage<'email_link', Shown>(child, {
-    name: 'email_link',
-    path: 'emailLink',
-    summaries: { page: 'Page of a sign-in link', form: 'Sign in by the link of a message' },
-    querystring: Type.Object({ token: OneTimeTokenValue }),
-    body: Type.Object({ token: OneTimeTokenValue, passkeys: Type.Optional(Type.String({ maxLength: 3 })) }),
-    fields: [],
-    tokenInAddress: true,
-    leadsOn: true,
-    journeyOf: async (request) => await journeys.from(cookie.read(request)?.query ?? ''),
-    open: async ({ request }) => shownOf(request, queryParam(request, 'token')),
-    submit (form, { request, journey, locale }) {
-      const { token = '' } = form
-      const found = pendingOf(request, token)
-      if (found === null) return { limit: null, work: async () => ({ token, username: null }) }
-      return {
-        limit: { rule: 'login' },
-        async work () {
-          const clientId = new URLSearchParams(journey.query.slice(1)).get('client_id')
-          const browser = await signInBrowser(request, { asksAll: journey.asksAll || found.only !== undefined }, deps)
-          if (found.only !== undefined && browser.session?.userId !== found.only) return { token, username: null }
-          const begun = await signInByEmail({ ...found, clientId, locale }, browser, signIn)
-          const { name } = found.pending
-          if (begun === 'sign_up' && completeProfile({}, registration?.fields.required ?? []) === null) {
+  formPage<'email_link', Shown>(
+    child,
+    {
+      name: 'email_link',
+      path: 'emailLink',
+      summaries: { page: 'Page of a sign-in link', form: 'Sign in by the link of a message' },
+      querystring: Type.Object({ token: OneTimeTokenValue }),
+      body: Type.Object({ token: OneTimeTokenValue, passkeys: Type.Optional(Type.String({ maxLength: 3 })) }),
+      fields: [],
+      tokenInAddress: true,
+      leadsOn: true,
+      journeyOf: async (request) => await journeys.from(cookie.read(request)?.query ?? ''),
+      open: async ({ request }) => shownOf(request, queryParam(request, 'token')),
+      submit(form, { request, journey, locale }) {
+        const { token = '' } = form
+        const found = pendingOf(request, token)
+        if (found === null) return { limit: null, work: async () => ({ token, username: null }) }
+        return {
+          limit: { rule: 'login' },
+          async work() {
+            const clientId = new URLSearchParams(journey.query.slice(1)).get('client_id')
+            const browser = await signInBrowser(request, { asksAll: journey.asksAll || found.only !== undefined }, deps)
+            if (found.only !== undefined && browser.session?.userId !== found.only) return { token, username: null }
+            const begun = await signInByEmail({ ...found, clientId, locale }, browser, signIn)
+            const { name } = found.pending
+            if (begun === 'sign_up' && completeProfile({}, registration?.fields.required ?? []) === null) {
+              return async (reply) => {
+                cookie.set(
+                  reply,
+                  { step: 'proved', name, expiresAt: accounts.clock.now() + accounts.emailSignIn.expiresInMs },
+                  journey.query
+                )
+                return await goOn(`${link('emailCode')}${journey.query}`)(reply)
+              }
+            }
+            const leave = await leadOnFrom(
+              begun === 'sign_up' ? await signUpByEmail({ name, fields: {}, clientId }, browser, signIn) : begun,
+              { request, journey, isSignUp: begun === 'sign_up' },
+              form,
+              deps
+            )
             return async (reply) => {
-              cookie.set(reply, { step: 'proved', name, expiresAt: accounts.clock.now() + accounts.emailSignIn.expiresInMs }, journey.query)
-              return await goOn(`${link('emailCode')}${journey.query}`)(reply)
+              cookie.clear(reply)
+              return await leave(reply)
             }
           }
-          const leave = await leadOnFrom(begun === 'sign_up' ? await signUpByEmail({ name, fields: {}, clientId }, browser, signIn) : begun, { request, journey, isSignUp: begun === 'sign_up' }, form, deps)
-          return async (reply) => {
-            cookie.clear(reply)
-            return await leave(reply)
-          }
         }
-      }
+      },
+      again: ({ token = '' }, _refused, { request }) => shownOf(request, token),
+      content: ({ token, username }, { journey }) => ({
+        token,
+        username,
+        tellsPasskeys: accounts.emailSignIn.signUp && tellsPasskeys(deps),
+        codeUrl: `${link('emailCode')}${journey.query}`
+      })
     },
-    again: ({ token = '' }, _refused, { request }) => shownOf(request, token),
-    content: ({ token, username }, { journey }) => ({ token, username, tellsPasskeys: accounts.emailSignIn.signUp && tellsPasskeys(deps), codeUrl: `${link('emailCode')}${journey.query}` })
-  }, deps)
+    deps
+  )
 }

@@ -8,40 +8,53 @@ import type { PageDeps } from '../deps.ts'
 import { accountPage } from './account-page.ts'
 import { clientNames } from './client-names.ts'
 
-/** What the person allowed clients of other people, and the buttons that take it back with all that those were given. */
-export function accessPage (child: FastifyInstance, deps: PageDeps): void {
+/**
+ * What the person allowed clients of other people, and the buttons that take it back with all that those were given.
+ */
+export function accessPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, pages, scopeTexts } = deps
-  accountPage<'account_access', { clients: AccountAccess[] }>(child, {
-    name: 'account_access',
-    path: 'accountAccess',
-    summaries: { page: 'Page of the apps with access', form: 'Take access back by a form' },
-    body: Type.Object({ client: Type.String({ maxLength: 255 }) }),
-    fields: [],
-    async open ({ person: { user }, journey: { uiLocales }, request }) {
-      const consents = await consentsOf(user, authorize)
-      const nameOf = await clientNames(consents.map(({ clientId }) => clientId), authorize)
-      const { lang } = pages.messagesFor(request, { uiLocales })
-      return {
-        clients: consents.map(({ clientId, scopes, grantedAt }) => ({
-          clientId,
-          name: nameOf(clientId),
-          scopes: scopes.map((scope) => shownScope(scope, lang, scopeTexts)),
-          grantedAt
-        }))
-      }
-    },
-    submit ({ client: clientId = '' }, { person: { user, session }, origin }) {
-      if (clientId === '') throw new OAuthError('invalid_request', 'client: it is required.')
-      return {
-        limit: null,
-        async work () {
-          // One that is not there was taken back already. What no client is called goes to no store.
-          const known = (await consentsOf(user, authorize)).some((consent) => consent.clientId === clientId)
-          if (known) await takeBackConsent({ userId: user.id, clientId, by: 'user', sid: session.sid, origin }, { ...authorize, events: authorize.accounts.events })
-          return 'access'
+  accountPage<'account_access', { clients: AccountAccess[] }>(
+    child,
+    {
+      name: 'account_access',
+      path: 'accountAccess',
+      summaries: { page: 'Page of the apps with access', form: 'Take access back by a form' },
+      body: Type.Object({ client: Type.String({ maxLength: 255 }) }),
+      fields: [],
+      async open({ person: { user }, journey: { uiLocales }, request }) {
+        const consents = await consentsOf(user, authorize)
+        const nameOf = await clientNames(
+          consents.map(({ clientId }) => clientId),
+          authorize
+        )
+        const { lang } = pages.messagesFor(request, { uiLocales })
+        return {
+          clients: consents.map(({ clientId, scopes, grantedAt }) => ({
+            clientId,
+            name: nameOf(clientId),
+            scopes: scopes.map((scope) => shownScope(scope, lang, scopeTexts)),
+            grantedAt
+          }))
         }
-      }
+      },
+      submit({ client: clientId = '' }, { person: { user, session }, origin }) {
+        if (clientId === '') throw new OAuthError('invalid_request', 'client: it is required.')
+        return {
+          limit: null,
+          async work() {
+            // One that is not there was taken back already. What no client is called goes to no store.
+            const known = (await consentsOf(user, authorize)).some((consent) => consent.clientId === clientId)
+            if (known)
+              await takeBackConsent(
+                { userId: user.id, clientId, by: 'user', sid: session.sid, origin },
+                { ...authorize, events: authorize.accounts.events }
+              )
+            return 'access'
+          }
+        }
+      },
+      content: (shown) => shown
     },
-    content: (shown) => shown
-  }, deps)
+    deps
+  )
 }

@@ -8,7 +8,16 @@ import type { PathName } from '../../../settings/paths.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import type { AttemptCheck } from '../../edge/limit.ts'
 import type { PageDeps } from '../deps.ts'
-import { type FormPage, formPage, type FormPageName, goOn, type Leave, type Submission, type Visit, withQuery } from '../form-page.ts'
+import {
+  type FormPage,
+  formPage,
+  type FormPageName,
+  goOn,
+  type Leave,
+  type Submission,
+  type Visit,
+  withQuery
+} from '../form-page.ts'
 import { type Form, queryParam } from '../forms.ts'
 
 /** A visit of who is signed in in the browser. */
@@ -23,7 +32,10 @@ interface AccountSubmission extends Pick<Submission<never>, 'limit' | 'before'> 
   work(): Promise<AccountNote | Leave>
 }
 
-interface AccountPage<Name extends AccountPageName, Shown extends object> extends Pick<FormPage<Name, Shown>, 'name' | 'path' | 'summaries' | 'body' | 'fields'> {
+interface AccountPage<Name extends AccountPageName, Shown extends object> extends Pick<
+  FormPage<Name, Shown>,
+  'name' | 'path' | 'summaries' | 'body' | 'fields'
+> {
   path: PathName
   /** What the page shows; `form`: again, with what was typed. A way on where the person has no use for the page. */
   open(visit: PersonVisit, form: Form | null): Promise<Shown | Leave>
@@ -34,19 +46,28 @@ interface AccountPage<Name extends AccountPageName, Shown extends object> extend
   passkeys?: FormPage<Name, Held<Shown>>['passkeys']
 }
 
-interface Held<Shown> { person: SignedInPerson, shown: Shown, done: AccountNote | null }
+interface Held<Shown> {
+  person: SignedInPerson
+  shown: Shown
+  done: AccountNote | null
+}
 
 /**
- * A page of the account of who is signed in in this browser; others sign in first. No access token counts here. A form does nothing for
- * anybody but the sign-in that its page was shown to, and every post that did something leads to a GET, so that a reload repeats nothing.
+ * A page of the account of who is signed in in this browser; others sign in first. No access token counts here. A form
+ * does nothing for anybody but the sign-in that its page was shown to, and every post that did something leads to a
+ * GET, so that a reload repeats nothing.
  */
-export function accountPage<Name extends AccountPageName, Shown extends object> (child: FastifyInstance, page: AccountPage<Name, Shown>, deps: PageDeps): void {
+export function accountPage<Name extends AccountPageName, Shown extends object>(
+  child: FastifyInstance,
+  page: AccountPage<Name, Shown>,
+  deps: PageDeps
+): void {
   const { browser, link } = deps
   const { name, path, summaries, body, fields } = page
 
   const back = (visit: Visit, note: AccountNote): Leave => accountPageAfter(path, visit, note, deps)
 
-  async function hold (visit: Visit, person: SignedInPerson, form: Form | null): Promise<Held<Shown> | Leave> {
+  async function hold(visit: Visit, person: SignedInPerson, form: Form | null): Promise<Held<Shown> | Leave> {
     const shown = await page.open({ ...visit, person }, form)
     return typeof shown === 'function' ? shown : { person, shown, done: form === null ? noteOf(visit.request) : null }
   }
@@ -57,25 +78,28 @@ export function accountPage<Name extends AccountPageName, Shown extends object> 
     summaries,
     body,
     fields,
-    async open (visit) {
+    async open(visit) {
       const person = await browser.signedIn(visit.request)
-      return person === null ? page.withoutPerson?.(visit) ?? signInFirst(path, visit, deps) : await hold(visit, person, null)
+      return person === null
+        ? (page.withoutPerson?.(visit) ?? signInFirst(path, visit, deps))
+        : await hold(visit, person, null)
     },
-    async submit (form, visit) {
+    async submit(form, visit) {
       const person = await browser.signedIn(visit.request)
       if (person === null) return { limit: null, work: async () => signInFirst(path, visit, deps) }
       // What the page said was said to somebody else, or under a sign-in that has ended.
-      if (queryParam(visit.request, 'session') !== person.session.sid) return { limit: null, work: async () => back(visit, 'nothing') }
+      if (queryParam(visit.request, 'session') !== person.session.sid)
+        return { limit: null, work: async () => back(visit, 'nothing') }
       const { work, ...limits } = await page.submit(form, { ...visit, person })
       return {
         ...limits,
-        async work () {
+        async work() {
           const done = await work()
           return typeof done === 'function' ? done : back(visit, done)
         }
       }
     },
-    async again (form, refused, visit) {
+    async again(form, refused, visit) {
       const person = await browser.signedIn(visit.request)
       const again = person === null ? null : await hold(visit, person, form)
       if (again === null || typeof again === 'function') throw refused
@@ -94,44 +118,80 @@ export function accountPage<Name extends AccountPageName, Shown extends object> 
 }
 
 /** Leads to the page by a GET, which says what was done. */
-export function accountPageAfter (path: PathName, { journey: { query } }: Visit, note: AccountNote, { link }: Pick<PageDeps, 'link'>): Leave {
+export function accountPageAfter(
+  path: PathName,
+  { journey: { query } }: Visit,
+  note: AccountNote,
+  { link }: Pick<PageDeps, 'link'>
+): Leave {
   return goOn(withQuery(`${link(path)}${query}`, { done: note }))
 }
 
 /** Leads to the sign-in and then back to the page. */
-export function signInFirst (path: PathName, visit: Visit, deps: PageDeps): Leave {
+export function signInFirst(path: PathName, visit: Visit, deps: PageDeps): Leave {
   return goOn(andBack('login', path, visit, deps))
 }
 
 /**
- * Where who is signed in proves it anew. With a sign-in page of the host's own it is that page for what it has asked for, and ours for a second
- * factor of ours, which that page can't ask for.
+ * Where who is signed in proves it anew. With a sign-in page of the host's own it is that page for what it has asked
+ * for, and ours for a second factor of ours, which that page can't ask for.
  */
-export function signInUrl (path: PathName, visit: PersonVisit, deps: PageDeps): string {
+export function signInUrl(path: PathName, visit: PersonVisit, deps: PageDeps): string {
   if (deps.loginUrl === null) return andBack('reauthenticate', path, visit, deps)
-  const { authorize: { accounts: { clock } } } = deps
-  const isCode = isRecentEnough(visit.person.session, clock.now()) && lacksSecondFactor(visit.person.session, clock.now())
-  return isCode ? andBack('secondFactor', path, visit, deps) : withQuery(andBack('login', path, visit, deps), { prompt: 'login' })
+  const {
+    authorize: {
+      accounts: { clock }
+    }
+  } = deps
+  const isCode =
+    isRecentEnough(visit.person.session, clock.now()) && lacksSecondFactor(visit.person.session, clock.now())
+  return isCode
+    ? andBack('secondFactor', path, visit, deps)
+    : withQuery(andBack('login', path, visit, deps), { prompt: 'login' })
 }
 
-function andBack (to: PathName, path: PathName, { journey: { query, uiLocales } }: Visit, { link }: PageDeps): string {
-  return withQuery(link(to), { return_to: `${link(path)}${query}`, ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') }) })
+function andBack(to: PathName, path: PathName, { journey: { query, uiLocales } }: Visit, { link }: PageDeps): string {
+  return withQuery(link(to), {
+    return_to: `${link(path)}${query}`,
+    ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') })
+  })
 }
 
 /** What guesses at the password of this user count under, as sign-ins count it, whatever the store spells. */
-export function passwordLimit (user: User): AttemptCheck {
+export function passwordLimit(user: User): AttemptCheck {
   return { rule: 'login', account: normalizeUsername(user.username) ?? user.username }
 }
 
-const NOTES: readonly string[] = ['profile', 'email_sent', 'email_resent', 'email_waiting', 'password', 'session', 'others', 'access', 'factor_added', 'factor_removed', 'factor_renamed', 'passkey_added', 'passkey_removed', 'devices_forgotten', 'unlinked', 'password_link', 'nothing'] satisfies AccountNote[]
+const NOTES: readonly string[] = [
+  'profile',
+  'email_sent',
+  'email_resent',
+  'email_waiting',
+  'password',
+  'session',
+  'others',
+  'access',
+  'factor_added',
+  'factor_removed',
+  'factor_renamed',
+  'passkey_added',
+  'passkey_removed',
+  'devices_forgotten',
+  'unlinked',
+  'password_link',
+  'nothing'
+] satisfies AccountNote[]
 
 /** What the post that led here has done. A link from elsewhere has done nothing, and must not say so. */
-export function noteOf (request: FastifyRequest): AccountNote | null {
+export function noteOf(request: FastifyRequest): AccountNote | null {
   const note = queryParam(request, 'done')
-  return NOTES.includes(note) && isFromHere(request) ? note as AccountNote : null
+  return NOTES.includes(note) && isFromHere(request) ? (note as AccountNote) : null
 }
 
-/** Where browsers don't say where a navigation began, it may have been here. @see W3C Fetch Metadata Request Headers §2.4 */
-export function isFromHere ({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
+/**
+ * Where browsers don't say where a navigation began, it may have been here. @see W3C Fetch Metadata Request Headers
+ * §2.4
+ */
+export function isFromHere({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin'
 }

@@ -5,7 +5,11 @@ import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import type { PageDeps } from '../deps.ts'
 import type { Leave, Visit } from '../form-page.ts'
 
-interface NewPasskey extends MessageCause { person: SignedInPerson, credential: string, name: string }
+interface NewPasskey extends MessageCause {
+  person: SignedInPerson
+  credential: string
+  name: string
+}
 
 interface WayOn extends Pick<Visit, 'request' | 'journey'> {
   goOn: Leave
@@ -13,12 +17,31 @@ interface WayOn extends Pick<Visit, 'request' | 'journey'> {
   backUrl: string
 }
 
-/** Stores a passkey and renews the sign-in, which has just been proved by it; new recovery codes are shown on the way. */
-export async function addPasskey ({ person: { user, session }, ...added }: NewPasskey, { request, journey: { uiLocales }, goOn, backUrl }: WayOn, { factors, passkeys }: { factors: FactorDeps, passkeys: Passkeys }, { authorize, browser, pages }: PageDeps): Promise<Leave> {
-  const { recoveryCodes, proof } = await passkeys.add({ user, sid: session.sid, ...added }, { ...authorize.accounts, factors })
+/**
+ * Stores a passkey and renews the sign-in, which has just been proved by it; new recovery codes are shown on the way.
+ */
+export async function addPasskey(
+  { person: { user, session }, ...added }: NewPasskey,
+  { request, journey: { uiLocales }, goOn, backUrl }: WayOn,
+  { factors, passkeys }: { factors: FactorDeps; passkeys: Passkeys },
+  { authorize, browser, pages }: PageDeps
+): Promise<Leave> {
+  const { recoveryCodes, proof } = await passkeys.add(
+    { user, sid: session.sid, ...added },
+    { ...authorize.accounts, factors }
+  )
   return async (reply) => {
-    await browser.renew(request, reply, user.id, [...session.methods.filter(({ method }) => method !== proof.method), proof])
+    await browser.renew(request, reply, user.id, [
+      ...session.methods.filter(({ method }) => method !== proof.method),
+      proof
+    ])
     if (recoveryCodes === null) return await goOn(reply)
-    return await pages.send(request, reply, 'account_recovery_codes', { username: user.username, signedIn: true, codes: recoveryCodes, backUrl }, { uiLocales })
+    return await pages.send(
+      request,
+      reply,
+      'account_recovery_codes',
+      { username: user.username, signedIn: true, codes: recoveryCodes, backUrl },
+      { uiLocales }
+    )
   }
 }

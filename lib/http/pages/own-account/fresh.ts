@@ -8,17 +8,32 @@ import { type Form, required } from '../forms.ts'
 import { passwordLimit, type PersonVisit, signInUrl } from './account-page.ts'
 
 /** What the page asks for before it goes on. */
-export interface Proof { askPassword: boolean, signInUrl: string | null }
+export interface Proof {
+  askPassword: boolean
+  signInUrl: string | null
+}
 
-async function asksSecondFactor (userId: string, { factors }: AccountsDeps): Promise<boolean> {
+async function asksSecondFactor(userId: string, { factors }: AccountsDeps): Promise<boolean> {
   return factors !== null && hasSecondFactor(await factors.store.findFactors(userId))
 }
 
-/** `always`: a fresh sign-in is not enough where there is a password. Who has none, or has a second factor, signs in again. */
-export async function proofOf (path: PathName, visit: PersonVisit, deps: PageDeps, { always = false } = {}): Promise<Proof> {
-  const { person: { user }, origin } = visit
+/**
+ * `always`: a fresh sign-in is not enough where there is a password. Who has none, or has a second factor, signs in
+ * again.
+ */
+export async function proofOf(
+  path: PathName,
+  visit: PersonVisit,
+  deps: PageDeps,
+  { always = false } = {}
+): Promise<Proof> {
+  const {
+    person: { user },
+    origin
+  } = visit
   const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), deps.authorize.accounts)
-  if (user.passwordHash !== null && !await asksSecondFactor(user.id, deps.authorize.accounts)) return { askPassword: always || !fresh, signInUrl: null }
+  if (user.passwordHash !== null && !(await asksSecondFactor(user.id, deps.authorize.accounts)))
+    return { askPassword: always || !fresh, signInUrl: null }
   return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps) }
 }
 
@@ -26,12 +41,24 @@ export async function proofOf (path: PathName, visit: PersonVisit, deps: PageDep
  * Has the proof done before the work: the password under the limit of sign-ins, as the JSON endpoints count it.
  * @throws OAuthError `invalid_request` where the password was not typed; `insufficient_user_authentication`
  */
-export async function proven (form: Form, { askPassword }: Proof, { person, origin }: PersonVisit, accounts: AccountsDeps): Promise<Pick<Submission<never>, 'before'>> {
+export async function proven(
+  form: Form,
+  { askPassword }: Proof,
+  { person, origin }: PersonVisit,
+  accounts: AccountsDeps
+): Promise<Pick<Submission<never>, 'before'>> {
   const signIn = freshnessIn(person, origin)
   if (!askPassword && (form.current_password ?? '') === '') {
     await requireFreshSignIn(signIn, accounts)
     return {}
   }
   const { current_password: password } = required(form, ['current_password'])
-  return { before: { limit: passwordLimit(person.user), async work () { await requireFreshSignIn({ ...signIn, password }, accounts) } } }
+  return {
+    before: {
+      limit: passwordLimit(person.user),
+      async work() {
+        await requireFreshSignIn({ ...signIn, password }, accounts)
+      }
+    }
+  }
 }

@@ -14,40 +14,67 @@ import { accountPage, signInUrl } from './account-page.ts'
 import { addPasskey } from './add-passkey.ts'
 
 /** `GET` and `POST /auth/security/passkeys`: makes a passkey. That takes a fresh sign-in (`requireFreshSignIn`). */
-export function passkeyPage (child: FastifyInstance, deps: PageDeps, on: { factors: FactorDeps, passkeys: Passkeys }): void {
+export function passkeyPage(
+  child: FastifyInstance,
+  deps: PageDeps,
+  on: { factors: FactorDeps; passkeys: Passkeys }
+): void {
   const { factors, passkeys } = on
   const accounts = { ...deps.authorize.accounts, factors }
-  accountPage<'account_passkey', Omit<PageModels['account_passkey'], keyof AccountModel>>(child, {
-    name: 'account_passkey',
-    path: 'securityPasskeys',
-    summaries: { page: 'Page to add a passkey', form: 'Add a passkey by a form' },
-    body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
-    fields: ['name', 'credential'],
-    passkeys: { renewUrl: null },
-    async open (visit, form) {
-      const { person: { user, session }, origin } = visit
-      const hasPassword = user.passwordHash !== null
-      if (awaitsConfirmation(user, accounts)) return { passkey: null, name: '', signInUrl: null, confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`, endsOthers: false, hasPassword }
-      const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
-      return {
-        passkey: fresh ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps) : null,
-        name: form?.name ?? '',
-        signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps),
-        confirmUrl: null,
-        endsOthers: !hasSecondFactor(await factors.store.findFactors(user.id)),
-        hasPassword
-      }
+  accountPage<'account_passkey', Omit<PageModels['account_passkey'], keyof AccountModel>>(
+    child,
+    {
+      name: 'account_passkey',
+      path: 'securityPasskeys',
+      summaries: { page: 'Page to add a passkey', form: 'Add a passkey by a form' },
+      body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
+      fields: ['name', 'credential'],
+      passkeys: { renewUrl: null },
+      async open(visit, form) {
+        const {
+          person: { user, session },
+          origin
+        } = visit
+        const hasPassword = user.passwordHash !== null
+        if (awaitsConfirmation(user, accounts))
+          return {
+            passkey: null,
+            name: '',
+            signInUrl: null,
+            confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`,
+            endsOthers: false,
+            hasPassword
+          }
+        const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
+        return {
+          passkey: fresh
+            ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps)
+            : null,
+          name: form?.name ?? '',
+          signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps),
+          confirmUrl: null,
+          endsOthers: !hasSecondFactor(await factors.store.findFactors(user.id)),
+          hasPassword
+        }
+      },
+      async submit(form, visit) {
+        const { person, request, journey, locale, origin } = visit
+        await requireFreshSignIn(freshnessIn(person, origin), accounts)
+        const { credential } = required(form, ['credential'])
+        const overview = `${deps.link('security')}${journey.query}`
+        return {
+          limit: null,
+          work: async () =>
+            await addPasskey(
+              { person, credential, name: form.name ?? '', locale, origin },
+              { request, journey, goOn: goOn(withQuery(overview, { done: 'passkey_added' })), backUrl: overview },
+              on,
+              deps
+            )
+        }
+      },
+      content: (shown) => shown
     },
-    async submit (form, visit) {
-      const { person, request, journey, locale, origin } = visit
-      await requireFreshSignIn(freshnessIn(person, origin), accounts)
-      const { credential } = required(form, ['credential'])
-      const overview = `${deps.link('security')}${journey.query}`
-      return {
-        limit: null,
-        work: async () => await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, { request, journey, goOn: goOn(withQuery(overview, { done: 'passkey_added' })), backUrl: overview }, on, deps)
-      }
-    },
-    content: (shown) => shown
-  }, deps)
+    deps
+  )
 }

@@ -10,44 +10,71 @@ import { required } from '../forms.ts'
 import { accountPage, accountPageAfter, passwordLimit } from './account-page.ts'
 
 /** Changes the password as `POST /auth/password` does, under one limit with it. */
-export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
-  const { authorize: { accounts }, browser, link, minLength, offers } = deps
-  accountPage<'account_password', { hasPassword: boolean }>(child, {
-    name: 'account_password',
-    path: 'accountPassword',
-    summaries: { page: 'Change-password page', form: 'Change the password by a form' },
-    body: Type.Object({ current_password: Type.Optional(Password), password: Type.Optional(Password), decision: Type.Optional(Type.Literal('first')) }),
-    fields: ['current_password', 'password'],
-    async open ({ person: { user }, journey }) {
-      // Nothing can be done here for an account that has neither a password to change nor an address to send a link to.
-      if (user.passwordHash === null && !(offers.reset && addressOf(user) !== '')) return goOn(`${link('account')}${journey.query}`)
-      return { hasPassword: user.passwordHash !== null }
-    },
-    submit (form, visit) {
-      const { request, person: { user, session }, locale, origin } = visit
-      if (form.decision === 'first') {
+export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
+  const {
+    authorize: { accounts },
+    browser,
+    link,
+    minLength,
+    offers
+  } = deps
+  accountPage<'account_password', { hasPassword: boolean }>(
+    child,
+    {
+      name: 'account_password',
+      path: 'accountPassword',
+      summaries: { page: 'Change-password page', form: 'Change the password by a form' },
+      body: Type.Object({
+        current_password: Type.Optional(Password),
+        password: Type.Optional(Password),
+        decision: Type.Optional(Type.Literal('first'))
+      }),
+      fields: ['current_password', 'password'],
+      async open({ person: { user }, journey }) {
+        // Nothing can be done here for an account that has neither a password to change nor an address to send a link
+        // to.
+        if (user.passwordHash === null && !(offers.reset && addressOf(user) !== ''))
+          return goOn(`${link('account')}${journey.query}`)
+        return { hasPassword: user.passwordHash !== null }
+      },
+      submit(form, visit) {
+        const {
+          request,
+          person: { user, session },
+          locale,
+          origin
+        } = visit
+        if (form.decision === 'first') {
+          return {
+            limit: { rule: 'passwordReset' },
+            async work() {
+              await sendFirstPasswordLink(user, { locale, origin }, accounts)
+              return 'password_link'
+            }
+          }
+        }
+        const { current_password: currentPassword, password: newPassword } = required(form, [
+          'current_password',
+          'password'
+        ])
         return {
-          limit: { rule: 'passwordReset' },
-          async work () {
-            await sendFirstPasswordLink(user, { locale, origin }, accounts)
-            return 'password_link'
+          limit: passwordLimit(user),
+          async work() {
+            await changePassword(
+              { userId: user.id, sid: session.sid, currentPassword, newPassword, locale, origin },
+              accounts
+            )
+            const now = await accounts.users.findById(user.id)
+            return async (reply) => {
+              // The browser was known by the former password, and is so by the new one.
+              if (now !== null) await browser.makeKnown(request, reply, now)
+              return await accountPageAfter('accountPassword', visit, 'password', deps)(reply)
+            }
           }
         }
-      }
-      const { current_password: currentPassword, password: newPassword } = required(form, ['current_password', 'password'])
-      return {
-        limit: passwordLimit(user),
-        async work () {
-          await changePassword({ userId: user.id, sid: session.sid, currentPassword, newPassword, locale, origin }, accounts)
-          const now = await accounts.users.findById(user.id)
-          return async (reply) => {
-            // The browser was known by the former password, and is so by the new one.
-            if (now !== null) await browser.makeKnown(request, reply, now)
-            return await accountPageAfter('accountPassword', visit, 'password', deps)(reply)
-          }
-        }
-      }
+      },
+      content: ({ hasPassword }) => ({ minLength, hasPassword })
     },
-    content: ({ hasPassword }) => ({ minLength, hasPassword })
-  }, deps)
+    deps
+  )
 }

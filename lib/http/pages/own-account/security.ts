@@ -25,8 +25,11 @@ const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
 type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
 
-/** The person's passkeys and second factors: what there is, and a new one. To change any takes a fresh sign-in (`requireFreshSignIn`). */
-export function securityPages (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
+/**
+ * The person's passkeys and second factors: what there is, and a new one. To change any takes a fresh sign-in
+ * (`requireFreshSignIn`).
+ */
+export function securityPages(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const accounts = { ...deps.authorize.accounts, factors }
   overview(child, deps, accounts)
   enrolment(child, deps, accounts)
@@ -36,114 +39,210 @@ export function securityPages (child: FastifyInstance, deps: PageDeps, factors: 
 
 type Accounts = PageDeps['authorize']['accounts'] & { factors: FactorDeps }
 
-async function requireFresh ({ person, origin }: PersonVisit, accounts: Accounts): Promise<void> {
+async function requireFresh({ person, origin }: PersonVisit, accounts: Accounts): Promise<void> {
   await requireFreshSignIn(freshnessIn(person, origin), accounts)
 }
 
 /** Where to sign in again; `null`: no need to. */
-async function signInAgainUrl (path: 'security' | 'securityTotp', visit: PersonVisit, deps: PageDeps, accounts: Accounts): Promise<string | null> {
-  return await isFreshSignIn(freshnessIn(visit.person, visit.origin), accounts) ? null : signInUrl(path, visit, deps)
+async function signInAgainUrl(
+  path: 'security' | 'securityTotp',
+  visit: PersonVisit,
+  deps: PageDeps,
+  accounts: Accounts
+): Promise<string | null> {
+  return (await isFreshSignIn(freshnessIn(visit.person, visit.origin), accounts)) ? null : signInUrl(path, visit, deps)
 }
 
-function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
+function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
   const { browser, link } = deps
-  accountPage<'account_security', Overview>(child, {
-    name: 'account_security',
-    path: 'security',
-    summaries: { page: 'Page of the second factors', form: 'Change second factors by a form' },
-    body: Type.Object({ factor: Type.Optional(Type.String({ maxLength: 128 })), name: Type.Optional(FactorName), decision: Type.Union([Type.Literal('rename'), Type.Literal('remove'), Type.Literal('codes'), Type.Literal('forget')]) }),
-    fields: [],
-    passkeys: passkeysOf(deps) === null ? undefined : { renewUrl: null },
-    async open (visit) {
-      const { person: { user }, request } = visit
-      // One look: the browser hides each passkey that a list of them lacks.
-      const found = await accounts.factors.store.findFactors(user.id)
-      return {
-        factors: found.totp.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({ id, name, createdAt, lastUsedAt, disabled })),
-        passkeys: found.passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): AccountPasskey => ({ id, name, createdAt, lastUsedAt, synced: backedUp })),
-        hasPassword: user.passwordHash !== null,
-        mustKeepOne: found.totp.length + found.passkeys.length === 1 && await mustKeepOne(user, accounts),
-        recoveryCodesLeft: hasSecondFactor(found) ? found.recoveryCodesLeft : null,
-        canForget: accounts.factors.remembered !== null && hasSecondFactor(found),
-        addPasskeyUrl: passkeysOf(deps) === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
-        passkeySignals: acceptedPasskeys(found, user, { removed: noteOf(request) === 'passkey_removed' }, deps),
-        enrolUrl: `${link('securityTotp')}${visit.journey.query}`,
-        signInUrl: await signInAgainUrl('security', visit, deps, accounts)
-      }
-    },
-    async submit (form, visit) {
-      const { person: { user, session: { sid } }, locale, origin } = visit
-      await requireFresh(visit, accounts)
-      return {
-        limit: null,
-        async work () {
-          if (form.decision === 'codes') return showCodes(await replaceRecoveryCodes({ user, sid, locale, origin }, accounts), visit, deps)
-          if (form.decision === 'forget') {
-            await forgetDevices(user, { by: 'user', origin }, accounts)
-            return 'devices_forgotten'
-          }
-          const { factor: factorId } = required(form, ['factor'])
-          if (form.decision === 'rename') {
-            await renameFactor({ userId: user.id, factorId, name: form.name ?? '' }, accounts)
-            return 'factor_renamed'
-          }
-          if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
-          const { factors: listed } = await listFactors(user.id, accounts)
-          const { left } = await removeFactor({ user, factorId, by: 'user', sid, isLowered: true, locale, origin }, accounts)
-          const done = listed.some(({ id, kind }) => id === factorId && kind === 'passkey') ? 'passkey_removed' : 'factor_removed'
-          if (left) return done
-          return async (reply) => {
-            // What is left of this sign-in is what it began with.
-            await browser.renew(visit.request, reply, user.id, visit.person.session.methods.filter(({ method }) => FIRST.includes(method)))
-            return await goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))(reply)
+  accountPage<'account_security', Overview>(
+    child,
+    {
+      name: 'account_security',
+      path: 'security',
+      summaries: { page: 'Page of the second factors', form: 'Change second factors by a form' },
+      body: Type.Object({
+        factor: Type.Optional(Type.String({ maxLength: 128 })),
+        name: Type.Optional(FactorName),
+        decision: Type.Union([
+          Type.Literal('rename'),
+          Type.Literal('remove'),
+          Type.Literal('codes'),
+          Type.Literal('forget')
+        ])
+      }),
+      fields: [],
+      passkeys: passkeysOf(deps) === null ? undefined : { renewUrl: null },
+      async open(visit) {
+        const {
+          person: { user },
+          request
+        } = visit
+        // One look: the browser hides each passkey that a list of them lacks.
+        const found = await accounts.factors.store.findFactors(user.id)
+        return {
+          factors: found.totp.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({
+            id,
+            name,
+            createdAt,
+            lastUsedAt,
+            disabled
+          })),
+          passkeys: found.passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): AccountPasskey => ({
+            id,
+            name,
+            createdAt,
+            lastUsedAt,
+            synced: backedUp
+          })),
+          hasPassword: user.passwordHash !== null,
+          mustKeepOne: found.totp.length + found.passkeys.length === 1 && (await mustKeepOne(user, accounts)),
+          recoveryCodesLeft: hasSecondFactor(found) ? found.recoveryCodesLeft : null,
+          canForget: accounts.factors.remembered !== null && hasSecondFactor(found),
+          addPasskeyUrl: passkeysOf(deps) === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
+          passkeySignals: acceptedPasskeys(found, user, { removed: noteOf(request) === 'passkey_removed' }, deps),
+          enrolUrl: `${link('securityTotp')}${visit.journey.query}`,
+          signInUrl: await signInAgainUrl('security', visit, deps, accounts)
+        }
+      },
+      async submit(form, visit) {
+        const {
+          person: {
+            user,
+            session: { sid }
+          },
+          locale,
+          origin
+        } = visit
+        await requireFresh(visit, accounts)
+        return {
+          limit: null,
+          async work() {
+            if (form.decision === 'codes')
+              return showCodes(await replaceRecoveryCodes({ user, sid, locale, origin }, accounts), visit, deps)
+            if (form.decision === 'forget') {
+              await forgetDevices(user, { by: 'user', origin }, accounts)
+              return 'devices_forgotten'
+            }
+            const { factor: factorId } = required(form, ['factor'])
+            if (form.decision === 'rename') {
+              await renameFactor({ userId: user.id, factorId, name: form.name ?? '' }, accounts)
+              return 'factor_renamed'
+            }
+            if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
+            const { factors: listed } = await listFactors(user.id, accounts)
+            const { left } = await removeFactor(
+              { user, factorId, by: 'user', sid, isLowered: true, locale, origin },
+              accounts
+            )
+            const done = listed.some(({ id, kind }) => id === factorId && kind === 'passkey')
+              ? 'passkey_removed'
+              : 'factor_removed'
+            if (left) return done
+            return async (reply) => {
+              // What is left of this sign-in is what it began with.
+              await browser.renew(
+                visit.request,
+                reply,
+                user.id,
+                visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
+              )
+              return await goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))(reply)
+            }
           }
         }
-      }
+      },
+      content: (shown) => shown
     },
-    content: (shown) => shown
-  }, deps)
+    deps
+  )
 }
 
-function enrolment (child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
+function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
   const { browser, link } = deps
-  accountPage<'account_totp', Enrolling>(child, {
-    name: 'account_totp',
-    path: 'securityTotp',
-    summaries: { page: 'Page to set up an authenticator app', form: 'Set up an authenticator app by a form' },
-    body: Type.Object({ enrolment: Type.String({ maxLength: 4096 }), code: SecondFactorCode, name: Type.Optional(FactorName) }),
-    fields: ['code', 'name'],
-    async open (visit, form) {
-      const { person: { user, session } } = visit
-      const of = { user, sid: session.sid }
-      if (awaitsConfirmation(user, accounts)) return { enrolment: null, name: '', signInUrl: null, confirmUrl: `${link('accountEmail')}${visit.journey.query}`, endsOthers: false }
-      const { factors: listed } = await listFactors(user.id, accounts)
-      // After a wrong code the same key again: the app has it by now.
-      const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
-      const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
-      return { enrolment: signInUrl === null ? await withQr(begun ?? await startEnrolment(of, accounts)) : null, name: form?.name ?? '', signInUrl, confirmUrl: null, endsOthers: listed.length === 0 }
-    },
-    submit (form, visit) {
-      const { request, person: { user, session }, locale, origin } = visit
-      const { enrolment: sealed, code } = required(form, ['enrolment', 'code'])
-      return {
-        limit: null,
-        async work () {
-          const { recoveryCodes, proof } = await confirmEnrolment({ user, sid: session.sid, enrolment: sealed, code, name: form.name ?? '', locale, origin }, accounts)
-          const shown = recoveryCodes === null ? 'factor_added' : showCodes(recoveryCodes, visit, deps)
-          if (typeof shown === 'string') return shown
-          return async (reply) => {
-            // Whoever has just given a code of the app has signed in with it.
-            await browser.renew(request, reply, user.id, [...session.methods.filter(({ method }) => method !== 'otp'), proof])
-            return await shown(reply)
+  accountPage<'account_totp', Enrolling>(
+    child,
+    {
+      name: 'account_totp',
+      path: 'securityTotp',
+      summaries: { page: 'Page to set up an authenticator app', form: 'Set up an authenticator app by a form' },
+      body: Type.Object({
+        enrolment: Type.String({ maxLength: 4096 }),
+        code: SecondFactorCode,
+        name: Type.Optional(FactorName)
+      }),
+      fields: ['code', 'name'],
+      async open(visit, form) {
+        const {
+          person: { user, session }
+        } = visit
+        const of = { user, sid: session.sid }
+        if (awaitsConfirmation(user, accounts))
+          return {
+            enrolment: null,
+            name: '',
+            signInUrl: null,
+            confirmUrl: `${link('accountEmail')}${visit.journey.query}`,
+            endsOthers: false
+          }
+        const { factors: listed } = await listFactors(user.id, accounts)
+        // After a wrong code the same key again: the app has it by now.
+        const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
+        const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
+        return {
+          enrolment: signInUrl === null ? await withQr(begun ?? (await startEnrolment(of, accounts))) : null,
+          name: form?.name ?? '',
+          signInUrl,
+          confirmUrl: null,
+          endsOthers: listed.length === 0
+        }
+      },
+      submit(form, visit) {
+        const {
+          request,
+          person: { user, session },
+          locale,
+          origin
+        } = visit
+        const { enrolment: sealed, code } = required(form, ['enrolment', 'code'])
+        return {
+          limit: null,
+          async work() {
+            const { recoveryCodes, proof } = await confirmEnrolment(
+              { user, sid: session.sid, enrolment: sealed, code, name: form.name ?? '', locale, origin },
+              accounts
+            )
+            const shown = recoveryCodes === null ? 'factor_added' : showCodes(recoveryCodes, visit, deps)
+            if (typeof shown === 'string') return shown
+            return async (reply) => {
+              // Whoever has just given a code of the app has signed in with it.
+              await browser.renew(request, reply, user.id, [
+                ...session.methods.filter(({ method }) => method !== 'otp'),
+                proof
+              ])
+              return await shown(reply)
+            }
           }
         }
-      }
+      },
+      content: (shown) => shown
     },
-    content: (shown) => shown
-  }, deps)
+    deps
+  )
 }
 
 /** The one answer that has them. A reload posts the form again, which is refused. */
-function showCodes (codes: string[], { request, journey: { query, uiLocales }, person: { user } }: PersonVisit & Visit, { pages, link }: PageDeps): Leave {
-  return async (reply) => await pages.send(request, reply, 'account_recovery_codes', { username: user.username, signedIn: true, codes, backUrl: `${link('security')}${query}` }, { uiLocales })
+function showCodes(
+  codes: string[],
+  { request, journey: { query, uiLocales }, person: { user } }: PersonVisit & Visit,
+  { pages, link }: PageDeps
+): Leave {
+  return async (reply) =>
+    await pages.send(
+      request,
+      reply,
+      'account_recovery_codes',
+      { username: user.username, signedIn: true, codes, backUrl: `${link('security')}${query}` },
+      { uiLocales }
+    )
 }

@@ -10,46 +10,59 @@ import { clientNames } from './client-names.ts'
 const EndOf = Type.Union([Type.Literal('end_others'), Type.Literal('end_all')])
 
 /** The person's sign-ins, as `GET /auth/sessions` has them; ends one of them, or all. Who ends their own signs out. */
-export function sessionsPage (child: FastifyInstance, deps: PageDeps): void {
+export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser } = deps
   const { sessions } = authorize
-  accountPage<'account_sessions', { sessions: AccountSession[] }>(child, {
-    name: 'account_sessions',
-    path: 'accountSessions',
-    summaries: { page: 'Sessions page', form: 'End sign-ins by a form' },
-    body: Type.Object({ session: Type.Optional(Type.String({ maxLength: 128 })), decision: Type.Optional(EndOf) }),
-    fields: [],
-    async open ({ person: { user, session } }) {
-      const listed = await listSessions(user.id, sessions)
-      const nameOf = await clientNames(listed.flatMap(({ clientId }) => clientId ?? []), authorize)
-      const shown = listed.map(({ id, clientId, userAgent, createdAt, lastUsedAt }): AccountSession => ({
-        id,
-        current: id === session.sid,
-        clientName: clientId === null ? null : nameOf(clientId),
-        userAgent,
-        createdAt: createdAt.getTime(),
-        lastUsedAt: lastUsedAt.getTime()
-      }))
-      return { sessions: shown.toSorted((one, other) => Number(other.current) - Number(one.current)) }
-    },
-    submit ({ session: id, decision }, visit) {
-      const { person: { user, session }, origin } = visit
-      const signOut = async (): ReturnType<typeof end> => async (reply) => {
-        browser.clearCookie(reply)
-        return await signInFirst('account', visit, deps)(reply)
-      }
-      async function end (): Promise<'session' | 'others' | ReturnType<typeof signInFirst>> {
-        if (decision === 'end_others' || decision === 'end_all') {
-          await sessions.revokeAll(user.id, 'user', { ...(decision === 'end_others' ? { exceptSid: session.sid } : {}), origin })
-          return decision === 'end_others' ? 'others' : await signOut()
+  accountPage<'account_sessions', { sessions: AccountSession[] }>(
+    child,
+    {
+      name: 'account_sessions',
+      path: 'accountSessions',
+      summaries: { page: 'Sessions page', form: 'End sign-ins by a form' },
+      body: Type.Object({ session: Type.Optional(Type.String({ maxLength: 128 })), decision: Type.Optional(EndOf) }),
+      fields: [],
+      async open({ person: { user, session } }) {
+        const listed = await listSessions(user.id, sessions)
+        const nameOf = await clientNames(
+          listed.flatMap(({ clientId }) => clientId ?? []),
+          authorize
+        )
+        const shown = listed.map(({ id, clientId, userAgent, createdAt, lastUsedAt }): AccountSession => ({
+          id,
+          current: id === session.sid,
+          clientName: clientId === null ? null : nameOf(clientId),
+          userAgent,
+          createdAt: createdAt.getTime(),
+          lastUsedAt: lastUsedAt.getTime()
+        }))
+        return { sessions: shown.toSorted((one, other) => Number(other.current) - Number(one.current)) }
+      },
+      submit({ session: id, decision }, visit) {
+        const {
+          person: { user, session },
+          origin
+        } = visit
+        const signOut = async (): ReturnType<typeof end> => async (reply) => {
+          browser.clearCookie(reply)
+          return await signInFirst('account', visit, deps)(reply)
         }
-        if (id === undefined || id === '') throw new OAuthError('invalid_request', 'session: it is required.')
-        // One that is not there has ended: the button was pressed twice, or on two devices.
-        await sessions.revoke(user.id, id, 'user', origin)
-        return id === session.sid ? await signOut() : 'session'
-      }
-      return { limit: null, work: end }
+        async function end(): Promise<'session' | 'others' | ReturnType<typeof signInFirst>> {
+          if (decision === 'end_others' || decision === 'end_all') {
+            await sessions.revokeAll(user.id, 'user', {
+              ...(decision === 'end_others' ? { exceptSid: session.sid } : {}),
+              origin
+            })
+            return decision === 'end_others' ? 'others' : await signOut()
+          }
+          if (id === undefined || id === '') throw new OAuthError('invalid_request', 'session: it is required.')
+          // One that is not there has ended: the button was pressed twice, or on two devices.
+          await sessions.revoke(user.id, id, 'user', origin)
+          return id === session.sid ? await signOut() : 'session'
+        }
+        return { limit: null, work: end }
+      },
+      content: (shown) => shown
     },
-    content: (shown) => shown
-  }, deps)
+    deps
+  )
 }

@@ -1,14 +1,26 @@
-/** A whole server of defaults: starts, serves, closes and says so. Whatever still runs then keeps the process from ending. */
+/**
+ * A whole server of defaults: starts, serves, closes and says so. Whatever still runs then keeps the process from
+ * ending.
+ */
 import Fastify from 'fastify'
 import authPlugin, { memoryUserStore } from '../../../../lib/index.ts'
 
 const app = Fastify()
-await app.register(authPlugin, { issuer: 'http://localhost:3000', users: memoryUserStore(), secret: '0123456789abcdefghijklmnopqrstuvwxyz', sendMessage () {} })
+await app.register(authPlugin, {
+  issuer: 'http://localhost:3000',
+  users: memoryUserStore(),
+  secret: '0123456789abcdefghijklmnopqrstuvwxyz',
+  sendMessage() {}
+})
 const address = await app.listen({ port: 0, host: '127.0.0.1' })
 const json = { 'content-type': 'application/json', connection: 'close' }
 const credentials = { username: 'ann@mail.example', password: 'correct horse battery' }
 const statuses: number[] = []
-for (const [path, body] of [['register', credentials], ['token', { grant_type: 'password', ...credentials }], ['password-reset', { username: credentials.username }]] as const) {
+for (const [path, body] of [
+  ['register', credentials],
+  ['token', { grant_type: 'password', ...credentials }],
+  ['password-reset', { username: credentials.username }]
+] as const) {
   const reply = await fetch(`${address}/auth/${path}`, { method: 'POST', headers: json, body: JSON.stringify(body) })
   statuses.push(reply.status)
   await reply.text()

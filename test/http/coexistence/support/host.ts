@@ -1,4 +1,9 @@
-import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions, type LightMyRequestResponse } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyServerOptions,
+  type InjectOptions,
+  type LightMyRequestResponse
+} from 'fastify'
 import cookie from '@fastify/cookie'
 import cors from '@fastify/cors'
 import formbody from '@fastify/formbody'
@@ -17,11 +22,22 @@ export interface HostApp {
   responded: string[]
 }
 
-export const ownOptions = (options: Partial<AuthorityOptions> = {}): AuthorityOptions =>
-  ({ issuer: ISSUER, users: memoryUserStore(), clock: steppedClock(), sendMessage () {}, ...(options.users === undefined ? { registration: { username: 'any' as const } } : {}), ...options, password: { hasher: fastHasher(), ...options.password } })
+export const ownOptions = (options: Partial<AuthorityOptions> = {}): AuthorityOptions => ({
+  issuer: ISSUER,
+  users: memoryUserStore(),
+  clock: steppedClock(),
+  sendMessage() {},
+  ...(options.users === undefined ? { registration: { username: 'any' as const } } : {}),
+  ...options,
+  password: { hasher: fastHasher(), ...options.password }
+})
 
 /** A host that has everything for itself: plugins, handlers, hooks, compilers, its own routes. With us or without. */
-export async function hostApp (order: Order, options: Partial<AuthorityOptions> = {}, server: FastifyServerOptions = {}): Promise<HostApp> {
+export async function hostApp(
+  order: Order,
+  options: Partial<AuthorityOptions> = {},
+  server: FastifyServerOptions = {}
+): Promise<HostApp> {
   let serial = 0
   const app = Fastify({ genReqId: () => `host-${++serial}`, ...server }) as unknown as FastifyInstance
   const responded: string[] = []
@@ -34,59 +50,102 @@ export async function hostApp (order: Order, options: Partial<AuthorityOptions> 
 }
 
 /** As `hostApp`, but both live in a child with a prefix. */
-export async function nestedHostApp (order: Order, options: Partial<AuthorityOptions> = {}): Promise<HostApp> {
+export async function nestedHostApp(order: Order, options: Partial<AuthorityOptions> = {}): Promise<HostApp> {
   let serial = 0
   const app = Fastify({ genReqId: () => `host-${++serial}` }) as unknown as FastifyInstance
   const responded: string[] = []
-  await app.register(async (child) => {
-    if (order === 'ours first') await child.register(authPlugin, ownOptions(options))
-    await furnish(child, responded)
-    if (order === 'host first') await child.register(authPlugin, ownOptions(options))
-    hostRoutes(child)
-  }, { prefix: '/api' })
-  app.get('/outside', async () => ({ decorated: app.hasDecorator('authenticate'), auth: app.hasRequestDecorator('auth') }))
+  await app.register(
+    async (child) => {
+      if (order === 'ours first') await child.register(authPlugin, ownOptions(options))
+      await furnish(child, responded)
+      if (order === 'host first') await child.register(authPlugin, ownOptions(options))
+      hostRoutes(child)
+    },
+    { prefix: '/api' }
+  )
+  app.get('/outside', async () => ({
+    decorated: app.hasDecorator('authenticate'),
+    auth: app.hasRequestDecorator('auth')
+  }))
   await app.ready()
   return { app, responded }
 }
 
-async function furnish (app: FastifyInstance, responded: string[]): Promise<void> {
+async function furnish(app: FastifyInstance, responded: string[]): Promise<void> {
   await app.register(jwt, { secret: 'the secret of the host, 32 bytes or more', sign: { noTimestamp: true } as never })
   await app.register(rateLimit, { global: true, max: 50, timeWindow: 3_600_000 })
   await app.register(cookie)
   await app.register(formbody)
   await app.register(cors, { origin: 'https://spa.example', credentials: true })
   await app.register(helmet)
-  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => reply.code(error.statusCode ?? 500).send({ host: 'error', message: error.message, id: request.id }))
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
+    reply.code(error.statusCode ?? 500).send({ host: 'error', message: error.message, id: request.id })
+  )
   app.setNotFoundHandler((request, reply) => reply.code(404).send({ host: 'not found', url: request.url }))
   // Recognisable: every host body is stamped, and every host answer wrapped.
-  app.setValidatorCompiler<{ stamp?: string }>(({ schema }) => (value: unknown) => typeof value === 'object' && value !== null && 'bad' in value ? { error: new Error('the validator of the host') } : { value: { ...value as object, stamp: schema.stamp ?? 'none' } })
+  app.setValidatorCompiler<{ stamp?: string }>(
+    ({ schema }) =>
+      (value: unknown) =>
+        typeof value === 'object' && value !== null && 'bad' in value
+          ? { error: new Error('the validator of the host') }
+          : { value: { ...(value as object), stamp: schema.stamp ?? 'none' } }
+  )
   app.setSerializerCompiler(() => (value) => JSON.stringify({ serialised: 'by the host', value }))
   app.setReplySerializer((value) => JSON.stringify({ replied: 'by the host', value }))
-  app.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => { done(null, { text: body }) })
+  app.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, { text: body })
+  })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-host-id', request.id)
-    if (request.headers['x-host-fail'] === 'error') throw Object.assign(new Error('a hook of the host failed'), { statusCode: 418 })
+    if (request.headers['x-host-fail'] === 'error')
+      throw Object.assign(new Error('a hook of the host failed'), { statusCode: 418 })
     // Some hosts throw plain objects: the README of @fastify/rate-limit does.
-    if (request.headers['x-host-fail'] === 'object') throw { statusCode: 419, message: 'a plain object' } as unknown as Error
+    if (request.headers['x-host-fail'] === 'object')
+      throw { statusCode: 419, message: 'a plain object' } as unknown as Error
   })
-  app.addHook('onSend', async (_request, reply) => { reply.header('x-host-on-send', 'yes') })
-  app.addHook('onResponse', async (request) => { responded.push(request.url) })
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('x-host-on-send', 'yes')
+  })
+  app.addHook('onResponse', async (request) => {
+    responded.push(request.url)
+  })
 }
 
-function hostRoutes (app: FastifyInstance): void {
-  app.get('/host/token', async () => ({ token: app.jwt.sign({ name: 'of the host' }), keys: Object.keys(app.jwt).sort() }))
-  app.get('/host/me', { onRequest: async (request) => { await request.jwtVerify() } }, async (request) => ({ user: request.user }))
+function hostRoutes(app: FastifyInstance): void {
+  app.get('/host/token', async () => ({
+    token: app.jwt.sign({ name: 'of the host' }),
+    keys: Object.keys(app.jwt).sort()
+  }))
+  app.get(
+    '/host/me',
+    {
+      onRequest: async (request) => {
+        await request.jwtVerify()
+      }
+    },
+    async (request) => ({ user: request.user })
+  )
   app.get('/host/anonymous', async (request) => ({ user: (request as { user?: unknown }).user ?? null }))
   app.get('/host/limited', { config: { rateLimit: { max: 2, timeWindow: 3_600_000 } } }, async () => 'passed')
-  app.get('/host/cookie', async (request, reply) => reply.setCookie('host', 'value', { path: '/' }).send({ cookies: request.cookies }))
+  app.get('/host/cookie', async (request, reply) =>
+    reply.setCookie('host', 'value', { path: '/' }).send({ cookies: request.cookies })
+  )
   app.post('/host/form', async (request) => ({ body: request.body }))
-  app.post('/host/validated', { schema: { body: { type: 'object', stamp: 'checked' }, response: { 200: { type: 'object' } } } }, async (request) => ({ body: request.body }))
-  app.get('/host/boom', async () => { throw new Error('of the host') })
-  app.get('/host/teapot', async () => { throw Object.assign(new Error('short and stout'), { statusCode: 418 }) })
+  app.post(
+    '/host/validated',
+    { schema: { body: { type: 'object', stamp: 'checked' }, response: { 200: { type: 'object' } } } },
+    async (request) => ({ body: request.body })
+  )
+  app.get('/host/boom', async () => {
+    throw new Error('of the host')
+  })
+  app.get('/host/teapot', async () => {
+    throw Object.assign(new Error('short and stout'), { statusCode: 418 })
+  })
 }
 
 /** Everything a client sees of the host's own routes, in a fixed order. The time of day and of windows is left out. */
-export async function hostBehaviour (app: FastifyInstance, prefix = ''): Promise<unknown[]> {
+export async function hostBehaviour(app: FastifyInstance, prefix = ''): Promise<unknown[]> {
   const token = app.inject({ url: `${prefix}/host/token` })
   const hostToken = readToken((await token).json())
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -115,8 +174,16 @@ export async function hostBehaviour (app: FastifyInstance, prefix = ''): Promise
     { url: `${prefix}/host/token`, headers: { 'x-host-fail': 'object' } },
     { url: `${prefix}/host/none` },
     { method: 'DELETE', url: `${prefix}/host/token` },
-    { method: 'OPTIONS', url: `${prefix}/host/token`, headers: { origin: 'https://spa.example', 'access-control-request-method': 'GET' } },
-    { method: 'OPTIONS', url: `${prefix}/host/form`, headers: { origin: 'https://other.example', 'access-control-request-method': 'POST' } },
+    {
+      method: 'OPTIONS',
+      url: `${prefix}/host/token`,
+      headers: { origin: 'https://spa.example', 'access-control-request-method': 'GET' }
+    },
+    {
+      method: 'OPTIONS',
+      url: `${prefix}/host/form`,
+      headers: { origin: 'https://other.example', 'access-control-request-method': 'POST' }
+    },
     { method: 'HEAD', url: `${prefix}/host/token` }
   ]
   const seen: unknown[] = []
@@ -125,12 +192,26 @@ export async function hostBehaviour (app: FastifyInstance, prefix = ''): Promise
 }
 
 /** What every auth route does with everything on, as a list of what went wrong: empty where all is well. */
-export async function authJourney (app: FastifyInstance, prefix = '/auth', jwks = '/.well-known/jwks.json'): Promise<string[]> {
+export async function authJourney(
+  app: FastifyInstance,
+  prefix = '/auth',
+  jwks = '/.well-known/jwks.json'
+): Promise<string[]> {
   const wrong: string[] = []
-  const expect = async (status: number, request: { method?: 'GET' | 'POST' | 'DELETE', url: string, payload?: object | string, headers?: Record<string, string> }): Promise<LightMyRequestResponse> => {
+  const expect = async (
+    status: number,
+    request: {
+      method?: 'GET' | 'POST' | 'DELETE'
+      url: string
+      payload?: object | string
+      headers?: Record<string, string>
+    }
+  ): Promise<LightMyRequestResponse> => {
     const reply = await app.inject({ method: 'POST', ...request })
-    if (reply.statusCode !== status) wrong.push(`${request.url}: ${reply.statusCode} instead of ${status}: ${reply.body}`)
-    if (status >= 400 && Object.keys(reply.json() as object).join() !== 'error,error_description') wrong.push(`${request.url}: ${reply.body}`)
+    if (reply.statusCode !== status)
+      wrong.push(`${request.url}: ${reply.statusCode} instead of ${status}: ${reply.body}`)
+    if (status >= 400 && Object.keys(reply.json() as object).join() !== 'error,error_description')
+      wrong.push(`${request.url}: ${reply.body}`)
     if (/by the host/.test(reply.body)) wrong.push(`${request.url}: written by the host's serialiser: ${reply.body}`)
     return reply
   }
@@ -139,16 +220,30 @@ export async function authJourney (app: FastifyInstance, prefix = '/auth', jwks 
   await expect(409, { url: `${prefix}/register`, payload: { username: 'ann@mail.example', password: PASSWORD } })
   await expect(400, { url: `${prefix}/register`, payload: { username: 'bob', password: PASSWORD, age: 5 } })
   await expect(400, { url: `${prefix}/token`, payload: { ...login, password: 'wrong one' } })
-  await expect(200, { url: `${prefix}/token`, payload: new URLSearchParams(login).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded' } })
-  await expect(400, { url: `${prefix}/token`, payload: 'grant_type=password&grant_type=password', headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+  await expect(200, {
+    url: `${prefix}/token`,
+    payload: new URLSearchParams(login).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' }
+  })
+  await expect(400, {
+    url: `${prefix}/token`,
+    payload: 'grant_type=password&grant_type=password',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' }
+  })
   await expect(415, { url: `${prefix}/token`, payload: 'text', headers: { 'content-type': 'text/plain' } })
-  const tokens: { access_token: string, refresh_token: string } = (await expect(200, { url: `${prefix}/token`, payload: login })).json()
+  const tokens: { access_token: string; refresh_token: string } = (
+    await expect(200, { url: `${prefix}/token`, payload: login })
+  ).json()
   await expect(200, { url: `${prefix}/refresh`, headers: bearer(tokens.refresh_token) })
   await expect(401, { url: `${prefix}/refresh`, headers: bearer('x.y') })
   await expect(200, { method: 'GET', url: `${prefix}/sessions`, headers: bearer(tokens.access_token) })
   await expect(401, { method: 'GET', url: `${prefix}/sessions` })
   await expect(404, { method: 'DELETE', url: `${prefix}/sessions/none`, headers: bearer(tokens.access_token) })
-  await expect(204, { url: `${prefix}/password`, headers: bearer(tokens.access_token), payload: { current_password: PASSWORD, new_password: 'an entirely new password' } })
+  await expect(204, {
+    url: `${prefix}/password`,
+    headers: bearer(tokens.access_token),
+    payload: { current_password: PASSWORD, new_password: 'an entirely new password' }
+  })
   await expect(202, { url: `${prefix}/password-reset`, payload: { username: 'ann@mail.example' } })
   await expect(400, { url: `${prefix}/password-reset/confirm`, payload: { token: 'x', password: PASSWORD } })
   await expect(400, { url: `${prefix}/email/verify`, payload: { token: 'x' } })
@@ -157,12 +252,16 @@ export async function authJourney (app: FastifyInstance, prefix = '/auth', jwks 
   return wrong
 }
 
-function readToken (body: unknown): string {
+function readToken(body: unknown): string {
   const { value = body } = body as { value?: unknown }
   return (value as { token: string }).token
 }
 
-function withoutTime ({ statusCode, headers, body }: LightMyRequestResponse): unknown {
+function withoutTime({ statusCode, headers, body }: LightMyRequestResponse): unknown {
   const { date: _date, 'x-ratelimit-reset': reset, ...rest } = headers
-  return { statusCode, headers: { ...rest, ...(reset === undefined ? {} : { 'x-ratelimit-reset': 'seconds' }) }, body: body.replace(/retry in .*?"/, 'retry later"') }
+  return {
+    statusCode,
+    headers: { ...rest, ...(reset === undefined ? {} : { 'x-ratelimit-reset': 'seconds' }) },
+    body: body.replace(/retry in .*?"/, 'retry later"')
+  }
 }

@@ -37,25 +37,49 @@ export interface Attempt {
 }
 
 /** A real Fastify app whose one route does what the request says, behind a real limiter and @fastify/rate-limit. */
-export async function limitedApp (t: { teardown(task: () => Promise<void>): void }, limits: Limits | false = {}, options: FastifyServerOptions & { secureCookies?: boolean } = {}): Promise<LimitedApp> {
+export async function limitedApp(
+  t: { teardown(task: () => Promise<void>): void },
+  limits: Limits | false = {},
+  options: FastifyServerOptions & { secureCookies?: boolean } = {}
+): Promise<LimitedApp> {
   const { secureCookies = true, ...serverOptions } = options
   const clock = steppedClock()
   const limited: LimitedApp['limited'] = []
   const warnings: string[] = []
   const told: unknown[] = []
   const work = { done: 0 }
-  const events = createEvents(() => clock.now(), () => {})
-  events.on('rate_limited', (payload) => { limited.push(payload) })
+  const events = createEvents(
+    () => clock.now(),
+    () => {}
+  )
+  events.on('rate_limited', (payload) => {
+    limited.push(payload)
+  })
   const store = memoryAttemptStore({ clock })
   const attempts = await createAttemptLimiter(store)
   const app = Fastify(serverOptions)
   const resolved = resolveRateLimits(limits)
   const limiter = createRequestLimiter(resolved === false ? false : withCheckedLimitHooks(resolved, clock), {
-    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) } },
+    attempts: {
+      ...attempts,
+      refund: (id, given) => {
+        store.refund(id, given)
+      }
+    },
     random: systemRandom(),
     events,
     clock,
-    log: { info: (...args: unknown[]) => { told.push(args[0]) }, warn: (...args: unknown[]) => { warnings.push(String(args.at(-1))) }, error: (...args: unknown[]) => { warnings.push(String(args.at(-1))) } },
+    log: {
+      info: (...args: unknown[]) => {
+        told.push(args[0])
+      },
+      warn: (...args: unknown[]) => {
+        warnings.push(String(args.at(-1)))
+      },
+      error: (...args: unknown[]) => {
+        warnings.push(String(args.at(-1)))
+      }
+    },
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (username) => ({ id: 'u', username, passwordHash: 'the same all the time' }),
     onceRehashed: async (user) => user,
@@ -65,18 +89,21 @@ export async function limitedApp (t: { teardown(task: () => Promise<void>): void
     if (error instanceof OAuthError) sendOAuthError(error, request, reply)
     else reply.code(500).send({ error: 'bug' })
   })
-  app.route<{ Body: Attempt | undefined, Querystring: Attempt }>({
+  app.route<{ Body: Attempt | undefined; Querystring: Attempt }>({
     method: ['GET', 'HEAD', 'POST'],
     url: '/login',
-    async handler (request, reply) {
+    async handler(request, reply) {
       const { username, as = 'invalid_grant', rule = 'login' } = request.body ?? request.query
-      const limited = async <T>(todo: () => Promise<T>): Promise<T> => rule === 'refresh'
-        ? await limiter.countFailure(request, reply, todo)
-        : await limiter.reserve(request, reply, username === undefined ? { rule } : { rule, account: username }, todo)
+      const limited = async <T>(todo: () => Promise<T>): Promise<T> =>
+        rule === 'refresh'
+          ? await limiter.countFailure(request, reply, todo)
+          : await limiter.reserve(request, reply, username === undefined ? { rule } : { rule, account: username }, todo)
       return await limited(async () => {
         work.done++
         // Work takes a while: whatever is parallel is under way together.
-        await new Promise((resolve) => { setImmediate(resolve) })
+        await new Promise((resolve) => {
+          setImmediate(resolve)
+        })
         if (as === 'success') {
           reply.header('set-cookie', 'theirs=1')
           return { signedIn: true }
@@ -90,10 +117,17 @@ export async function limitedApp (t: { teardown(task: () => Promise<void>): void
     await app.close()
     await limiter.close()
   })
-  const login: LimitedApp['login'] = async (attempt = {}, request = {}) => await app.inject({ method: 'POST', url: '/login', payload: attempt, ...request })
+  const login: LimitedApp['login'] = async (attempt = {}, request = {}) =>
+    await app.inject({ method: 'POST', url: '/login', payload: attempt, ...request })
   return {
-    app, clock, limited, warnings, told, work, login,
-    async statuses (count, attempt, request) {
+    app,
+    clock,
+    limited,
+    warnings,
+    told,
+    work,
+    login,
+    async statuses(count, attempt, request) {
       const seen: number[] = []
       for (let i = 0; i < count; i++) seen.push((await login(attempt, request)).statusCode)
       return seen
