@@ -1,0 +1,85 @@
+/** A record as the store has it. */
+export interface StoredRecord {
+  /** JSON text. The store never looks into it. */
+  value: string
+  /** Made by the writer; no version is ever made twice. */
+  version: string
+}
+
+/** A value to be stored. */
+export interface NewRecord extends StoredRecord {
+  /** The kind of the record, for operators: a column of SQL stores. Nothing is decided by it. */
+  kind: string
+  /** The user whom the record belongs to, for operators. `null`: nobody's. */
+  userId: string | null
+  /**
+   * Milliseconds since the epoch, or `NEVER`. The store may remove the record from then on, and not before. Rules never
+   * rely on the removal: a value that can expire says so itself.
+   */
+  expiresAt: number
+}
+
+/** One record of a commit: what it must be before, and what it is afterwards. */
+export interface RecordWrite {
+  key: string
+  /** The version that the record must have. `null`: there must be no record. `ANY`: whatever there is. */
+  expect: string | null
+  /** `keep`: the record is only compared. `delete`: also where there is none. */
+  change: NewRecord | 'delete' | 'keep'
+}
+
+/** `expiresAt` of a record that has no end. */
+export const NEVER = Number.MAX_SAFE_INTEGER
+
+/** `expect` of a write that replaces or deletes whatever there is. No version is this text. */
+export const ANY = '*'
+
+/** Every version has this length, and consists of the characters of base64url. */
+export const VERSION_LENGTH = 14
+
+/**
+ * Storage for records: all that a database has to do for a state or for second factors. It knows no rule. Rules read
+ * records, decide, and commit by comparing versions (`lib/records`).
+ *
+ * Records lie in partitions: one for each user, and a few of the service. A partition is a text of 1 to 43 characters of
+ * base64url. A key is a text of 1 to 200 printable ASCII characters. A value is JSON of at most 1 MiB.
+ *
+ * Every operation is atomic within its partition across all instances, and linearizable: it takes effect at one moment
+ * between call and answer. An operation that could not be done, or whose answer is lost, rejects; where the server was
+ * out of reach, the error has `isOutage: true`. A commit that rejected may have been done.
+ *
+ * The contract suite is `recordStoreContract` of `fastify-authority/testing`.
+ */
+export interface RecordStore {
+  /** What messages call it: `memory`, `sqlite`, … Nothing is decided by it. */
+  kind: string
+  /** Whether several processes see one truth. */
+  shared: boolean
+  /** Whether what was committed outlives a crash of the server. */
+  durable: boolean
+  /** Whether the server may throw records away by itself before their end, one without another (Redis). */
+  evicts: boolean
+  /**
+   * The records under these keys, in their order, as they were together at one moment; `null` where there is none. A
+   * record whose end has passed may still be there. At most 1,100 keys, each once; no keys: no records.
+   */
+  read(partition: string, keys: readonly string[]): Promise<Array<StoredRecord | null>>
+  /**
+   * All writes, and `null`; or no write, where a record is not as its write expects, and then the records under the keys
+   * of all writes, in their order, as they were at that moment. Each key is there once; at most 1,100 writes.
+   *
+   * A commit may be sent again after it rejected: if it was done, the versions that it made tell so.
+   *
+   * @param now milliseconds since the epoch by the clock of the rules, for stores that keep times to live
+   */
+  commit(partition: string, writes: readonly RecordWrite[], now: number): Promise<null | Array<StoredRecord | null>>
+  /**
+   * Makes tables and looks whether the store can be worked with. Called once at start, before any other. Rejects with a
+   * `StartError` where only a person can mend it; an outage rejects with anything else.
+   */
+  prepare?(): Promise<void>
+  /** The clock of the server, milliseconds since the epoch. Absent where that is this machine's. */
+  time?(): Promise<number>
+  /** Removes records whose end has passed, in small slices. Called about once a minute. */
+  sweep(now: number): void | Promise<void>
+}
