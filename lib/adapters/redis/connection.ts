@@ -69,6 +69,9 @@ const LOOKS = 5
 const TIME = defineKeyScript("local time = redis.call('TIME') return time[1] * 1000 + math.floor(time[2] / 1000)")
 const NOTHING = defineKeyScript('return 1')
 
+/** The refusals of a Cluster node that has not run the script, because the slot of its keys moves or has moved. */
+const ELSEWHERE: readonly unknown[] = ['ASK', 'MOVED', 'TRYAGAIN']
+
 /**
  * While a slot moves, a Cluster looks at the declared keys alone. One key that isn't there sends the script to the new
  * node, where it would run on what has arrived by then, and the answer would be wrong. With a second one that isn't
@@ -111,7 +114,7 @@ export function redisConnection(
   { timeoutMs = 250 }: RedisConnectionOptions = {}
 ): RedisConnection {
   const sent = underWayOn(client)
-  /** What this turn of the event loop has asked for: all of it, or in a Cluster by its keys. */
+  /** What this turn of the event loop has asked for: all of it, or in a Cluster by hash tag. */
   const waiting = new Map<string, Call[]>()
   let whenReady: Promise<void> | null = null
   /** When a server that left a call unanswered is asked again (`performance.now()`); 0: it answers. */
@@ -152,7 +155,7 @@ export function redisConnection(
     ]
   }
 
-  /** Gives each call what became of it, and resolves to those whose script the server does not know. */
+  /** Gives each call what became of it, and resolves to those that were not run and can be sent once more. */
   async function exchange(calls: readonly Call[], texts: WipeableTexts, inFull: boolean): Promise<Call[]> {
     const digests = new Map<Script, Buffer>()
     const commands = calls.map(({ script, keys, args }): Command => {
@@ -169,7 +172,7 @@ export function redisConnection(
       const [error, reply] = answers[index] ?? [brokenConnection()]
       if (error === null) call.resolve(reply)
       else if (texts.areWiped()) call.reject(brokenConnection())
-      else if (!inFull && codeOf(error) === 'NOSCRIPT') return true
+      else if (!inFull && (codeOf(error) === 'NOSCRIPT' || isForAnotherNode(error, calls))) return true
       else call.reject(withoutArguments(error))
       return false
     })
@@ -181,10 +184,12 @@ export function redisConnection(
       await becomesReady()
       nextTrip()
     }
-    const unknown = await exchange(calls, texts, false)
-    if (unknown.length === 0) return
+    const again = await exchange(calls, texts, false)
+    if (again.length === 0) return
     nextTrip()
-    await exchange(unknown, texts, true)
+    // In a Cluster one by one, because ioredis follows the slot of a single command, but not of some in a pipeline.
+    const groups = client.isCluster ? again.map((call) => [call]) : [again]
+    await Promise.all(groups.map((group) => exchange(group, texts, true)))
   }
 
   function send(calls: readonly Call[]): void {
@@ -248,7 +253,7 @@ export function redisConnection(
   }
 
   function enqueue(call: Call): void {
-    const together = client.isCluster ? String(call.keys) : ''
+    const together = client.isCluster ? slotNameOf(call) : ''
     const group = waiting.get(together)
     if (group !== undefined) {
       group.push(call)
@@ -281,6 +286,15 @@ export function redisConnection(
     }
   }
 }
+
+/** What is between the braces of its keys: calls with the same go to the same node. */
+function slotNameOf({ keys: [key = ''] }: Call): string {
+  return key.slice(key.indexOf('{') + 1, key.indexOf('}'))
+}
+
+/** A single command that a node refuses has been followed by ioredis already. */
+const isForAnotherNode = (error: Error, calls: readonly Call[]): boolean =>
+  calls.length > 1 && ELSEWHERE.includes(codeOf(error))
 
 function rejectAll(calls: readonly Call[], error: () => Error): void {
   for (const call of calls) call.reject(error())
