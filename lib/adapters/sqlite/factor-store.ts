@@ -259,8 +259,8 @@ export function sqliteFactorStore(db: SqliteDatabase): FactorStore & Required<Pi
     ...patientStore(store),
     async sweep(now) {
       while (
-        (await patient(async () => change(expiredIn('authority_passkey_claims', 'expires_at <= ?'), now))).length ===
-        SLICE
+        (await patient(async () => change(expiredIn('authority_passkey_claims', 'rowid', 'expires_at <= ?'), now)))
+          .length === SLICE
       )
         await setImmediate()
     }

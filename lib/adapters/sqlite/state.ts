@@ -29,13 +29,13 @@ export interface SqliteStateOptions {
 }
 
 const EXPIRED = [
-  expiredIn('authority_families', 'expires_at <= ?'),
-  expiredIn('authority_families', 'idle_expires_at <= ?'),
-  expiredIn('authority_one_time_tokens', 'expires_at <= ?'),
-  expiredIn('authority_browser_sessions', 'expires_at <= ?'),
-  expiredIn('authority_browser_sessions', 'idle_expires_at <= ?'),
-  expiredIn('authority_consents', 'expires_at <= ?'),
-  expiredIn('authority_assertions', 'expires_at <= ?')
+  expiredIn('authority_families', 'rowid', 'expires_at <= ?'),
+  expiredIn('authority_families', 'rowid', 'idle_expires_at <= ?'),
+  expiredIn('authority_one_time_tokens', 'rowid', 'expires_at <= ?'),
+  expiredIn('authority_browser_sessions', 'rowid', 'expires_at <= ?'),
+  expiredIn('authority_browser_sessions', 'rowid', 'idle_expires_at <= ?'),
+  expiredIn('authority_consents', 'rowid', 'expires_at <= ?'),
+  expiredIn('authority_assertions', 'rowid', 'expires_at <= ?')
 ]
 
 /**

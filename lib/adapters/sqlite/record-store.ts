@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises'
+import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
+import { text, type Row } from '../sql/rows.ts'
+import { connect, type Connection, type SqliteDatabase } from './database.ts'
+import { migrate } from './migrations.ts'
+import { patient } from './patience.ts'
+import { expiredIn, SLICE } from './sweep.ts'
+
+interface SqliteRecordsOptions {
+  /** A plain name. Each table is a store of its own. */
+  table: string
+}
+
+/** The index serves the sweep. `kind` and `user_id` serve operators. */
+const tablesOf = (table: string): readonly string[] => [
+  `CREATE TABLE ${table} (
+    part TEXT NOT NULL,
+    key TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    user_id TEXT,
+    version TEXT NOT NULL,
+    value TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (part, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX ${table}_expires ON ${table} (expires_at)`
+]
+
+const recordOf = (row: Row): StoredRecord => ({ version: text(row, 'version'), value: text(row, 'value') })
+
+/**
+ * Records in a table of a SQLite file: one machine, any number of processes, durable. A read is one statement, because
+ * another process may write between two. A commit is one transaction that holds the write lock from its start.
+ */
+export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOptions): RecordStore {
+  const connection = connect(db)
+  migrate(connection, `records:${table}`, tablesOf(table))
+  const read = readerOf(connection, table)
+  const write = writerOf(connection, table)
+  const removeSlice = expiredIn(table, 'part, key', 'expires_at <= ?')
+  return {
+    kind: 'sqlite',
+    shared: true,
+    durable: true,
+    evicts: false,
+    read: (partition, keys) => patient(async () => read(partition, keys)),
+    commit: (partition, writes) =>
+      patient(async () =>
+        connection.transaction(() => {
+          const found = read(
+            partition,
+            writes.map(({ key }) => key)
+          )
+          const isAsExpected = writes.every(
+            ({ expect }, index) => expect === ANY || expect === (found[index]?.version ?? null)
+          )
+          if (!isAsExpected) return found
+          for (const one of writes) write(partition, one)
+          return null
+        })
+      ),
+    async sweep(now) {
+      while ((await patient(async () => connection.change(removeSlice, now))).length === SLICE) await setImmediate()
+    }
+  }
+}
+
+function readerOf({ query }: Connection, table: string) {
+  const selectOne = `SELECT version, value FROM ${table} WHERE part = ? AND key = ?`
+  const selectMany = `SELECT key, version, value FROM ${table} WHERE part = ? AND key IN`
+  return (partition: string, keys: readonly string[]): Array<StoredRecord | null> => {
+    const [first] = keys
+    if (first === undefined) return []
+    if (keys.length === 1) {
+      const [row] = query(selectOne, partition, first)
+      return [row === undefined ? null : recordOf(row)]
+    }
+    // The last key fills the list up, so that there are only a few statements to prepare.
+    const places = 2 ** Math.ceil(Math.log2(keys.length))
+    const filled = Array.from({ length: places }, (_, index) => keys[index] ?? first)
+    const rows = query(`${selectMany} (${'?, '.repeat(places - 1)}?)`, partition, ...filled)
+    const found = new Map(rows.map((row) => [text(row, 'key'), recordOf(row)]))
+    return keys.map((key) => found.get(key) ?? null)
+  }
+}
+
+function writerOf({ execute }: Connection, table: string) {
+  const put = `INSERT INTO ${table} (part, key, kind, user_id, version, value, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (part, key) DO UPDATE SET kind = excluded.kind, user_id = excluded.user_id,
+      version = excluded.version, value = excluded.value, expires_at = excluded.expires_at`
+  const remove = `DELETE FROM ${table} WHERE part = ? AND key = ?`
+  return (partition: string, { key, change }: RecordWrite): void => {
+    if (change === 'keep') return
+    if (change === 'delete') execute(remove, partition, key)
+    else {
+      const { kind, userId, version, value, expiresAt } = change
+      execute(put, partition, key, kind, userId, version, value, expiresAt)
+    }
+  }
+}
