@@ -1,7 +1,6 @@
 /**
  * The reference pages, made from the code: options from the schema that checks them, endpoints from the routes that a
- * real app registers, errors and events from their closed lists. `UPDATE=1 npx tap run test/docs/reference.test.ts`
- * writes them.
+ * real app registers, errors and events from their closed lists. `npm run docs:reference` writes them.
  */
 import { EVENT_NAMES, type AuthorityEventName } from '../lib/events.ts'
 import { OAuthError, type OAuthErrorCode, type StartErrorCode } from '../lib/errors.ts'
@@ -13,9 +12,7 @@ import { clientPage } from './reference-client.ts'
 import { optionRows } from './reference-options.ts'
 import { PROSE } from './reference-prose.ts'
 
-const GENERATED =
-  '<!-- Made by scripts/reference.ts from the code. Change the code, then: UPDATE=1 npx tap ' +
-  'run test/docs/reference.test.ts -->'
+const GENERATED = '<!-- Made by scripts/reference.ts from the code. Change the code, then: npm run docs:reference -->'
 
 export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_request:

@@ -1,67 +1,82 @@
-// Test files one after another in one process: most spend more on loading what they test than on testing it. Each is a
-// subtest with its own end, teardowns and time, and what one leaves in the process is its fault.
-//   node --import ./scripts/typescript-loader.mjs scripts/run-together.mjs FILE…
-import { existsSync, readFileSync } from 'node:fs'
-import module from 'node:module'
+// Test files one after another in one process, each a subtest with its own end, teardowns and time.
+//   node --import ./scripts/typescript-loader.mjs scripts/run-together.mjs SECONDS FILE…
+// Each result is a line of JSON on file descriptor 3, because tests may print to the others.
+import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { useTest } from './together-tap.mjs'
+import root from 'tap'
+import { drawFrom } from '../test/support/small-rsa.ts'
+import { useTest } from '../test/support/tap.ts'
 
-// The runner names its directories for the arguments, which are too many for a name.
-const files = process.argv.splice(2)
-const timeout = Number(process.env.TAP_TIMEOUT ?? 600)
-process.env.TAP_TIMEOUT = String(timeout * files.length)
-module.register('./together-hooks.mjs', import.meta.url)
-const { default: root } = await import('tap')
-const { drawFrom } = await import('../test/support/small-rsa.ts')
+// Taken from the arguments, which tap names its directories for.
+const [seconds, ...files] = process.argv.splice(2)
+root.setTimeout(0)
 
 for (const file of files) {
-  const before = stateOf()
-  const spent = processorSeconds()
-  let ofFile
-  await root.test(file, { timeout: timeout * 1000 }, async (t) => {
-    ofFile = t
-    useTest(t)
-    drawFrom(0)
-    await import(pathToFileURL(file).href)
-  })
-  if (ofFile.counts.total === 0) root.fail(`${file} has tested nothing`)
-  process.stdout.write(`# processor ${(processorSeconds() - spent).toFixed(1)} ${file}\n`)
-  const after = stateOf()
-  const changed = files.length === 1 ? [] : Object.keys(before).filter((name) => before[name] !== after[name])
-  if (changed.length > 0) root.fail(`${file} has changed the process for the files after it: ${changed.join(', ')}`)
+  const [before, began, spent] = [stateOf(), performance.now(), processorSeconds()]
+  const [failures, known] = [[], root.lists.fail.length]
+  let test
+  if (/^import t\b.* from 'tap'$/m.test(readFileSync(file, 'utf8')))
+    failures.push({ name: `${file} imports t from 'tap': import it from test/support/tap.ts instead` })
+  else
+    await root.test(file, { timeout: Number(seconds) * 1000 }, async (t) => {
+      test = t
+      useTest(t)
+      drawFrom(0)
+      await import(pathToFileURL(file).href)
+    })
+  // What a teardown throws fails the root.
+  failures.push(...told(root.lists.fail.slice(known)))
+  if (failures.length === 0 && test.counts.pass === 0) failures.push({ name: `${file} has tested nothing` })
+  const after = files.length === 1 ? before : stateOf()
+  for (const name of Object.keys(before).filter((name) => before[name] !== after[name]))
+    failures.push({ name: `${file} has changed the process for the files after it: ${name}` })
+  const took = { seconds: (performance.now() - began) / 1000, processor: processorSeconds() - spent }
+  writeSync(3, `${JSON.stringify({ file, passed: test?.counts.pass ?? 0, failures, ...took })}\n`)
+}
+
+/** The failed assertions. A subtest that failed because of one below it says nothing new. */
+function told(failed) {
+  return failed
+    .filter(({ fullname }) => !failed.some((other) => other.fullname.startsWith(`${fullname} > `)))
+    .map(({ fullname, diag: { at, source: _, stack, ...rest } = {} }) => {
+      const place = at ? [`at ${at.fileName}:${at.lineNumber}`] : []
+      const told = Object.entries(at ? rest : { ...rest, stack }).map(([key, value]) =>
+        typeof value === 'string' ? `${key}: ${value}` : `${key}: ${JSON.stringify(value)}`
+      )
+      return { name: fullname.replace(/^TAP > /, ''), lines: [...place, ...told].join('\n').split('\n') }
+    })
 }
 
 /** What a test may change for its time and has to put back. */
 function stateOf() {
-  const { fetch, setTimeout, setInterval, setImmediate, queueMicrotask, console } = globalThis
+  const { fetch, setTimeout, setInterval, setImmediate, queueMicrotask } = globalThis
+  const listeners = ['warning', 'unhandledRejection', 'uncaughtException'].map((name) => [
+    `listeners of ${name}`,
+    process.listenerCount(name)
+  ])
   return {
-    env: JSON.stringify(process.env),
+    ...Object.fromEntries(listeners),
+    environment: JSON.stringify(process.env),
     directory: process.cwd(),
     exitCode: process.exitCode,
-    warnings: process.listenerCount('warning'),
-    rejections: process.listenerCount('unhandledRejection'),
-    exceptions: process.listenerCount('uncaughtException'),
     emitWarning: process.emitWarning,
     stdout: process.stdout.write,
     now: Date.now,
     random: Math.random,
-    fetch,
-    setTimeout,
-    setInterval,
-    setImmediate,
-    queueMicrotask,
     log: console.log,
-    error: console.error
+    error: console.error,
+    ...{ fetch, setTimeout, setInterval, setImmediate, queueMicrotask }
   }
 }
 
 /** Of this process and, on Linux, of its children that have ended. */
 function processorSeconds() {
   const { user, system } = process.cpuUsage()
-  const [, , , , , , , , , , , , , childUser = 0, childSystem = 0] = existsSync('/proc/self/stat')
+  const [childUser = 0, childSystem = 0] = existsSync('/proc/self/stat')
     ? readFileSync('/proc/self/stat', 'utf8')
         .replace(/^.*\) /s, '')
         .split(' ')
+        .slice(13, 15)
     : []
   return (user + system) / 1e6 + (Number(childUser) + Number(childSystem)) / 100
 }

@@ -1,52 +1,22 @@
-// The test files in the lanes in which they run, and those that share a process. What a file needs of the machine and
-// of its process decides, not what it is about.
+// Which tests run when, and which share a process.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Their files share processes, but for those that count or change what a process has once. */
+/** Their files share processes. */
 const SHARED = /^test\/(?:browser|concurrency|conformance|contract|docs|faults|flow|http|properties|security|unit)\//
+/** They count or change what a process has once. */
 const OWN_PROCESS = [
   // What the library says once in a process.
-  'test/http/warnings',
+  'test/http/warnings.test.ts',
   // The threads of all hashers of a process.
-  'test/unit/passwords/hashing-threads',
+  'test/unit/passwords/hashing-threads.test.ts',
   // The compiler.
-  'test/security/expressions'
-].map((name) => `${name}.test.ts`)
-/**
- * They read the code, or run what was built of it, and execute nothing of `lib` that others don't: what they execute
- * need not be counted, and they can run beside anything.
- */
-const BUILT = [
-  'test/architecture',
-  'test/dead-exports',
-  'test/concurrency/shared-keys-processes',
-  'test/flow/example-server',
-  'test/flow/example-smtp',
-  'test/security/expressions',
-  ...[
-    'links',
-    'log-codes',
-    'mutation',
-    'performance',
-    'public-types',
-    'security-policy',
-    'snippets',
-    'troubleshooting',
-    'user-store-guides',
-    'workflows'
-  ].map((name) => `test/docs/${name}`)
-].map((name) => `${name}.test.ts`)
+  'test/security/expressions.test.ts'
+]
 
-/**
- * What they execute counts as covered. They execute what the others do, which need not count it and take a sixth less
- * for that.
- */
-const COUNTED = /^test\/(?:contract|http|security|unit)\//
-
-/** So many that starting is little beside testing, and so few that what holds one up holds up few. */
+/** So many that starting is little beside testing, and so few that a file that is held up holds up few. */
 const MOST_TOGETHER = 16
-/** Scenarios take long, and the last must not wait for a process with many; what waits for nothing is over soon. */
+/** Scenarios take long, and the last must not wait for a process with many. Unit tests wait for nothing. */
 const MOST_OF_THESE_TOGETHER = { 'test/faults/': 4, 'test/http/': 32, 'test/security/': 20, 'test/unit/': 60 }
 
 export function allTests(root) {
@@ -56,31 +26,16 @@ export function allTests(root) {
     .sort()
 }
 
-export function laneOf(file) {
-  if (BUILT.includes(file)) return 'built'
-  return file.startsWith('test/faults/') ? 'faults' : 'main'
-}
+/** `npm test` runs the lane `main`. */
+export const laneOf = (file) => (file.startsWith('test/faults/') ? 'faults' : 'main')
 
-export const isCounted = (file) => laneOf(file) === 'main' && COUNTED.test(file)
-
-/**
- * The files process by process, in the same way each time: which ones share a process never depends on how long others
- * take.
- */
+/** The files process by process, in the same way each time: it never depends on how long others take. */
 export function processesOf(files) {
-  const kinds = [...new Set(files.map(kindOf))]
-  return kinds.flatMap((kind) => inParts(files.filter((file) => kindOf(file) === kind)))
-}
-
-/** Files of a kind share processes, and are in one lane. */
-function kindOf(file) {
-  const directory = SHARED.exec(file)?.[0]
-  return OWN_PROCESS.includes(file) || directory === undefined ? file : `${directory} ${laneOf(file)}`
-}
-
-function inParts(files) {
-  const parts = Math.ceil(files.length / (MOST_OF_THESE_TOGETHER[SHARED.exec(files[0])?.[0]] ?? MOST_TOGETHER))
-  return Array.from({ length: parts }, (_, part) =>
-    files.slice(Math.floor((part * files.length) / parts), Math.floor(((part + 1) * files.length) / parts))
-  )
+  const kindOf = (file) => (OWN_PROCESS.includes(file) ? file : (SHARED.exec(file)?.[0] ?? file))
+  return [...new Set(files.map(kindOf))].flatMap((kind) => {
+    const ofKind = files.filter((file) => kindOf(file) === kind)
+    const parts = Math.ceil(ofKind.length / (MOST_OF_THESE_TOGETHER[kind] ?? MOST_TOGETHER))
+    const start = (part) => Math.floor((part * ofKind.length) / parts)
+    return Array.from({ length: parts }, (_, part) => ofKind.slice(start(part), start(part + 1)))
+  })
 }

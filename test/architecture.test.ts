@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import t from 'tap'
+import t from './support/tap.ts'
 import { circles, ROOMS, violations } from './architecture-rules.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import t from 'tap'
+import t from './support/tap.ts'
 import { deadExports } from './dead-exports.ts'
 
 const ROOT = new URL('../', import.meta.url)

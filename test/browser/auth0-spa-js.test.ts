@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { withChromium } from './support/chromium.ts'
 import { intercept } from './support/client-app.ts'

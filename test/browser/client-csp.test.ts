@@ -2,7 +2,7 @@
  * The browser client in Chromium under the strictest policy: no violation, no script but its own, Trusted Types
  * enforced.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { clientSubject } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { signInOn } from './support/journeys.ts'

@@ -1,5 +1,5 @@
 /** Events and sign-out of the browser client in Chromium, in one tab and in many. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { clientSubject, intercept, signIn } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { heading } from './support/journeys.ts'

@@ -1,6 +1,6 @@
 /** `fetch` of the browser client in Chromium: where the token goes, and what a 401 does. */
 import type { Page, Request } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { clientSubject, CORS, intercept, respond, signIn, type Subject } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 

@@ -1,5 +1,5 @@
 /** The browser client, unchanged, against another OpenID provider: oidc-provider. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { intercept, startClientApp } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { ACCOUNT, startForeignProvider } from './support/foreign-provider.ts'

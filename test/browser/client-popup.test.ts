@@ -1,6 +1,6 @@
 /** The entries `popup` and `silent` of the browser client in Chromium. */
 import type { Page } from 'playwright-core'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { clientSubject, intercept, signIn, type Subject } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { fill, signInOn, USERNAME } from './support/journeys.ts'

@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Route } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { withChromium } from './support/chromium.ts'
 import { intercept } from './support/client-app.ts'

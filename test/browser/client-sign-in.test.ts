@@ -1,6 +1,6 @@
 /** The browser client in Chromium: from a page of another site to the hosted pages and back. */
 import type { Page } from 'playwright-core'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { changed, clientSubject, intercept, signIn, type Subject, toSignIn, withClaims } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { answerOf } from '../support/openid.ts'

@@ -3,7 +3,7 @@
  * routes.
  */
 import type { Page, Route } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { clientSubject, signIn, type Subject } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { heading, signInOn } from './support/journeys.ts'

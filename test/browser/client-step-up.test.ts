@@ -1,5 +1,5 @@
 /** The entry `step-up` of the browser client in Chromium: what an API asks for, signed in for and repeated. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { PASSWORD } from '../support/app.ts'

@@ -2,7 +2,7 @@
  * Where the browser client keeps a session, in Chromium: memory, one tab, the host's own place, and a browser that lets
  * it keep nothing.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { clientSubject, signIn } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 

@@ -2,7 +2,7 @@
  * Access tokens of the browser client in Chromium: one refresh for all who ask, and nobody is signed out by mistake.
  */
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import {
   type Calls,
   changed,

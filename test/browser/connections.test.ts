@@ -1,5 +1,5 @@
 /** A second instance of the plugin is the provider, at 127.0.0.1, which to a browser is another site than localhost. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
 import { oidc } from '../../lib/connections/index.ts'
 import type { Client } from '../../lib/index.ts'

@@ -1,6 +1,6 @@
 /** The pages of the example server, the first that anybody sees: a person walks through all of them. */
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { example } from '../flow/support/example-server.ts'
 import { freePort } from '../support/free-port.ts'
 import { withChromium } from './support/chromium.ts'

@@ -2,7 +2,7 @@
  * What a page of another site can make its visitor's browser send: it costs the visitor no attempt, no session and no
  * state.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/index.ts'
 import { PASSWORD, signIn } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

@@ -1,5 +1,5 @@
 /** Mails of every kind in Chromium, as wide as phones and as desktops, light and dark. */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { type Message, renderMessage, type RenderMessageOptions } from '../../lib/index.ts'
 import { LOCALES } from '../../lib/pages/texts.ts'
 import { everyMessage } from '../support/messages.ts'

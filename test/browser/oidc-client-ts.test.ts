@@ -3,7 +3,7 @@
  * pages.
  */
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
 import {

@@ -3,7 +3,7 @@
  * differ.
  */
 import type { Page } from 'playwright-core'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
 import { startProvider } from './support/provider.ts'
 

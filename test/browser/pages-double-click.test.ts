@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
 import { answerAt, heading, press, signInOn } from './support/journeys.ts'
 import { startProvider, startSite } from './support/provider.ts'

@@ -1,5 +1,5 @@
 import formbody from '@fastify/formbody'
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { PageModels } from '../../lib/pages/model.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD } from '../support/app.ts'
 import { codeFor } from '../support/factors.ts'
 import { withChromium } from './support/chromium.ts'

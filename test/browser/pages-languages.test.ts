@@ -2,7 +2,7 @@
  * Every page in every language. The way to each is gone once; what differs by language is looked at in one page of the
  * browser.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PAGE_SCRIPT } from '../../lib/pages/script.ts'
 import { LOCALES } from '../../lib/pages/texts.ts'
 import { MODELS } from '../unit/pages/models.ts'

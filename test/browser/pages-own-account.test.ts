@@ -1,5 +1,5 @@
 /** The account page as a person uses it, with scripts and without. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
 import { WITH_AND_WITHOUT } from './support/journeys.ts'

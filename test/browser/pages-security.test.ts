@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
 import { answerAt, fill, followLink, heading, press, signInOn, USERNAME } from './support/journeys.ts'

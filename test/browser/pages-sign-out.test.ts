@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
 import { answerAt, followLink, heading, press, signInOn, tokensAt, WITH_AND_WITHOUT } from './support/journeys.ts'
 import { type Provider, startProvider } from './support/provider.ts'

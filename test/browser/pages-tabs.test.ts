@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
 import { alerts, answerAt, heading, signInOn, userAt, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'

@@ -1,7 +1,7 @@
 /**
  * Passkeys as people use them: over our pages, from a client and back, with the browser's own virtual authenticator.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
 import { memoryFactorStore } from '../../lib/index.ts'
 import { PASSWORD } from '../support/app.ts'

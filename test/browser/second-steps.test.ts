@@ -2,7 +2,7 @@
  * Second factors and codes by e-mail as people meet them in a browser without scripts, from the client and back; and
  * what is left after they sign out.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
 import { testBrowser } from '../support/browser.ts'
 import { codeFor, enrol, logIn } from '../support/factors.ts'

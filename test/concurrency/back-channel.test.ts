@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { createBackChannelLogout } from '../../lib/authorize/back-channel-logout.ts'
 import { memoryState } from '../../lib/index.ts'
 import { steppedClock } from '../../lib/testing/index.ts'

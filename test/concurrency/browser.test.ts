@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { type LightMyRequestResponse, PASSWORD, signUp } from '../support/app.ts'

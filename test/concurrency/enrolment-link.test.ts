@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import Database from 'libsql'
-import t from 'tap'
+import t from '../support/tap.ts'
 import {
   type AuthorityOptions,
   memoryFactorStore,

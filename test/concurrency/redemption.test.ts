@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
 import { bearer, type LightMyRequestResponse, PASSWORD, signIn, signUp } from '../support/app.ts'
 import { answerOf, authorizeAs, authorizePath, basic, CALLBACK, LOGGED_OUT, redeem, SECRET } from '../support/openid.ts'

@@ -3,7 +3,7 @@
  * thief.
  */
 import { setImmediate } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { OutageError } from '../../lib/errors.ts'
 import {
   type AuthorityOptions,

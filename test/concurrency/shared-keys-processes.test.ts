@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { extname } from 'node:path'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisState } from '../../lib/index.ts'
 import { buildProgram } from '../faults/support/program.ts'
 import { ISSUER } from '../support/app.ts'

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import Database from 'libsql'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { memoryUserStore, postgresState, type State, sqliteState } from '../../lib/index.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { signUp, testApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { type Claims, verifiedClaims } from './support/jwt-checks.ts'
 import { checkBack, startLogout } from './support/logout.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { ACCEPTED_WARNINGS, BASIC_MODULES } from './support/basic-modules.ts'
 import { startSuite } from './support/suite.ts'
 

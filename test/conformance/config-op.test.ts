@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import type { AuthorityOptions } from '../../lib/index.ts'
 import { openidApp } from '../support/openid.ts'
 import { faultsOf, MEMBERS } from './support/discovery-schema.ts'

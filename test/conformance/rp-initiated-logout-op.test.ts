@@ -1,5 +1,5 @@
 import { generateKeyPairSync, createHmac, sign } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { decodeJwt, encodePart } from '../support/jwt.ts'
 import { LOGGED_OUT } from '../support/openid.ts'
 import { checkBack, startLogout } from './support/logout.ts'

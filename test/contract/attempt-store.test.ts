@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryAttemptStore } from '../../lib/adapters/memory/attempt-store.ts'
 import { attemptStoreContract } from '../../lib/testing/attempt-store-contract.ts'
 import { runContract } from '../../lib/testing/contract.ts'

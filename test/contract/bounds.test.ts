@@ -1,5 +1,5 @@
 import Database from 'libsql'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState } from '../../lib/adapters/memory/state.ts'
 import type { MemoryStateOptions } from '../../lib/adapters/memory/state.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'

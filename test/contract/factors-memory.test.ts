@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/adapters/memory/factor-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { postgresFactorStore } from '../../lib/adapters/postgres/factor-store.ts'
 import { FACTOR_RIGHTS } from '../../lib/adapters/postgres/factor-tables.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisFactorStore } from '../../lib/adapters/redis/factor-store.ts'
 import { FACTOR_COMMANDS } from '../../lib/adapters/redis/rights.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'

@@ -1,6 +1,6 @@
 /** FED-29: the cases of sign-ins through other providers fail over a store with a mistake in it. */
 import { setImmediate } from 'node:timers/promises'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { IdentityTakenError } from '../../lib/errors.ts'
 import type { Identity, LinkedIdentity, User, UserStore } from '../../lib/ports/user-store.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState } from '../../lib/adapters/memory/state.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { federatedRows, type IdentityStore } from '../unit/accounts/federated-rows.ts'

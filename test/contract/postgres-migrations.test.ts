@@ -1,5 +1,5 @@
 import { Client, Pool } from 'pg'
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { PostgresDatabase } from '../../lib/adapters/postgres/database.ts'
 import { connect } from '../../lib/adapters/postgres/migrations.ts'
 import { stateMigrations } from '../../lib/adapters/postgres/state-tables.ts'

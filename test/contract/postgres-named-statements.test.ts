@@ -1,6 +1,6 @@
 /** B20: PostgreSQL plans a statement that comes again once for each connection. */
 import type { Pool } from 'pg'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { T0, family, use } from '../../lib/testing/token-fixtures.ts'

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { Test } from 'tap'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'

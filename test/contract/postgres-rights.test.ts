@@ -1,6 +1,6 @@
 /** B12 What a role must be allowed, and that the start says what it is not. */
 import type { Pool } from 'pg'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { STATE_RIGHTS } from '../../lib/adapters/postgres/rights.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { startPostgres } from '../support/postgres-server.ts'

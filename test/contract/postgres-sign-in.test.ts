@@ -1,7 +1,7 @@
 /**
  * What a browser sign-in asks of PostgreSQL, statement by statement: each is a round trip that the person waits for.
  */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { ISSUER, signUp, testApp } from '../support/app.ts'

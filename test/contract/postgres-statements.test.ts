@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import type { State } from '../../lib/ports/state.ts'

@@ -1,7 +1,7 @@
 /** B10 The rights that docs/guides/state.md says are enough are enough, on one server and in a Cluster. */
 import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { STATE_COMMANDS } from '../../lib/adapters/redis/rights.ts'
 import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryAttemptStore } from '../../lib/adapters/memory/attempt-store.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { type RedisClient, redisConnection } from '../../lib/adapters/redis/connection.ts'

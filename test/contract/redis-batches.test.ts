@@ -1,6 +1,6 @@
 /** What is asked for in one turn of the event loop goes in one write, and yet each call is as if it were alone. */
 import type { Redis } from 'ioredis'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/script.ts'

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { type RedisClient, type RedisConnection, redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/script.ts'
 

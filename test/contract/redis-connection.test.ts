@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster, Redis } from 'ioredis'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { codeOf, RedisRefusal, withoutArguments } from '../../lib/adapters/redis/refusal.ts'
 import { type RedisClient, redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/script.ts'

@@ -2,7 +2,7 @@
  * B1 While a slot of a Cluster moves, nothing that needs several of its keys runs on some of them. The whole under
  * load: test/faults/redis-reshard.test.ts.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'
 import type { RedisStateOptions } from '../../lib/adapters/redis/state.ts'
 import type { State } from '../../lib/ports/state.ts'

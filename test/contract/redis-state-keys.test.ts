@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { ownerOf } from '../../lib/adapters/redis/names.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'
 import type { State } from '../../lib/ports/state.ts'

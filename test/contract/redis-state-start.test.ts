@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisAttemptStore, type RedisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import type { RedisClient } from '../../lib/adapters/redis/connection.ts'
 import { COUNTER_COMMANDS, STATE_COMMANDS } from '../../lib/adapters/redis/rights.ts'

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { runContract } from '../../lib/testing/contract.ts'

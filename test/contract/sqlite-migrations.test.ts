@@ -1,5 +1,5 @@
 import Database from 'libsql'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { connect } from '../../lib/adapters/sqlite/database.ts'
 import { migrate } from '../../lib/adapters/sqlite/migrations.ts'
 import { STATE_MIGRATIONS } from '../../lib/adapters/sqlite/state-tables.ts'

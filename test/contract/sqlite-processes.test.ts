@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 
 const NOW = Date.UTC(2026, 0, 1)

@@ -1,5 +1,5 @@
 import Database from 'libsql'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import { code, consent, family, session } from './support/sqlite-records.ts'

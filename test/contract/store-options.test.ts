@@ -3,7 +3,7 @@
  * nobody looks for them.
  */
 import Database from 'libsql'
-import t from 'tap'
+import t from '../support/tap.ts'
 import * as authority from '../../lib/index.ts'
 
 const database = { query: async () => ({ rows: [] }) }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState } from '../../lib/adapters/memory/state.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { UsernameTakenError } from '../../lib/errors.ts'

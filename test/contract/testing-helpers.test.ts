@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { signUp, testApp } from '../support/app.ts'
 import { authAs, capturedMessages, fastHasher, sessionAs, steppedClock } from '../../lib/testing/index.ts'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../lib/protocol/token-exchange.ts'
 import { connectApp } from '../http/connect/support.ts'
 

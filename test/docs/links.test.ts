@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { anchorsOf, headingText, linksOf, slugOf } from '../../scripts/markdown.ts'
 import { groups, urlOf } from '../../site/sidebar.ts'
 

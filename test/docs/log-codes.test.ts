@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t from '../support/tap.ts'
 
 const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))
 /** What strangers are refused, at `debug`: nothing that an operator acts on. docs/reference/errors.md tells of it. */

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const { default: config } = (await import(new URL('stryker.config.mjs', ROOT).href)) as {

@@ -1,7 +1,7 @@
 /** docs/performance.md shows what was kept of the benchmarks, and nothing else. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { drawing } from '../../bench/drawing.ts'
 import { performancePage, readKept } from '../../bench/page.ts'
 import { SECTIONS } from '../../bench/sections.ts'

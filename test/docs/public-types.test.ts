@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { unexportedTypes } from './support/public-types.ts'
 
 const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))

@@ -3,7 +3,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { authPlugin } from '../../lib/plugin.ts'
 import { OPTIONS_SCHEMA } from '../../lib/settings/schema.ts'
@@ -17,7 +17,7 @@ import { ERROR_MEANINGS, EVENT_MEANINGS, references, START_ERRORS } from '../../
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
-const AFRESH = 'UPDATE=1 node --import ./scripts/typescript-loader.mjs test/docs/reference.test.ts'
+const AFRESH = 'npm run docs:reference'
 const update = process.env['UPDATE'] === '1'
 const eventsSource = read('lib/events.ts')
 const errorsSource = read('lib/errors.ts')

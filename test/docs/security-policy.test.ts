@@ -1,6 +1,6 @@
 /** SECURITY.md names the test that holds each guarantee: the test is there, and bears the ids of the row. */
 import { existsSync, readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { compilerMessages } from '../support/compile.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

@@ -1,7 +1,7 @@
 /** docs/troubleshooting.md has every code that somebody may look for, and every warning as the log says it. */
 import { readdirSync, readFileSync } from 'node:fs'
 import Fastify, { type FastifyServerOptions } from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import authPlugin, { memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { LOG_CODES } from '../../lib/ports/log.ts'
 import { ERROR_MEANINGS, START_ERRORS } from '../../scripts/reference.ts'

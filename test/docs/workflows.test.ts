@@ -3,7 +3,7 @@
  * can be swapped under a tag.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { parse } from 'yaml'
 
 const root = new URL('../../', import.meta.url)

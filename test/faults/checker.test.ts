@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { check } from './support/checker.ts'
 import type { Entry, Outcome } from './support/log.ts'
 import type { RuleName, Terms } from './support/terms.ts'

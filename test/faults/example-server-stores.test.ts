@@ -3,7 +3,7 @@
  * costs.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { freePort } from '../support/free-port.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { until } from '../support/redis-process.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { HOST } from './support/connections.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type Agent, createServer as createHttpServer, request } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type Balancer, createBalancer } from './support/balancer.ts'
 import { HOST } from './support/connections.ts'
 import { startProxy } from './support/proxy.ts'

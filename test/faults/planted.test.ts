@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { MIX } from './support/journeys.ts'
 import { runScenario } from './support/scenario.ts'
 import type { PlantedInStores } from './support/settings.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { startRedisCluster } from '../support/redis-server.ts'
 import { expectHeld } from './support/expect.ts'
 import { becomesMaster, UNREPLICATED } from './support/failover.ts'

@@ -1,6 +1,6 @@
 /** B1 A Redis Cluster is resharded under load: nobody gets a wrong answer, and what was revoked stays so. */
 import { setTimeout as wait } from 'node:timers/promises'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
 import { INSTANCES, killedInstance, stoppedInstance, temporaryFile } from './support/standard.ts'

@@ -1,7 +1,7 @@
 /** The importer of examples/import: every row is accounted for, twice, after a failure, and over bad rows. */
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { csvRows } from '../../examples/import/csv.ts'
 import {
   importUsers,

@@ -2,7 +2,7 @@
  * The example server with a second instance to sign in with: sign-in with others, from the button to the account,
  * without JavaScript.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { freePort } from '../support/free-port.ts'
 import { example } from './support/example-server.ts'
 import { formBrowser } from './support/form-browser.ts'

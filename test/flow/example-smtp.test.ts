@@ -1,7 +1,7 @@
 /** The example server with SMTP_URL: its messages are mails, and what it logs of them is no secret. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { freePort } from '../support/free-port.ts'
 import { headerText, type ReceivedMail, SMTP_USER, startSmtpServer } from '../support/smtp-server.ts'
 import { example, type Server } from './support/example-server.ts'

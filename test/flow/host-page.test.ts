@@ -8,7 +8,7 @@
  * | without an app, by `pwd` or nothing    | client                           | the host's page once more, and then an error |
  * |                                        | page                             | to set the first one up, then it |
  */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryFactorStore } from '../../lib/index.ts'
 import { type Provider, startProvider } from '../browser/support/provider.ts'
 import { codeFor } from '../support/factors.ts'

@@ -2,7 +2,7 @@
  * openid-client 6, as it comes, over real sockets: what a server-side client does. The person walks the hosted pages.
  */
 import * as oidc from 'openid-client'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { type Provider, startProvider } from '../browser/support/provider.ts'
 import { PASSWORD } from '../support/app.ts'

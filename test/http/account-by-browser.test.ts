@@ -1,5 +1,5 @@
 /** H8: the account's own endpoints by the browser session, from a page of the issuer's own origin. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore, type User } from '../../lib/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { NEXT_PASSWORD, PASSWORD } from '../unit/accounts/world.ts'
 import { ORIGIN, OWN, pagesApp, type PagesApp } from './support/account-pages-app.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { UserStore } from '../../lib/ports/user-store.ts'
 import { format, messagesOf } from '../../lib/pages/texts.ts'
 import { NEXT_PASSWORD, PASSWORD } from '../unit/accounts/world.ts'

@@ -1,6 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, memoryUserStore, type User, type UserStore } from '../../lib/index.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'

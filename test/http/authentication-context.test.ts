@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import type { AuthorityOptions } from '../../lib/index.ts'
 import { authAs, sessionAs } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'

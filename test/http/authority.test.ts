@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore, type PasswordHasher } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { formPost } from '../../lib/adapters/node/form-post.ts'
 import type { FormAnswer } from '../../lib/ports/form-post.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { authorizePath, openidApp } from '../support/openid.ts'
 import { ISSUER, PASSWORD } from '../support/app.ts'

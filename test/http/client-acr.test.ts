@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { Client } from '../../lib/index.ts'
 import { sessionAs } from '../../lib/testing/index.ts'
 import { bearer, signIn } from '../support/app.ts'

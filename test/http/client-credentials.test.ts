@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore } from '../../lib/index.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'

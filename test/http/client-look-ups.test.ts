@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import authPlugin, { type Client } from '../../lib/index.ts'
 import { PASSWORD } from '../support/app.ts'
 import {

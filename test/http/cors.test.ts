@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { registerBodyParsers, useStrictValidation } from '../../lib/http/edge/body.ts'
 import { oncePerRequest } from '../../lib/http/edge/client-origins.ts'

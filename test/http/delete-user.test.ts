@@ -1,6 +1,6 @@
 /** `app.authority.deleteUser`, and who a host says has reset somebody's factors. */
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { bearer, signIn, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 import { formAction, testBrowser } from '../support/browser.ts'
 

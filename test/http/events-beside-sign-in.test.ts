@@ -1,7 +1,7 @@
 /** Events of clients, consents, messages and keys: each with its exact payload, and with the request that led to it. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers/promises'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 import { formAction } from '../support/browser.ts'
 import { authorizeAs, authorizePath, basic, openidApp, SECRET } from '../support/openid.ts'

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { EVENT_NAMES } from '../../lib/events.ts'
 import {
   type AuthorityEventName,

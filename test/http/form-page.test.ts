@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { formPage, goOn, type FormPage } from '../../lib/http/pages/form-page.ts'
 import { OWN, pagesApp, type PagesApp } from './support/account-pages-app.ts'

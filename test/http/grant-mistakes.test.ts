@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore, type User } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, memoryUserStore, type User } from '../../lib/index.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { decodeJwt } from '../support/jwt.ts'

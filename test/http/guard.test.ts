@@ -6,7 +6,7 @@ import {
   sign as cryptoSign,
   type KeyObject
 } from 'node:crypto'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { decodeJwt, encodePart } from '../support/jwt.ts'
 import { bearer, ISSUER, signIn, signUp, testApp } from '../support/app.ts'
 

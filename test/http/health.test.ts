@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { createHealth } from '../../lib/composition/health.ts'
 import { memoryState, type State } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'

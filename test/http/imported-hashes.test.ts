@@ -2,7 +2,7 @@
  * People whose hashes another system made: they sign in, get an argon2id hash by it, and one that can't be used costs
  * nobody else anything.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { testApp } from '../support/app.ts'
 

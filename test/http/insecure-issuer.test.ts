@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { authorizePath, openidApp } from '../support/openid.ts'
 import { PASSWORD } from '../support/app.ts'
 

@@ -3,7 +3,7 @@
  * that strangers can fill it with.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { LOG_CODES } from '../../lib/ports/log.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'

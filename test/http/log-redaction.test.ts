@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { testApp } from '../support/app.ts'
 import { CANARY, everything, HEADERS, QUERY, replyToo } from '../support/canary.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { bearer } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, openidApp, tokensOf } from '../support/openid.ts'

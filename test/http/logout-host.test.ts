@@ -1,6 +1,6 @@
 import fastifyCookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { HOUR, IDLE_TIMEOUT, MINUTE } from '../unit/sessions/session-world.ts'
 import { sessionCookie } from '../../lib/http/edge/session-cookie.ts'
 import { ISSUER, logoutApp, setCookies } from './support/logout-app.ts'

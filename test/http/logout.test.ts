@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { BACK, ISSUER, logoutApp, OWN, setCookies } from './support/logout-app.ts'
 
 const query = (params: Record<string, string>): string => `/auth/logout?${String(new URLSearchParams(params))}`

@@ -1,5 +1,5 @@
 /** The language that a message is to be written in: that of the page or the request that caused it. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore, type Message, type MessageKind } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, testApp, type TestApp } from '../support/app.ts'
 import { testBrowser, type TestBrowser } from '../support/browser.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import authPlugin, { type AuthorityOptions } from '../../lib/index.ts'
 import { CLIENTS, KEYS } from '../support/openid.ts'

@@ -1,6 +1,6 @@
 import { tracingChannel } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 import {
   authorityMetrics,
   type MeasuredAuthority,

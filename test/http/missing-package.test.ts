@@ -1,6 +1,6 @@
 /** A host that has not installed @node-rs/bcrypt, and then has people whose hashes are bcrypt. */
 import { register } from 'node:module'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 

@@ -1,5 +1,5 @@
 /** Who signs in somewhere new is told of it, and a sign-in neither waits for that nor fails by it. */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import type { AuthorityOptions, Message } from '../../lib/index.ts'
 import { PASSWORD, signUp, type TestApp, testApp } from '../support/app.ts'
 import { type TestBrowser, testBrowser } from '../support/browser.ts'

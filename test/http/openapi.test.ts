@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import swagger from '@fastify/swagger'
-import t from 'tap'
+import t from '../support/tap.ts'
 import authPlugin, { type AuthorityOptions } from '../../lib/index.ts'
 import { authAs, sessionAs } from '../../lib/testing/index.ts'
 import { signUp } from '../support/app.ts'

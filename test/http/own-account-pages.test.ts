@@ -1,5 +1,5 @@
 /** The pages of a person's own account: who gets there, what a form does and for whom, and what it never does. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import cors from '@fastify/cors'
 import { Type } from '@sinclair/typebox'
 import { type AuthorityEvents, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'

@@ -1,6 +1,6 @@
 /** What people do with their own account: the profile, the address, and the end of it. */
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore, type UserStore } from '../../lib/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, type TestApp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

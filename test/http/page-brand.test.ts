@@ -1,5 +1,5 @@
 /** The options of the pages' looks and words, as a host gives them. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { AuthorityOptions } from '../../lib/index.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

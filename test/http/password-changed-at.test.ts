@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import type { UserStore } from '../../lib/ports/user-store.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'

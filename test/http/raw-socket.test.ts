@@ -4,7 +4,7 @@
  */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import type { AuthorityOptions } from '../../lib/index.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 import { type RawAnswer, sendRaw } from '../support/raw-socket.ts'

@@ -1,5 +1,5 @@
 /** Who is signed in proves anew that it is them, with all that the account takes, and as nobody else. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import type { PasskeyRequestOptions } from '../../lib/protocol/webauthn-options.ts'
 import { softPasskey } from '../../lib/testing/index.ts'

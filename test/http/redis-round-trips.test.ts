@@ -1,6 +1,6 @@
 /** Trips to Redis for each thing a person or a program does; docs/guides/state.md has this table. */
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { authorizePath, basic, openidApp, redeem, SECRET } from '../support/openid.ts'
 import { startRedis } from '../support/redis-server.ts'

@@ -1,7 +1,7 @@
 import fastifyRedis from '@fastify/redis'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
-import t from 'tap'
+import t from '../support/tap.ts'
 import authPlugin, {
   type AuthorityOptions,
   memoryState,

@@ -1,4 +1,4 @@
-import t, { type Test as Tap } from 'tap'
+import t, { type Test as Tap } from '../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { decodeJwt } from '../support/jwt.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import Fastify from 'fastify'
 import { Type } from '@sinclair/typebox'
 import authPlugin, { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'

@@ -2,7 +2,7 @@
  * What events say of a request: bounded, whatever a stranger sends. And who signs up on the page is told of like who
  * signs in.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { authorizePath, openidApp } from '../support/openid.ts'

@@ -1,5 +1,5 @@
 import Fastify from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { messagesOf } from '../../lib/pages/texts.ts'
 import authPlugin, { type AuthorityOptions, type AuthRequirements, StartError } from '../../lib/index.ts'
 import { sessionAs } from '../../lib/testing/index.ts'

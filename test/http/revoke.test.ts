@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState } from '../../lib/index.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { bearer, signIn, signUp, testApp, type TestApp } from '../support/app.ts'

@@ -1,6 +1,6 @@
 /** What docs/deployment.md says of a `secret` that was replaced at once, and of one that is out. */
 import Fastify, { type FastifyInstance } from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import authPlugin, { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { authAs, fastHasher, steppedClock } from '../../lib/testing/index.ts'
 

@@ -2,7 +2,7 @@
  * Who may make a browser send what: law "what others can make a browser send costs its user nothing", in every
  * configuration of clients.
  */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 

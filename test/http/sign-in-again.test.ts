@@ -1,5 +1,5 @@
 /** Who is signed in and sees the sign-in page nevertheless is told why. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, openidApp } from '../support/openid.ts'

@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, type AuthRequirements, type Client, StartError } from '../../lib/index.ts'
 import { bearer, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
 import { basic, SECRET } from '../support/openid.ts'

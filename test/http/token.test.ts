@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { Client } from '../../lib/index.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'

@@ -2,7 +2,7 @@
  * The usual `env.X && Number(env.X)`: an option that is there and `undefined` never turns off what its default does.
  */
 import Database from 'libsql'
-import t from 'tap'
+import t from '../support/tap.ts'
 import {
   argon2Hasher,
   memoryState,

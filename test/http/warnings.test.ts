@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import authPlugin, { type AuthorityOptions, memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { warnOfUnsafeSettings } from '../../lib/settings/warnings.ts'

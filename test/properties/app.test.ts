@@ -5,7 +5,7 @@
 import { equal, ok } from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import * as fc from 'fast-check'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import { deepEqual } from 'node:assert/strict'
 import * as fc from 'fast-check'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryAttemptStore } from '../../lib/adapters/memory/attempt-store.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { redisConnection } from '../../lib/adapters/redis/connection.ts'

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import Fastify from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { parseForm, registerBodyParsers } from '../../lib/http/edge/body.ts'
 import { parseTokenRequest } from '../../lib/protocol/token-request.ts'

@@ -7,7 +7,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import Database from 'libsql'
 import * as fc from 'fast-check'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore, type Message, sqliteUserStore, type UserStore } from '../../lib/index.ts'
 import { turns } from '../unit/accounts/world.ts'
 import { connectApp, type ConnectApp, SAME } from '../http/connect/support.ts'

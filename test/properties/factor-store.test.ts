@@ -4,7 +4,7 @@
  */
 import Database from 'libsql'
 import * as fc from 'fast-check'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/adapters/memory/factor-store.ts'
 import { postgresFactorStore } from '../../lib/adapters/postgres/factor-store.ts'
 import { redisFactorStore } from '../../lib/adapters/redis/factor-store.ts'

@@ -4,7 +4,7 @@
  */
 import { equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, signIn, signUp, testApp, type Tokens } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'

@@ -2,18 +2,16 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/run-tests.mjs', import.meta.url))
 const RUNNER = new URL('../../scripts/run-files.mjs', import.meta.url).href
-const { failuresIn } = (await import(new URL('../../scripts/tap-failures.mjs', import.meta.url).href)) as {
-  failuresIn: (tap: string) => string[]
-}
 const { allTests, processesOf } = (await import(new URL('../../scripts/test-lanes.mjs', import.meta.url).href)) as {
   allTests: (root: string) => string[]
   processesOf: (files: string[]) => string[][]
 }
-const FAILING = `import t from 'tap'
+const T = new URL('../support/tap.ts', import.meta.url).href
+const FAILING = `import t from '${T}'
 t.test('outer', async (t) => {
   t.ok(true)
   await t.test('inner', async (t) => { t.same({ a: 1, b: [1, 2] }, { a: 1, b: [1, 3] }, 'the lists') })
@@ -22,10 +20,11 @@ t.test('outer', async (t) => {
 `
 
 /** Without what tap's runner tells its children, which the script's own are not. */
-const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/TAP|^NODE_OPTIONS$/.test(name)))
+const env = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/TAP|^NODE_OPTIONS$/.test(name)))
 
 async function run(...args: string[]): Promise<{ code: number; lines: string[]; errors: string }> {
-  const child = spawn(process.execPath, [SCRIPT, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: ENV })
+  const child = spawn(process.execPath, [SCRIPT, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: env() })
   const exited = new Promise<number>((resolve) => {
     child.once('close', (code) => {
       resolve(code ?? -1)
@@ -36,12 +35,13 @@ async function run(...args: string[]): Promise<{ code: number; lines: string[]; 
 }
 
 t.test('a failure is told at the end: the way to it, its place, the difference, and the numbers', async (t) => {
-  const directory = t.testdir({ 'failing.test.ts': FAILING, 'fine.test.ts': "import t from 'tap'\nt.ok(true)\n" })
+  const directory = t.testdir({ 'failing.test.ts': FAILING, 'fine.test.ts': `import t from '${T}'\nt.ok(true)\n` })
   const { code, lines } = await run(`${directory}/failing.test.ts`, `${directory}/fine.test.ts`)
   const told = lines.slice(lines.indexOf('what failed:')).join('\n')
   t.equal(code, 1)
   t.equal(lines.at(-1), '2 passed, 2 failed')
   t.match(told, /failing\.test\.ts > outer > inner > the lists\n {4}at .*failing\.test\.ts:4\n/)
+  t.match(lines.join('\n'), /\nfailed files:\n {2}.*failing\.test\.ts\n/)
   t.match(told, /-    3,\n.*\+    2,/)
   t.match(told, /failing\.test\.ts > outer > throws > gone\n {4}at .*failing\.test\.ts:5\n/)
   t.notMatch(told, /outer\n|fine\.test/, 'and nothing that only failed for their sake')
@@ -49,7 +49,7 @@ t.test('a failure is told at the end: the way to it, its place, the difference, 
 
 t.test('of many failures a hundred lines, and how many more there are', async (t) => {
   const directory = t.testdir({
-    'failing.test.ts': "import t from 'tap'\nfor (let i = 0; i < 40; i++) t.equal(i, -1)\n"
+    'failing.test.ts': `import t from '${T}'\nfor (let i = 0; i < 40; i++) t.equal(i, -1)\n`
   })
   const { lines } = await run(`${directory}/failing.test.ts`)
   const told = lines.slice(lines.indexOf('what failed:'))
@@ -89,57 +89,77 @@ const TOGETHER: Record<string, readonly [text: string, isGood: boolean]> = {
   'h-fine': ["t.test('fine', async (t) => { t.ok(true) })", true]
 }
 
-async function runTogether(
-  t: Test,
-  texts: Record<string, string>
-): Promise<{ status: number; text: string; lines: string[] }> {
-  const entries = Object.entries(texts).map(([name, text]) => [`${name}.test.ts`, `import t from 'tap'\n${text}\n`])
+interface Result {
+  file: string
+  failures: Array<{ name: string; lines?: string[] }>
+}
+
+async function runTogether(t: Test, texts: Record<string, string>): Promise<{ results: Result[]; lines: string[] }> {
+  const entries = Object.entries(texts).map(([name, text]) => [`${name}.test.ts`, `import t from '${T}'\n${text}\n`])
   const directory = t.testdir({ test: { unit: Object.fromEntries(entries) } })
   const program = `import { runFiles } from ${JSON.stringify(RUNNER)}
-    const run = await runFiles(${JSON.stringify(directory)}, ${JSON.stringify(entries.map(([name]) => `test/unit/${name}`))})
-    console.log(JSON.stringify(run))`
+    const files = ${JSON.stringify(entries.map(([name]) => `test/unit/${name}`))}
+    console.log(JSON.stringify(await runFiles(${JSON.stringify(directory)}, files)))`
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: ENV
+    env: env()
   })
   const lines = (await text(child.stdout)).trimEnd().split('\n')
-  return { ...(JSON.parse(lines.pop() ?? '') as { status: number; text: string }), lines }
+  return { results: JSON.parse(lines.pop() ?? '') as Result[], lines }
 }
+
+/** The failures as the runner tells them, one text for each file. */
+const toldOf = (results: Result[]): string[] =>
+  results.map(({ failures }) => failures.map(({ name, lines = [] }) => [name, ...lines].join('\n')).join('\n'))
 
 t.test(
   'of files that share a process each has its own result, and one that ends the process fails alone',
   async (t) => {
-    const run = await runTogether(t, Object.fromEntries(Object.entries(TOGETHER).map(([name, [text]]) => [name, text])))
-    t.equal(run.status, 1)
+    const { results, lines } = await runTogether(
+      t,
+      Object.fromEntries(Object.entries(TOGETHER).map(([name, [text]]) => [name, text]))
+    )
     t.strictSame(
-      run.lines.map((line) => line.replace(/ \(.*/, '')),
+      lines.map((line) => line.replace(/ \(.*/, '')),
       Object.entries(TOGETHER).map(
         ([name, [, isGood]], index) => `${isGood ? 'ok' : 'not ok'} ${index + 1} - test/unit/${name}.test.ts`
       )
     )
-    const told = failuresIn(run.text).join('\n')
-    t.match(told, /^test\/unit\/b-fails\.test\.ts > outer > one is two\n {4}at test\/unit\/b-fails\.test\.ts:2\n/)
-    t.match(
-      told,
-      /\ntest\/unit\/c-late\.test\.ts > late > too late\n[^]*\ntest\/unit\/d-broken\.test\.ts > Cannot find module[^]*\ntorn\n[^]*\ntest\/unit\/f-ends-the-process\.test\.ts/
-    )
-    t.notMatch(told, /-fine/)
+    t.match(toldOf(results), [
+      /^$/,
+      /^test\/unit\/b-fails\.test\.ts > outer > one is two\nat test\/unit\/b-fails\.test\.ts:2\n/,
+      /^test\/unit\/c-late\.test\.ts > late > too late\n/,
+      /^test\/unit\/d-broken\.test\.ts > Cannot find module/,
+      /torn/,
+      /^test\/unit\/f-ends-the-process\.test\.ts: the process ended with 0 before the file did/,
+      /^$/,
+      /^$/
+    ])
   }
 )
 
-t.test('a file that leaves the process changed, or tests nothing, is told', async (t) => {
-  const { status, text: tap } = await runTogether(t, {
+t.test('rejects a file that leaves the process changed, tests nothing, or bypasses the runner', async (t) => {
+  const { results } = await runTogether(t, {
     environment: "process.env['LEFT'] = 'behind'\nt.ok(true)",
     listener: "process.on('unhandledRejection', () => {})\nt.ok(true)",
     nothing: '',
+    root: "import tap from 'tap'\ntap.ok(true)",
     fine: 't.ok(true)'
   })
-  t.equal(status, 1)
-  t.match(
-    failuresIn(tap).join('\n'),
-    /environment\.test\.ts has changed the process for the files after it: env\n[^]*listener\.test\.ts has changed .*: rejections\n[^]*nothing\.test\.ts has tested nothing/
-  )
-  t.notMatch(failuresIn(tap).join('\n'), /fine\.test\.ts has/)
+  t.match(toldOf(results), [
+    /environment\.test\.ts has changed the process for the files after it: environment$/,
+    /listener\.test\.ts has changed .*: listeners of unhandledRejection$/,
+    /nothing\.test\.ts has tested nothing$/,
+    /root\.test\.ts has tested nothing$/,
+    /^$/
+  ])
+})
+
+t.test('ends a file that keeps its process busy, and runs the files after it', async (t) => {
+  process.env['TEST_TIMEOUT'] = '1'
+  t.teardown(() => delete process.env['TEST_TIMEOUT'])
+  const { results } = await runTogether(t, { busy: 'for (;;);', fine: 't.ok(true)' })
+  t.match(toldOf(results), [/busy\.test\.ts: the process ended with SIGKILL before the file did/, /^$/])
 })
 
 t.test(

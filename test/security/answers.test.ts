@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { github } from '../../lib/connections/index.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { aesSealer } from '../../lib/adapters/node/sealer.ts'
 import { fastHasher } from '../../lib/testing/index.ts'

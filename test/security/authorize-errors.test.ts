@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import type { Client } from '../../lib/index.ts'
 import { ISSUER, PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

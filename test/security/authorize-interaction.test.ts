@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { PASSWORD, signUp } from '../support/app.ts'
 import { formAction, testBrowser } from '../support/browser.ts'
 import { decodeJwt } from '../support/jwt.ts'

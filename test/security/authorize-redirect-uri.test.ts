@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import type { AuthorityOptions, Client } from '../../lib/index.ts'
 import { testBrowser, type TestBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, CALLBACK, CLIENTS, openidApp, type OpenidApp, redeem } from '../support/openid.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { ISSUER, PASSWORD, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { answerOf, authorizeAs, authorizePath, CALLBACK, CLIENTS, KEYS, openidApp, redeem } from '../support/openid.ts'

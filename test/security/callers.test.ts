@@ -4,7 +4,7 @@
  */
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { useCallers } from '../../lib/http/edge/callers.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, type TestApp, testApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD } from '../support/app.ts'
 import {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { memorySessionStore } from '../../lib/adapters/memory/session-store.ts'
 import { memoryTokenStore } from '../../lib/adapters/memory/token-store.ts'

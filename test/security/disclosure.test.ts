@@ -3,7 +3,7 @@
  * client of somebody else's may know is judged by the lines that the consent page showed before somebody pressed Allow,
  * and by nothing inside.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore, type User } from '../../lib/index.ts'
 import { bearer, PASSWORD, signUp, testApp, type TestApp } from '../support/app.ts'
 import { formAction, testBrowser, type TestBrowser } from '../support/browser.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { PASSWORD, testApp, type TestApp } from '../support/app.ts'

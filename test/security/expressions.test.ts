@@ -8,7 +8,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { check } from 'recheck'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type Expression, expressionsBelow, expressionsOf } from './support/expressions.ts'
 
 const SAFE = new URL('safe-expressions.json', import.meta.url)

@@ -2,7 +2,7 @@
  * What a second factor is made of, or proved by, is in no line of the log, no event and no address, on the ways that
  * succeed and on those that fail.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type FactorStore, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signUp, testApp } from '../support/app.ts'

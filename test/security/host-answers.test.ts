@@ -2,7 +2,7 @@
  * What a host's store may answer, and what becomes of anything else: a named error, answered 500, counted, and never
  * taken for true.
  */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { memoryUserStore, type User, type UserStore } from '../../lib/index.ts'
 import { ISSUER, PASSWORD, testApp, type LightMyRequestResponse, type TestApp } from '../support/app.ts'
 

@@ -1,6 +1,6 @@
 import diagnostics from 'node:diagnostics_channel'
 import { Writable } from 'node:stream'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { EVENT_NAMES } from '../../lib/events.ts'
 import { bearer } from '../support/app.ts'
 import { formAction, testBrowser } from '../support/browser.ts'

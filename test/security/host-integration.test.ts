@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore, type State, type UserStore } from '../../lib/index.ts'
 import { type LightMyRequestResponse, PASSWORD, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

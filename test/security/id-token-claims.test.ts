@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type JsonWebKeyInput, verify } from 'node:crypto'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore, type NewUser, type User } from '../../lib/index.ts'
 import { bearer, ISSUER, PASSWORD } from '../support/app.ts'
 import { formAction } from '../support/browser.ts'

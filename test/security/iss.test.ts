@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { ISSUER, PASSWORD } from '../support/app.ts'
 import { formAction, testBrowser } from '../support/browser.ts'
 import { decodeJwt } from '../support/jwt.ts'

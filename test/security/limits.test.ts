@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore, type User, type UserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 
 interface Entry {
   version?: string

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, Socket } from 'node:net'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { bearer, PASSWORD, signUp } from '../support/app.ts'
 import { authorizeAs, authorizePath, basic, CALLBACK, CLIENTS, openidApp, redeem, SECRET } from '../support/openid.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { ISSUER, PASSWORD } from '../support/app.ts'
 import { authorizeAs, authorizePath, CALLBACK, type OpenidApp, openidApp } from '../support/openid.ts'
 import type { LightMyRequestResponse } from '../support/app.ts'

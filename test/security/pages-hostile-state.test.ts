@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, type State, type UserStore } from '../../lib/index.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
 import { PASSWORD, testApp, type TestApp } from '../support/app.ts'

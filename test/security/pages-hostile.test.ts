@@ -1,5 +1,5 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type Element, parse } from '../unit/pages/strict-html.ts'
 import { PASSWORD, signUp } from '../support/app.ts'
 import { formAction } from '../support/browser.ts'

@@ -3,7 +3,7 @@
  * headers.
  */
 import type { AddressInfo } from 'node:net'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { bearer } from '../support/app.ts'
 import { type RawAnswer, sendRaw } from '../support/raw-socket.ts'
 import { authorizeAs, authorizePath, openidApp, type OpenidApp, tokensOf } from '../support/openid.ts'

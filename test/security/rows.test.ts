@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 
 const TESTS = new URL('../', import.meta.url)
 const ID =

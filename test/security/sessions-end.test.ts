@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, memoryUserStore, type User, type UserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../support/app.ts'
 import { answerOf, authorizeAs, authorizePath, openidApp, type OpenidApp, redeem, tokensOf } from '../support/openid.ts'

@@ -1,5 +1,5 @@
 import Fastify from 'fastify'
-import t from 'tap'
+import t from '../support/tap.ts'
 import authPlugin, { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
 import { bearer, PASSWORD, signUp } from '../support/app.ts'

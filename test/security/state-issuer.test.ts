@@ -1,6 +1,6 @@
 /** B4: a state is of one issuer. */
 import Database from 'libsql'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../support/tap.ts'
 import { memoryState, memoryUserStore, postgresState, redisState, sqliteState, type State } from '../../lib/index.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'

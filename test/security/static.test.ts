@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../support/tap.ts'
 
 const LIB = new URL('../../lib/', import.meta.url)
 /** Comments, and the prose of an option, may name what the code must not use. */

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'

@@ -3,7 +3,7 @@
  * token, whichever `typ` and whichever algorithm the host has chosen for its access tokens.
  */
 import { createPublicKey, type JsonWebKeyInput, verify } from 'node:crypto'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, ISSUER, signIn, signUp, testApp } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { type Client, memoryUserStore } from '../../lib/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'

@@ -2,7 +2,7 @@
  * A link proves the mailbox that it was sent to. Whoever has another address by the time that this is written down has
  * not proved that one.
  */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { memoryUserStore, type UserStore } from '../../lib/index.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 
 // covers R6749-5.2

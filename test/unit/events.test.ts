@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import t from 'tap'
+import t from '../support/tap.ts'
 import { createEvents, NO_REQUEST, type Origin } from '../../lib/events.ts'
 
 const T0 = Date.UTC(2026, 0, 2, 3, 4, 5, 6)

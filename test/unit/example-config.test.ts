@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import { readConfig } from '../../examples/server/config.ts'
 
 const env = { AUTH_SECRET: 'x'.repeat(40) }

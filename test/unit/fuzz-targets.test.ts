@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../support/tap.ts'
 import * as targets from '../fuzz/targets.ts'
 
 /** Good input, so that the mutations of it get somewhere. */

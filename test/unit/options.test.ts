@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../support/tap.ts'
 import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
 import { settingsOf } from '../../lib/settings/check.ts'

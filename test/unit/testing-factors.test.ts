@@ -1,5 +1,5 @@
 /** What the testing entry says of factors to whoever uses it wrongly, and what it takes. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { softPasskey, totpCode } from '../../lib/testing/index.ts'
 
 t.test('the code of a key in base32, of its URI and of its bytes', async (t) => {

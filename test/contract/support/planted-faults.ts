@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryState } from '../../../lib/adapters/memory/state.ts'
 import type { ConsentStore } from '../../../lib/ports/consent-store.ts'
 import type { SessionStore } from '../../../lib/ports/session-store.ts'

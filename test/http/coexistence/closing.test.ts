@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t from '../../support/tap.ts'
 
 t.test('app.close() leaves nothing running: the process ends by itself', async (t) => {
   const child = fork(fileURLToPath(new URL('support/closing-app.ts', import.meta.url)))

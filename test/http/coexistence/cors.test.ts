@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import swagger from '@fastify/swagger'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import authPlugin from '../../../lib/index.ts'
 import { ownOptions } from './support/host.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { authorizeAs, authorizePath, CALLBACK, CLIENTS, KEYS, VERIFIER } from '../../support/openid.ts'

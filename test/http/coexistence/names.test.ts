@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import authPlugin, { type AuthorityOptions, memoryUserStore, StartError } from '../../../lib/index.ts'
 import type { Hook } from '../../../lib/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'

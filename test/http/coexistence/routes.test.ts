@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import authPlugin, { type AuthorityOptions, StartError } from '../../../lib/index.ts'
 import { ownOptions } from './support/host.ts'
 

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import swagger from '@fastify/swagger'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import authPlugin, { memoryFactorStore } from '../../../lib/index.ts'
 import { bearer } from '../../support/app.ts'
 import { CLIENTS, KEYS } from '../../support/openid.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { UpstreamError } from '../../../lib/errors.ts'
 import type { LightMyRequestResponse } from '../../support/app.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { altered } from '../../support/altered.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../../support/app.ts'

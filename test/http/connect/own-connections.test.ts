@@ -2,7 +2,7 @@
  * What a person does with the accounts at other providers that they sign in with: who may, with what, how long after
  * the sign-in, and twice.
  */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { linkIdOf } from '../../../lib/accounts/identities.ts'
 import { memoryUserStore, type LinkedIdentity } from '../../../lib/index.ts'
 import { parallel, tally } from '../../../lib/testing/contract.ts'

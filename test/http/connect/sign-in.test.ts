@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { PASSWORD, signUp } from '../../support/app.ts'
 import { fakeUpstream } from '../../support/fake-upstream.ts'

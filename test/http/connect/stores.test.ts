@@ -3,7 +3,7 @@
  * to it there.
  */
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { postgresUserStore, redisState } from '../../../lib/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
 import { startPostgres } from '../../support/postgres-server.ts'

@@ -3,7 +3,7 @@
  * provider with real keys.
  */
 import { createHash, createHmac, createPublicKey } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { oauth2, oidc } from '../../../lib/connections/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'

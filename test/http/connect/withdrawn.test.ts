@@ -1,5 +1,5 @@
 /** What a person allowed at a provider that wants it ended (Apple) ends when their link or their account goes. */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { PROVIDER } from '../../support/fake-upstream.ts'
 import { connectApp, type ConnectApp, SAME } from './support.ts'

@@ -1,5 +1,5 @@
 /** What a code is bound to, and what ends when it gives an account to whoever reads its mail. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore, type NewUser } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

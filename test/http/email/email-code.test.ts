@@ -1,5 +1,5 @@
 /** Sign-in by a code that is sent by e-mail: what it takes, and what it must not give. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { delayed } from '../../../lib/testing/index.ts'
 import { PASSWORD, signIn } from '../../support/app.ts'

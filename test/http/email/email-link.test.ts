@@ -1,5 +1,5 @@
 /** The link of a sign-in message: nothing that only looks at it signs in, and no other browser does. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { Type } from '@sinclair/typebox'

@@ -1,5 +1,5 @@
 /** Strangers who ask for codes of somebody, or guess at them, in the eyes of a browser which that person uses. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { ANN, ask, emailApp, enter, hasSession, otherThan, PAGE, STRANGER } from './support.ts'

@@ -3,7 +3,7 @@
  * is proposed.
  */
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, testApp } from '../../support/app.ts'

@@ -1,5 +1,5 @@
 /** What an application asked for, and the code that it gets after a sign-in by e-mail. */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import type { AuthorityOptions } from '../../../lib/index.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { answerOf, authorizePath, CALLBACK, CLIENTS, KEYS, redeem } from '../../support/openid.ts'

@@ -2,7 +2,7 @@
  * Whoever adds a second factor loses their sign-in in the moment before it is stored: by a reset of the password, say.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'

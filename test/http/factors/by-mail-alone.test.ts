@@ -2,7 +2,7 @@
  * Who signed in by a mailed code, which is worth `email` with a second factor too, at a door that takes more: each is
  * led to what they have, or told that there is nothing.
  */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { authAs, sessionAs, softPasskey } from '../../../lib/testing/index.ts'

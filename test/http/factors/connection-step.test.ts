@@ -1,5 +1,5 @@
 /** Somebody who signs in at another provider and has a second factor here: it is asked for after that, too. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { codeFor, enrol, logIn, signedInAnywhere } from '../../support/factors.ts'

@@ -2,7 +2,7 @@
  * While the counters can't be reached, guesses at codes are counted by the process, or refused where the host says so:
  * they are never free.
  */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

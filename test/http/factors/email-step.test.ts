@@ -1,5 +1,5 @@
 /** Between the code that was sent by e-mail and the second factor. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { codeFor, enrol, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'

@@ -1,5 +1,5 @@
 /** The link of `startEnrolment`: who has lost every factor sets a new one up, and nobody gets in by the link. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import {
   memoryFactorStore,
   memoryState,

@@ -2,7 +2,7 @@
  * Every event of second factors with its exact payload, and every value that lib/events.ts lets a field of one have.
  */
 import { readFileSync } from 'node:fs'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'

@@ -1,5 +1,5 @@
 /** Somebody whose app exchanges an ID token and who has a second factor here: it is asked for after that, too. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
 import { decodeJwt } from '../../support/jwt.ts'

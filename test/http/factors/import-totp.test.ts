@@ -1,6 +1,6 @@
 /** Authenticator apps that people have set up with another system. */
 import { inspect } from 'node:util'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { toBase32, totpCode, totpStep } from '../../../lib/protocol/totp.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

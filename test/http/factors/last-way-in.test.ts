@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { LightMyRequestResponse } from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { authAs, softPasskey } from '../../../lib/testing/index.ts'

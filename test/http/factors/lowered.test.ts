@@ -1,5 +1,5 @@
 /** A factor is removed: nothing that rested on it is worth what it was. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { bearer } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { factorApp, formOf, logIn } from '../../support/factors.ts'

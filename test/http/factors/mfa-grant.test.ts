@@ -2,7 +2,7 @@
  * The password grant of whoever has a second factor, and how it is finished; and how often anybody may guess at one.
  */
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import type { AuthorityOptions } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signUp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

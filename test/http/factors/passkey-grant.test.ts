@@ -1,6 +1,6 @@
 /** A sign-in by a passkey alone, at the token endpoint: who, with what, from where, and twice. */
 import Fastify from 'fastify'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import authPlugin, {
   type FactorStore,
   memoryFactorStore,

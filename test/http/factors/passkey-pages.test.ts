@@ -3,7 +3,7 @@
  * it.
  */
 import { Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signIn } from '../../support/app.ts'

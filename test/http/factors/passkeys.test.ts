@@ -1,6 +1,6 @@
 /** Passkeys of an account: added, listed, removed; and the option that they are on by. */
 import Fastify from 'fastify'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import authPlugin, {
   type AuthorityOptions,
   type FactorStore,

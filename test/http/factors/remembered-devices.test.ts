@@ -1,5 +1,5 @@
 /** A browser that is to be remembered is not asked for the second factor, and proves nothing by it. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import type { AuthorityOptions } from '../../../lib/index.ts'
 import { PASSWORD, signUp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'

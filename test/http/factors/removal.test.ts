@@ -1,5 +1,5 @@
 /** What a removal says and ends, for whom the last factor stays, and what goes on behind a reply that had to go out. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { totpCode } from '../../../lib/testing/index.ts'
 import { bearer } from '../../support/app.ts'

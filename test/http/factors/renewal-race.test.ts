@@ -1,5 +1,5 @@
 /** All sign-ins of a person end while one of them changes their second factors. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, type SessionStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, signUp, testApp } from '../../support/app.ts'

@@ -1,5 +1,5 @@
 /** A second factor that a client or its API asks for, and what goes with an account that has one. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryUserStore, type AuthorityOptions, type Client } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'

@@ -2,7 +2,7 @@
  * What counts where `mfa.required` asks for a second factor, whatever the first one was, and what an address that is
  * not confirmed has to do with it.
  */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

@@ -1,5 +1,5 @@
 /** Where the host wants a second factor, whoever has none sets one up before any session, code or token. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import {
   memoryFactorStore,
   memoryUserStore,

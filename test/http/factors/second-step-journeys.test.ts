@@ -2,7 +2,7 @@
  * What leads on from the second step, back to it and past it: the browser's own buttons, consent, a reset password, a
  * sign-up.
  */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'

@@ -3,7 +3,7 @@
  * anywhere.
  */
 import type { FastifyInstance } from 'fastify'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { altered } from '../../support/altered.ts'
 import { ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'

@@ -1,5 +1,5 @@
 /** What people do with their second factors on their own pages and by JSON, what it takes, and what it ends. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { codeFor, enrol, factorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'

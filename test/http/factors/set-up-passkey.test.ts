@@ -1,5 +1,5 @@
 /** Where a second factor is required, a passkey is one, made before anybody is signed in. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryUserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, signUp } from '../../support/app.ts'

@@ -2,7 +2,7 @@
  * A factor that must not stay is taken back: after a lost first factor, an outage, a reset, a removed account. And a
  * sign-in by a connection gets no younger.
  */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import {
   type FactorStore,
   memoryFactorStore,

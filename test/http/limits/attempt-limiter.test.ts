@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import rateLimit from '@fastify/rate-limit'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { createAttemptLimiter } from '../../../lib/adapters/rate-limit/limiter.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'

@@ -3,7 +3,7 @@
  * counters are.
  */
 import type { Redis } from 'ioredis'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { redisState } from '../../../lib/adapters/redis/state.ts'
 import { type AuthorityOptions, memoryUserStore, type User } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp, type Tokens } from '../../support/app.ts'

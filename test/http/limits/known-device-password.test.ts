@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
 import { capturedMessages } from '../../../lib/testing/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../../support/app.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { limitedApp } from './support/limited-app.ts'
 
 const BROWSER = { 'sec-fetch-site': 'same-origin' }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { limitedApp } from './support/limited-app.ts'
 
 const MINUTE = 60_000

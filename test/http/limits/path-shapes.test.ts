@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { limitedApp } from './support/limited-app.ts'
 
 /** Sends one request line as it is: clients and proxies would tidy it up. */

@@ -1,5 +1,5 @@
 /** A browser that is known for an account whose password hash its first sign-in replaces. */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/index.ts'
 import { type LightMyRequestResponse, PASSWORD, testApp } from '../../support/app.ts'

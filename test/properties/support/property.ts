@@ -9,7 +9,7 @@
  * - An input that has failed once belongs into the `examples` of its property: those are tried first, every time.
  */
 import * as fc from 'fast-check'
-import t from 'tap'
+import t from '../../support/tap.ts'
 
 const { PROPERTY_RUNS, PROPERTY_SEED, PROPERTY_PATH } = process.env
 const RUNS = Number(PROPERTY_RUNS ?? 1000)

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world } from './world.ts'

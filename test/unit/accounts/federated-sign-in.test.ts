@@ -1,5 +1,5 @@
 import Database from 'libsql'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { decideFederated } from '../../../lib/accounts/federated-decision.ts'
 import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
 import type { SqliteDatabase } from '../../../lib/adapters/sqlite/database.ts'

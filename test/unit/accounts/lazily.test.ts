@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { lazily } from '../../../lib/accounts/lazily.ts'
 
 t.test('a part is loaded once, whoever asks at once or later', async (t) => {

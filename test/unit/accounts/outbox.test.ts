@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { createOutbox, type Post } from '../../../lib/accounts/outbox.ts'
 import type { OutboxDeps } from '../../../lib/accounts/outbox.ts'
 import type { LinkMessage, Message, SendMessage } from '../../../lib/ports/message.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { authenticatePassword } from '../../../lib/accounts/authenticate-password.ts'
 import { register } from '../../../lib/accounts/register.ts'
 import { confirmPasswordReset } from '../../../lib/accounts/reset-password.ts'

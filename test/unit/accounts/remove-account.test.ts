@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { confirmAuthentic } from '../../../lib/accounts/authenticate-password.ts'
 import { requestEmailChange } from '../../../lib/accounts/change-email.ts'
 import { removeAccount } from '../../../lib/accounts/remove-account.ts'

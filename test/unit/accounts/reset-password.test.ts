@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { confirmPasswordReset, requestPasswordReset, startPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'

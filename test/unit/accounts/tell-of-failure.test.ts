@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { tellOfFailure } from '../../../lib/accounts/factors/tell-of-failure.ts'
 import { NO_REQUEST } from '../../../lib/events.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { openTotpSecret, sealTotpSecret } from '../../../lib/accounts/factors/totp-secret.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 

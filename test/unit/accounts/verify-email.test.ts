@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { requestEmailVerification, verifyEmail } from '../../../lib/accounts/verify-email.ts'
 import { digestOfOneTimeToken } from '../../../lib/protocol/one-time-token.ts'

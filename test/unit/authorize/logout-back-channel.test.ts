@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { createBackChannelLogout, type BackChannelLogoutDeps } from '../../../lib/authorize/back-channel-logout.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'

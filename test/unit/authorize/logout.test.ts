@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { logout } from '../../../lib/authorize/logout.ts'
 import type { OAuthError } from '../../../lib/errors.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'

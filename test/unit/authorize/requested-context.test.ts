@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { contextFor, requiredAcr } from '../../../lib/authorize/requested-context.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import type { AuthenticationMethod } from '../../../lib/protocol/authentication.ts'

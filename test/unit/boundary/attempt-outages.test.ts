@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { surviveOutages } from '../../../lib/boundary/attempt-outages.ts'

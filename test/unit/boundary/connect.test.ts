@@ -1,7 +1,7 @@
 /** Whose clock counts, and what a start over stores that don't answer is like. */
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import authPlugin, { memoryState, memoryUserStore, type State } from '../../../lib/index.ts'
 import { OutageError } from '../../../lib/errors.ts'
 import { createEvents } from '../../../lib/events.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/adapters/memory/factor-store.ts'
 import { hostFactorStore } from '../../../lib/boundary/host-factor-store.ts'
 import { isOutage, MisfitError } from '../../../lib/errors.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { IdentityTakenError, MisfitError, UsernameTakenError } from '../../../lib/errors.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
 import type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from '../../../lib/ports/user-store.ts'

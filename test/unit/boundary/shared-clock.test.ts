@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import type { Clock } from '../../../lib/ports/clock.ts'
 import { sharedClock } from '../../../lib/boundary/shared-clock.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'

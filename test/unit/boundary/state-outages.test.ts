@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { OutageError } from '../../../lib/errors.ts'
 import type { State } from '../../../lib/ports/state.ts'
 import { surviveStateOutages } from '../../../lib/boundary/state-outages.ts'

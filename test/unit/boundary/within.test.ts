@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { systemClock } from '../../../lib/adapters/node/system-clock.ts'
 import { within } from '../../../lib/boundary/within.ts'
 import { countingClock } from './counting-clock.ts'

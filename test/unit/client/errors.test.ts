@@ -1,6 +1,6 @@
 /** Whatever goes wrong in the browser client, and wherever: an `AuthClientError` with `error` and `retryable`. */
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { AuthClientError, asError } from '../../../lib/client/errors.ts'
 
 const ISSUER = 'https://auth.example'

@@ -1,5 +1,5 @@
 /** What the browser client checks in an ID token: each claim, by itself. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { AuthClientError } from '../../../lib/client/errors.ts'
 import { readIdToken } from '../../../lib/client/id-token.ts'
 

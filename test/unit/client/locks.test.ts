@@ -1,7 +1,7 @@
 /** One at a time where the browser has no Web Locks: a mark in the storage that tabs share. */
 import { fileURLToPath } from 'node:url'
 import { setImmediate as turn } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 
 type Lock = (name: string, waitMs?: number) => Promise<() => void>
 

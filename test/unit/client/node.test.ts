@@ -4,7 +4,7 @@ import vm from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
-import t from 'tap'
+import t from '../../support/tap.ts'
 
 /** Whatever a script of a page might reach for. */
 const GLOBALS = [

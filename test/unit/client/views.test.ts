@@ -1,6 +1,6 @@
 /** The bindings of the browser client outside a browser: what they show, and when it changes. */
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { effectScope, watch } from 'vue'
 import { get } from 'svelte/store'
 

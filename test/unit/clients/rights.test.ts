@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
 import {
   isFirstParty,

@@ -3,7 +3,7 @@
  * printed.
  */
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { oauth2, oidc } from '../../../lib/connections/index.ts'
 import { providerServer } from '../../support/upstream/provider-server.ts'
 import { openidServer } from '../../support/upstream/openid-server.ts'

@@ -1,7 +1,7 @@
 /** What becomes of the option `connections`: what the use cases get, and what a host's functions in it can break. */
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { connectionsOf } from '../../../lib/composition/connections.ts'
 import { google, oidc } from '../../../lib/connections/index.ts'
 import { type AuthorityOptions, memoryUserStore } from '../../../lib/index.ts'

@@ -1,6 +1,6 @@
 /** What GitHub, Discord and Facebook really send, and what is made of it. */
 import { createHmac } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { discord, facebook, github } from '../../../lib/connections/index.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'
 import type { UpstreamResult } from '../../../lib/ports/upstream.ts'

@@ -1,5 +1,5 @@
 /** What Google, Apple and Microsoft really send, and what is made of it. */
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { apple, google, microsoft } from '../../../lib/connections/index.ts'
 import type { UpstreamAssertion } from '../../../lib/ports/upstream.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'

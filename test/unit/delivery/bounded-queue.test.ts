@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { boundedQueue, type BoundedQueueOptions } from '../../../lib/delivery/bounded-queue.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { parseForm, registerBodyParsers, useStrictValidation } from '../../../lib/http/edge/body.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { oncePerRequest } from '../../../lib/http/edge/client-origins.ts'
 import type { Client, ClientStore } from '../../../lib/ports/client-store.ts'
 

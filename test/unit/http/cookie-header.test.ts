@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { cookieValues } from '../../../lib/http/edge/cookie-header.ts'
 
 const values = (cookie: string | undefined, name = 'sid'): string[] =>

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifySchema, type RouteOptions } from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { createCors, removeCorsHeaders } from '../../../lib/http/edge/cors.ts'
 
 const SPA = 'https://spa.example'

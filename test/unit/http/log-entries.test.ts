@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { redactLoggedUrls } from '../../../lib/http/edge/log-redaction.ts'
 
 type Log = FastifyBaseLogger & Record<string, unknown>

@@ -1,5 +1,5 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { profileForm } from '../../../lib/http/pages/profile-fields.ts'
 import { registrationWith } from '../../../lib/http/edge/registration.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { createHmac, createPublicKey, verify } from 'node:crypto'
 import { asked } from '../../support/small-rsa.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'

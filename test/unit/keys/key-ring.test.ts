@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
 import { memoryKeyStore } from '../../../lib/adapters/memory/key-store.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'

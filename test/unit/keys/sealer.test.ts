@@ -1,5 +1,5 @@
 import { createCipheriv, hash, hkdfSync } from 'node:crypto'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 
 const SECRET = 's'.repeat(32)

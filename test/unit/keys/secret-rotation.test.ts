@@ -3,7 +3,7 @@
  * wait.
  */
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
 import { memoryKeyStore } from '../../../lib/adapters/memory/key-store.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { type AttemptDeps, countFailure, reserveAttempt } from '../../../lib/limits/attempt.ts'
 import { networkMax } from '../../../lib/limits/rules.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { parseBypassList } from '../../../lib/limits/bypass-list.ts'
 
 // covers RL-4 ASVS-1.5.3

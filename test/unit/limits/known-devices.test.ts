@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type DeviceAccount, extendDevice, verifyDevice } from '../../../lib/limits/known-devices.ts'
 
 const KEY = Buffer.alloc(32, 1)

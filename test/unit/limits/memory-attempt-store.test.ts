@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import type { AttemptLimit } from '../../../lib/ports/attempt-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { messageKey } from '../../../lib/limits/attempt-keys.ts'
 import { messageBound } from '../../../lib/limits/message-bound.ts'
 import type { Rule } from '../../../lib/limits/rules.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { isRemembered, rememberAccount } from '../../../lib/limits/remembered-devices.ts'
 
 const KEY = Buffer.alloc(32, 1)

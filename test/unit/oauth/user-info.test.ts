@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { formatAuthorizationDetails } from '../../../lib/protocol/authorization-details.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
 import { userInfo } from '../../../lib/oauth/user-info.ts'

@@ -1,5 +1,5 @@
 /** What is typed of an app, of a list or of a message: each in a form that asks for nothing else. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
 import { MODELS } from './models.ts'

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { pageAssetRoutes } from '../../../lib/http/pages/assets.ts'
 import {
   type PageContent,

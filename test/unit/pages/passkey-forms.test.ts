@@ -1,6 +1,6 @@
 import { Script } from 'node:vm'
 import { gzipSync } from 'node:zlib'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
 import { PASSKEY_SCRIPT } from '../../../lib/pages/passkey-script.ts'
 import { contentSecurityPolicy } from '../../../lib/http/pages/security.ts'

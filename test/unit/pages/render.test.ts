@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
 import { directionOf, LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
 import type { PageError, PageModels, PageName } from '../../../lib/pages/model.ts'

@@ -1,5 +1,5 @@
 /** What the pages of the second factor tell people whom nothing of it helps. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import type { PageModels } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
 import { format, LOCALES, type Locale, messagesOf } from '../../../lib/pages/texts.ts'

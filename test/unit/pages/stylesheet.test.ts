@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { runInNewContext } from 'node:vm'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type Color, contrast, mix, readable, textOn } from '../../../lib/pages/colors.ts'
 import { PAGE_SCRIPT } from '../../../lib/pages/script.ts'
 import { type Look, stylesheet } from '../../../lib/pages/stylesheet.ts'

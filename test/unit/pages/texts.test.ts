@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { OAuthError, type OAuthErrorCode, type OAuthErrorReason } from '../../../lib/errors.ts'
 import { chooseLocale } from '../../../lib/pages/locale.ts'
 import {

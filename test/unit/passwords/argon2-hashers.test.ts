@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { argon2Hasher } from '../../../lib/adapters/argon2/argon2-hasher.ts'
 import { loadEngine } from '../../../lib/adapters/argon2/load-engine.ts'
 import { nodeRsHasher } from '../../../lib/adapters/argon2/node-rs-hasher.ts'

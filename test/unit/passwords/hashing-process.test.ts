@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import t from 'tap'
+import t from '../../support/tap.ts'
 
 const run = promisify(execFile)
 const source = (file: string, adapter = 'argon2') => join(import.meta.dirname, '../../../lib/adapters', adapter, file)

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type HashingQueue, hashingQueue } from '../../../lib/accounts/hashing-queue.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'

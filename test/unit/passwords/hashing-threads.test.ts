@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { hashingThreads, HashingThreadError } from '../../../lib/adapters/threads/hashing-threads.ts'
 import { nodeRsHasher } from '../../../lib/adapters/argon2/node-rs-hasher.ts'
 

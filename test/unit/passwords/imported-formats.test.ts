@@ -2,7 +2,7 @@
  * Hashes that other systems made, or that their own test suites and documentation print: what each signs in with, and
  * what it does not. Where a line says "made with", the hash came out of that program's own function, once, by hand.
  */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { parseStoredHash } from '../../../lib/accounts/stored-hash.ts'
 import { argon2Hasher } from '../../../lib/adapters/argon2/argon2-hasher.ts'
 import { importedHashVerifier } from '../../../lib/adapters/imported-hashes/imported-hash-verifier.ts'

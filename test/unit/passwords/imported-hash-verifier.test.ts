@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { parseStoredHash } from '../../../lib/accounts/stored-hash.ts'
 import { importedHashVerifier } from '../../../lib/adapters/imported-hashes/imported-hash-verifier.ts'
 

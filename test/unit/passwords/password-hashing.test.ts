@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts'
 import type { PasswordHashingOptions } from '../../../lib/accounts/password-hashing.ts'
 import { argon2Hasher } from '../../../lib/adapters/argon2/argon2-hasher.ts'

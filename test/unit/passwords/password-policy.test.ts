@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { MisfitError } from '../../../lib/errors.ts'
 import { commonPasswords } from '../../../lib/accounts/common-passwords.ts'
 import { createPasswordPolicy, requireGoodPassword } from '../../../lib/accounts/password-policy.ts'

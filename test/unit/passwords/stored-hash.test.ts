@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { needsRehash, parseStoredHash } from '../../../lib/accounts/stored-hash.ts'
 
 const SALT = 'AAECAwQFBgcICQoLDA0ODw'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { normalizeUsername } from '../../../lib/accounts/username.ts'
 
 // covers POL-email-identifier

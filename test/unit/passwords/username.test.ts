@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from '../../../lib/accounts/username.ts'
 import { processorSeconds } from '../../support/in-time.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import {
   type AccessTokenPolicy,
   checkAccessTokenClaims,

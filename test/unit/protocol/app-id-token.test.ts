@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { appIdTokenEnd, checkAppIdToken, type AppTokenRules } from '../../../lib/protocol/app-id-token.ts'
 
 const SECONDS = 1_800_000_000

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { authorizationResponse } from '../../../lib/protocol/authorization-response.ts'
 
 const CB = 'https://app.example/cb'

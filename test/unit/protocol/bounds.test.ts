@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { checkPerUser } from '../../../lib/protocol/bounds.ts'
 
 t.test('how many sessions one user may have', async (t) => {

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { parseClaimsRequest } from '../../../lib/protocol/claims-request.ts'
 import { formatAuthorizationDetails, readAuthorizationDetails } from '../../../lib/protocol/authorization-details.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { clientCredentials, invalidClient } from '../../../lib/protocol/client-authentication.ts'
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { formatCredential, newCredentialId, parseCredential, sidOf } from '../../../lib/protocol/credential.ts'
 import { openSuccessor, sealSuccessor } from '../../../lib/protocol/successor.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { digest, equalSecrets } from '../../../lib/protocol/digest.ts'
 
 // covers ASVS-11.4.3

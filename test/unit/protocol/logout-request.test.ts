@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { readLogoutParams } from '../../../lib/protocol/logout-request.ts'
 
 const LIMITS: Record<string, number> = {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
 import { partitionIn, partitionOf } from '../../../lib/protocol/partition.ts'
 

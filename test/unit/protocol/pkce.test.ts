@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { isCodeChallenge, verifyCodeChallenge } from '../../../lib/protocol/pkce.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { recoveryCode, recoveryDigest } from '../../../lib/protocol/recovery-code.ts'
 
 // covers RC-01 ASVS-6.5.4

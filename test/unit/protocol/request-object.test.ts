@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { readRequestObject } from '../../../lib/protocol/request-object.ts'
 
 const part = (value: unknown): string =>

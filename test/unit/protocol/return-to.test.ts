@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { localPath } from '../../../lib/protocol/return-to.ts'
 
 const ISSUERS = [

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { isFromOtherOrigin, isSameOrigin } from '../../../lib/protocol/same-origin.ts'
 
 const OWN = 'https://auth.example.com'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { grantScope, parseScope, scopeMember } from '../../../lib/protocol/scope.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { insufficientAuthentication, isEnough } from '../../../lib/protocol/step-up.ts'
 
 const NOW = 1_800_000_000_000

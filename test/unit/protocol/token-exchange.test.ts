@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { assertionDigest, readTokenExchange } from '../../../lib/protocol/token-exchange.ts'
 import type { TokenRequestParams } from '../../../lib/protocol/token-request.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { parseTokenQuery } from '../../../lib/protocol/token-query.ts'
 
 // covers R7009-2.1

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { parseTokenRequest, required } from '../../../lib/protocol/token-request.ts'
 
 const LIMITS: Record<string, number> = {

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { CLAIM_SCOPES, CLAIMS_OF_SCOPE, requestedClaims, standardClaims } from '../../../lib/protocol/user-claims.ts'
 
 const PROFILE = {

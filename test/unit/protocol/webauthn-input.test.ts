@@ -1,5 +1,5 @@
 /** What is read of a credential before anything of it is verified: JSON, base64url, CBOR, and the challenge in it. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { decodeCbor } from '../../../lib/protocol/webauthn-cbor.ts'
 import { CLAIM_LIFETIME_MS, isChallengeFor, makeChallenge } from '../../../lib/protocol/webauthn-challenge.ts'
 import { isBase64url, readAssertion, readRegistration } from '../../../lib/protocol/webauthn-credential.ts'

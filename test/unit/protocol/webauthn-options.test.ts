@@ -1,5 +1,5 @@
 /** What browsers are asked with, and what the counter of a passkey says. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { hasRegressed } from '../../../lib/protocol/sign-count.ts'
 import { creationOptions, requestOptions } from '../../../lib/protocol/webauthn-options.ts'
 

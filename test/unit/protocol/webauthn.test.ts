@@ -3,7 +3,7 @@
  * implementation.
  */
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
 import {
   type Ceremony,

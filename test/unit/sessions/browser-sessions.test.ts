@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { formatCredential, parseCredential } from '../../../lib/protocol/credential.ts'
 import { EXPIRES_IN, HOUR, IDLE_TIMEOUT, MINUTE, NEW_BROWSER, origin, sessionWorld } from './session-world.ts'
 

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import { revocations } from '../../../lib/sessions/revocations.ts'
 

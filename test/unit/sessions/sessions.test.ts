@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { NEW_BROWSER, origin, sessionWorld, type SessionWorld } from './session-world.ts'
 

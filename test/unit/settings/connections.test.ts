@@ -1,6 +1,6 @@
 /** The option `connections`: each mistake is one error with its path, and what is not given has its default. */
 import { generateKeyPairSync } from 'node:crypto'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { apple, discord, facebook, github, google, microsoft, oauth2, oidc } from '../../../lib/connections/index.ts'
 import { memoryUserStore, type StartError } from '../../../lib/index.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'

@@ -2,7 +2,7 @@
  * What second factors, passkeys and codes by e-mail can never be: each mistake is one error with its path. What can be
  * is taken.
  */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { google } from '../../../lib/connections/index.ts'
 import { memoryFactorStore, memoryUserStore, type StartError } from '../../../lib/index.ts'
 import { settingsOf } from '../../../lib/settings/check.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { resolveRateLimits } from '../../../lib/settings/sections/rate-limit.ts'
 
 t.test('RL the defaults are the documented ones', async (t) => {

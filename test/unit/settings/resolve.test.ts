@@ -1,6 +1,6 @@
 /** What the host leaves out, or gives as `undefined`, is what the documents say it is, wherever it is left out. */
 import { Kind, type TSchema, Type } from '@sinclair/typebox'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { DEFAULTS } from '../../../lib/settings/defaults.ts'

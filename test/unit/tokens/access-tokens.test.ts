@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import type { LoadedKey } from '../../../lib/ports/jwt.ts'
 import type { AccessTokenClaims } from '../../../lib/protocol/access-token.ts'

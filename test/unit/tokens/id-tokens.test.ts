@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { idTokens } from '../../../lib/tokens/id-tokens.ts'
 import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
 import { accessTokenHash } from '../../../lib/protocol/id-token.ts'

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { introspectRoute } from '../../../lib/http/api/introspect.ts'
 import { jwksRoute } from '../../../lib/http/api/jwks.ts'

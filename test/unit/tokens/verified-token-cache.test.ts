@@ -1,4 +1,4 @@
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { type VerifiedToken, verifiedTokenCache } from '../../../lib/tokens/verified-token-cache.ts'
 
 const key = { kid: 'k', alg: 'none', publicJwk: null, sign: () => '', verify: () => ({}) }

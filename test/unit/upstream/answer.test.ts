@@ -1,5 +1,5 @@
 /** What comes back to the callback, before anything is asked of the provider. */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { oauth2, oidc } from '../../../lib/connections/index.ts'
 import { checkUpstreamAnswer } from '../../../lib/protocol/upstream-answer.ts'
 import { openidServer } from '../../support/upstream/openid-server.ts'

@@ -1,6 +1,6 @@
 /** How the client proves itself at the token endpoint. */
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { apple, google, oauth2, oidc, type OidcOptions } from '../../../lib/connections/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import { type Asked, providerServer } from '../../support/upstream/provider-server.ts'

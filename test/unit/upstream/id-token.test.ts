@@ -1,6 +1,6 @@
 /** What an ID token must be like before anybody is signed in by it, against a provider that gets each thing wrong. */
 import { createHmac } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t, { type Test } from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import {

@@ -1,7 +1,7 @@
 /**
  * A sign-in at another implementation of OpenID Connect, oidc-provider, with all that it checks and sends by itself.
  */
-import t from 'tap'
+import t from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { ACCOUNT, startForeignProvider } from '../../browser/support/foreign-provider.ts'
 import { flow, REDIRECT_URI, refusalOf, upstreamOf } from '../../support/upstream/sign-in.ts'
