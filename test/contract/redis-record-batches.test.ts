@@ -1,5 +1,5 @@
 /** Calls of one turn on records of one partition go to a Cluster in one write, also while their slot moves. */
-import t from 'tap'
+import t from '../support/tap.ts'
 import { redisRecords } from '../../lib/adapters/redis/record-store.ts'
 import { NEVER } from '../../lib/ports/record-store.ts'
 import { startRedisCluster } from '../support/redis-server.ts'
