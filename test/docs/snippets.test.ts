@@ -1,4 +1,5 @@
-/** Every TypeScript block of the README and the docs compiles under the project's own strict options. */
+/** Every TypeScript block of the README and the docs is formatted and compiles under the project's own options. */
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,6 +69,15 @@ t.test('the snippets compile', async (t) => {
   ])
   t.equal(broken?.length, 1, 'a wrong option is noticed')
   for (const [index, { name }] of snippets.entries()) t.strictSame(messages[index], [], name)
+})
+
+t.test('the blocks are formatted', async (t) => {
+  const check = (...pages: string[]): string =>
+    spawnSync(process.execPath, [join(root, 'scripts/format-docs.mjs'), '--check', ...pages], { encoding: 'utf8' })
+      .stderr
+  t.equal(check(), '', '`npm run format` formats them')
+  const directory = t.testdir({ 'planted.md': '# A\n\n```ts a.ts\nf ( 1 );\n```\n' })
+  t.match(check(join(directory, 'planted.md')), /planted\.md has a block that is not formatted/)
 })
 
 t.test('the quick start is the minimal example, and the first block under its heading', async (t) => {
