@@ -58,7 +58,7 @@ const afterIndex = {
         ? {
             contents:
               `${readFileSync(path, 'utf8')}\nexport { default as door } from ` +
-              `${JSON.stringify(resolve(root, 'lib/index.ts'))}`,
+              JSON.stringify(resolve(root, 'lib/index.ts')),
             loader: 'ts'
           }
         : undefined

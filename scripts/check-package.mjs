@@ -60,7 +60,7 @@ try {
   if (manifest.version !== version || manifest.dependencies !== undefined)
     throw new Error(
       `${manifest.name}: the same version and no dependency, not ${manifest.version} and ` +
-        `${JSON.stringify(manifest.dependencies)}`
+        JSON.stringify(manifest.dependencies)
     )
 } finally {
   remove()

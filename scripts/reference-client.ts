@@ -147,6 +147,12 @@ function literals(node: ts.Node | undefined, into: Set<string>): void {
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
+/** A type that stands on several lines, as it would be on one. */
+const typeOnOneLine = (text: string): string =>
+  oneLine(text.replace(/(?<=[\w>)\]}'])\n\s*(?=[\w['])/g, '; '))
+    .replace(/(?<=[(<]) | (?=[)>](?!=))/g, '')
+    .replace(/ \| undefined$/, '')
+
 /** The comment above a declaration: its text, then what it throws and where that is written down. */
 function meaning(node: ts.Node): string {
   const owner = ts.isVariableDeclaration(node) ? node.parent.parent : node
@@ -175,11 +181,11 @@ function members(node: ts.InterfaceDeclaration | ts.ClassDeclaration, documented
     const optional = 'questionToken' in member && member.questionToken !== undefined ? '?' : ''
     const type = ts.isMethodSignature(member)
       ? `(${member.parameters.map((parameter) => parameter.getText()).join(', ')}) => ` +
-        `${member.type?.getText() ?? 'void'}`
+        (member.type?.getText() ?? 'void')
       : ((member as ts.PropertySignature).type?.getText() ?? '')
     const what = meaning(member)
     if (documented && what === '') throw new Error(`lib/client: ${node.name?.text ?? ''}.${name} has no comment`)
-    return [[`\`${name}${optional}\``, `\`${oneLine(type).replace(/ \| undefined$/, '')}\``, what]]
+    return [[`\`${name}${optional}\``, `\`${typeOnOneLine(type)}\``, what]]
   })
   return rows.map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
 }
@@ -190,7 +196,11 @@ const table = (head: string[], rows: string[]): string =>
 /** A function as it is called: without its body. */
 function signature(node: ts.FunctionDeclaration): string {
   const end = node.body?.getStart() ?? node.end
-  return oneLine(node.getSourceFile().text.slice(node.getStart(), end)).replace(/^export (async )?/, '')
+  return node
+    .getSourceFile()
+    .text.slice(node.getStart(), end)
+    .trim()
+    .replace(/^export (async )?/, '')
 }
 
 export function clientPage(files: Readonly<Record<string, string>>): string[] {
@@ -228,7 +238,7 @@ export function clientPage(files: Readonly<Record<string, string>>): string[] {
       `### \`${name}\``,
       ...what,
       ...(ts.isTypeAliasDeclaration(first)
-        ? [['```typescript', oneLine(first.getText().replace(/^export /, '')), '```'].join('\n')]
+        ? [['```typescript', first.getText().replace(/^export /, ''), '```'].join('\n')]
         : [])
     ]
   }

@@ -375,9 +375,12 @@ function errorsPage(): string {
 /** `source` is the text of lib/events.ts: payload types are not there at run time. */
 function eventsPage(source: string): string {
   const rows = EVENT_NAMES.map((name) => {
-    const type = new RegExp(`^ {2}${name}: \\{ (.*) \\}$`, 'm').exec(source)
-    if (type === null) throw new Error(`no payload type of ${name}`)
-    const fields = (type[1] ?? '').split(', ').map((field) => field.split(':')[0] ?? '')
+    // On one line, or a field a line.
+    const [, line, lines] = new RegExp(`^ {2}${name}: \\{(?: (.*) \\}$|\\n([^]*?)^ {2}\\}$)`, 'm').exec(source) ?? []
+    if (line === undefined && lines === undefined) throw new Error(`no payload type of ${name}`)
+    const fields = (line?.split(/[,;] /) ?? lines?.match(/^ {4}\w+\??:/gm) ?? []).map(
+      (field) => field.trim().split(':')[0] ?? ''
+    )
     return [`\`${name}\``, fields.map((field) => `\`${field}\``).join(', '), EVENT_MEANINGS[name]]
   })
   return page('Events', [

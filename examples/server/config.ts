@@ -121,7 +121,7 @@ function clientsIn(file: string | undefined): Client[] {
   } catch (error) {
     throw new ConfigError(
       `CLIENTS_FILE is ${JSON.stringify(file)}, which can not be read as JSON: ` +
-        `${error instanceof Error ? error.message : 'unknown'}`
+        (error instanceof Error ? error.message : 'unknown')
     )
   }
   if (!Array.isArray(clients)) throw new ConfigError('CLIENTS_FILE must hold a JSON array of clients.')

@@ -60,6 +60,20 @@ try {
 }
 
 function instructions({ bypass, issuer, otherPort, smtpUrl }: Config, local: string): string {
+  const notes = [
+    otherPort === undefined
+      ? 'OTHER_PORT=3001 starts a second instance beside it, to sign in with at this one.'
+      : `The sign-in page has "the other instance", on http://127.0.0.1:${otherPort}: sign up there with any address.`,
+    smtpUrl === undefined
+      ? 'Messages are written to this log: open the link in them.'
+      : 'Messages are sent by SMTP_URL.',
+    ...(bypass.includes('127.0.0.0/8')
+      ? [
+          'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); those per account hold.'
+        ]
+      : []),
+    'Stop with Ctrl-C.'
+  ]
   return `
 Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two demo clients. Or try:
 
@@ -70,6 +84,6 @@ Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two d
   curl -s ${local}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"
   curl -s ${local}/auth/password-reset -H 'content-type: application/json' -d '{"username":"ann@example.com"}'
 
-${otherPort === undefined ? 'OTHER_PORT=3001 starts a second instance beside it, to sign in with at this one.' : `The sign-in page has "the other instance", on http://127.0.0.1:${otherPort}: sign up ` + 'there with any address.'} ${smtpUrl === undefined ? 'Messages are written to this log: open the link in them.' : 'Messages are sent by SMTP_URL.'} ${bypass.includes('127.0.0.0/8') ? 'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); ' + 'those per account hold. ' : ''}Stop with Ctrl-C.
+${notes.join(' ')}
 `
 }

@@ -106,7 +106,7 @@ export function createOutbox(
       onError(
         scrubbed(error, message),
         `a message ${message.kind} to the user ${message.user.id} was ` +
-          `${attempts === 0 ? 'dropped' : `given up after attempt ${attempts}`}`
+          (attempts === 0 ? 'dropped' : `given up after attempt ${attempts}`)
       )
     },
     onError

@@ -310,10 +310,10 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         const response = await send(false)
         if (response.status !== 401) return response
         if (own) return send(true).catch(() => response)
-        // eslint-disable-next-line no-console -- else nobody finds out why
         void once(
           `allowedOrigins: 401 ${origin}`,
           async (text) => {
+            // eslint-disable-next-line no-console -- else nobody finds out why
             console.warn(text)
           },
           true

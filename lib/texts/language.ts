@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** One language as its file has it. English is TypeScript instead, and its keys are the measure of these. */
-export interface Language {
+interface Language {
   /** The texts of the pages, with those of errors. */
   pages: Readonly<Record<string, string>>
   /** Replaces texts of `pages` where every username is an email address. */

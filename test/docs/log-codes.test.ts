@@ -10,7 +10,7 @@ const WITHOUT_A_CODE = ["request.log.debug({ error: error.error, detail }, 'fast
 function uncoded(source: string): string[] {
   return [
     ...source.matchAll(
-      /[\w.?]*\blog(?:ger)?\??(?:\.(?:info|warn|error|fatal|debug|trace)|\[[^\]]*\])\((?!\.\.\.logLine\()[^\n]*/g
+      /[\w.?]*\blog(?:ger)?\??(?:\.(?:info|warn|error|fatal|debug|trace)|\[[^\]]*\])\((?!\s*\.\.\.logLine\()\s*[^\n]*/g
     )
   ].map(([call]) => call.trim())
 }

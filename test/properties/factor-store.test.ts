@@ -34,10 +34,9 @@ const { called, passed, usual } = commandsOf<FactorWorld, FactorHistory, typeof 
   FACTORS,
   (history, { method }, answer) => {
     const { outcome = answer } = (answer ?? {}) as { outcome?: unknown }
-    history.outcomes.push(
-      `${method} ` +
-        `${typeof outcome === 'string' && method !== 'claimHandle' ? outcome : outcome === null || outcome === false || outcome === 0 ? 'no' : 'yes'}`
-    )
+    const isNamed = typeof outcome === 'string' && method !== 'claimHandle'
+    const isNo = outcome === null || outcome === false || outcome === 0
+    history.outcomes.push(`${method} ${isNamed ? outcome : isNo ? 'no' : 'yes'}`)
   }
 )
 

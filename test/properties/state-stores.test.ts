@@ -272,7 +272,7 @@ const ofConsents = commandsOf<ConsentWorld, ConsentHistory, typeof CONSENTS>(
   (history, { method }, answer) => {
     history.outcomes.push(
       `${method} ` +
-        `${answer === null || answer === false || (Array.isArray(answer) && answer.length === 0) ? 'no' : 'yes'}`
+        (answer === null || answer === false || (Array.isArray(answer) && answer.length === 0) ? 'no' : 'yes')
     )
   }
 )

@@ -125,8 +125,7 @@ export function answerOf(location: string): Record<string, string> {
 
 export const basic = (clientId: string, clientSecret: string): { authorization: string } => ({
   authorization:
-    'Basic ' +
-    `${Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64')}`
+    'Basic ' + Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64')
 })
 
 export interface CodeTokens {

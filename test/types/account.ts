@@ -51,10 +51,10 @@ export async function typedByTheStore(store: UserStore<Account>): Promise<void> 
   await app.register(authPlugin<Account>, { issuer, users: memoryUserStore() })
   // @ts-expect-error -- unknown option
   await app.register(authPlugin<Account>, { issuer, users: store, isuer: 'y' })
-  // @ts-expect-error -- no such field
   await app.register(authPlugin<Account>, {
     issuer,
     users: store,
+    // @ts-expect-error -- no such field
     claims: (user) => ({ t: user.tenent.toUpperCase() })
   })
   // @ts-expect-error -- unknown option

@@ -116,10 +116,10 @@ export async function redirectLogin(app: FastifyInstance): Promise<void> {
   await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', grantTypes: ['implicit'] }] })
   // @ts-expect-error -- names as in the options, not as on the wire
   await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', redirect_uris: [] }] })
-  // @ts-expect-error -- a list
   await app.register(authPlugin, {
     issuer,
     users,
+    // @ts-expect-error -- a list
     clients: [{ clientId: 'a', redirectUris: 'https://app.example/cb' }]
   })
   // A6: undefined is "not given", at every depth, under exactOptionalPropertyTypes too.
@@ -145,10 +145,10 @@ export async function redirectLogin(app: FastifyInstance): Promise<void> {
   await app.register(authPlugin, { issuer, users, paths: { signin: '/sign-in' } })
   // @ts-expect-error -- pages are false or an object
   await app.register(authPlugin, { issuer, users, pages: true })
-  // @ts-expect-error -- a store resolves to null, not to undefined
   await app.register(authPlugin, {
     issuer,
     users,
+    // @ts-expect-error -- a store resolves to null, not to undefined
     clients: { findById: async (id: string) => clients.find(({ clientId }) => clientId === id) }
   })
 }

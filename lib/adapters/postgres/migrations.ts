@@ -29,6 +29,11 @@ export const LOCK = 0x61757468
 const unfit = (message: string, cause?: unknown): StartError =>
   new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })
 
+const creationOfSchema = (prefix: string): string =>
+  `IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = '${prefix.slice(1, -2)}') THEN
+    CREATE SCHEMA ${prefix.slice(0, -1)};
+  END IF;`
+
 /**
  * A single statement, and so a transaction of its own on whatever connection of a pool it runs. The lock lets one
  * instance in at a time, and each statement of the block sees what was committed before it began: whoever waited finds
@@ -38,7 +43,7 @@ const migration = ({ component, steps, prefix }: Migrations): string => `DO $aut
 DECLARE current integer;
 BEGIN
   PERFORM pg_advisory_xact_lock(${LOCK}, 0);
-  ${prefix === '' ? '' : 'IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = ' + `'${prefix.slice(1, -2)}') THEN CREATE SCHEMA ${prefix.slice(0, -1)}; END IF;`}
+  ${prefix === '' ? '' : creationOfSchema(prefix)}
   -- Not by to_regclass alone: a session remembers that there was no such table until it next locks a relation, as this does.
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass('${prefix}authority_migrations')) THEN
     CREATE TABLE ${prefix}authority_migrations (
@@ -113,7 +118,7 @@ export function connect(db: PostgresDatabase, migrations: Migrations): Connectio
       throw isForAPerson(error)
         ? unfit(
             `The tables of ${migrations.component} can't be made or read. ` +
-              `${error instanceof Error ? error.message : ''}`,
+              (error instanceof Error ? error.message : ''),
             error
           )
         : error

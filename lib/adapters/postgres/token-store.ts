@@ -57,8 +57,8 @@ function redeemed(
  */
 export function postgresTokenStore(query: Query, prefix: string, maxFamiliesPerUser: number): TokenStore {
   const families = `${prefix}authority_families`
-  const ALIVE_FAMILY =
-    `SELECT * FROM ${families} WHERE sid = $1 AND current_digest IS NOT NULL AND ` + `${alive('$2::bigint')}`
+  const ALIVE_FAMILY = `SELECT * FROM ${families}
+    WHERE sid = $1 AND current_digest IS NOT NULL AND ${alive('$2::bigint')}`
 
   const ADD =
     `SELECT ${prefix}authority_add_family_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ` +

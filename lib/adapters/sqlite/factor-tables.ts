@@ -62,6 +62,10 @@ const objectOf = (columns: string): string =>
     .map((column) => `'${column}', ${column}`)
     .join(', ')})`
 
+const PASSKEY_COLUMNS =
+  'id credential_id public_key alg sign_count transports backup_eligible backed_up uv_initialized ' +
+  'aaguid rp_id name created_at last_used_at'
+
 /**
  * All of a user, as one statement reads it: two would see what another process has changed in between. Followed by a
  * condition.
@@ -69,7 +73,7 @@ const objectOf = (columns: string): string =>
 export const FACTORS = `SELECT user_id, handle, device_epoch,
   (SELECT json_group_array(${objectOf('id sealed_secret last_step failures disabled name created_at last_used_at')})
     FROM authority_totp_factors AS factors WHERE factors.user_id = users.user_id) AS totp,
-  (SELECT json_group_array(${objectOf('id credential_id public_key alg sign_count transports backup_eligible backed_up ' + 'uv_initialized aaguid rp_id name created_at last_used_at')})
+  (SELECT json_group_array(${objectOf(PASSKEY_COLUMNS)})
     FROM authority_passkeys AS factors WHERE factors.user_id = users.user_id) AS passkeys,
   (SELECT count(*) FROM authority_recovery_codes AS codes WHERE codes.user_id = users.user_id) AS recovery_codes_left
   FROM authority_factor_users AS users WHERE`

@@ -288,4 +288,3 @@ export const EN_BY_EMAIL = {
 export type MessageKey = keyof typeof EN
 /** A catalogue: every text of the pages in one language. */
 export type Messages = Readonly<Record<MessageKey, string>>
-export type EmailMessages = Readonly<Record<keyof typeof EN_BY_EMAIL, string>>

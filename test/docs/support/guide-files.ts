@@ -23,6 +23,7 @@ export const root = fileURLToPath(new URL('../../../', import.meta.url))
 const INDEX = join(root, 'lib/index.ts')
 const TESTING = join(root, 'lib/testing/index.ts')
 const CLIENT = join(root, 'lib/client')
+const LANGUAGES = join(root, 'lib/texts')
 
 export interface GuideFile {
   name: string
@@ -81,6 +82,8 @@ export function openWorkshop(): Workshop {
     packages: 'external',
     logLevel: 'error'
   })
+  for (const file of readdirSync(LANGUAGES).filter((name) => name.endsWith('.json')))
+    cpSync(join(LANGUAGES, file), join(bundled, file))
   // Module by module, as it is published: a page may load it so.
   mkdirSync(join(bundled, 'client'))
   for (const file of readdirSync(CLIENT).filter((name) => name.endsWith('.ts')))

@@ -103,7 +103,7 @@ t.test('without an outage the grace time is what it is', async (t) => {
 for (const quiet of [true, false]) {
   t.test(
     'a rotation whose answer an outage of 30 s took works when it is tried again, ' +
-      `${quiet ? 'with nobody else about' : 'in the midst of other calls'}`,
+      (quiet ? 'with nobody else about' : 'in the midst of other calls'),
     async (t) => {
       const { clock, server, state, begin, rotate } = stage()
       await begin()

@@ -34,8 +34,9 @@ function fakeClient(): FakeClient {
 }
 
 // Loaded by its path: it is compiled with the types of a browser.
+// eslint-disable-next-line typescript/no-explicit-any
 const load = async (name: string): Promise<Record<string, (client: unknown) => any>> =>
-  await import(fileURLToPath(new URL(`../../../lib/client/${name}.ts`, import.meta.url))) // eslint-disable-line typescript/no-explicit-any
+  await import(fileURLToPath(new URL(`../../../lib/client/${name}.ts`, import.meta.url)))
 
 /** All that was promised so far is done. */
 const settled = async (): Promise<void> => {

@@ -133,7 +133,7 @@ class OwnLogger {
     const [entry] = args as [{ req?: { url?: string; query?: unknown }; res?: { request?: { url?: string } } }]
     this.#write(
       `${inspect(args, { depth: 6 })} ${entry?.req?.url ?? ''} ${inspect(entry?.req?.query)} ` +
-        `${entry?.res?.request?.url ?? ''}`
+        (entry?.res?.request?.url ?? '')
     )
   }
 

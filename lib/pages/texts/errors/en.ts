@@ -54,5 +54,3 @@ export const EN_ERRORS = {
     'This password is too easy to guess: it consists of your username or the name of this service. Please choose another one.',
   errorPasswordBreached: 'This password is known from a data breach. Please choose another one.'
 } as const
-
-export type ErrorMessages = Readonly<Record<keyof typeof EN_ERRORS, string>>
