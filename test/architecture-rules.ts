@@ -152,8 +152,83 @@ const RANDOM_BINDINGS = [
 ]
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */
 const TIMERS = ['setTimeout', 'setInterval']
-const MAX_LINES = 300
-const LONG_FILES = ['accounts/common-passwords.ts']
+/** A file of one subject fits into it, and a line fits beside another in a review. */
+export const MAX_BYTES = 12_288
+export const MAX_COLUMNS = 120
+/** Data that nobody reads as code, with the reason. */
+const DATA: Readonly<Record<string, string>> = {
+  'accounts/common-passwords.ts': 'a table of digests',
+  'pages/brand-marks.ts': 'the paths of logos',
+  'pages/stylesheet.ts': 'the style sheet',
+  'pages/texts/en.ts': 'texts',
+  'pages/texts/errors/en.ts': 'texts',
+  'mail/texts/en.ts': 'texts'
+}
+/** Files that still break the two limits. Issue 27 replaces or splits them, and shortens the list. */
+export const NOT_YET: readonly string[] = [
+  'accounts/stored-hash.ts',
+  'adapters/postgres/code-columns.ts',
+  'adapters/postgres/consent-store.ts',
+  'adapters/postgres/factor-functions.ts',
+  'adapters/postgres/factor-store.ts',
+  'adapters/postgres/identities.ts',
+  'adapters/postgres/key-store.ts',
+  'adapters/postgres/lifetime.ts',
+  'adapters/postgres/migrations.ts',
+  'adapters/postgres/outage.ts',
+  'adapters/postgres/session-functions.ts',
+  'adapters/postgres/session-store.ts',
+  'adapters/postgres/sign-in-columns.ts',
+  'adapters/postgres/token-functions.ts',
+  'adapters/postgres/token-store.ts',
+  'adapters/postgres/user-store.ts',
+  'adapters/redis/attempt-scripts.ts',
+  'adapters/redis/factor-scripts.ts',
+  'adapters/redis/family-scripts.ts',
+  'adapters/redis/one-time-token-store.ts',
+  'adapters/redis/record-store.ts',
+  'adapters/redis/records.ts',
+  'adapters/redis/rights.ts',
+  'adapters/sqlite/consent-store.ts',
+  'adapters/sqlite/factor-store.ts',
+  'adapters/sqlite/family-rows.ts',
+  'adapters/sqlite/key-store.ts',
+  'adapters/sqlite/session-store.ts',
+  'adapters/sqlite/state-tables.ts',
+  'adapters/sqlite/token-store.ts',
+  'adapters/sqlite/user-store.ts',
+  'adapters/upstream/failing.ts',
+  'client/index.ts',
+  'composition/authority.ts',
+  'errors.ts',
+  'http/edge/limit.ts',
+  'http/edge/session-cookie.ts',
+  'http/edge/session-hook.ts',
+  'http/pages/connect/cookies.ts',
+  'limits/bypass-list.ts',
+  'limits/remembered-devices.ts',
+  'mail/html-mail.ts',
+  'pages/account-connections.ts',
+  'pages/account-pages.ts',
+  'pages/connect-pages.ts',
+  'pages/decision-pages.ts',
+  'pages/fields.ts',
+  'pages/html.ts',
+  'pages/layout.ts',
+  'pages/model.ts',
+  'pages/passkey-script.ts',
+  'pages/people.ts',
+  'pages/script.ts',
+  'pages/security-pages.ts',
+  'pages/sign-in-pages.ts',
+  'pages/texts.ts',
+  'ports/record-store.ts',
+  'settings/check.ts',
+  'settings/schema.ts',
+  'testing/fast-hasher.ts',
+  'testing/user-change-contract.ts',
+  'testing/user-identity-contract.ts'
+]
 
 export function roomOf(path: string): string {
   const [first = '', second = '', third] = path.split('/')
@@ -190,8 +265,7 @@ export function violations(files: FileMap): string[] {
       report(`is in no known room (${room})`)
       continue
     }
-    const lines = source.trimEnd().split('\n').length
-    if (lines > MAX_LINES && !LONG_FILES.includes(path)) report(`has ${lines} lines, more than ${MAX_LINES}`)
+    if (!(path in DATA) && !NOT_YET.includes(path)) sizeProblems(source).forEach(report)
     if (facts.topLevelAwait) report('awaits at the top level, which require() can not load')
     for (const use of new Set(facts.uses)) {
       // A browser's console is where a page's developer looks; a server has its log.
@@ -201,6 +275,20 @@ export function violations(files: FileMap): string[] {
     edges.set(path, checkImports(path, room, rule, facts.imports, files, report))
   }
   return [...found, ...circles(edges)]
+}
+
+/** How a source breaks the limits of a file and of a line. */
+export function sizeProblems(source: string): string[] {
+  const bytes = Buffer.byteLength(source)
+  return [
+    ...(bytes > MAX_BYTES ? [`has ${bytes} bytes, more than ${MAX_BYTES}`] : []),
+    ...wideLines(source).map((line) => `has more than ${MAX_COLUMNS} columns in line ${line}`)
+  ]
+}
+
+/** The numbers of the lines that are too wide. A column is a character, so that a letter of Japanese is one. */
+export function wideLines(source: string): number[] {
+  return source.split('\n').flatMap((line, index) => ([...line].length > MAX_COLUMNS ? [index + 1] : []))
 }
 
 function ruleOf(room: string): Room | undefined {
