@@ -11,24 +11,30 @@ const SECONDS = Number(process.env.TEST_TIMEOUT ?? 600) + 3 * Number(process.env
 /** More than processors: files that drive a browser wait for it most of the time. */
 const [BROWSERS, OTHERS] = [3, 2]
 
-/** Scenarios of faults, then the other tests: beside all others a scenario would judge the machine. */
-export async function runFiles(root, files, envOf = () => ({})) {
+/**
+ * Scenarios of faults, then the other tests: beside all others a scenario would judge the machine. `bail`: the first
+ * failure ends all.
+ */
+export async function runFiles(root, files, { bail = false } = {}) {
   const results = []
+  const ending = new AbortController()
   const processes = processesOf(files)
   const isBrowser = ([file]) => file.startsWith('test/browser/')
   const isFault = ([file]) => laneOf(file) === 'faults'
   const others = processes.filter((together) => !isFault(together) && !isBrowser(together))
 
   async function work(queue) {
-    for (let together = queue.shift(); together !== undefined; together = queue.shift()) {
-      const ran = await runProcess(root, together, envOf(together), (result) => {
+    for (let together = queue.shift(); together !== undefined && !ending.signal.aborted; together = queue.shift()) {
+      const ran = await runProcess(root, together, ending.signal, (result) => {
+        if (ending.signal.aborted) return
         results.push(result)
         const { file, failures, seconds, processor } = result
         const time = `${seconds.toFixed(1)} s, ${processor.toFixed(1)} s of a processor`
         console.log(`${failures.length > 0 ? 'not ok' : 'ok'} ${results.length} - ${file} (${time})`)
+        if (bail && failures.length > 0) ending.abort()
       })
       // A file that ended the process, or was ended, keeps those after it from running.
-      if (ran < together.length) queue.unshift(together.slice(ran))
+      if (ran < together.length && !ending.signal.aborted) queue.unshift(together.slice(ran))
     }
   }
   const atOnce = async (count, ...queues) => {
@@ -44,11 +50,11 @@ export async function runFiles(root, files, envOf = () => ({})) {
 }
 
 /** Resolves to how many of the files ran. */
-async function runProcess(root, files, env, tell) {
+async function runProcess(root, files, signal, tell) {
   const child = spawn(
     process.execPath,
     ['--enable-source-maps', `--import=${LOADER}`, TOGETHER, String(SECONDS), ...files],
-    { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] }
+    { cwd: root, signal, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] }
   )
   const printed = []
   let [ran, began, timers] = [0, performance.now(), []]
@@ -65,6 +71,8 @@ async function runProcess(root, files, env, tell) {
     tell({ file, passed: 0, failures, seconds: (performance.now() - began) / 1000, processor: 0 })
   }
 
+  // An abort ends it like SIGTERM.
+  child.once('error', () => {})
   startTimers(SECONDS)
   createInterface({ input: child.stdout }).on('line', (line) => printed.push(line))
   createInterface({ input: child.stdio[3] }).on('line', (line) => {
@@ -72,12 +80,12 @@ async function runProcess(root, files, env, tell) {
     began = performance.now()
     startTimers(++ran < files.length ? SECONDS : Math.min(SECONDS, 60))
   })
-  const [code, signal] = await new Promise((resolve) => {
+  const [code, endedBy] = await new Promise((resolve) => {
     child.once('close', (...ended) => resolve(ended))
   })
   for (const timer of timers) clearTimeout(timer)
-  if (ran < files.length) fail(files[ran++], `the process ended with ${signal ?? code} before the file did`)
-  else if (signal !== null)
+  if (ran < files.length) fail(files[ran++], `the process ended with ${endedBy ?? code} before the file did`)
+  else if (endedBy !== null)
     fail(files.at(-1), 'the process did not end: it or a file before it has left something open')
   return ran
 }

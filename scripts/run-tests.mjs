@@ -33,12 +33,12 @@ export function filesOf(words) {
 }
 
 /** Whether all passed. */
-export async function runTests(files, envOf) {
+export async function runTests(files, options) {
   if (!ensureServers(files)) return false
   // Programs that several files start are built once in it.
   const programs = mkdtempSync(join(tmpdir(), 'fastify-authority-programs-'))
   process.env.TEST_PROGRAMS = programs
-  const results = await runFiles(root, files, envOf)
+  const results = await runFiles(root, files, options)
   rmSync(programs, { recursive: true, force: true })
 
   // What is generated differs in many places after one change, so the tests of it come last.

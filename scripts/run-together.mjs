@@ -3,13 +3,15 @@
 // Each result is a line of JSON on file descriptor 3, because tests may print to the others.
 import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import root from 'tap'
-import { drawFrom } from '../test/support/small-rsa.ts'
-import { useTest } from '../test/support/tap.ts'
 
-// Taken from the arguments, which tap names its directories for.
+// Taken from the arguments before tap is loaded, which names its directories for them.
 const [seconds, ...files] = process.argv.splice(2)
+const { default: root } = await import('tap')
+const { drawFrom } = await import('../test/support/small-rsa.ts')
+const { useTest } = await import('../test/support/tap.ts')
+
 root.setTimeout(0)
+const coverage = process.env.TEST_COVERAGE ? await import('./take-coverage.mjs') : undefined
 
 for (const file of files) {
   const [before, began, spent] = [stateOf(), performance.now(), processorSeconds()]
@@ -31,6 +33,7 @@ for (const file of files) {
   for (const name of Object.keys(before).filter((name) => before[name] !== after[name]))
     failures.push({ name: `${file} has changed the process for the files after it: ${name}` })
   const took = { seconds: (performance.now() - began) / 1000, processor: processorSeconds() - spent }
+  coverage?.takeCoverage(file, took.processor)
   writeSync(3, `${JSON.stringify({ file, passed: test?.counts.pass ?? 0, failures, ...took })}\n`)
 }
 
@@ -38,11 +41,12 @@ for (const file of files) {
 function told(failed) {
   return failed
     .filter(({ fullname }) => !failed.some((other) => other.fullname.startsWith(`${fullname} > `)))
-    .map(({ fullname, diag: { at, source: _, stack, ...rest } = {} }) => {
-      const place = at ? [`at ${at.fileName}:${at.lineNumber}`] : []
-      const told = Object.entries(at ? rest : { ...rest, stack }).map(([key, value]) =>
-        typeof value === 'string' ? `${key}: ${value}` : `${key}: ${JSON.stringify(value)}`
-      )
+    .map(({ fullname, diag: { at, ...rest } = {} }) => {
+      const place = at?.fileName === undefined ? [] : [`at ${at.fileName}:${at.lineNumber}`]
+      // The stack of an assertion says no more than its place.
+      const told = Object.entries(rest)
+        .filter(([key]) => key !== 'source' && (key !== 'stack' || rest.tapCaught !== undefined))
+        .map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
       return { name: fullname.replace(/^TAP > /, ''), lines: [...place, ...told].join('\n').split('\n') }
     })
 }
@@ -65,7 +69,11 @@ function stateOf() {
     random: Math.random,
     log: console.log,
     error: console.error,
-    ...{ fetch, setTimeout, setInterval, setImmediate, queueMicrotask }
+    fetch,
+    setTimeout,
+    setInterval,
+    setImmediate,
+    queueMicrotask
   }
 }
 

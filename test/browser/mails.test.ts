@@ -1,7 +1,7 @@
 /** Mails of every kind in Chromium, as wide as phones and as desktops, light and dark. */
 import t, { type Test } from '../support/tap.ts'
 import { type Message, renderMessage, type RenderMessageOptions } from '../../lib/index.ts'
-import { LOCALES } from '../../lib/pages/texts.ts'
+import { LANGUAGES } from '../support/languages.ts'
 import { everyMessage } from '../support/messages.ts'
 import { withChromium } from './support/chromium.ts'
 import { ALL_RULES, BY_LANGUAGE, viewerIn } from './support/viewer.ts'
@@ -31,7 +31,7 @@ const butScript = (parts: string[]): string[] =>
 /** The elements of the English mails. */
 let english: string[][] = []
 
-for (const locale of LOCALES) {
+for (const locale of LANGUAGES) {
   t.test(
     `every kind in ${locale}: the elements of the English one, no violation of axe, nothing to ` +
       'scroll sideways, and the button in sight',

@@ -4,7 +4,7 @@
  */
 import t from '../support/tap.ts'
 import { PAGE_SCRIPT } from '../../lib/pages/script.ts'
-import { LOCALES } from '../../lib/pages/texts.ts'
+import { LANGUAGES } from '../support/languages.ts'
 import { MODELS } from '../unit/pages/models.ts'
 import { withChromium } from './support/chromium.ts'
 import { FACTOR_PAGES } from './support/factor-states.ts'
@@ -105,7 +105,7 @@ t.test('every page in English: no violation on phone and desktop, light and dark
 /** The elements of the English pages. */
 let english: string[][] = []
 
-for (const locale of LOCALES) {
+for (const locale of LANGUAGES) {
   t.test(
     `every page in ${locale}: the elements of the English one, no violation, and nothing to ` +
       'scroll sideways, zoomed or not',

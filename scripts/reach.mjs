@@ -1,0 +1,174 @@
+// Which tests notice a change of a file of the library: test/reach.json, which `npm run nightly` writes from what each
+// test file executes. Of each file of the library it has a few test files, the best first: together they execute each
+// line several times, and most of what they execute is this file.
+//   node scripts/reach.mjs DIRECTORY    writes it from the answers of scripts/take-coverage.mjs
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const MAP = join(root, 'test/reach.json')
+/** So many tests of each line, where there are as many. */
+const TESTS_OF_A_LINE = 5
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  writeMap(process.argv[2], (await import('./typescript-loader.mjs')).translated)
+
+/** Test files for changed files, the best first, within so many seconds of a processor but for those of the change itself. */
+export function testsOf(changed, seconds) {
+  const { tests, lib } = JSON.parse(readFileSync(MAP, 'utf8'))
+  const names = Object.keys(tests)
+  const inLib = changed.filter((file) => file.startsWith('lib/') && file.endsWith('.ts'))
+  const importing = new Map(inLib.map((file) => [file, importersOf(file, 'lib')]))
+  const mapped = (file) => (lib[file] ?? []).map((index) => names[index]).filter((name) => existsSync(join(root, name)))
+  const lists = inLib.map((file) => [
+    // Tests of the file itself, which the map may not know yet.
+    ...importersOf(file, 'test').filter((name) => name.endsWith('.test.ts') && !(name in tests)),
+    ...mapped(file),
+    ...(mapped(file).length < 3 ? importing.get(file).flatMap(mapped) : [])
+  ])
+  const helpers = changed.filter((file) => file.startsWith('test/') && !file.endsWith('.test.ts'))
+  lists.push(...helpers.map((file) => testsImporting(file)))
+
+  const chosen = new Set(changed.filter((file) => file.endsWith('.test.ts')))
+  let left = seconds
+  for (let place = 0; lists.some((list) => place < list.length); place++)
+    for (const list of lists) {
+      const name = list[place]
+      if (name === undefined || chosen.has(name) || left < (tests[name] ?? 1)) continue
+      chosen.add(name)
+      left -= tests[name] ?? 1
+    }
+  return [...chosen]
+}
+
+/** Files below a directory that import this one. */
+function importersOf(file, below) {
+  const name = basename(file)
+  return readdirSync(join(root, below), { recursive: true, encoding: 'utf8' })
+    .map((path) => `${below}/${path}`)
+    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => {
+      const text = readFileSync(join(root, path), 'utf8')
+      return (
+        text.includes(`/${name}'`) &&
+        [...text.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)].some(
+          ([, target]) => resolve(root, dirname(path), target) === resolve(root, file)
+        )
+      )
+    })
+}
+
+/** Test files that import a helper, also by way of other helpers. */
+function testsImporting(helper, seen = new Set()) {
+  if (seen.has(helper)) return []
+  seen.add(helper)
+  return importersOf(helper, 'test').flatMap((file) =>
+    file.endsWith('.test.ts') ? [file] : testsImporting(file, seen)
+  )
+}
+
+function writeMap(directory, translated) {
+  const answers = readdirSync(directory)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => [
+      name.replaceAll('+', '/').replace(/\.json$/, ''),
+      JSON.parse(readFileSync(join(directory, name), 'utf8'))
+    ])
+  const seconds = Object.fromEntries(answers.map(([test, answer]) => [test, answer.seconds]))
+  const known = new Map()
+  const startsOf = (file) => {
+    if (!known.has(file))
+      known.set(file, startsIn(translated(join(root, file)).replace(/\n\/\/# sourceMappingURL.*\n?$/, '')))
+    return known.get(file)
+  }
+  // Of each file of the library, the lines that each test executes.
+  const executed = new Map()
+  for (const [test, { result }] of answers)
+    for (const { url, functions } of result) {
+      const file = `lib/${url.split('/lib/').slice(1).join('/lib/')}`
+      const lines = existsSync(join(root, file)) ? linesOf(startsOf(file), functions) : []
+      if (lines.length > 0) executed.set(file, (executed.get(file) ?? new Map()).set(test, lines))
+    }
+  const sums = new Map()
+  for (const ofTests of executed.values())
+    for (const [test, lines] of ofTests) sums.set(test, (sums.get(test) ?? 0) + lines.length)
+
+  const tests = [...sums.keys()].toSorted((a, b) => (a < b ? -1 : 1))
+  const lib = Object.fromEntries(
+    [...executed.keys()]
+      .toSorted((a, b) => (a < b ? -1 : 1))
+      .map((file) => [
+        file,
+        chosenFor(executed.get(file), (test) => (sums.get(test) + 300) * (0.3 + seconds[test])).map((test) =>
+          tests.indexOf(test)
+        )
+      ])
+  )
+  const text = [
+    '{"tests":{',
+    tests.map((test) => `${JSON.stringify(test)}:${Math.ceil(seconds[test] * 10) / 10}`).join(',\n'),
+    '},"lib":{',
+    Object.entries(lib)
+      .map(([file, list]) => `${JSON.stringify(file)}:${JSON.stringify(list)}`)
+      .join(',\n'),
+    '}}\n'
+  ]
+  writeFileSync(MAP, text.join('\n'))
+}
+
+/** Tests until each line has enough of them; the next is the one that gives most for its cost. */
+function chosenFor(ofTests, costOf) {
+  const missing = new Map()
+  for (const lines of ofTests.values())
+    for (const line of lines) missing.set(line, Math.min(TESTS_OF_A_LINE, (missing.get(line) ?? 0) + 1))
+  const left = new Map(ofTests)
+  const chosen = []
+  for (;;) {
+    let [best, most] = [undefined, 0]
+    for (const [test, lines] of left) {
+      const gives = lines.reduce((sum, line) => sum + missing.get(line), 0) / costOf(test)
+      if (gives > most) [best, most] = [test, gives]
+    }
+    if (best === undefined) return chosen
+    chosen.push(best)
+    for (const line of left.get(best)) missing.set(line, Math.max(0, missing.get(line) - 1))
+    left.delete(best)
+  }
+}
+
+/** The functions that were executed, and the lines inside of functions. What a module does when it is loaded says nothing: it is loaded once in a process. */
+function linesOf(starts, functions) {
+  const ranges = functions
+    .flatMap(({ ranges, functionName }) =>
+      ranges.map((range, index) => ({
+        ...range,
+        isModule: functionName === '' && range.startOffset === 0 && index === 0
+      }))
+    )
+    .filter(({ isModule }) => !isModule)
+    .sort((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset)
+  const counts = new Array(starts.length).fill(0)
+  // Inner ranges come after those around them.
+  for (const { startOffset, endOffset, count } of ranges)
+    for (
+      let index = starts.findIndex((start) => start >= startOffset);
+      index >= 0 && index < starts.length && starts[index] < endOffset;
+      index++
+    )
+      counts[index] = count
+  const called = functions.filter(({ ranges: [{ startOffset, count }] }) => count > 0 && startOffset > 0)
+  return [
+    ...called.map(({ ranges }) => `f${ranges[0].startOffset}`),
+    ...counts.flatMap((count, index) => (count > 0 ? [index] : []))
+  ]
+}
+
+/** Where the lines of a text begin. */
+function startsIn(text) {
+  let offset = 0
+  return text.split('\n').map((line) => {
+    offset += line.length + 1
+    return offset - line.length - 1 + line.search(/\S|$/)
+  })
+}
