@@ -73,12 +73,14 @@ async function runProcess(root, files, signal, tell) {
 
   // An abort ends it like SIGTERM.
   child.once('error', () => {})
-  startTimers(SECONDS)
+  startTimers(60)
   createInterface({ input: child.stdout }).on('line', (line) => printed.push(line))
   createInterface({ input: child.stdio[3] }).on('line', (line) => {
-    tell(JSON.parse(line))
+    const result = JSON.parse(line)
+    if (result.file === undefined) return startTimers(SECONDS)
+    tell(result)
     began = performance.now()
-    startTimers(++ran < files.length ? SECONDS : Math.min(SECONDS, 60))
+    startTimers(++ran < files.length ? SECONDS : 60)
   })
   const [code, endedBy] = await new Promise((resolve) => {
     child.once('close', (...ended) => resolve(ended))

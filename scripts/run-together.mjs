@@ -1,6 +1,7 @@
 // Test files one after another in one process, each a subtest with its own end, teardowns and time.
 //   node --import ./scripts/typescript-loader.mjs scripts/run-together.mjs SECONDS FILE…
-// Each result is a line of JSON on file descriptor 3, because tests may print to the others.
+// At the start of each file a line on file descriptor 3 says so, and at its end a line has its result, in JSON: tests may
+// print to the other descriptors.
 import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
@@ -14,6 +15,7 @@ root.setTimeout(0)
 const coverage = process.env.TEST_COVERAGE ? await import('./take-coverage.mjs') : undefined
 
 for (const file of files) {
+  writeSync(3, '{}\n')
   const [before, began, spent] = [stateOf(), performance.now(), processorSeconds()]
   const [failures, known] = [[], root.lists.fail.length]
   let test

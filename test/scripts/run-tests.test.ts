@@ -156,7 +156,7 @@ t.test('rejects a file that leaves the process changed, tests nothing, or bypass
 })
 
 t.test('ends a file that keeps its process busy, and runs the files after it', async (t) => {
-  process.env['TEST_TIMEOUT'] = '1'
+  process.env['TEST_TIMEOUT'] = '3'
   t.teardown(() => delete process.env['TEST_TIMEOUT'])
   const { results } = await runTogether(t, { busy: 'for (;;);', fine: 't.ok(true)' })
   t.match(toldOf(results), [/busy\.test\.ts: the process ended with SIGKILL before the file did/, /^$/])
