@@ -1,0 +1,125 @@
+import { ANY } from '../../ports/record-store.ts'
+import type { MigrationStep } from '../sql/migration-steps.ts'
+import { LOCK } from './migrations.ts'
+
+/** What the statements of a record store do with its tables. The start looks for these rights. */
+export const recordRights = (table: string): Readonly<Record<string, readonly string[]>> => ({
+  [table]: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  authority_migrations: ['SELECT']
+})
+
+/** The first of the two numbers of the lock of a partition. The second is a hash of its name. */
+const PARTITION_LOCK = LOCK + 1
+
+/** A record that was only removed a little late costs less than an entry of the index with every use. */
+const SLACK_MS = 2 ** 18
+
+/**
+ * When a record that ends at `expiresAt` is due for the sweep: the next multiple of a power of two, up to a sixteenth
+ * of the time that is left. So most uses of a record, which each move its end, leave this time as it is.
+ */
+export function dueAt(expiresAt: number, now: number): number {
+  const left = expiresAt - now
+  if (left < SLACK_MS) return expiresAt
+  const step = 2 ** Math.floor(Math.log2(left / 16))
+  return Math.min(Math.ceil(expiresAt / step) * step, Number.MAX_SAFE_INTEGER)
+}
+
+/** Keeps the former time for the sweep, as SQL, where that is after the end and not too long after it. */
+export const sweepAfter = (ends: string, due: string, now: string): string =>
+  `CASE WHEN sweep_after BETWEEN ${ends} AND ${ends} + (${ends} - ${now}) / 4 + ${SLACK_MS} THEN sweep_after ELSE ${due} END`
+
+/**
+ * The table and the functions of a record store, as migrations. A step that a release had is never edited. `prefix` is
+ * `"schema".` or nothing.
+ *
+ * A use of a record writes no index: `kind`, `user_id` and mostly `sweep_after` stay as they are, and pages have room
+ * for the new version of a row (HOT). The pages are cleaned at 2 % of dead rows and not at 20 %, or a sweep would step
+ * over millions of dead entries. An operator may have made the table before, in partitions; each of them has its own
+ * storage parameters.
+ */
+export const recordMigrations = (prefix: string, table: string): readonly MigrationStep[] => [
+  `CREATE TABLE IF NOT EXISTS ${prefix}${table} (
+    part text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C",
+    version text COLLATE "C" NOT NULL,
+    value text NOT NULL,
+    expires_at bigint NOT NULL,
+    sweep_after bigint NOT NULL,
+    PRIMARY KEY (part, key)
+  ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+  CREATE INDEX IF NOT EXISTS ${table}_sweep ON ${prefix}${table} (sweep_after);
+  ${commitFunction(prefix, table)}
+  ${sweepFunction(prefix, table)}`
+]
+
+/**
+ * A connection keeps the plans of a function. One made while the table had few rows would read the whole table until it
+ * is next analyzed. So the functions always use the indexes.
+ */
+const LANGUAGE = 'LANGUAGE plpgsql SET enable_seqscan TO off'
+
+/**
+ * Writes several records, or records that may be new. An empty version removes the record, `NULL` only compares it.
+ * Returns `NULL`, or, where a record is not as expected, all records as JSON.
+ *
+ * Whoever adds a row of a partition has the lock of the partition. So a row that is found to be absent under the lock
+ * stays absent until the end of the transaction. A row that is there is locked before it is compared, so it stays as it
+ * is. Each statement of the function has a snapshot of its own, from after the lock. Without the lock a transaction
+ * locks one row and waits for no other, or is a sweep, which never waits. So no two wait for each other in a circle.
+ */
+const commitFunction = (prefix: string, table: string): string => `
+CREATE FUNCTION ${prefix}${table}_commit(in_part text, keys text[], expects text[], versions text[], kinds text[],
+  users text[], vals text[], ends bigint[], dues bigint[], now_ms bigint) RETURNS text ${LANGUAGE} AS $body$
+DECLARE
+  found_version text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(${PARTITION_LOCK}, hashtext(in_part));
+  FOR at IN 1 .. cardinality(keys) LOOP
+    CONTINUE WHEN expects[at] = '${ANY}';
+    SELECT version INTO found_version FROM ${prefix}${table} WHERE part = in_part AND key = keys[at] FOR UPDATE;
+    IF found_version IS DISTINCT FROM expects[at] THEN
+      RETURN (SELECT coalesce(json_agg(json_build_object('key', key, 'version', version, 'value', value)), '[]')
+        FROM ${prefix}${table} WHERE part = in_part AND key = ANY (keys));
+    END IF;
+  END LOOP;
+  FOR at IN 1 .. cardinality(keys) LOOP
+    CONTINUE WHEN versions[at] IS NULL;
+    IF versions[at] = '' THEN
+      DELETE FROM ${prefix}${table} WHERE part = in_part AND key = keys[at];
+      CONTINUE;
+    END IF;
+    IF expects[at] IS NOT NULL THEN
+      UPDATE ${prefix}${table} SET kind = kinds[at], user_id = users[at], version = versions[at], value = vals[at],
+        expires_at = ends[at], sweep_after = ${sweepAfter('ends[at]', 'dues[at]', 'now_ms')}
+        WHERE part = in_part AND key = keys[at];
+      CONTINUE WHEN FOUND;
+    END IF;
+    INSERT INTO ${prefix}${table} (part, key, kind, user_id, version, value, expires_at, sweep_after)
+      VALUES (in_part, keys[at], kinds[at], users[at], versions[at], vals[at], ends[at], ends[at]);
+  END LOOP;
+  RETURN NULL;
+END $body$;`
+
+/**
+ * Removes a slice and returns how many records that were. A record that another sweep or a commit has locked is left to
+ * it. A record that was used meanwhile is compared again when its lock is got. The planner takes the records that are
+ * due for few, and would collect and sort them all for each slice; so it must walk along the index.
+ */
+const sweepFunction = (prefix: string, table: string): string => `
+CREATE FUNCTION ${prefix}${table}_sweep(now_ms bigint, max_rows integer) RETURNS integer
+${LANGUAGE} SET enable_bitmapscan TO off SET enable_sort TO off AS $body$
+DECLARE
+  due record;
+  removed integer := 0;
+BEGIN
+  FOR due IN SELECT part, key FROM ${prefix}${table} WHERE sweep_after <= now_ms AND expires_at <= now_ms
+    ORDER BY sweep_after LIMIT max_rows FOR UPDATE SKIP LOCKED
+  LOOP
+    DELETE FROM ${prefix}${table} WHERE part = due.part AND key = due.key;
+    removed := removed + 1;
+  END LOOP;
+  RETURN removed;
+END $body$;`
