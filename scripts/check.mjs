@@ -17,7 +17,8 @@ const { values, positionals } = parseArgs({
     // The first failure ends all.
     bail: { type: 'boolean', default: false },
     // Of a processor, for the tests; those that changed themselves are run in any case.
-    seconds: { type: 'string', default: '40' }
+    seconds: { type: 'string', default: '40' },
+    skip: { type: 'string', multiple: true, default: [] }
   }
 })
 const git = (...args) =>
@@ -26,7 +27,7 @@ const git = (...args) =>
 const changed = positionals.length > 0 ? positionals : changedFiles()
 console.log(`${changed.length} changed files`)
 const still = positionals.length > 0 ? [] : [formatOf(), lintOf(), typesOf()].map(run)
-const tests = testsOf(changed, Number(values.seconds))
+const tests = testsOf(changed, Number(values.seconds)).filter((file) => !values.skip.includes(file))
 const isGood = tests.length === 0 || (await runTests(tests, { bail: values.bail }))
 const failed = (await Promise.all(still)).filter(({ status }) => status !== 0)
 for (const { name, output } of failed) console.log(`\n${name} failed:\n${output}`)

@@ -1,7 +1,6 @@
-// Which tests notice a change of a file of the library: test/reach.json, which `npm run nightly` writes from what each
+// Which tests notice a change of a file of the library: test/reach.json, which `npm run coverage` writes from what each
 // test file executes. Of each file of the library it has a few test files, the best first: together they execute each
 // line several times, and most of what they execute is this file.
-//   node scripts/reach.mjs DIRECTORY    writes it from the answers of scripts/take-coverage.mjs
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,10 +10,7 @@ const MAP = join(root, 'test/reach.json')
 /** So many tests of each line, where there are as many. */
 const TESTS_OF_A_LINE = 5
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  writeMap(process.argv[2], (await import('./typescript-loader.mjs')).translated)
-
-/** Test files for changed files, the best first, within so many seconds of a processor but for those of the change itself. */
+/** Test files for changed files, the best first, within so many seconds of a processor. Changed tests cost nothing. */
 export function testsOf(changed, seconds) {
   const { tests, lib } = JSON.parse(readFileSync(MAP, 'utf8'))
   const names = Object.keys(tests)
@@ -28,6 +24,13 @@ export function testsOf(changed, seconds) {
     ...(mapped(file).length < 3 ? importing.get(file).flatMap(mapped) : [])
   ])
   const helpers = changed.filter((file) => file.startsWith('test/') && !file.endsWith('.test.ts'))
+  // What runs in browsers is not in the map.
+  if (inLib.some((file) => file.startsWith('lib/client/')))
+    lists.push(
+      listOf('test').filter(
+        (file) => file.endsWith('.test.ts') && /^test\/(?:unit\/client\/|browser\/client-)/.test(file)
+      )
+    )
   lists.push(...helpers.map((file) => testsImporting(file)))
 
   const chosen = new Set(changed.filter((file) => file.endsWith('.test.ts')))
@@ -42,21 +45,24 @@ export function testsOf(changed, seconds) {
   return [...chosen]
 }
 
-/** Files below a directory that import this one. */
-function importersOf(file, below) {
-  const name = basename(file)
+function listOf(below) {
   return readdirSync(join(root, below), { recursive: true, encoding: 'utf8' })
     .map((path) => `${below}/${path}`)
     .filter((path) => path.endsWith('.ts'))
-    .filter((path) => {
-      const text = readFileSync(join(root, path), 'utf8')
-      return (
-        text.includes(`/${name}'`) &&
-        [...text.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)].some(
-          ([, target]) => resolve(root, dirname(path), target) === resolve(root, file)
-        )
+}
+
+/** Files below a directory that import this one. */
+function importersOf(file, below) {
+  const name = basename(file)
+  return listOf(below).filter((path) => {
+    const text = readFileSync(join(root, path), 'utf8')
+    return (
+      text.includes(`/${name}'`) &&
+      [...text.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)].some(
+        ([, target]) => resolve(root, dirname(path), target) === resolve(root, file)
       )
-    })
+    )
+  })
 }
 
 /** Test files that import a helper, also by way of other helpers. */
@@ -68,7 +74,8 @@ function testsImporting(helper, seen = new Set()) {
   )
 }
 
-function writeMap(directory, translated) {
+/** From the answers of scripts/take-coverage.mjs. `translated`: a file as it was executed. */
+export function writeMap(directory, translated) {
   const answers = readdirSync(directory)
     .filter((name) => name.endsWith('.json'))
     .map((name) => [
@@ -100,9 +107,10 @@ function writeMap(directory, translated) {
       .toSorted((a, b) => (a < b ? -1 : 1))
       .map((file) => [
         file,
-        chosenFor(executed.get(file), (test) => (sums.get(test) + 300) * (0.3 + seconds[test])).map((test) =>
-          tests.indexOf(test)
-        )
+        chosenFor(
+          executed.get(file),
+          (test) => ((sums.get(test) + 300) * (0.3 + seconds[test])) / (1 + common(file, test)) ** 2
+        ).map((test) => tests.indexOf(test))
       ])
   )
   const text = [
@@ -115,6 +123,16 @@ function writeMap(directory, translated) {
     '}}\n'
   ]
   writeFileSync(MAP, text.join('\n'))
+}
+
+/** How many words of their paths two files share: a test of a room tells more of it than others that pass through. */
+function common(file, test) {
+  const words = (path) =>
+    path
+      .replace(/\.(?:test\.)?ts$/, '')
+      .split(/\W+/)
+      .slice(1)
+  return words(file).filter((word) => words(test).includes(word)).length
 }
 
 /** Tests until each line has enough of them; the next is the one that gives most for its cost. */
@@ -137,7 +155,10 @@ function chosenFor(ofTests, costOf) {
   }
 }
 
-/** The functions that were executed, and the lines inside of functions. What a module does when it is loaded says nothing: it is loaded once in a process. */
+/**
+ * The functions that were executed, and the lines inside of functions. What a module does when it is loaded says
+ * nothing, because it is loaded once in a process.
+ */
 function linesOf(starts, functions) {
   const ranges = functions
     .flatMap(({ ranges, functionName }) =>

@@ -58,7 +58,7 @@ export async function runTests(files, options) {
 function told(failures) {
   const shown = []
   for (const [index, { name, lines = [] }] of failures.entries()) {
-    const next = [name, ...lines.map((line) => `    ${line}`)].slice(0, MOST_LINES_OF_ONE)
+    const next = [name, ...lines.map((line) => `    ${line.slice(0, 400)}`)].slice(0, MOST_LINES_OF_ONE)
     if (shown.length + next.length > MOST_LINES) return [...shown, `and ${failures.length - index} more`]
     shown.push(...next)
   }

@@ -1,7 +1,7 @@
 // Test files one after another in one process, each a subtest with its own end, teardowns and time.
 //   node --import ./scripts/typescript-loader.mjs scripts/run-together.mjs SECONDS FILE…
-// At the start of each file a line on file descriptor 3 says so, and at its end a line has its result, in JSON: tests may
-// print to the other descriptors.
+// On file descriptor 3 it writes a line of JSON at the start of each file, and one with its result at its end, because
+// tests may print to the other descriptors.
 import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 

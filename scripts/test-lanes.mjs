@@ -26,8 +26,21 @@ export function allTests(root) {
     .sort()
 }
 
+/** They take long and notice little that others don't. `npm run nightly` runs them. */
+const NIGHTLY = [
+  // The guides for user stores in other libraries, each compiled and run on its own database.
+  'test/docs/user-store-guides.test.ts',
+  // The compiler over every public type.
+  'test/docs/public-types.test.ts',
+  // The guides for front ends, each bundled with its framework.
+  'test/browser/front-end-guides.test.ts'
+]
+
 /** `npm test` runs the lane `main`. */
-export const laneOf = (file) => (file.startsWith('test/faults/') ? 'faults' : 'main')
+export function laneOf(file) {
+  if (file.startsWith('test/faults/')) return 'faults'
+  return NIGHTLY.includes(file) ? 'nightly' : 'main'
+}
 
 /** The files process by process, in the same way each time: it never depends on how long others take. */
 export function processesOf(files) {
