@@ -27,7 +27,8 @@ export function dueAt(expiresAt: number, now: number): number {
 
 /** Keeps the former time for the sweep, as SQL, where that is after the end and not too long after it. */
 export const sweepAfter = (ends: string, due: string, now: string): string =>
-  `CASE WHEN sweep_after BETWEEN ${ends} AND ${ends} + (${ends} - ${now}) / 4 + ${SLACK_MS} THEN sweep_after ELSE ${due} END`
+  `CASE WHEN sweep_after BETWEEN ${ends} AND ${ends} + (${ends} - ${now}) / 4 + ${SLACK_MS}
+    THEN sweep_after ELSE ${due} END`
 
 /**
  * The table and the functions of a record store, as migrations. A step that a release had is never edited. `prefix` is

@@ -1,0 +1,176 @@
+/** What lies in the table of records, and how it is swept. */
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from '../support/tap.ts'
+import { postgresRecords } from '../../lib/adapters/postgres/record-store.ts'
+import { NEVER } from '../../lib/ports/record-store.ts'
+import { parallel } from '../../lib/testing/contract.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import {
+  DAY,
+  keep,
+  NOW,
+  nth,
+  put,
+  record,
+  recordInstances,
+  type Shape,
+  TABLE
+} from './support/postgres-record-instances.ts'
+
+const server = await startPostgres()
+t.teardown(async () => {
+  await server.stop()
+})
+const instances = async (t: Test, shape?: Shape) => await recordInstances(server, t, shape)
+
+t.test(
+  'a statement with one connection is a transaction, and a driver needs to know texts and numbers alone',
+  async (t) => {
+    const { database } = await instances(t)
+    const pool = database.pool({ max: 1 })
+    const types = new Set<string>()
+    const store = postgresRecords(
+      {
+        async query(text, params = []) {
+          for (const param of params) types.add(param === null ? 'null' : typeof param)
+          return await pool.query(text, params)
+        }
+      },
+      TABLE
+    )
+    await store.prepare()
+    const outcomes = await parallel(20, (index) => store.commit('p', [put('a', null, index), put('b', null)], NOW))
+    t.equal(outcomes.filter((outcome) => outcome === null).length, 1)
+    t.same([...types].toSorted(), ['null', 'number', 'string'])
+  }
+)
+
+t.test('values and names come back as they were', async (t) => {
+  const { at } = await instances(t)
+  const values = ['"', '\\', '{}', ',', 'NULL', 'null', "'", ' ', '\n\t', 'ä🙂', '', '\\"{', 'a,b', '$1', '\u0001']
+  const writes = values.map((value, index) => ({
+    key: `k:${index} {"\\,}'`,
+    expect: null,
+    change: record(value, { userId: value, kind: value, expiresAt: NEVER })
+  }))
+  t.equal(await at(0).commit('p', writes, NOW), null)
+  const keys = writes.map(({ key }) => key)
+  const stored = writes.map(({ change: { version, value } }) => ({ version, value }))
+  t.same(await at(1).read('p', keys), stored)
+  t.same(
+    await at(1).commit(
+      'p',
+      writes.map(({ key }) => put(key, null)),
+      NOW
+    ),
+    stored
+  )
+  t.same(await at(1).read('p', [nth(keys, 3), 'none', nth(keys, 1)]), [stored[3], null, stored[1]])
+  t.same(await at(1).commit('p', [{ ...nth(writes, 0), expect: 'other' }], NOW), [stored[0]])
+  await t.rejects(at(0).commit('p', [put('a\0', null)], NOW), TypeError)
+  await t.rejects(at(0).commit('p', [{ ...put('a', null), change: record(0, { value: '"\ud800"' }) }], NOW), TypeError)
+})
+
+t.test('1,100 records are read and committed at once', async (t) => {
+  const { at } = await instances(t)
+  const writes = Array.from({ length: 1100 }, (_, index) => put(`k${index}`, null, index))
+  t.equal(await at(0).commit('p', writes, NOW), null)
+  const found = await at(0).read(
+    'p',
+    writes.map(({ key }) => key)
+  )
+  t.same(
+    found.map((one) => Number(one?.value)),
+    writes.map((_, index) => index)
+  )
+  t.same(await at(0).read('p', []), [])
+  t.equal(await at(0).commit('p', [], NOW), null)
+  const removals = writes.map(({ key, change }) => ({ key, expect: change.version, change: 'delete' as const }))
+  t.equal(await at(0).commit('p', removals, NOW), null)
+  t.same(await at(0).read('p', ['k0', 'k1099']), [null, null])
+})
+
+t.test('an error and its text hold nothing of a record', async (t) => {
+  const { at, rows } = await instances(t)
+  await rows('ALTER TABLE authority_records ADD CHECK (value <> \'"canary"\')')
+  for (const more of [[], [put('b', null)]]) {
+    const error: unknown = await at(0)
+      .commit('p', [put('a', null, 'canary'), ...more], NOW)
+      .catch((error: unknown) => error)
+    t.match(error, { name: 'PostgresError', code: '23514' })
+    t.notMatch(JSON.stringify(error, Object.getOwnPropertyNames(error)), 'canary')
+  }
+  t.same(await at(0).read('p', ['a', 'b']), [null, null])
+})
+
+const EXPIRED = `INSERT INTO authority_records
+  SELECT 'p' || i, 'k', 'test', NULL, 'v', '0', 10 + i % 2, 10 + i % 2 FROM generate_series(1, 6000) AS i`
+
+for (const shape of ['one table', 'partitions'] as const) {
+  t.test(`${shape}: instances sweep at once, and leave what has not ended`, async (t) => {
+    const { at, rows } = await instances(t, shape)
+    await rows(EXPIRED)
+    await parallel(3, async (index) => {
+      await at(index).sweep(10)
+    })
+    t.same(await rows('SELECT count(*)::int AS n, min(expires_at)::int AS first FROM authority_records'), [
+      { n: 3000, first: 11 }
+    ])
+  })
+
+  t.test(`${shape}: a sweep waits for nobody, and removes nothing that a commit has locked or prolonged`, async (t) => {
+    const { at, rows, blocker } = await instances(t, shape)
+    await rows(EXPIRED)
+    await rows("UPDATE authority_records SET expires_at = 10, sweep_after = 10 WHERE part IN ('p1', 'p2')")
+    await blocker.query('BEGIN')
+    await blocker.query("UPDATE authority_records SET expires_at = 900 WHERE part = 'p1'")
+    await blocker.query("SELECT 1 FROM authority_records WHERE part = 'p2' FOR UPDATE")
+    await at(1).sweep(20)
+    t.same(await rows('SELECT part FROM authority_records ORDER BY part'), [{ part: 'p1' }, { part: 'p2' }])
+    await blocker.query('COMMIT')
+    await at(1).sweep(20)
+    t.same(await rows('SELECT part FROM authority_records'), [{ part: 'p1' }])
+  })
+
+  t.test(`${shape}: uses that move the end of a record write no index`, async (t) => {
+    const { rows, database } = await instances(t, shape)
+    const own = database.pool({ max: 1 })
+    const store = postgresRecords(own, TABLE)
+    const records = Array.from({ length: 100 }, (_, index) => ({ part: `p${index}`, version: '' }))
+    const outcomes = new Set<unknown>()
+    for (let turn = 0; turn <= 6; turn++) {
+      const now = NOW + turn * 60 * 60_000
+      for (const one of records) {
+        const change = record(turn, { expiresAt: now + 30 * DAY })
+        const write = { key: 'k', expect: turn === 0 ? null : one.version, change }
+        outcomes.add(await store.commit(one.part, turn % 2 === 0 ? [write] : [write, keep('none', null)], now))
+        one.version = change.version
+      }
+    }
+    t.same([...outcomes], [null])
+    await own.end()
+    const counted = async () =>
+      nth(
+        await rows(`SELECT sum(n_tup_upd)::int AS updated, sum(n_tup_hot_upd)::int AS hot
+          FROM pg_stat_user_tables WHERE relname LIKE 'authority_records%'`),
+        0
+      )
+    // A connection reports what it counted when it ends, which the server does later than it says.
+    while ((await counted())['updated'] !== 600) await wait(10)
+    const hot = Number((await counted())['hot'])
+    t.ok(hot >= 0.75 * 600, `${hot} of 600 updates are HOT`)
+  })
+}
+
+t.test('a record whose end comes nearer is swept soon after it', async (t) => {
+  const { at, rows } = await instances(t)
+  const first = put('a', null)
+  first.change.expiresAt = NOW + 300 * DAY
+  await at(0).commit('p', [first], NOW)
+  const second = record(1, { expiresAt: NOW + 60_000 })
+  await at(0).commit('p', [{ key: 'a', expect: first.change.version, change: second }], NOW)
+  await at(0).sweep(NOW + 59_999)
+  t.same(await rows('SELECT key FROM authority_records'), [{ key: 'a' }])
+  await at(0).sweep(NOW + 600_000)
+  t.same(await rows('SELECT key FROM authority_records'), [])
+})
