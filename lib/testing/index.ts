@@ -21,6 +21,8 @@ export type { FastHasher } from './fast-hasher.ts'
 export { capturedMessages } from './messages.ts'
 export type { CapturedMessages } from './messages.ts'
 export type { Message } from '../ports/message.ts'
+export { recordStoreContract } from './record-store-contract.ts'
+export type { RecordStoreSubject } from './record-fixtures.ts'
 export { softPasskey, SoftPasskeyError } from './soft-passkey.ts'
 export type { SoftAssertion, SoftPasskey, SoftPasskeyOptions, SoftRegistration } from './soft-passkey.ts'
 export type {

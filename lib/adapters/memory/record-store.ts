@@ -1,0 +1,39 @@
+import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
+import { inSlices } from './slices.ts'
+
+type Kept = StoredRecord & { expiresAt: number }
+
+/** Records in this process's memory. No method awaits before it has done its work: that makes each of them atomic. */
+export function memoryRecords(): RecordStore {
+  const records = new Map<string, Kept>()
+  // No partition has a colon in it, so no key can make one name look like another.
+  const nameOf = (partition: string, key: string): string => `${partition}:${key}`
+
+  return {
+    kind: 'memory',
+    shared: false,
+    durable: false,
+    evicts: false,
+    async read(partition, keys) {
+      return keys.map((key) => records.get(nameOf(partition, key)) ?? null)
+    },
+    async commit(partition, writes) {
+      const found = writes.map(({ key }) => records.get(nameOf(partition, key)) ?? null)
+      if (!writes.every((write, at) => isExpected(write, found[at] ?? null))) return found
+      for (const { key, change } of writes) {
+        if (change === 'delete') records.delete(nameOf(partition, key))
+        else if (change !== 'keep') records.set(nameOf(partition, key), kept(change))
+      }
+      return null
+    },
+    sweep: (now) =>
+      inSlices(records, ([name, { expiresAt }]) => {
+        if (expiresAt <= now) records.delete(name)
+      })
+  }
+}
+
+const isExpected = ({ expect }: RecordWrite, found: Kept | null): boolean =>
+  expect === ANY || expect === (found?.version ?? null)
+
+const kept = ({ value, version, expiresAt }: Kept): Kept => ({ value, version, expiresAt })

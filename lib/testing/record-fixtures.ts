@@ -1,0 +1,73 @@
+import { equal } from 'node:assert/strict'
+import type { NewRecord, RecordStore, RecordWrite, StoredRecord } from '../ports/record-store.ts'
+import type { Closable, ContractCase } from './contract.ts'
+
+/** What `make` resolves to for each case: an empty store. */
+export interface RecordStoreSubject extends Closable {
+  store: RecordStore
+  /** More instances over the same records, such as other connections. Parallel calls are spread over all of them. */
+  others?: readonly RecordStore[]
+  /** Whether the server removes expired records by itself, so that `sweep` has nothing to do. Default false. */
+  expiresByItself?: boolean
+}
+
+export const NOW = Date.UTC(2030, 0, 1)
+export const DAY = 86_400_000
+export const MOST_RECORDS = 1_100
+
+let made = 0
+/** A version that no other call makes. */
+export const newVersion = (): string => `v${String(++made).padStart(13, '0')}`
+
+/** A write of a new record under the key. `expect`: as of `RecordWrite`. */
+export const put = (key: string, expect: string | null, value: unknown = key, changes: Partial<NewRecord> = {}) => ({
+  key,
+  expect,
+  change: {
+    value: JSON.stringify(value),
+    version: newVersion(),
+    kind: 'test',
+    userId: 'user-1',
+    expiresAt: NOW + DAY,
+    ...changes
+  }
+})
+export const remove = (key: string, expect: string | null): RecordWrite => ({ key, expect, change: 'delete' })
+export const keep = (key: string, expect: string | null): RecordWrite => ({ key, expect, change: 'keep' })
+/** The record as the store has it after that write. */
+export const storedBy = ({ change: { value, version } }: ReturnType<typeof put>): StoredRecord => ({ value, version })
+
+/** Makes a case. */
+export type Define = (name: string, check: (subject: Subject) => Promise<void>) => ContractCase
+
+export type Subject = ReturnType<typeof withShorthands>
+
+export function withShorthands({ store, others = [], expiresByItself = false }: RecordStoreSubject) {
+  const stores = [store, ...others].map(bare)
+  const [first = store] = stores
+  const commit = (partition: string, ...writes: RecordWrite[]) => first.commit(partition, writes, NOW)
+  return {
+    store: first,
+    expiresByItself,
+    at: (index: number): RecordStore => stores[index % stores.length] ?? first,
+    read: (partition: string, ...keys: string[]) => first.read(partition, keys),
+    commit,
+    async done(partition: string, ...writes: RecordWrite[]) {
+      equal(await commit(partition, ...writes), null)
+    }
+  }
+}
+
+/** The same store, with nothing in its answers but what the port names: a store may leave more there. */
+function bare(store: RecordStore): RecordStore {
+  const recordsOf = (found: ReadonlyArray<StoredRecord | null>): Array<StoredRecord | null> =>
+    found.map((record) => record && { value: record.value, version: record.version })
+  return {
+    ...store,
+    read: async (partition, keys) => recordsOf(await store.read(partition, keys)),
+    async commit(partition, writes, now) {
+      const found = await store.commit(partition, writes, now)
+      return found && recordsOf(found)
+    }
+  }
+}

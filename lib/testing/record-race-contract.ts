@@ -1,0 +1,91 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { type ContractCase, parallel } from './contract.ts'
+import { type Define, keep, NOW, put, storedBy } from './record-fixtures.ts'
+
+/** Calls that meet. Part of `recordStoreContract`. */
+export const raceCases = (define: Define): ContractCase[] => [
+  define('lets one of 50 parallel commits on one version win', async ({ at, read, done }) => {
+    const first = put('a', null)
+    await done('p', first)
+    for (const { expect, key } of [
+      { key: 'a', expect: first.change.version },
+      { key: 'new', expect: null }
+    ]) {
+      const writes = Array.from({ length: 50 }, (_, index) => put(key, expect, index))
+      const answers = await parallel(50, (index) => at(index).commit('p', writes.slice(index, index + 1), NOW))
+      const winners = writes.filter((_, index) => answers[index] === null)
+      equal(winners.length, 1)
+      deepEqual(await read('p', key), winners.map(storedBy))
+      for (const answer of answers) if (answer !== null) deepEqual(answer, winners.map(storedBy))
+    }
+  }),
+  define('lets one of two commits win that each compare the record of the other', async ({ at, read, done }) => {
+    for (let turn = 0; turn < 20; turn++) {
+      const partition = `p${turn}`
+      const [a, b] = [put('a', null), put('b', null)]
+      if (turn % 2 === 0) await done(partition, a, b)
+      const [versionA, versionB] = turn % 2 === 0 ? [a.change.version, b.change.version] : [null, null]
+      const answers = await Promise.all([
+        at(0).commit(partition, [put('a', versionA, 'new'), keep('b', versionB)], NOW),
+        at(1).commit(partition, [keep('a', versionA), put('b', versionB, 'new')], NOW)
+      ])
+      equal(answers.filter((answer) => answer === null).length, 1)
+      const values = (await read(partition, 'a', 'b')).map((record) => record?.value)
+      equal(values.filter((value) => value === '"new"').length, 1)
+    }
+  }),
+  define('has done with parallel commits on records of their own', async ({ at, read }) => {
+    const writes = Array.from({ length: 50 }, (_, index) => put(`k${index}`, null, index))
+    const answers = await parallel(50, (index) => at(index).commit('p', writes.slice(index, index + 1), NOW))
+    deepEqual(
+      answers,
+      writes.map(() => null)
+    )
+    deepEqual(await read('p', ...writes.map(({ key }) => key)), writes.map(storedBy))
+  }),
+  define('shows no half of a commit', async ({ at, read, done }) => {
+    const keys = ['a', 'b', 'c']
+    const start = keys.map((key) => put(key, null, 0))
+    await done('p', ...start)
+    let former = start
+    let isOver = false
+    const torn: unknown[] = []
+    const watch = async (index: number): Promise<void> => {
+      while (!isOver) {
+        const answer =
+          index % 2 === 0
+            ? await at(index).read('p', keys)
+            : await at(index).commit(
+                'p',
+                keys.map((key) => keep(key, 'other')),
+                NOW
+              )
+        const seen = (answer ?? []).map((record) => record?.value)
+        if (new Set(seen).size !== 1) torn.push(seen)
+        await new Promise<void>((resolve) => void setImmediate(resolve))
+      }
+    }
+    const watching = parallel(4, watch)
+    try {
+      for (let turn = 1; turn <= 50; turn++) {
+        const next = former.map(({ key, change }) => put(key, change.version, turn))
+        equal(await at(turn).commit('p', turn % 2 === 0 ? next : next.toReversed(), NOW), null)
+        former = next
+      }
+    } finally {
+      isOver = true
+      await watching
+    }
+    deepEqual(torn, [])
+    deepEqual(await read('p', ...keys), former.map(storedBy))
+  }),
+  define('shows a commit to all instances as soon as it is done', async ({ at }) => {
+    let expect: string | null = null
+    for (let turn = 0; turn < 30; turn++) {
+      const write = put('a', expect, turn)
+      equal(await at(turn).commit('p', [write], NOW), null)
+      deepEqual(await at(turn + 1).read('p', ['a']), [storedBy(write)])
+      expect = write.change.version
+    }
+  })
+]
