@@ -36,6 +36,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   ports: { rooms: ['protocol'], modules: { 'node:diagnostics_channel': true } },
   boundary: { rooms: BASE },
+  records: { rooms: BASE, modules: { 'node:crypto': PURE_HASHES } },
   delivery: { rooms: BASE },
   keys: { rooms: BASE },
   limits: { rooms: BASE, modules: { 'node:net': true, 'node:crypto': PURE_HASHES } },
@@ -103,6 +104,9 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
   'adapters/threads': ['adapters/argon2', 'adapters/imported-hashes']
 }
 
+/** Time and chance of the transactor, which decide nothing: a host's record store hands in no clock and no random. */
+const CHANCE = 'records/chance.ts'
+
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
 /** Their types are part of what the host and our code agree on, as ports are. */
 const OPTIONS = ['settings/options.ts', 'settings/paths.ts']
@@ -118,6 +122,7 @@ const PURE = [
   'ports',
   'errors',
   'boundary',
+  'records',
   'delivery',
   'keys',
   'limits',
@@ -260,7 +265,7 @@ export function violations(files: FileMap): string[] {
     }
     const facts = read(path, source)
     const room = roomOf(path)
-    const rule = ruleOf(room)
+    const rule = path === CHANCE ? { rooms: BASE, modules: { 'node:*': true } as const } : ruleOf(room)
     if (rule === undefined) {
       report(`is in no known room (${room})`)
       continue
@@ -270,7 +275,8 @@ export function violations(files: FileMap): string[] {
     for (const use of new Set(facts.uses)) {
       // A browser's console is where a page's developer looks; a server has its log.
       if (use.startsWith('console.') && !(room === 'client' && use === 'console.warn')) report(`uses ${use}`)
-      else if (mayNotUse(room, use)) report(`uses ${use}; time and chance come through the ports Clock and Random`)
+      else if (path !== CHANCE && mayNotUse(room, use))
+        report(`uses ${use}; time and chance come through the ports Clock and Random`)
     }
     edges.set(path, checkImports(path, room, rule, facts.imports, files, report))
   }
@@ -294,7 +300,7 @@ export function wideLines(source: string): number[] {
 function ruleOf(room: string): Room | undefined {
   if (room.startsWith('adapters/'))
     return {
-      rooms: ['ports', 'protocol', 'errors', ...Object.keys(SHARED).filter((shared) => SHARED[shared]?.includes(room))],
+      rooms: [...BASE, 'records', ...Object.keys(SHARED).filter((shared) => SHARED[shared]?.includes(room))],
       modules: { 'node:*': true, ...VENDORS[room] }
     }
   return Object.hasOwn(ROOMS, room) ? ROOMS[room] : undefined
@@ -328,7 +334,7 @@ function checkImports(
       const extra = Array.isArray(allowed) ? names.filter((name) => !allowed.includes(name)) : []
       if (extra.length > 0) report(`imports ${extra.join(', ')} of ${from}`)
       const random = names.filter((name) => RANDOM_BINDINGS.includes(name))
-      if (random.length > 0 && !room.startsWith('adapters/') && room !== 'testing')
+      if (random.length > 0 && path !== CHANCE && !room.startsWith('adapters/') && room !== 'testing')
         report(`imports ${random.join(', ')}; chance comes through the port Random`)
       continue
     }

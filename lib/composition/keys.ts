@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { jwtEngine } from '../adapters/jwt/jwt-engine.ts'
-import { memoryKeyStore } from '../adapters/memory/key-store.ts'
+import { memoryState } from '../adapters/memory/state.ts'
 import { aesSealer } from '../adapters/node/sealer.ts'
 import { StartError } from '../errors.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
@@ -77,7 +77,7 @@ export async function keyRing(
       clock,
       engine: jwtEngine,
       // Without a secret nothing could seal them: they stay in this process.
-      store: first === undefined ? memoryKeyStore() : state.keys,
+      store: first === undefined ? memoryState().keys : state.keys,
       sealer: first === undefined ? PLAIN : aesSealer([first, ...former]),
       onChange(change, { kid, alg, signsFrom }) {
         if (change === 'created')

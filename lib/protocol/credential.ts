@@ -20,7 +20,8 @@ export interface Credential {
   digest: string
 }
 
-const FORMAT = /^([A-Za-z0-9_-]{24}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
+/** An id has the 16 characters of a partition and 128 bits in 22 more. */
+const FORMAT = /^([A-Za-z0-9_-]{37}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
 
 /** `null` where it can't be one of ours: wrong length, wrong characters, or a second spelling of the same bytes. */
 export function parseCredential(value: string): Credential | null {

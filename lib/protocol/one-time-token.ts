@@ -1,5 +1,5 @@
 import { digest } from './digest.ts'
-import { partitionIn, partitionOf } from './partition.ts'
+import { PARTITION_LENGTH, partitionIn, partitionOf } from './partition.ts'
 
 /**
  * The token of a message: the user's partition, 256 bits, and what it is bound to. Only its digest is kept, under the
@@ -11,10 +11,10 @@ interface MintedOneTimeToken {
 }
 
 /** A partition, and what `Random.secret` makes (32 bytes in base64url). */
-const SECRET_LENGTH = 46
+const SECRET_LENGTH = PARTITION_LENGTH + 43
 const BINDING_LENGTH = 16
 /** What a token of two bindings may bear behind them: 254 characters of an address in base64url. */
-const FORMAT = /^[A-Za-z0-9_-]{46}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0-9_-]{78}[A-Za-z0-9_-]{2,339}$/
+const FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0-9_-]{91}[A-Za-z0-9_-]{2,339}$/
 const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH
 
 /**

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 
 /**
- * The partition of a user: 18 bits of a digest of the id, as three characters. The public names of all that a user has
- * (families, codes, browser sessions, one-time tokens) begin with it, so a store that is spread over several servers
- * finds it all in one place by any of those names, and an operation on one user is one step there. It tells less of a
- * user than the `sub` beside it.
+ * The partition of a user: 96 bits of a digest of the id, so that it is that user's alone. The public names of all that
+ * a user has (families, codes, browser sessions, one-time tokens) begin with it. So a store finds everything of one
+ * user in one place by any of those names, and decides on all of it in one step. The partition tells less of a user
+ * than the `sub` of the same token.
  */
 export function partitionOf(userId: string): string {
   return hash('sha256', `partition:${userId}`, 'base64url').slice(0, PARTITION_LENGTH)
@@ -15,4 +15,5 @@ export function partitionIn(name: string): string {
   return name.slice(0, PARTITION_LENGTH)
 }
 
-const PARTITION_LENGTH = 3
+/** Characters of base64url. */
+export const PARTITION_LENGTH = 16

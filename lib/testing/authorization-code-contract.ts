@@ -3,7 +3,7 @@ import type { TokenStore } from '../ports/token-store.ts'
 import { partitionOf } from '../protocol/partition.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
-import { MINUTE, T0, code, family, next, redeemed, redemption, use } from './token-fixtures.ts'
+import { MINUTE, T0, code, family, next, redeemed, redemption, use, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const NOW = T0 + 1000
@@ -16,7 +16,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
   }
 
   define('a code becomes a family with all it was created with', async (tokens) => {
-    for (const created of [code(), code({ sid: 'sid-2', scope: '', sessionSid: null, offline: false })]) {
+    for (const created of [code(), code({ sid: named('sid-2'), scope: '', sessionSid: null, offline: false })]) {
       const { sid } = created
       await tokens.createCode(created)
       const expected = redeemed(created, redemption())
@@ -25,7 +25,10 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
       equal((await tokens.useToken(use({ sid }))).outcome, 'used')
       equal((await tokens.rotateToken(use({ sid }), next(1))).outcome, 'rotated')
     }
-    deepEqual((await tokens.listFamiliesOfUser('user-19367', NOW)).map(({ sid }) => sid).toSorted(), ['sid-1', 'sid-2'])
+    deepEqual((await tokens.listFamiliesOfUser('user-19367', NOW)).map(({ sid }) => sid).toSorted(), [
+      named('sid-1'),
+      named('sid-2')
+    ])
   })
 
   for (const [offline, ends] of [
@@ -42,8 +45,8 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
           userAgent: null
         })
       )
-      equal((await tokens.findFamily('sid-1', ends - 1))?.userAgent, null)
-      equal(await tokens.findFamily('sid-1', ends), null)
+      equal((await tokens.findFamily(named('sid-1'), ends - 1))?.userAgent, null)
+      equal(await tokens.findFamily(named('sid-1'), ends), null)
       equal((await tokens.redeemCode(redemption({ now: ends }))).outcome, 'unknown', 'and its code with it')
     })
   }
@@ -55,7 +58,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
       deepEqual(await tokens.rotateToken(use({ digest, now: NOW }), next(1)), { outcome: 'unknown' })
       equal(await tokens.peekToken(use({ digest, now: NOW })), null)
     }
-    equal(await tokens.findFamily('sid-1', NOW), null)
+    equal(await tokens.findFamily(named('sid-1'), NOW), null)
     deepEqual(await tokens.listFamiliesOfUser('user-19367', NOW), [])
     equal((await tokens.redeemCode(redemption())).outcome, 'redeemed')
   })
@@ -64,13 +67,13 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     await tokens.createCode(code())
     const outcomes = await parallel(50, (index) => tokens.redeemCode(redemption({ tokenDigest: `digest-${index}` })))
     deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { redeemed: 1, replayed: 1, unknown: 48 })
-    equal(await tokens.findFamily('sid-1', NOW), null)
+    equal(await tokens.findFamily(named('sid-1'), NOW), null)
     for (let index = 0; index < 50; index++)
       equal((await tokens.useToken(use({ digest: `digest-${index}`, now: NOW }))).outcome, 'unknown')
   })
 
   define('a code used twice ends its family and no other, however late and often it was rotated', async (tokens) => {
-    await tokens.createFamily(family({ sid: 'sid-2' }))
+    await tokens.createFamily(family({ sid: named('sid-2') }))
     await tokens.createCode(code())
     await tokens.redeemCode(redemption())
     await tokens.rotateToken(use(), next(1))
@@ -87,14 +90,14 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     equal((await tokens.redeemCode(redemption({ now }))).outcome, 'unknown', 'a third use finds nothing')
     deepEqual(
       (await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid),
-      ['sid-2']
+      [named('sid-2')]
     )
   })
 
   define('a wrong secret ends a code, and a family that came of one', async (tokens) => {
-    for (const sid of ['sid-1', 'sid-2']) await tokens.createCode(code({ sid }))
-    await tokens.redeemCode(redemption({ sid: 'sid-2' }))
-    for (const sid of ['sid-1', 'sid-2']) {
+    for (const sid of [named('sid-1'), named('sid-2')]) await tokens.createCode(code({ sid }))
+    await tokens.redeemCode(redemption({ sid: named('sid-2') }))
+    for (const sid of [named('sid-1'), named('sid-2')]) {
       const replayed = await tokens.redeemCode(redemption({ sid, digest: 'another' }))
       ok(replayed.outcome === 'replayed')
       deepEqual(
@@ -121,7 +124,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     for (const digest of ['digest-0', 'code-digest', ''])
       deepEqual(await tokens.redeemCode(redemption({ digest })), { outcome: 'unknown' })
     equal((await tokens.useToken(use())).outcome, 'used')
-    deepEqual(await tokens.redeemCode(redemption({ sid: 'sid-x' })), { outcome: 'unknown' })
+    deepEqual(await tokens.redeemCode(redemption({ sid: named('sid-x') })), { outcome: 'unknown' })
   })
 
   define("a code's sid is taken, and what it was created with stays", async (tokens) => {
@@ -138,10 +141,10 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
         'refused'
       )
     }
-    const given = code({ sid: 'sid-2' })
+    const given = code({ sid: named('sid-2') })
     await tokens.createCode(given)
     given.scope = 'changed'
-    for (const sid of ['sid-1', 'sid-2']) {
+    for (const sid of [named('sid-1'), named('sid-2')]) {
       const result = await tokens.redeemCode(redemption({ sid }))
       ok(result.outcome === 'redeemed')
       deepEqual([result.family.scope, result.family.userId], ['openid read', 'user-19367'])

@@ -3,13 +3,13 @@ import type { State } from '../ports/state.ts'
 import { caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { renewal, session, use } from './session-fixtures.ts'
-import { code, MINUTE, redemption, T0 } from './token-fixtures.ts'
+import { code, MINUTE, redemption, T0, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const NOW = T0 + MINUTE
-/** Of the session `sid-1`. */
+/** Of the session named(`sid-1`). */
 const ofSession = (fields: Partial<Parameters<typeof code>[0]> = {}): ReturnType<typeof code> =>
-  code({ sid: 'sid-code', sessionSid: 'sid-1', codeExpiresAt: T0 + 2 * MINUTE, ...fields })
+  code({ sid: named('sid-code'), sessionSid: named('sid-1'), codeExpiresAt: T0 + 2 * MINUTE, ...fields })
 
 /** Authorization codes that are made with a use of their browser session. Part of `stateContract`. */
 export function codeInSessionCases(make: () => Promise<StateSubject>): ContractCase[] {
@@ -17,29 +17,33 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
   const define = (name: string, check: (state: State) => Promise<void>): void => {
     cases.push(caseOf(make, `codes of a session: ${name}`, ({ state }) => check(state)))
   }
-  const outcomeOf = async ({ tokens }: State, sid = 'sid-code'): Promise<string> =>
+  const outcomeOf = async ({ tokens }: State, sid = named('sid-code')): Promise<string> =>
     (await tokens.redeemCode(redemption({ sid, now: NOW }))).outcome
 
   define('the code is there, and the session is used', async (state) => {
     const { tokens, browserSessions } = state
     await browserSessions.createSession(session(), 'digest-0')
-    await browserSessions.createSession(session({ sid: 'sid-2' }), 'digest-0')
+    await browserSessions.createSession(session({ sid: named('sid-2') }), 'digest-0')
     equal(await tokens.createCode(ofSession(), use({ clientId: 'client-2' })), true)
-    equal(await tokens.createCode(ofSession({ sid: 'sid-code-2' }), use({ clientId: 'client-2' })), true)
+    equal(await tokens.createCode(ofSession({ sid: named('sid-code-2') }), use({ clientId: 'client-2' })), true)
     deepEqual(
-      await browserSessions.findSession('sid-1', 'digest-0', NOW),
+      await browserSessions.findSession(named('sid-1'), 'digest-0', NOW),
       session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] })
     )
-    deepEqual(await browserSessions.findSession('sid-2', 'digest-0', NOW), session({ sid: 'sid-2' }), 'no other is')
+    deepEqual(
+      await browserSessions.findSession(named('sid-2'), 'digest-0', NOW),
+      session({ sid: named('sid-2') }),
+      'no other is'
+    )
     equal(await outcomeOf(state), 'redeemed')
-    equal(await outcomeOf(state, 'sid-code-2'), 'redeemed')
+    equal(await outcomeOf(state, named('sid-code-2')), 'redeemed')
   })
 
   define("no client, and no later end than the session's own", async ({ tokens, browserSessions }) => {
     await browserSessions.createSession(session(), 'digest-0')
     equal(await tokens.createCode(ofSession(), use({ idleExpiresAt: T0 + 90 * MINUTE })), true)
     deepEqual(
-      await browserSessions.findSession('sid-1', 'digest-0', NOW),
+      await browserSessions.findSession(named('sid-1'), 'digest-0', NOW),
       session({ lastUsedAt: NOW, idleExpiresAt: T0 + 60 * MINUTE })
     )
   })
@@ -48,7 +52,7 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
     'was never there': async () => {},
     'was ended': async ({ browserSessions, tokens }) => {
       await browserSessions.createSession(session(), 'digest-0')
-      await tokens.revokeSession('user-19367', 'sid-1')
+      await tokens.revokeSession('user-19367', named('sid-1'))
     },
     'has expired': async ({ browserSessions }) => {
       await browserSessions.createSession(session({ expiresAt: NOW }), 'digest-0')
@@ -62,7 +66,7 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
       equal(await state.tokens.createCode(ofSession(), use({ clientId: 'client-2' })), false)
       equal(await outcomeOf(state), 'unknown')
       deepEqual(await state.tokens.revokeFamiliesOfUser('user-19367'), [], 'nothing is left of it')
-      equal(await state.browserSessions.findSession('sid-1', 'digest-0', NOW), null)
+      equal(await state.browserSessions.findSession(named('sid-1'), 'digest-0', NOW), null)
     })
   }
 
@@ -70,7 +74,7 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
     await state.browserSessions.createSession(session(), 'digest-0')
     await state.tokens.createCode(ofSession())
     await rejects(state.tokens.createCode(ofSession({ codeDigest: 'other' }), use({ clientId: 'client-2' })))
-    deepEqual(await state.browserSessions.findSession('sid-1', 'digest-0', NOW), session())
+    deepEqual(await state.browserSessions.findSession(named('sid-1'), 'digest-0', NOW), session())
     equal(await outcomeOf(state), 'redeemed', 'and the code is the first')
   })
 
@@ -82,10 +86,13 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
       const created: boolean[] = []
       await parallel(41, async (index) => {
         if (index === 20) {
-          ok((await tokens.revokeSession('user-19367', 'sid-1')).session)
+          ok((await tokens.revokeSession('user-19367', named('sid-1'))).session)
         } else {
           created.push(
-            await tokens.createCode(ofSession({ sid: `sid-code-${index}` }), use({ clientId: `client-${index}` }))
+            await tokens.createCode(
+              ofSession({ sid: named(`sid-code-${index}`) }),
+              use({ clientId: `client-${index}` })
+            )
           )
         }
       })
@@ -101,13 +108,13 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
       const done = await parallel(30, (index) =>
         index % 10 === 0
           ? browserSessions.renewSession(renewal({ formerDigest: 'none', digest: `digest-${index}` }))
-          : tokens.createCode(ofSession({ sid: `sid-code-${index}` }), use({ clientId: `client-${index}` }))
+          : tokens.createCode(ofSession({ sid: named(`sid-code-${index}`) }), use({ clientId: `client-${index}` }))
       )
       deepEqual(
         done.filter((one) => !one),
         []
       )
-      const found = await browserSessions.findSession('sid-1', 'digest-20', NOW)
+      const found = await browserSessions.findSession(named('sid-1'), 'digest-20', NOW)
       equal(found?.clientIds.length, 27, 'client-1 was there already')
       equal((await tokens.revokeFamiliesOfUser('user-19367')).length, 27)
     }

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import type { TokenStore } from '../ports/token-store.ts'
 import { caseOf } from './contract.ts'
 import type { ContractCase } from './contract.ts'
-import { MINUTE, T0, code, family, redemption } from './token-fixtures.ts'
+import { MINUTE, T0, code, family, redemption, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const NOW = T0 + 1000
@@ -19,10 +19,10 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
       `${offset} ms from codeExpiresAt a code is ${offset < 0 ? 'redeemed' : 'as one that never was'}`,
       async (tokens) => {
         const now = T0 + MINUTE + offset
-        for (const sid of ['sid-1', 'sid-2']) await tokens.createCode(code({ sid }))
+        for (const sid of [named('sid-1'), named('sid-2')]) await tokens.createCode(code({ sid }))
         equal((await tokens.redeemCode(redemption({ now }))).outcome, offset < 0 ? 'redeemed' : 'unknown')
         equal(
-          (await tokens.redeemCode(redemption({ sid: 'sid-2', digest: 'another', now }))).outcome,
+          (await tokens.redeemCode(redemption({ sid: named('sid-2'), digest: 'another', now }))).outcome,
           offset < 0 ? 'replayed' : 'unknown'
         )
       }
@@ -30,11 +30,15 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
   }
 
   const revocations: Array<[name: string, revoke: (tokens: TokenStore) => Promise<unknown>, result: unknown]> = [
-    ['revokeFamily', (tokens) => tokens.revokeFamily('sid-1'), true],
-    ['revokeFamily of the user', (tokens) => tokens.revokeFamily('sid-1', 'user-19367'), true],
-    ['revokeFamiliesOfUser', (tokens) => tokens.revokeFamiliesOfUser('user-19367'), ['sid-1']],
-    ['revokeSession', (tokens) => tokens.revokeSession('user-19367', 'session-1'), { session: null, sids: ['sid-1'] }],
-    ['revokeFamiliesOfClient', (tokens) => tokens.revokeFamiliesOfClient('user-19367', 'client-1'), ['sid-1']]
+    ['revokeFamily', (tokens) => tokens.revokeFamily(named('sid-1')), true],
+    ['revokeFamily of the user', (tokens) => tokens.revokeFamily(named('sid-1'), 'user-19367'), true],
+    ['revokeFamiliesOfUser', (tokens) => tokens.revokeFamiliesOfUser('user-19367'), [named('sid-1')]],
+    [
+      'revokeSession',
+      (tokens) => tokens.revokeSession('user-19367', 'session-1'),
+      { session: null, sids: [named('sid-1')] }
+    ],
+    ['revokeFamiliesOfClient', (tokens) => tokens.revokeFamiliesOfClient('user-19367', 'client-1'), [named('sid-1')]]
   ]
   for (const [name, revoke, result] of revocations) {
     define(`${name} ends a code, and what came of one`, async (tokens) => {
@@ -50,7 +54,7 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
         await tokens.createCode(code({ offline: false }))
         const calls: Array<() => Promise<unknown>> = [() => tokens.redeemCode(redemption()), () => revoke(tokens)]
         await Promise.all((turn % 2 === 0 ? calls : calls.toReversed()).map(async (call) => await call()))
-        equal(await tokens.findFamily('sid-1', NOW), null)
+        equal(await tokens.findFamily(named('sid-1'), NOW), null)
         deepEqual(await tokens.redeemCode(redemption()), { outcome: 'unknown' })
       }
     })
@@ -64,25 +68,27 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
         for (const session of ['session-1', 'session-2']) {
           for (const [clientId, offline] of Object.entries(clients)) {
             const fields = { userId: user, sessionSid: session, clientId, offline }
-            await tokens.createFamily(family({ ...fields, sid: `sid ${user} ${session} ${clientId} family` }))
-            await tokens.createCode(code({ ...fields, sid: `sid ${user} ${session} ${clientId} code` }))
+            await tokens.createFamily(
+              family({ ...fields, sid: named(`sid ${user} ${session} ${clientId} family`, user) })
+            )
+            await tokens.createCode(code({ ...fields, sid: named(`sid ${user} ${session} ${clientId} code`, user) }))
           }
         }
       }
-      await tokens.createFamily(family({ sid: 'sid of no session' }))
-      const ended = ['client-1 code', 'client-2 code', 'client-2 family', 'client-3 code'].map(
-        (name) => `sid user-19367 session-1 ${name}`
+      await tokens.createFamily(family({ sid: named('sid of no session') }))
+      const ended = ['client-1 code', 'client-2 code', 'client-2 family', 'client-3 code'].map((name) =>
+        named(`sid user-19367 session-1 ${name}`)
       )
       deepEqual((await tokens.revokeSession('user-19367', 'session-1')).sids.toSorted(), ended)
       deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [
-        'sid user-19367 session-1 client-3 family'
+        named('sid user-19367 session-1 client-3 family')
       ])
       deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [])
       deepEqual((await tokens.revokeSession('user-646148', 'session-1')).sids, [])
       deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid).toSorted(), [
-        'sid of no session',
-        'sid user-19367 session-1 client-1 family',
-        ...['client-1', 'client-2', 'client-3'].map((name) => `sid user-19367 session-2 ${name} family`)
+        named('sid of no session'),
+        named('sid user-19367 session-1 client-1 family'),
+        ...['client-1', 'client-2', 'client-3'].map((name) => named(`sid user-19367 session-2 ${name} family`))
       ])
       equal((await tokens.revokeFamiliesOfUser('user-104981')).length, 12)
     }
@@ -93,14 +99,16 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
     async (tokens) => {
       for (const userId of ['user-19367', 'user-104981']) {
         for (const clientId of ['client-1', 'client-2']) {
-          await tokens.createFamily(family({ userId, clientId, sid: `sid ${userId} ${clientId} family` }))
-          await tokens.createCode(code({ userId, clientId, sid: `sid ${userId} ${clientId} code` }))
+          await tokens.createFamily(
+            family({ userId, clientId, sid: named(`sid ${userId} ${clientId} family`, userId) })
+          )
+          await tokens.createCode(code({ userId, clientId, sid: named(`sid ${userId} ${clientId} code`, userId) }))
         }
       }
-      await tokens.createFamily(family({ sid: 'sid of no client', clientId: null }))
+      await tokens.createFamily(family({ sid: named('sid of no client'), clientId: null }))
       deepEqual((await tokens.revokeFamiliesOfClient('user-19367', 'client-2')).toSorted(), [
-        'sid user-19367 client-2 code',
-        'sid user-19367 client-2 family'
+        named('sid user-19367 client-2 code'),
+        named('sid user-19367 client-2 family')
       ])
       deepEqual(await tokens.revokeFamiliesOfClient('user-19367', 'client-2'), [])
       equal((await tokens.revokeFamiliesOfUser('user-19367')).length, 3)
@@ -109,16 +117,16 @@ export function codeLifetimeCases(make: () => Promise<StateSubject>): ContractCa
   )
 
   define('a sweep leaves codes that wait and those that were redeemed', async (tokens, { state, expiresByItself }) => {
-    for (const sid of ['sid-1', 'sid-2']) await tokens.createCode(code({ sid }))
-    await tokens.createCode(code({ sid: 'sid-3', codeExpiresAt: NOW }))
+    for (const sid of [named('sid-1'), named('sid-2')]) await tokens.createCode(code({ sid }))
+    await tokens.createCode(code({ sid: named('sid-3'), codeExpiresAt: NOW }))
     await tokens.redeemCode(redemption())
     await state.sweep(NOW)
-    equal((await tokens.redeemCode(redemption({ sid: 'sid-2' }))).outcome, 'redeemed')
+    equal((await tokens.redeemCode(redemption({ sid: named('sid-2') }))).outcome, 'redeemed')
     await state.sweep(T0 + 10 * MINUTE)
     equal((await tokens.redeemCode(redemption({ now: T0 + 10 * MINUTE }))).outcome, 'replayed')
     if (!expiresByItself)
       equal(
-        (await tokens.redeemCode(redemption({ sid: 'sid-3', now: T0 }))).outcome,
+        (await tokens.redeemCode(redemption({ sid: named('sid-3'), now: T0 }))).outcome,
         'unknown',
         'and removes what is expired'
       )

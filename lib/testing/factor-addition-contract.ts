@@ -88,9 +88,9 @@ export function factorAdditionCases(define: DefineFactorCase): void {
   define('a handle is claimed once and for good, each user theirs', async (store) => {
     equal(await store.claimHandle(ALICE, handleOf('a')), handleOf('a'))
     equal(await store.claimHandle(ALICE, handleOf('b')), handleOf('a'))
-    equal(await store.claimHandle(BOB, handleOf('c')), handleOf('c'))
+    equal(await store.claimHandle(BOB, handleOf('c', BOB)), handleOf('c', BOB))
     equal((await store.findFactors(ALICE)).handle, handleOf('a'))
-    equal((await store.findFactors(BOB)).handle, handleOf('c'))
+    equal((await store.findFactors(BOB)).handle, handleOf('c', BOB))
     await store.addPasskey(passkeyAddition())
     equal(await store.findByHandle(handleOf('b'), 'credential-1'), null, "the candidate that lost is nobody's")
   })
@@ -106,7 +106,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
 
   define('a handle finds its user by their own passkey alone, with all that they have', async (store) => {
     await store.claimHandle(ALICE, handleOf('a'))
-    await store.claimHandle(BOB, handleOf('b'))
+    await store.claimHandle(BOB, handleOf('b', BOB))
     equal(await store.findByHandle(handleOf('a'), 'credential-1'), null, 'before there is one')
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition())
@@ -117,7 +117,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
       factors: await store.findFactors(ALICE)
     })
     equal(await store.findByHandle(handleOf('a'), 'credential-2'), null, 'a passkey of somebody else')
-    equal(await store.findByHandle(handleOf('b'), 'credential-1'), null)
+    equal(await store.findByHandle(handleOf('b', BOB), 'credential-1'), null)
     equal(await store.findByHandle(handleOf('none'), 'credential-1'), null)
     equal(await store.findByHandle(ALICE, 'credential-1'), null, 'a user id is no handle')
     await store.removeFactor({ userId: ALICE, factorId: 'passkey-1', keepOne: false })

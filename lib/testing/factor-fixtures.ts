@@ -9,6 +9,7 @@ import type {
   TotpUse,
   UserFactors
 } from '../ports/factor-store.ts'
+import { partitionOf } from '../protocol/partition.ts'
 import type { Closable } from './contract.ts'
 import { T0 } from './token-fixtures.ts'
 
@@ -17,11 +18,11 @@ export interface FactorStoreSubject extends Closable {
   store: FactorStore
 }
 
-/** Users of one partition, with which handles of both begin (see token-fixtures). */
 export const ALICE = 'user-19367'
 export const BOB = 'user-104981'
 
-export const handleOf = (label: string): string => `sid${digestOf(label)}`
+/** A handle begins with the partition of its user. */
+export const handleOf = (label: string, userId = ALICE): string => partitionOf(userId) + digestOf(label)
 
 /** 43 characters, as of recovery codes and of claims. */
 export const digestOf = (label: string): string => hash('sha256', label, 'base64url')

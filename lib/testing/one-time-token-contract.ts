@@ -3,12 +3,12 @@ import { partitionOf } from '../protocol/partition.ts'
 import type { CodeOutcome, OneTimeToken, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
-import { T0 } from './token-fixtures.ts'
+import { T0, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const token = (fields: Partial<OneTimeToken> = {}): OneTimeToken => ({
   purpose: 'password_reset',
-  digest: 'sid-1',
+  digest: named('sid-1'),
   userId: 'user-19367',
   expiresAt: T0 + 1000,
   ...fields
@@ -23,79 +23,80 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
 
   define('a token is found any number of times and consumed once', async (tokens) => {
     await tokens.put(token())
-    for (let time = 0; time < 2; time++) deepEqual({ ...(await tokens.find('password_reset', 'sid-1', T0)) }, token())
-    deepEqual({ ...(await tokens.consume('password_reset', 'sid-1', T0)) }, token())
-    equal(await tokens.consume('password_reset', 'sid-1', T0), null)
-    equal(await tokens.find('password_reset', 'sid-1', T0), null)
+    for (let time = 0; time < 2; time++)
+      deepEqual({ ...(await tokens.find('password_reset', named('sid-1'), T0)) }, token())
+    deepEqual({ ...(await tokens.consume('password_reset', named('sid-1'), T0)) }, token())
+    equal(await tokens.consume('password_reset', named('sid-1'), T0), null)
+    equal(await tokens.find('password_reset', named('sid-1'), T0), null)
   })
 
   define('of 50 parallel consumptions one gets it', async (tokens) => {
     await tokens.put(token())
-    const results = await parallel(50, () => tokens.consume('password_reset', 'sid-1', T0))
+    const results = await parallel(50, () => tokens.consume('password_reset', named('sid-1'), T0))
     equal(results.filter((result) => result !== null).length, 1)
   })
 
   define('a token of one purpose never counts for another', async (tokens) => {
     await tokens.put(token())
-    equal(await tokens.find('verify_email', 'sid-1', T0), null)
-    equal(await tokens.consume('verify_email', 'sid-1', T0), null)
-    await tokens.put(token({ purpose: 'verify_email', digest: 'sid-2' }))
+    equal(await tokens.find('verify_email', named('sid-1'), T0), null)
+    equal(await tokens.consume('verify_email', named('sid-1'), T0), null)
+    await tokens.put(token({ purpose: 'verify_email', digest: named('sid-2') }))
     await tokens.discard('verify_email', 'user-19367')
-    ok(await tokens.consume('password_reset', 'sid-1', T0), 'and is not replaced or ended by the other')
+    ok(await tokens.consume('password_reset', named('sid-1'), T0), 'and is not replaced or ended by the other')
   })
 
   define("a put replaces what the user had, and nobody else's", async (tokens) => {
-    await tokens.put(token({ userId: 'user-104981', digest: 'sid-b' }))
+    await tokens.put(token({ userId: 'user-104981', digest: named('sid-b', 'user-104981') }))
     await tokens.put(token())
-    await tokens.put(token({ digest: 'sid-2' }))
-    equal(await tokens.find('password_reset', 'sid-1', T0), null)
-    equal(await tokens.consume('password_reset', 'sid-1', T0), null)
-    ok(await tokens.consume('password_reset', 'sid-2', T0))
-    ok(await tokens.consume('password_reset', 'sid-b', T0))
+    await tokens.put(token({ digest: named('sid-2') }))
+    equal(await tokens.find('password_reset', named('sid-1'), T0), null)
+    equal(await tokens.consume('password_reset', named('sid-1'), T0), null)
+    ok(await tokens.consume('password_reset', named('sid-2'), T0))
+    ok(await tokens.consume('password_reset', named('sid-b', 'user-104981'), T0))
   })
 
   define('after 50 parallel puts one token works', async (tokens) => {
-    await parallel(50, (index) => tokens.put(token({ digest: `sid-${index}` })))
-    const results = await parallel(50, (index) => tokens.consume('password_reset', `sid-${index}`, T0))
+    await parallel(50, (index) => tokens.put(token({ digest: named(`sid-${index}`) })))
+    const results = await parallel(50, (index) => tokens.consume('password_reset', named(`sid-${index}`), T0))
     equal(results.filter((result) => result !== null).length, 1)
   })
 
   for (const offset of [-1, 0, 1]) {
     define(`${offset} ms from expiresAt a token ${offset < 0 ? 'works' : 'does not work'}`, async (tokens) => {
       await tokens.put(token())
-      equal((await tokens.find('password_reset', 'sid-1', T0 + 1000 + offset)) !== null, offset < 0)
-      equal((await tokens.consume('password_reset', 'sid-1', T0 + 1000 + offset)) !== null, offset < 0)
+      equal((await tokens.find('password_reset', named('sid-1'), T0 + 1000 + offset)) !== null, offset < 0)
+      equal((await tokens.consume('password_reset', named('sid-1'), T0 + 1000 + offset)) !== null, offset < 0)
     })
   }
 
   define("discard ends the user's token, is idempotent, and touches no other user", async (tokens) => {
     await tokens.put(token())
-    await tokens.put(token({ userId: 'user-104981', digest: 'sid-2' }))
+    await tokens.put(token({ userId: 'user-104981', digest: named('sid-2', 'user-104981') }))
     await tokens.discard('password_reset', 'user-19367')
     await tokens.discard('password_reset', 'user-19367')
-    equal(await tokens.consume('password_reset', 'sid-1', T0), null)
-    ok(await tokens.consume('password_reset', 'sid-2', T0))
+    equal(await tokens.consume('password_reset', named('sid-1'), T0), null)
+    ok(await tokens.consume('password_reset', named('sid-2', 'user-104981'), T0))
   })
 
   define('a discard that races a consumption leaves nothing', async (tokens) => {
     await tokens.put(token())
     const results = await Promise.all([
-      tokens.consume('password_reset', 'sid-1', T0),
+      tokens.consume('password_reset', named('sid-1'), T0),
       tokens.discard('password_reset', 'user-19367'),
-      tokens.consume('password_reset', 'sid-1', T0)
+      tokens.consume('password_reset', named('sid-1'), T0)
     ])
     ok(results.filter(Boolean).length <= 1)
-    equal(await tokens.find('password_reset', 'sid-1', T0), null)
+    equal(await tokens.find('password_reset', named('sid-1'), T0), null)
   })
 
   define('tokens handed out are copies', async (tokens) => {
     const given = token()
     await tokens.put(given)
     given.userId = 'user-104981'
-    const found = await tokens.find('password_reset', 'sid-1', T0)
+    const found = await tokens.find('password_reset', named('sid-1'), T0)
     ok(found)
     found.expiresAt = T0
-    deepEqual({ ...(await tokens.consume('password_reset', 'sid-1', T0)) }, token())
+    deepEqual({ ...(await tokens.consume('password_reset', named('sid-1'), T0)) }, token())
   })
 
   const OWNER = 'user-19367'
@@ -112,54 +113,54 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
   }
 
   define('redeemCode: a code is redeemed once, by its owner alone', async (tokens) => {
-    equal(await guess(tokens, 'sid-1'), 'unknown')
+    equal(await guess(tokens, named('sid-1')), 'unknown')
     await tokens.put(code())
-    equal(await guess(tokens, 'sid-1', T0, 'user-104981'), 'unknown', "it is another owner's")
-    equal(await guess(tokens, 'sid-1'), 'redeemed')
-    equal(await guess(tokens, 'sid-1'), 'unknown')
-    equal(await tokens.find('sign_in_code', 'sid-1', T0), null)
+    equal(await guess(tokens, named('sid-1'), T0, 'user-104981'), 'unknown', "it is another owner's")
+    equal(await guess(tokens, named('sid-1')), 'redeemed')
+    equal(await guess(tokens, named('sid-1')), 'unknown')
+    equal(await tokens.find('sign_in_code', named('sid-1'), T0), null)
   })
 
   define('redeemCode: after five wrong codes the right one is spent', async (tokens) => {
     await tokens.put(code())
-    for (let time = 0; time < 5; time++) equal(await guess(tokens, `sid-wrong-${time}`), 'wrong')
-    equal(await guess(tokens, 'sid-1'), 'spent')
-    equal(await guess(tokens, 'sid-wrong-0'), 'spent')
+    for (let time = 0; time < 5; time++) equal(await guess(tokens, named(`sid-wrong-${time}`)), 'wrong')
+    equal(await guess(tokens, named('sid-1')), 'spent')
+    equal(await guess(tokens, named('sid-wrong-0')), 'spent')
   })
 
   define('redeemCode: after four wrong codes the right one is good', async (tokens) => {
     await tokens.put(code())
-    for (let time = 0; time < 4; time++) equal(await guess(tokens, `sid-wrong-${time}`), 'wrong')
-    equal(await guess(tokens, 'sid-1'), 'redeemed')
-    await tokens.put(code({ digest: 'sid-2' }))
-    equal(await guess(tokens, 'sid-wrong-0'), 'wrong', 'and a code after it begins anew')
-    equal(await guess(tokens, 'sid-2'), 'redeemed')
+    for (let time = 0; time < 4; time++) equal(await guess(tokens, named(`sid-wrong-${time}`)), 'wrong')
+    equal(await guess(tokens, named('sid-1')), 'redeemed')
+    await tokens.put(code({ digest: named('sid-2') }))
+    equal(await guess(tokens, named('sid-wrong-0')), 'wrong', 'and a code after it begins anew')
+    equal(await guess(tokens, named('sid-2')), 'redeemed')
   })
 
   define('redeemCode: of 50 parallel wrong codes five are looked at', async (tokens) => {
     await tokens.put(code())
-    const outcomes = await parallel(50, (index) => guess(tokens, `sid-wrong-${index}`))
+    const outcomes = await parallel(50, (index) => guess(tokens, named(`sid-wrong-${index}`)))
     equal(outcomes.filter((outcome) => outcome === 'wrong').length, 5)
     equal(outcomes.filter((outcome) => outcome === 'spent').length, 45)
-    equal(await guess(tokens, 'sid-1'), 'spent')
+    equal(await guess(tokens, named('sid-1')), 'spent')
   })
 
   define('redeemCode: of 50 parallel right codes one is redeemed', async (tokens) => {
     await tokens.put(code())
-    const outcomes = await parallel(50, () => guess(tokens, 'sid-1'))
+    const outcomes = await parallel(50, () => guess(tokens, named('sid-1')))
     equal(outcomes.filter((outcome) => outcome === 'redeemed').length, 1)
     equal(outcomes.filter((outcome) => outcome === 'unknown').length, 49)
   })
 
   define('redeemCode: a new code replaces the old one, and not the count', async (tokens) => {
     await tokens.put(code())
-    for (let time = 0; time < 3; time++) await guess(tokens, `sid-wrong-${time}`)
-    await tokens.put(code({ digest: 'sid-2', expiresAt: T0 + 1500 }))
-    equal(await guess(tokens, 'sid-1', T0 + 500), 'wrong', 'the former one is no code any more')
-    equal(await guess(tokens, 'sid-wrong-3', T0 + 500), 'wrong')
-    equal(await guess(tokens, 'sid-2', T0 + 999), 'spent')
+    for (let time = 0; time < 3; time++) await guess(tokens, named(`sid-wrong-${time}`))
+    await tokens.put(code({ digest: named('sid-2'), expiresAt: T0 + 1500 }))
+    equal(await guess(tokens, named('sid-1'), T0 + 500), 'wrong', 'the former one is no code any more')
+    equal(await guess(tokens, named('sid-wrong-3'), T0 + 500), 'wrong')
+    equal(await guess(tokens, named('sid-2'), T0 + 999), 'spent')
     equal(
-      await guess(tokens, 'sid-2', T0 + 1000),
+      await guess(tokens, named('sid-2'), T0 + 1000),
       'redeemed',
       'what was counted is forgotten when the first of the codes would have expired'
     )
@@ -167,25 +168,25 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
 
   define('redeemCode: the count of one owner is not that of another', async (tokens) => {
     await tokens.put(code())
-    await tokens.put(code({ userId: 'user-104981', digest: 'sid-b' }))
-    for (let time = 0; time < 5; time++) await guess(tokens, `sid-wrong-${time}`)
-    equal(await guess(tokens, 'sid-b', T0, 'user-104981'), 'redeemed')
+    await tokens.put(code({ userId: 'user-104981', digest: named('sid-b', 'user-104981') }))
+    for (let time = 0; time < 5; time++) await guess(tokens, named(`sid-wrong-${time}`))
+    equal(await guess(tokens, named('sid-b', 'user-104981'), T0, 'user-104981'), 'redeemed')
   })
 
   for (const offset of [-1, 0, 1]) {
     define(`redeemCode: ${offset} ms from expiresAt a code is ${offset < 0 ? 'good' : 'unknown'}`, async (tokens) => {
       await tokens.put(code())
-      equal(await guess(tokens, 'sid-1', T0 + 1000 + offset), offset < 0 ? 'redeemed' : 'unknown')
+      equal(await guess(tokens, named('sid-1'), T0 + 1000 + offset), offset < 0 ? 'redeemed' : 'unknown')
     })
   }
 
   define('redeemCode: a discard ends the code, and a token of another purpose is none', async (tokens) => {
     await tokens.put(code())
-    await tokens.put(token({ digest: 'sid-2' }))
-    equal(await guess(tokens, 'sid-2'), 'wrong')
+    await tokens.put(token({ digest: named('sid-2') }))
+    equal(await guess(tokens, named('sid-2')), 'wrong')
     await tokens.discard('sign_in_code', OWNER)
-    equal(await guess(tokens, 'sid-1'), 'unknown')
-    ok(await tokens.consume('password_reset', 'sid-2', T0))
+    equal(await guess(tokens, named('sid-1')), 'unknown')
+    ok(await tokens.consume('password_reset', named('sid-2'), T0))
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
@@ -199,11 +200,12 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
   }
 
   define('a sweep leaves what is valid', async (tokens, { state, expiresByItself }) => {
-    await tokens.put(token({ userId: 'user-104981', digest: 'sid-2', expiresAt: T0 }))
+    await tokens.put(token({ userId: 'user-104981', digest: named('sid-2', 'user-104981'), expiresAt: T0 }))
     await tokens.put(token())
     await state.sweep(T0)
-    ok(await tokens.consume('password_reset', 'sid-1', T0))
-    if (!expiresByItself) equal(await tokens.find('password_reset', 'sid-2', T0 - 1), null, 'and removes what is not')
+    ok(await tokens.consume('password_reset', named('sid-1'), T0))
+    if (!expiresByItself)
+      equal(await tokens.find('password_reset', named('sid-2', 'user-104981'), T0 - 1), null, 'and removes what is not')
   })
 
   return cases

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { RotationUndo, TokenStore } from '../ports/token-store.ts'
 import { caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
-import { GRACE, MINUTE, T0, family, next, use } from './token-fixtures.ts'
+import { GRACE, MINUTE, T0, family, next, use, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const NOW = T0 + MINUTE
@@ -41,7 +41,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
         deepEqual(await tokens.rotateToken(asked, next(2)), { outcome: 'unknown' })
       }
     }
-    equal((await tokens.findFamily('sid-1', NOW))?.lastUsedAt, NOW)
+    equal((await tokens.findFamily(named('sid-1'), NOW))?.lastUsedAt, NOW)
     equal((await tokens.rotateToken(use({ digest: 'digest-1', clientId: 'client-1' }), next(2))).outcome, 'rotated')
     equal((await tokens.useToken(use({ digest: 'digest-2', clientId: 'client-1' }))).outcome, 'used')
   })
@@ -80,7 +80,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
 
   define('a successor stays as long as one of those who got it keeps it', async (tokens) => {
     for (const keeper of [0, 1, 2]) {
-      const sid = `sid-keeper-${keeper}`
+      const sid = named(`sid-keeper-${keeper}`)
       await tokens.createFamily(family({ sid }))
       const undos = [
         await rotated(tokens, use({ sid }), next(1)),
@@ -100,7 +100,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
         [2, 1, 0],
         [1, 0, 2]
       ]) {
-        const sid = `sid-order-${order.join('')}`
+        const sid = named(`sid-order-${order.join('')}`)
         await tokens.createFamily(family({ sid }))
         const undos = [
           await rotated(tokens, use({ sid }), next(1)),
@@ -139,9 +139,9 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     const last = await rotated(tokens, use({ digest: 'digest-2' }), next(3))
     for (let time = 0; time < 2; time++) await tokens.undoRotation(last)
     equal((await tokens.useToken(use({ digest: 'digest-2' }))).outcome, 'used')
-    await tokens.revokeFamily('sid-1')
+    await tokens.revokeFamily(named('sid-1'))
     await tokens.undoRotation(last)
-    equal(await tokens.findFamily('sid-1', NOW), null)
+    equal(await tokens.findFamily(named('sid-1'), NOW), null)
   })
 
   define('a late undo takes no token from whoever holds it', async (tokens) => {

@@ -1,10 +1,10 @@
 import type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from '../ports/session-store.ts'
-import { MINUTE, T0 } from './token-fixtures.ts'
+import { MINUTE, T0, named } from './token-fixtures.ts'
 
 export const NOW = T0 + MINUTE
 
 export const session = (fields: Partial<BrowserSession> = {}): BrowserSession => ({
-  sid: 'sid-1',
+  sid: named('sid-1'),
   userId: 'user-19367',
   authenticatedAt: T0 - 5,
   methods: [
@@ -20,13 +20,13 @@ export const session = (fields: Partial<BrowserSession> = {}): BrowserSession =>
   ...fields
 })
 export const use = (fields: Partial<SessionUse> = {}): SessionUse => ({
-  sid: 'sid-1',
+  sid: named('sid-1'),
   now: NOW,
   idleExpiresAt: T0 + 31 * MINUTE,
   ...fields
 })
 export const renewal = (fields: Partial<SessionRenewal> = {}): SessionRenewal => ({
-  sid: 'sid-1',
+  sid: named('sid-1'),
   userId: 'user-19367',
   formerDigest: 'digest-0',
   digest: 'digest-1',
@@ -46,9 +46,9 @@ export const renewed = {
   idleExpiresAt: T0 + 31 * MINUTE
 }
 
-/** Those of the digests that `sid-1` is found by. */
+/** Those of the digests that named(`sid-1`) is found by. */
 export async function live(sessions: SessionStore, digests: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(digests.map((digest) => sessions.findSession('sid-1', digest, NOW)))
+  const found = await Promise.all(digests.map((digest) => sessions.findSession(named('sid-1'), digest, NOW)))
   return digests.filter((_, index) => found[index] !== null)
 }
 

@@ -3,7 +3,7 @@ import type { SessionStore } from '../ports/session-store.ts'
 import { caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { NOW, live, renewal, session, sids, use } from './session-fixtures.ts'
-import { MINUTE, T0 } from './token-fixtures.ts'
+import { MINUTE, T0, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** How browser sessions end: expired, revoked, swept. Part of `stateContract`. */
@@ -24,14 +24,14 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
           const now = T0 + ends + offset
           const isAlive = offset < 0
           const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
-          for (const sid of ['sid-1', 'sid-2', 'sid-3'])
+          for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
             await sessions.createSession(session({ sid, ...fields }), 'digest-0')
           equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0)
-          equal((await sessions.findSession('sid-1', 'digest-0', now)) !== null, isAlive)
-          equal(await sessions.useSession(use({ sid: 'sid-2', now, idleExpiresAt: now + MINUTE })), isAlive)
+          equal((await sessions.findSession(named('sid-1'), 'digest-0', now)) !== null, isAlive)
+          equal(await sessions.useSession(use({ sid: named('sid-2'), now, idleExpiresAt: now + MINUTE })), isAlive)
           equal(
             await sessions.renewSession(
-              renewal({ sid: 'sid-3', now, expiresAt: now + MINUTE, idleExpiresAt: now + MINUTE })
+              renewal({ sid: named('sid-3'), now, expiresAt: now + MINUTE, idleExpiresAt: now + MINUTE })
             ),
             isAlive
           )
@@ -45,14 +45,14 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     await sessions.createSession(session(), 'digest-0')
     await sessions.useSession(use({ clientId: 'client-2' }))
     const nothing = { session: null, sids: [] }
-    deepEqual(await tokens.revokeSession('user-19367', 'sid-x'), nothing)
-    deepEqual(await tokens.revokeSession('user-104981', 'sid-1'), nothing)
-    deepEqual(await tokens.revokeSession('user-19367', 'sid-1'), {
+    deepEqual(await tokens.revokeSession('user-19367', named('sid-x')), nothing)
+    deepEqual(await tokens.revokeSession('user-104981', named('sid-1')), nothing)
+    deepEqual(await tokens.revokeSession('user-19367', named('sid-1')), {
       session: session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] }),
       sids: []
     })
-    deepEqual(await tokens.revokeSession('user-19367', 'sid-1'), nothing)
-    equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
+    deepEqual(await tokens.revokeSession('user-19367', named('sid-1')), nothing)
+    equal(await sessions.findSession(named('sid-1'), 'digest-0', NOW), null)
     equal(await sessions.useSession(use()), false)
     equal(await sessions.renewSession(renewal()), false)
     deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
@@ -61,8 +61,9 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
   define('of 50 parallel revocations one gets it', async (sessions, { state: { tokens } }) => {
     await sessions.createSession(session(), 'digest-0')
     equal(
-      (await parallel(50, () => tokens.revokeSession('user-19367', 'sid-1'))).filter((ended) => ended.session !== null)
-        .length,
+      (await parallel(50, () => tokens.revokeSession('user-19367', named('sid-1')))).filter(
+        (ended) => ended.session !== null
+      ).length,
       1
     )
   })
@@ -75,7 +76,9 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
         const calls: Array<() => Promise<unknown>> = [
           () => sessions.renewSession(renewal()),
           () =>
-            turn % 2 === 0 ? tokens.revokeSession('user-19367', 'sid-1') : sessions.revokeSessionsOfUser('user-19367'),
+            turn % 2 === 0
+              ? tokens.revokeSession('user-19367', named('sid-1'))
+              : sessions.revokeSessionsOfUser('user-19367'),
           () => sessions.useSession(use())
         ]
         await Promise.all([...calls.slice(turn % 3), ...calls.slice(0, turn % 3)].map(async (call) => await call()))
@@ -86,46 +89,52 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
   )
 
   define('revokeSessionsOfUser ends all of the user but one, and says which', async (sessions) => {
-    for (const sid of ['sid-1', 'sid-2', 'sid-3']) await sessions.createSession(session({ sid }), 'digest-0')
-    await sessions.createSession(session({ sid: 'sid-4', userId: 'user-104981' }), 'digest-0')
-    const ended = await sessions.revokeSessionsOfUser('user-19367', 'sid-2')
+    for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
+      await sessions.createSession(session({ sid }), 'digest-0')
+    await sessions.createSession(session({ sid: named('sid-4', 'user-104981'), userId: 'user-104981' }), 'digest-0')
+    const ended = await sessions.revokeSessionsOfUser('user-19367', named('sid-2'))
     deepEqual(
       ended.toSorted((a, b) => (a.sid < b.sid ? -1 : 1)),
-      [session(), session({ sid: 'sid-3' })]
+      [session(), session({ sid: named('sid-3') })]
     )
-    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', NOW)), ['sid-2'])
-    equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
+    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', NOW)), [named('sid-2')])
+    equal(await sessions.findSession(named('sid-1'), 'digest-0', NOW), null)
     deepEqual(
-      sids(await sessions.revokeSessionsOfUser('user-19367', 'sid-4')),
-      ['sid-2'],
+      sids(await sessions.revokeSessionsOfUser('user-19367', named('sid-4'))),
+      [named('sid-2')],
       'the exception of another user keeps nothing of this one'
     )
     deepEqual(await sessions.revokeSessionsOfUser('user-19367'), [])
-    ok(await sessions.findSession('sid-4', 'digest-0', NOW))
+    ok(await sessions.findSession(named('sid-4', 'user-104981'), 'digest-0', NOW))
   })
 
   define('sessions are listed newest first, of that user only', async (sessions) => {
     for (const [sid, age] of [
-      ['sid-1', 2],
-      ['sid-2', 0],
-      ['sid-3', 3],
-      ['sid-4', 1]
+      [named('sid-1'), 2],
+      [named('sid-2'), 0],
+      [named('sid-3'), 3],
+      [named('sid-4'), 1]
     ] as const) {
       await sessions.createSession(session({ sid, createdAt: T0 - age }), 'digest-0')
     }
-    await sessions.createSession(session({ sid: 'sid-5', userId: 'user-104981' }), 'digest-0')
-    await sessions.useSession(use({ sid: 'sid-3' }))
+    await sessions.createSession(session({ sid: named('sid-5', 'user-104981'), userId: 'user-104981' }), 'digest-0')
+    await sessions.useSession(use({ sid: named('sid-3') }))
     await sessions.renewSession(renewal())
-    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', NOW)), ['sid-2', 'sid-4', 'sid-1', 'sid-3'])
+    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', NOW)), [
+      named('sid-2'),
+      named('sid-4'),
+      named('sid-1'),
+      named('sid-3')
+    ])
     deepEqual(await sessions.listSessionsOfUser('user-646148', NOW), [])
   })
 
   define('a sweep leaves what is alive', async (sessions, { state, expiresByItself }) => {
     await sessions.createSession(session(), 'digest-0')
-    await sessions.createSession(session({ sid: 'sid-2', idleExpiresAt: NOW }), 'digest-0')
-    await sessions.createSession(session({ sid: 'sid-3', expiresAt: NOW }), 'digest-0')
+    await sessions.createSession(session({ sid: named('sid-2'), idleExpiresAt: NOW }), 'digest-0')
+    await sessions.createSession(session({ sid: named('sid-3'), expiresAt: NOW }), 'digest-0')
     await state.sweep(NOW)
-    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', expiresByItself ? NOW : T0)), ['sid-1'])
+    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', expiresByItself ? NOW : T0)), [named('sid-1')])
   })
 
   return cases

@@ -4,7 +4,7 @@ import { partitionOf } from '../protocol/partition.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { NOW, live, renewal, renewed, session, sids, use } from './session-fixtures.ts'
-import { MINUTE, T0 } from './token-fixtures.ts'
+import { MINUTE, T0, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** Browser sessions: created, used, renewed. Part of `stateContract`. */
@@ -15,16 +15,16 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
   }
 
   define('a session is found by its sid and secret, as it was created', async (sessions) => {
-    for (const created of [session(), session({ sid: 'sid-2', userAgent: null, clientIds: [] })]) {
+    for (const created of [session(), session({ sid: named('sid-2'), userAgent: null, clientIds: [] })]) {
       await sessions.createSession(created, 'digest-0')
       deepEqual(await sessions.findSession(created.sid, 'digest-0', T0), created)
     }
-    equal(await sessions.findSession('sid-3', 'digest-0', T0), null)
+    equal(await sessions.findSession(named('sid-3'), 'digest-0', T0), null)
   })
 
   define('another secret finds nothing and ends nothing', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
-    await sessions.createSession(session({ sid: 'sid-2' }), 'digest-2')
+    await sessions.createSession(session({ sid: named('sid-2') }), 'digest-2')
     deepEqual(await live(sessions, ['digest-2', '', 'digest', '["digest-0"]', 'digest-0']), ['digest-0'])
   })
 
@@ -37,20 +37,20 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
       ),
       'refused'
     )
-    deepEqual(await sessions.findSession('sid-1', 'digest-0', T0), session())
-    equal(await sessions.findSession('sid-1', 'digest-1', T0), null)
+    deepEqual(await sessions.findSession(named('sid-1'), 'digest-0', T0), session())
+    equal(await sessions.findSession(named('sid-1'), 'digest-1', T0), null)
   })
 
   define('a use moves lastUsedAt and idleExpiresAt, the latter not beyond expiresAt', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.useSession(use()), true)
     deepEqual(
-      await sessions.findSession('sid-1', 'digest-0', NOW),
+      await sessions.findSession(named('sid-1'), 'digest-0', NOW),
       session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE })
     )
     equal(await sessions.useSession(use({ idleExpiresAt: T0 + 61 * MINUTE })), true)
-    equal((await sessions.findSession('sid-1', 'digest-0', NOW))?.idleExpiresAt, T0 + 60 * MINUTE)
-    equal(await sessions.useSession(use({ sid: 'sid-x' })), false)
+    equal((await sessions.findSession(named('sid-1'), 'digest-0', NOW))?.idleExpiresAt, T0 + 60 * MINUTE)
+    equal(await sessions.useSession(use({ sid: named('sid-x') })), false)
   })
 
   define('clients are kept in the order they came, each once', async (sessions) => {
@@ -58,21 +58,25 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     for (const clientId of ['client-2', 'client-1', 'client-2', '__proto__'])
       await sessions.useSession(use({ clientId }))
     await sessions.useSession(use())
-    deepEqual((await sessions.findSession('sid-1', 'digest-0', NOW))?.clientIds, ['client-2', 'client-1', '__proto__'])
+    deepEqual((await sessions.findSession(named('sid-1'), 'digest-0', NOW))?.clientIds, [
+      'client-2',
+      'client-1',
+      '__proto__'
+    ])
   })
 
   define('of 50 parallel uses by 50 clients none is lost', async (sessions) => {
     await sessions.createSession(session({ clientIds: [] }), 'digest-0')
     const clientIds = Array.from({ length: 50 }, (_, index) => `client-${index}`)
     ok((await parallel(50, (index) => sessions.useSession(use({ clientId: clientIds[index] ?? '' })))).every(Boolean))
-    deepEqual((await sessions.findSession('sid-1', 'digest-0', NOW))?.clientIds.toSorted(), clientIds.toSorted())
+    deepEqual((await sessions.findSession(named('sid-1'), 'digest-0', NOW))?.clientIds.toSorted(), clientIds.toSorted())
   })
 
   define('a renewal begins the lifetimes anew under a new secret, and the former is dead', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.renewSession(renewal()), true)
-    equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
-    deepEqual(await sessions.findSession('sid-1', 'digest-1', NOW), renewed)
+    equal(await sessions.findSession(named('sid-1'), 'digest-0', NOW), null)
+    deepEqual(await sessions.findSession(named('sid-1'), 'digest-1', NOW), renewed)
     for (let index = 1; index < 10; index++)
       equal(
         await sessions.renewSession(renewal({ formerDigest: `digest-${index}`, digest: `digest-${index + 1}` })),
@@ -130,9 +134,9 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
   define("another user's session is not renewed", async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.renewSession(renewal({ userId: 'user-104981' })), false)
-    equal(await sessions.renewSession(renewal({ sid: 'sid-x' })), false)
-    deepEqual(await sessions.findSession('sid-1', 'digest-0', NOW), session())
-    equal(await sessions.findSession('sid-1', 'digest-1', NOW), null)
+    equal(await sessions.renewSession(renewal({ sid: named('sid-x') })), false)
+    deepEqual(await sessions.findSession(named('sid-1'), 'digest-0', NOW), session())
+    equal(await sessions.findSession(named('sid-1'), 'digest-1', NOW), null)
   })
 
   define('sessions handed out are copies', async (sessions) => {
@@ -141,14 +145,14 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     given.clientIds.push('changed')
     given.userId = 'changed'
     for (const copy of [
-      await sessions.findSession('sid-1', 'digest-0', T0),
+      await sessions.findSession(named('sid-1'), 'digest-0', T0),
       ...(await sessions.listSessionsOfUser('user-19367', T0))
     ]) {
       ok(copy)
       copy.expiresAt = 0
       copy.clientIds.push('changed')
     }
-    deepEqual(await sessions.findSession('sid-1', 'digest-0', T0), session())
+    deepEqual(await sessions.findSession(named('sid-1'), 'digest-0', T0), session())
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {

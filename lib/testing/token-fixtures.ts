@@ -8,6 +8,7 @@ import type {
   Successor,
   TokenUse
 } from '../ports/token-store.ts'
+import { partitionOf } from '../protocol/partition.ts'
 import type { Closable } from './contract.ts'
 
 /** What the state suites check. */
@@ -19,16 +20,15 @@ export interface StateSubject extends Closable {
   expiresByItself?: boolean
 }
 
-/**
- * The users of all state suites are `user-19367`, `user-104981` and `user-646148`: their partition is `sid`, so that
- * the readable names which these fixtures give their families, sessions and tokens are ones that a store may rely on.
- */
 export const T0 = Date.UTC(2026, 0, 1)
 export const MINUTE = 60_000
 export const GRACE = 10_000
 
+/** A readable name for a family, session or token of the user: it begins with their partition, as a store may expect. */
+export const named = (name: string, userId = 'user-19367'): string => partitionOf(userId) + name
+
 export const family = (fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid: 'sid-1',
+  sid: named('sid-1'),
   userId: 'user-19367',
   clientId: 'client-1',
   scope: 'read write',
@@ -47,7 +47,7 @@ export const family = (fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshT
   ...fields
 })
 export const use = (fields: Partial<TokenUse> = {}): TokenUse => ({
-  sid: 'sid-1',
+  sid: named('sid-1'),
   digest: 'digest-0',
   now: T0 + MINUTE,
   graceMs: GRACE,
@@ -63,7 +63,7 @@ export function publicPart(created: NewRefreshTokenFamily): RefreshTokenFamily {
 }
 
 export const code = (fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
-  sid: 'sid-1',
+  sid: named('sid-1'),
   userId: 'user-19367',
   clientId: 'client-1',
   scope: 'openid read',
@@ -79,7 +79,7 @@ export const code = (fields: Partial<NewAuthorizationCode> = {}): NewAuthorizati
   ...fields
 })
 export const redemption = (fields: Partial<CodeRedemption> = {}): CodeRedemption => ({
-  sid: 'sid-1',
+  sid: named('sid-1'),
   digest: 'code-digest',
   clientId: 'client-1',
   now: T0 + 1000,

@@ -3,7 +3,7 @@ import type { State } from '../ports/state.ts'
 import type { TokenStore } from '../ports/token-store.ts'
 import { caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
-import { MINUTE, T0, family, next, use } from './token-fixtures.ts'
+import { MINUTE, T0, family, next, use, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** How families end: expired, revoked, swept. Part of `stateContract`. */
@@ -23,13 +23,14 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
         async (tokens) => {
           const now = T0 + ends + offset
           const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
-          for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid, ...fields }))
+          for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
+            await tokens.createFamily(family({ sid, ...fields }))
           equal((await tokens.listFamiliesOfUser('user-19367', now)).length, offset < 0 ? 3 : 0)
-          equal((await tokens.findFamily('sid-1', now)) !== null, offset < 0)
+          equal((await tokens.findFamily(named('sid-1'), now)) !== null, offset < 0)
           equal((await tokens.peekToken(use({ now }))) !== null, offset < 0)
-          equal((await tokens.useToken(use({ sid: 'sid-2', now }))).outcome, offset < 0 ? 'used' : 'unknown')
+          equal((await tokens.useToken(use({ sid: named('sid-2'), now }))).outcome, offset < 0 ? 'used' : 'unknown')
           equal(
-            (await tokens.rotateToken(use({ sid: 'sid-3', now }), next(1))).outcome,
+            (await tokens.rotateToken(use({ sid: named('sid-3'), now }), next(1))).outcome,
             offset < 0 ? 'rotated' : 'unknown'
           )
         }
@@ -55,12 +56,12 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
 
   define('revokeFamily says whether there was one, of that user where one is given', async (tokens) => {
     await tokens.createFamily(family())
-    equal(await tokens.revokeFamily('sid-x'), false)
-    equal(await tokens.revokeFamily('sid-1', 'user-104981'), false)
+    equal(await tokens.revokeFamily(named('sid-x')), false)
+    equal(await tokens.revokeFamily(named('sid-1'), 'user-104981'), false)
     equal((await tokens.useToken(use())).outcome, 'used')
-    equal(await tokens.revokeFamily('sid-1', 'user-19367'), true)
-    equal(await tokens.revokeFamily('sid-1', 'user-19367'), false)
-    equal(await tokens.revokeFamily('sid-1'), false)
+    equal(await tokens.revokeFamily(named('sid-1'), 'user-19367'), true)
+    equal(await tokens.revokeFamily(named('sid-1'), 'user-19367'), false)
+    equal(await tokens.revokeFamily(named('sid-1')), false)
     equal((await tokens.useToken(use())).outcome, 'unknown')
     equal((await tokens.rotateToken(use(), next(1))).outcome, 'unknown')
     deepEqual(await tokens.listFamiliesOfUser('user-19367', T0), [])
@@ -68,12 +69,12 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
 
   define('of 50 parallel revocations one is true', async (tokens) => {
     await tokens.createFamily(family())
-    const results = await parallel(50, () => tokens.revokeFamily('sid-1'))
+    const results = await parallel(50, () => tokens.revokeFamily(named('sid-1')))
     equal(results.filter(Boolean).length, 1)
   })
 
   define('after a rotation or a use raced a revocation, the family is gone', async (tokens) => {
-    const sids = Array.from({ length: 25 }, (_, index) => `sid-${index}`)
+    const sids = Array.from({ length: 25 }, (_, index) => named(`sid-${index}`))
     for (const sid of sids) await tokens.createFamily(family({ sid }))
     await Promise.all(
       sids.flatMap((sid, index) => {
@@ -94,50 +95,53 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
   })
 
   define('revokeFamiliesOfUser ends all of the user but one, and names them', async (tokens) => {
-    for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid }))
-    await tokens.createFamily(family({ sid: 'sid-4', userId: 'user-104981' }))
-    deepEqual((await tokens.revokeFamiliesOfUser('user-19367', 'sid-2')).toSorted(), ['sid-1', 'sid-3'])
+    for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')]) await tokens.createFamily(family({ sid }))
+    await tokens.createFamily(family({ sid: named('sid-4', 'user-104981'), userId: 'user-104981' }))
+    deepEqual((await tokens.revokeFamiliesOfUser('user-19367', named('sid-2'))).toSorted(), [
+      named('sid-1'),
+      named('sid-3')
+    ])
     deepEqual(
       (await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid),
-      ['sid-2']
+      [named('sid-2')]
     )
     equal((await tokens.useToken(use())).outcome, 'unknown')
     deepEqual(
-      await tokens.revokeFamiliesOfUser('user-19367', 'sid-4'),
-      ['sid-2'],
+      await tokens.revokeFamiliesOfUser('user-19367', named('sid-4')),
+      [named('sid-2')],
       'the exception of another user keeps nothing of this one'
     )
     deepEqual(await tokens.revokeFamiliesOfUser('user-19367'), [])
-    ok(await tokens.findFamily('sid-4', T0))
+    ok(await tokens.findFamily(named('sid-4', 'user-104981'), T0))
   })
 
   define('families are listed newest first, of that user only', async (tokens) => {
     for (const [sid, age] of [
-      ['sid-1', 2],
-      ['sid-2', 0],
-      ['sid-3', 3],
-      ['sid-4', 1]
+      [named('sid-1'), 2],
+      [named('sid-2'), 0],
+      [named('sid-3'), 3],
+      [named('sid-4'), 1]
     ] as const) {
       await tokens.createFamily(family({ sid, createdAt: T0 - age }))
     }
-    await tokens.createFamily(family({ sid: 'sid-5', userId: 'user-104981' }))
-    await tokens.useToken(use({ sid: 'sid-3' }))
+    await tokens.createFamily(family({ sid: named('sid-5', 'user-104981'), userId: 'user-104981' }))
+    await tokens.useToken(use({ sid: named('sid-3') }))
     deepEqual(
       (await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid),
-      ['sid-2', 'sid-4', 'sid-1', 'sid-3']
+      [named('sid-2'), named('sid-4'), named('sid-1'), named('sid-3')]
     )
     deepEqual(await tokens.listFamiliesOfUser('user-646148', T0), [])
   })
 
   define('a sweep leaves what is alive, grace time included', async (tokens, state) => {
     await tokens.createFamily(family())
-    await tokens.createFamily(family({ sid: 'sid-2', idleExpiresAt: T0 + MINUTE }))
-    await tokens.createFamily(family({ sid: 'sid-3', expiresAt: T0 + MINUTE }))
+    await tokens.createFamily(family({ sid: named('sid-2'), idleExpiresAt: T0 + MINUTE }))
+    await tokens.createFamily(family({ sid: named('sid-3'), expiresAt: T0 + MINUTE }))
     await tokens.rotateToken(use(), next(1))
     await state.sweep(T0 + MINUTE)
     deepEqual(
       (await tokens.listFamiliesOfUser('user-19367', T0 + MINUTE)).map(({ sid }) => sid),
-      ['sid-1']
+      [named('sid-1')]
     )
     equal((await tokens.rotateToken(use(), next(2))).outcome, 'repeated')
   })

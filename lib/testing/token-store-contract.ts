@@ -3,7 +3,7 @@ import type { TokenStore } from '../ports/token-store.ts'
 import { partitionOf } from '../protocol/partition.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
-import { GRACE, MINUTE, T0, family, next, publicPart, use } from './token-fixtures.ts'
+import { GRACE, MINUTE, T0, family, next, publicPart, use, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 /** Families and their tokens: created, used, rotated, replayed. Part of `stateContract`. */
@@ -16,15 +16,15 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
   define('a family is found as it was created, without its digest', async (tokens) => {
     for (const created of [
       family(),
-      family({ sid: 'sid-2', clientId: null, userAgent: null, scope: '' }),
-      family({ sid: 'sid-4', sessionSid: 'session-1', offline: false, authorization: '{}' })
+      family({ sid: named('sid-2'), clientId: null, userAgent: null, scope: '' }),
+      family({ sid: named('sid-4'), sessionSid: 'session-1', offline: false, authorization: '{}' })
     ]) {
       await tokens.createFamily(created)
       const found = await tokens.findFamily(created.sid, T0)
       ok(found)
       deepEqual({ ...found }, publicPart(created))
     }
-    equal(await tokens.findFamily('sid-3', T0), null)
+    equal(await tokens.findFamily(named('sid-3'), T0), null)
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
@@ -62,14 +62,14 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     created.scope = 'changed'
     const used = await tokens.useToken(use())
     const listed = await tokens.listFamiliesOfUser('user-19367', T0)
-    const found = await tokens.findFamily('sid-1', T0)
+    const found = await tokens.findFamily(named('sid-1'), T0)
     const peeked = await tokens.peekToken(use())
     for (const copy of [found, peeked, ...listed, used.outcome === 'used' ? used.family : null]) {
       ok(copy)
       copy.scope = 'changed'
       copy.expiresAt = 0
     }
-    const again = await tokens.findFamily('sid-1', T0)
+    const again = await tokens.findFamily(named('sid-1'), T0)
     deepEqual([again?.scope, again?.expiresAt], ['read write', T0 + 60 * MINUTE])
   })
 
@@ -83,7 +83,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     const later = await tokens.useToken(use({ idleExpiresAt: T0 + 61 * MINUTE }))
     ok(later.outcome === 'used')
     equal(later.family.idleExpiresAt, T0 + 60 * MINUTE)
-    deepEqual(await tokens.findFamily('sid-1', T0), later.family)
+    deepEqual(await tokens.findFamily(named('sid-1'), T0), later.family)
   })
 
   define('a rotation replaces the token and moves the same times', async (tokens) => {
@@ -133,14 +133,14 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     define(
       `the replaced token ${elapsed} ms after, with a grace time of ${graceMs} ms, is ${rotation}`,
       async (tokens) => {
-        for (const sid of ['sid-1', 'sid-2']) {
+        for (const sid of [named('sid-1'), named('sid-2')]) {
           await tokens.createFamily(family({ sid }))
           await tokens.rotateToken(use({ sid }), next(1))
         }
         const now = T0 + MINUTE + elapsed
         equal((await tokens.rotateToken(use({ now, graceMs }), next(2))).outcome, rotation)
-        equal((await tokens.peekToken(use({ sid: 'sid-2', now, graceMs }))) !== null, plainUse === 'used')
-        equal((await tokens.useToken(use({ sid: 'sid-2', now, graceMs }))).outcome, plainUse)
+        equal((await tokens.peekToken(use({ sid: named('sid-2'), now, graceMs }))) !== null, plainUse === 'used')
+        equal((await tokens.useToken(use({ sid: named('sid-2'), now, graceMs }))).outcome, plainUse)
         const after = await tokens.useToken(use({ digest: 'digest-1', now, graceMs }))
         equal(
           after.outcome,
@@ -167,15 +167,15 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
 
   define('a replay ends its family and no other', async (tokens) => {
     await tokens.createFamily(family())
-    await tokens.createFamily(family({ sid: 'sid-2', tokenDigest: 'other' }))
+    await tokens.createFamily(family({ sid: named('sid-2'), tokenDigest: 'other' }))
     await tokens.rotateToken(use(), next(1))
     const replayed = await tokens.rotateToken(use({ now: T0 + 2 * MINUTE }), next(2))
     ok(replayed.outcome === 'replayed')
     deepEqual(
       [replayed.family.sid, replayed.family.userId, replayed.family.clientId],
-      ['sid-1', 'user-19367', 'client-1']
+      [named('sid-1'), 'user-19367', 'client-1']
     )
-    equal(await tokens.findFamily('sid-1', T0 + 2 * MINUTE), null)
+    equal(await tokens.findFamily(named('sid-1'), T0 + 2 * MINUTE), null)
     equal(
       (await tokens.rotateToken(use({ digest: 'digest-1', now: T0 + 2 * MINUTE }), next(3))).outcome,
       'unknown',
@@ -188,7 +188,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     )
     deepEqual(
       (await tokens.listFamiliesOfUser('user-19367', T0 + 2 * MINUTE)).map(({ sid }) => sid),
-      ['sid-2']
+      [named('sid-2')]
     )
   })
 
@@ -196,20 +196,20 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     await tokens.createFamily(family())
     deepEqual(await tokens.peekToken(use()), publicPart(family()))
     equal(await tokens.peekToken(use({ digest: 'digest-x' })), null)
-    equal(await tokens.peekToken(use({ sid: 'sid-x' })), null)
+    equal(await tokens.peekToken(use({ sid: named('sid-x') })), null)
     await tokens.rotateToken(use(), next(1))
     await tokens.rotateToken(use({ digest: 'digest-1' }), next(2))
-    const before = await tokens.findFamily('sid-1', T0)
+    const before = await tokens.findFamily(named('sid-1'), T0)
     for (const digest of ['digest-0', 'digest-1', 'digest-2']) {
       equal((await tokens.peekToken(use({ digest, now: T0 + 20 * MINUTE }))) !== null, digest === 'digest-2')
     }
-    deepEqual(await tokens.findFamily('sid-1', T0), before)
+    deepEqual(await tokens.findFamily(named('sid-1'), T0), before)
   })
 
   define('the sid of a stranger is unknown, whatever the digest', async (tokens) => {
     await tokens.createFamily(family())
-    deepEqual(await tokens.rotateToken(use({ sid: 'sid-x' }), next(1)), { outcome: 'unknown' })
-    deepEqual(await tokens.useToken(use({ sid: 'sid-x', digest: 'digest-x' })), { outcome: 'unknown' })
+    deepEqual(await tokens.rotateToken(use({ sid: named('sid-x') }), next(1)), { outcome: 'unknown' })
+    deepEqual(await tokens.useToken(use({ sid: named('sid-x'), digest: 'digest-x' })), { outcome: 'unknown' })
     equal((await tokens.useToken(use())).outcome, 'used', 'and ends nothing')
   })
 

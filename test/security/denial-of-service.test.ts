@@ -2,8 +2,10 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
-import { memorySessionStore } from '../../lib/adapters/memory/session-store.ts'
-import { memoryTokenStore } from '../../lib/adapters/memory/token-store.ts'
+import { memoryRecords } from '../../lib/adapters/memory/record-store.ts'
+import type { RecordStore } from '../../lib/ports/record-store.ts'
+import { partitionOf } from '../../lib/protocol/partition.ts'
+import { recordState } from '../../lib/records/state.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { processorSeconds } from '../support/in-time.ts'
 import { encodePart } from '../support/jwt.ts'
@@ -359,27 +361,34 @@ t.test(
 )
 
 t.test('DOS-token-store ASVS-14.2.7 what has expired is removed, and nothing is left of it', async (t) => {
-  const browserSessions = memorySessionStore(100)
-  const tokens = memoryTokenStore(100, browserSessions)
-  const state = { ...memoryState(), browserSessions }
-  const { app, clock, close } = await testApp({
-    state: {
-      ...state,
-      tokens,
-      async sweep(now) {
-        for (const sid of tokens.sids()) tokens.sweepFamily(sid, now)
-      }
+  const records = memoryRecords()
+  const written = new Set<string>()
+  const store: RecordStore = {
+    ...records,
+    async commit(partition, writes, now) {
+      for (const { key } of writes) written.add(key)
+      return await records.commit(partition, writes, now)
     }
-  })
+  }
+  const { app, clock, close } = await testApp({ state: recordState(store) })
   t.teardown(close)
   const { sub } = await signUp(app)
   for (let i = 0; i < 50; i++) await app.authority.issueTokens(sub)
-  t.equal([...tokens.sids()].length, 50)
-  clock.step(1_209_600_000)
-  await new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-  t.equal([...tokens.sids()].length, 0)
+  const left = async () =>
+    (await records.read(partitionOf(sub), [...written])).flatMap((record, at) =>
+      record === null ? [] : [...written][at]
+    )
+  t.equal((await left()).filter((key) => key?.startsWith('f:')).length, 50)
+  const passed = async (ms: number): Promise<void> => {
+    clock.step(ms)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+  }
+  await passed(1_209_600_000)
+  t.same(await left(), ['i'], 'the index ends when the last of its families could have')
+  await passed(90 * 86_400_000)
+  t.same(await left(), [])
 })
 
 t.test('DOS-token-store of a thousand reset requests one link is open', async (t) => {

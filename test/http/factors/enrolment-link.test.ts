@@ -54,7 +54,7 @@ t.test(
     t.equal(expiresAt.getTime(), clock.now() + DAY_MS)
     t.match(
       url,
-      new RegExp(`^${ISSUER}/auth/second-factor/link\\?token=[\\w-]{78}$`),
+      new RegExp(`^${ISSUER}/auth/second-factor/link\\?token=[\\w-]{91}$`),
       'a partition, 256 bits and two bindings'
     )
     t.same(
@@ -332,7 +332,7 @@ t.test('what is no link: missing, empty, wrong, huge, cut, of another kind', asy
     token.slice(0, -1),
     `${token}x`,
     token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
-    `${token.slice(0, 46)}${token.slice(62)}${token.slice(46, 62)}`,
+    `${token.slice(0, 59)}${token.slice(75)}${token.slice(59, 75)}`,
     'x'.repeat(512),
     'x'.repeat(600),
     '\0',
@@ -423,7 +423,7 @@ t.test('guesses at links count, as at all that proves itself by a secret', async
   const browser = testBrowser(subject.app)
   const statuses = []
   for (let n = 0; n < 4; n++)
-    statuses.push((await browser.submit('/auth/second-factor/link', { token: 'x'.repeat(78) })).statusCode)
+    statuses.push((await browser.submit('/auth/second-factor/link', { token: 'x'.repeat(91) })).statusCode)
   t.same(statuses, [400, 400, 429, 429])
   t.match(
     await press(testBrowser(subject.app), await linkOf(subject)),

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { authenticatePassword, confirmAuthentic } from '../../../lib/accounts/authenticate-password.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
-import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world } from './world.ts'
+import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, sidFor } from './world.ts'
 
 const BCRYPT = `$2b$10$${'a'.repeat(53)}`
 const at = { clientId: null, origin }
@@ -183,12 +183,18 @@ t.test('in whatever order a login meets a password change, the old password leav
         })
       await w.addSession(user.id, 'thief')
       if ((await confirmAuthentic(signedIn, PASSWORD, w.deps, at)) === null)
-        await w.deps.sessions.revoke(user.id, 'thief', 'password_changed', origin)
+        await w.deps.sessions.revoke(user.id, sidFor(user.id, 'thief'), 'password_changed', origin)
     }
     await Promise.all([
       outcomeOf(login()),
       changePassword(
-        { userId: user.id, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+        {
+          userId: user.id,
+          sid: sidFor(user.id, 'mine'),
+          currentPassword: PASSWORD,
+          newPassword: NEXT_PASSWORD,
+          origin
+        },
         w.deps
       )
     ])

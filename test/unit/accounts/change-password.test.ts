@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
-import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world } from './world.ts'
+import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, sidFor } from './world.ts'
 
 const WRONG = { error: 'invalid_grant', message: 'The current password is wrong.', statusCode: 400, headers: {} }
 
@@ -13,12 +13,12 @@ t.test('a new password ends all other sessions and reset links', async (t) => {
   await w.addSession('another', 'theirs')
   await w.state.oneTimeTokens.put({
     purpose: 'password_reset',
-    digest: 'd',
+    digest: sidFor(user.id, 'd'),
     userId: user.id,
     expiresAt: w.clock.now() + 1000
   })
   await changePassword(
-    { userId: user.id, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+    { userId: user.id, sid: sidFor(user.id, 'mine'), currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
     w.deps
   )
   await turns()
@@ -27,12 +27,18 @@ t.test('a new password ends all other sessions and reset links', async (t) => {
   t.equal(await w.deps.hashing.verify(stored, PASSWORD), 'no_match')
   t.strictSame(await w.sids(user.id), ['mine'])
   t.strictSame(await w.sids('another'), ['theirs'])
-  t.equal(await w.state.oneTimeTokens.find('password_reset', 'd', w.clock.now()), null)
+  t.equal(await w.state.oneTimeTokens.find('password_reset', sidFor(user.id, 'd'), w.clock.now()), null)
   t.match(w.told, [
     { name: 'logged_out', payload: { by: 'password_changed' } },
     {
       name: 'password_changed',
-      payload: { userId: user.id, sid: 'mine', by: 'change', requestId: origin.requestId, ip: origin.ip }
+      payload: {
+        userId: user.id,
+        sid: sidFor(user.id, 'mine'),
+        by: 'change',
+        requestId: origin.requestId,
+        ip: origin.ip
+      }
     }
   ])
   t.match(w.messages, [{ kind: 'password_changed', user: { id: user.id, email: 'ada@example.com' } }])

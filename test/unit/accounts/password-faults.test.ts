@@ -6,7 +6,7 @@ import { createEvents } from '../../../lib/events.ts'
 import { revocations } from '../../../lib/sessions/revocations.ts'
 import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { faulty } from './faulty.ts'
-import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world } from './world.ts'
+import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, sidFor } from './world.ts'
 import type { World } from './world.ts'
 
 /** A user who is signed in here, and whose password a thief knows: signed in too, with a client of theirs allowed. */
@@ -17,7 +17,7 @@ async function robbed(): Promise<{ w: World; userId: string }> {
   const now = w.clock.now()
   await w.state.browserSessions.createSession(
     {
-      sid: 'thief-browser',
+      sid: sidFor(userId, 'thief-browser'),
       userId,
       authenticatedAt: now,
       methods: [{ method: 'password', at: now }],
@@ -52,7 +52,7 @@ async function thiefs(w: World, userId: string): Promise<string[]> {
   ]
   const alive: string[] = []
   for (const signIn of signIns)
-    if (signIn.sid !== 'mine' && !(await w.deps.sessions.isOver(user, signIn))) alive.push(signIn.sid)
+    if (signIn.sid !== sidFor(userId, 'mine') && !(await w.deps.sessions.isOver(user, signIn))) alive.push(signIn.sid)
   return [...alive, ...(await w.state.consents.listConsents(userId, now)).map(({ clientId }) => clientId)]
 }
 
@@ -83,7 +83,10 @@ const FLOWS: Flow[] = [
   {
     name: 'change',
     begin: async (_w, userId) => async (deps) => {
-      await changePassword({ userId, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, deps)
+      await changePassword(
+        { userId, sid: sidFor(userId, 'mine'), currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+        deps
+      )
     },
     stays: ['mine']
   }
@@ -160,7 +163,9 @@ for (const { name, begin, stays } of FLOWS) {
     t.strictSame(await w.sids(userId), ['mine', 'thief'], 'they are still in the store')
     t.strictSame(await thiefs(w, userId), [])
     const user = await w.store.findById(userId)
-    const [mine] = (await w.state.tokens.listFamiliesOfUser(userId, w.clock.now())).filter(({ sid }) => sid === 'mine')
+    const [mine] = (await w.state.tokens.listFamiliesOfUser(userId, w.clock.now())).filter(
+      ({ sid }) => sid === sidFor(userId, 'mine')
+    )
     if (user === null || mine === undefined) throw new Error('They are not there.')
     t.equal(await w.deps.sessions.isOver(user, mine), !stays.includes('mine'))
   })
@@ -201,11 +206,20 @@ t.test('a link that has set its password sets no other, finished or not', async 
 // covers B2
 t.test('a finished change leaves no second way to prove the password', async (t) => {
   const { w, userId } = await robbed()
-  await changePassword({ userId, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
+  await changePassword(
+    { userId, sid: sidFor(userId, 'mine'), currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+    w.deps
+  )
   t.match(
     await outcomeOf(
       changePassword(
-        { userId, sid: 'mine', currentPassword: 'a guess that is wrong', newPassword: NEXT_PASSWORD, origin },
+        {
+          userId,
+          sid: sidFor(userId, 'mine'),
+          currentPassword: 'a guess that is wrong',
+          newPassword: NEXT_PASSWORD,
+          origin
+        },
         w.deps
       )
     ),

@@ -1,4 +1,5 @@
 import t from '../../support/tap.ts'
+import { PARTITION_LENGTH } from '../../../lib/protocol/partition.ts'
 import { confirmAuthentic } from '../../../lib/accounts/authenticate-password.ts'
 import { requestEmailChange } from '../../../lib/accounts/change-email.ts'
 import { removeAccount } from '../../../lib/accounts/remove-account.ts'
@@ -7,7 +8,7 @@ import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
 import type { User } from '../../../lib/ports/user-store.ts'
 import { digestOfOneTimeToken } from '../../../lib/protocol/one-time-token.ts'
 import { faulty } from './faulty.ts'
-import { origin, outcomeOf, PASSWORD, world } from './world.ts'
+import { origin, outcomeOf, PASSWORD, world, sidFor } from './world.ts'
 import type { World } from './world.ts'
 
 /** A user with sign-ins of both kinds, a client they allowed, and links. */
@@ -18,7 +19,7 @@ async function settled(): Promise<{ w: World; user: User }> {
   const now = w.clock.now()
   await w.state.browserSessions.createSession(
     {
-      sid: 'browser',
+      sid: sidFor(user.id, 'browser'),
       userId: user.id,
       authenticatedAt: now,
       methods: [{ method: 'password', at: now }],
@@ -40,7 +41,10 @@ async function settled(): Promise<{ w: World; user: User }> {
   })
   await requestPasswordReset({ username: user.username, locale: undefined, origin }, w.deps)
   await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
-  await requestEmailChange({ user, sid: 'mine', email: 'ada@new.example', locale: undefined, origin }, w.deps)
+  await requestEmailChange(
+    { user, sid: sidFor(user.id, 'mine'), email: 'ada@new.example', locale: undefined, origin },
+    w.deps
+  )
   await w.idle()
   return { w, user }
 }
@@ -57,7 +61,7 @@ async function leftOf(w: World, { id }: User): Promise<string[]> {
   )
   return [
     ...(await w.sids(id)),
-    ...(await w.state.browserSessions.listSessionsOfUser(id, now)).map(({ sid }) => sid),
+    ...(await w.state.browserSessions.listSessionsOfUser(id, now)).map(({ sid }) => sid.slice(PARTITION_LENGTH)),
     ...(await w.state.consents.listConsents(id, now)).map(({ clientId }) => clientId),
     ...links.flatMap((link) => (link === null ? [] : [link.purpose]))
   ]
@@ -75,20 +79,24 @@ t.test('the account is removed with all that hangs on it', async (t) => {
     'verify_email'
   ])
   w.told.length = 0
-  await removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps)
+  await removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, w.deps)
   await w.idle()
   t.same(await leftOf(w, user), [])
   t.equal(await w.store.findById(user.id), null)
   t.same(
     w.told.filter(({ name }) => name !== 'message_sent').map(({ name, payload }) => [name, payload.by, payload.sids]),
     [
-      ['logged_out', 'account_removed', ['browser', 'other']],
+      ['logged_out', 'account_removed', ['browser', 'other'].map((name) => sidFor(user.id, name))],
       ['consent_revoked', 'account_removed', undefined],
       ['account_removed', undefined, undefined],
-      ['logged_out', 'account_removed', ['mine']]
+      ['logged_out', 'account_removed', [sidFor(user.id, 'mine')]]
     ]
   )
-  t.match(w.told.find(({ name }) => name === 'account_removed')?.payload, { userId: user.id, sid: 'mine', ...origin })
+  t.match(w.told.find(({ name }) => name === 'account_removed')?.payload, {
+    userId: user.id,
+    sid: sidFor(user.id, 'mine'),
+    ...origin
+  })
   t.match(w.messages.at(-1), { kind: 'account_removed', user: { email: user.email } })
   t.notOk('passwordHash' in (w.messages.at(-1)?.user ?? {}))
 })
@@ -97,7 +105,7 @@ t.test('another user is left alone, and the name is free', async (t) => {
   const { w, user } = await settled()
   const bob = await w.addUser({ username: 'bob@example.com', email: 'bob@example.com' })
   await w.addSession(bob.id, 'of-bob')
-  await removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps)
+  await removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, w.deps)
   t.same(await w.sids(bob.id), ['of-bob'])
   const next = await w.addUser()
   t.not(next.id, user.id)
@@ -107,7 +115,9 @@ t.test('another user is left alone, and the name is free', async (t) => {
 t.test('ten at once all succeed', async (t) => {
   const { w, user } = await settled()
   const outcomes = await Promise.all(
-    Array.from({ length: 10 }, () => outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps)))
+    Array.from({ length: 10 }, () =>
+      outcomeOf(removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, w.deps))
+    )
   )
   t.same(new Set(outcomes), new Set(['done']))
   t.same(await leftOf(w, user), [])
@@ -120,7 +130,7 @@ t.test('a sign-in that began meanwhile is gone, or finds no user', async (t) => 
     await w.store.remove(id)
   }
   await removeAccount(
-    { user, sid: 'mine', locale: undefined, origin },
+    { user, sid: sidFor(user.id, 'mine'), locale: undefined, origin },
     { ...w.deps, users: { ...w.deps.users, remove } }
   )
   t.same(await leftOf(w, user), [])
@@ -137,7 +147,7 @@ t.test(
   async (t) => {
     const { w, user } = await settled()
     const { deps, calls } = faulty(w, 0, 'not done')
-    await removeAccount({ user, sid: 'mine', locale: undefined, origin }, deps)
+    await removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, deps)
     const steps = calls().length
     t.ok(steps >= 15, `${steps} calls`)
     for (const fault of ['not done', 'lost', 'from there on'] as const) {
@@ -145,9 +155,9 @@ t.test(
         const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
         const { w, user } = await settled()
         const { deps, heal } = faulty(w, failing, fault)
-        const failed = await outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, deps)).catch(
-          () => 'down'
-        )
+        const failed = await outcomeOf(
+          removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, deps)
+        ).catch(() => 'down')
         const isGone = (await w.store.findById(user.id)) === null
         t.equal(
           failed === 'done',
@@ -163,7 +173,7 @@ t.test(
         heal()
         if (failed !== 'done')
           t.equal(
-            await outcomeOf(removeAccount({ user, sid: 'mine', locale: undefined, origin }, w.deps)),
+            await outcomeOf(removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, w.deps)),
             'done',
             `${at}: a repeat`
           )

@@ -1,3 +1,4 @@
+import { partitionOf } from '../../../lib/protocol/partition.ts'
 import { setImmediate } from 'node:timers/promises'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { memoryState } from '../../../lib/adapters/memory/state.ts'
@@ -18,6 +19,9 @@ import { delayed } from '../../../lib/testing/delayed.ts'
 import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
 import { revocations } from '../../../lib/sessions/revocations.ts'
 import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
+
+/** The sid of the user's family of this readable name. */
+export const sidFor = (userId: string, name: string): string => partitionOf(userId) + name
 
 export const PASSWORD = 'correct horse battery'
 export const NEXT_PASSWORD = 'staple and a new one'
@@ -189,10 +193,11 @@ export async function world(options: WorldOptions = {}) {
         passwordHash: passwordHash ?? (await hasher.hash(PASSWORD, parameters))
       })
     },
-    async addSession(userId: string, sid: string): Promise<void> {
+    /** A family of this readable name; `sidFor` has its whole name. */
+    async addSession(userId: string, name: string): Promise<void> {
       const now = clock.now()
       await state.tokens.createFamily({
-        sid,
+        sid: sidFor(userId, name),
         userId,
         clientId: null,
         scope: 'openid',
@@ -207,12 +212,13 @@ export async function world(options: WorldOptions = {}) {
         sessionSid: null,
         offline: true,
         authorization: null,
-        tokenDigest: `digest-${sid}`
+        tokenDigest: `digest-${name}`
       })
     },
+    /** The readable names of the user's families. */
     sids: async (userId: string) =>
       (await state.tokens.listFamiliesOfUser(userId, clock.now()))
-        .map(({ sid }) => sid)
+        .map(({ sid }) => sid.replace(partitionOf(userId), ''))
         .toSorted((a, b) => a.localeCompare(b)),
     passwordHashOf: async (userId: string) => (await store.findById(userId))?.passwordHash,
     /** How many hashes ran, of either kind, during `act`; and its outcome. */

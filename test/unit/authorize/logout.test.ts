@@ -5,6 +5,7 @@ import type { Client } from '../../../lib/ports/client-store.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import type { LogoutParams } from '../../../lib/protocol/logout-request.ts'
 import type { IdTokenHint } from '../../../lib/tokens/id-tokens.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
 import { NEW_BROWSER, origin, sessionWorld } from '../sessions/session-world.ts'
 
 const BACK = 'https://app.example/signed-out?from=op'
@@ -16,14 +17,16 @@ const CLIENTS: Client[] = [
 
 const INVALID = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400 } as { code: string }
 
+const anns = (name: string): string => partitionOf('ann') + name
+
 /** The hints are names: what makes one good or bad is the ID tokens' own business. */
 async function journey() {
   const world = sessionWorld()
   const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
-  await world.addFamily({ sid: 'app-online', clientId: 'app', sessionSid: session.sid, offline: false })
-  await world.addFamily({ sid: 'app-offline', clientId: 'app', sessionSid: session.sid })
-  await world.addFamily({ sid: 'shop-online', clientId: 'shop', sessionSid: session.sid, offline: false })
-  await world.addFamily({ sid: 'shop-offline', clientId: 'shop', sessionSid: session.sid })
+  await world.addFamily({ sid: anns('app-online'), clientId: 'app', sessionSid: session.sid, offline: false })
+  await world.addFamily({ sid: anns('app-offline'), clientId: 'app', sessionSid: session.sid })
+  await world.addFamily({ sid: anns('shop-online'), clientId: 'shop', sessionSid: session.sid, offline: false })
+  await world.addFamily({ sid: anns('shop-offline'), clientId: 'shop', sessionSid: session.sid })
   const hints: Record<string, IdTokenHint> = {
     mine: { sub: 'ann', aud: 'app', sid: session.sid },
     'no sid': { sub: 'ann', aud: 'app', sid: undefined },
@@ -61,7 +64,7 @@ t.test('a hint of this session signs out at once and leads back with state and n
     t.equal(await alive(), false)
     t.strictSame(
       await families(),
-      ['shop-offline'],
+      [anns('shop-offline')],
       'the asking client loses all of it, the other keeps offline access'
     )
     t.equal(loggedOut.length, 1)
@@ -209,7 +212,7 @@ t.test('without a cookie, a hint of ours ends the session that it names, with wh
     location: `${BACK}&state=s`
   })
   t.equal(await alive(), false)
-  t.strictSame(await families(), ['shop-offline'], 'as with the cookie')
+  t.strictSame(await families(), [anns('shop-offline')], 'as with the cookie')
   t.match(loggedOut, [{ userId: 'ann', by: 'user' }])
   t.equal(ended.length, 1, 'its clients are told')
   t.match(await ask({ id_token_hint: 'mine' }, none), { outcome: 'signed_out', ended: false }, 'once')

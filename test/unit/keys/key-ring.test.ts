@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
-import { memoryKeyStore } from '../../../lib/adapters/memory/key-store.ts'
+import { memoryState } from '../../../lib/adapters/memory/state.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 import { fixedKeyRing, type KeyRing } from '../../../lib/keys/key-ring.ts'
 import { managedKeyRing } from '../../../lib/keys/managed-key-ring.ts'
@@ -60,7 +60,7 @@ const kids = (one: KeyRing): unknown[] => one.publicJwks().map(({ kid }) => kid)
 // covers ASVS-11.1.1
 t.test('a key is announced before it signs and kept until its last token is dead', async (t) => {
   const clock = steppedClock()
-  const one = ring(clock, memoryKeyStore())
+  const one = ring(clock, memoryState().keys)
   t.teardown(() => {
     one.close()
   })
@@ -94,7 +94,7 @@ t.test('a key is announced before it signs and kept until its last token is dead
 
 t.test('ten instances that start together make one key; the next one too', async (t) => {
   const clock = steppedClock()
-  const store = delayed(memoryKeyStore())
+  const store = delayed(memoryState().keys)
   const rings = Array.from({ length: 10 }, () => ring(clock, store))
   t.teardown(() => {
     for (const one of rings) one.close()
@@ -115,7 +115,7 @@ t.test('ten instances that start together make one key; the next one too', async
 // covers ASVS-13.3.4 ASVS-11.3.3
 t.test('a restart keeps the key; a rotated secret opens it; a foreign one does not, and says so', async (t) => {
   const clock = steppedClock()
-  const store = memoryKeyStore()
+  const store = memoryState().keys
   const first = ring(clock, store)
   await first.ready()
   const { kid } = first.signingKey()
@@ -136,7 +136,7 @@ t.test('a restart keeps the key; a rotated secret opens it; a foreign one does n
 // covers B18
 t.test('a key that can not be read is told once, set aside, and removed when its time is over', async (t) => {
   const clock = steppedClock()
-  const store = memoryKeyStore()
+  const store = memoryState().keys
   const former = ring(clock, store)
   await former.ready()
   const lost = former.signingKey().kid
@@ -179,7 +179,7 @@ t.test('a key that can not be read is told once, set aside, and removed when its
 
 t.test('a store that is down: no key is 503, and it recovers by itself', async (t) => {
   const clock = steppedClock()
-  const store = memoryKeyStore()
+  const store = memoryState().keys
   let down = true
   const flaky: KeyStore = {
     ...store,
@@ -204,7 +204,7 @@ t.test(
   'a store that is down says nothing of an unknown kid: 503, asked again after a second, and a good one is found then',
   async (t) => {
     const clock = steppedClock()
-    const store = memoryKeyStore()
+    const store = memoryState().keys
     const server = { isDown: false, lists: 0 }
     const one = ring(clock, {
       ...store,
@@ -241,7 +241,7 @@ t.test(
 
 t.test('whoever asks while an instance starts waits for its first look', async (t) => {
   const clock = steppedClock()
-  const store = memoryKeyStore()
+  const store = memoryState().keys
   const other = ring(clock, store)
   await other.ready()
   other.close()
@@ -269,7 +269,7 @@ t.test('whoever asks while an instance starts waits for its first look', async (
 // covers ADV-CVE-2026-48524
 t.test('DOS-jwks a flood of unknown kids asks the store once in five seconds', async (t) => {
   const clock = steppedClock()
-  const store = memoryKeyStore()
+  const store = memoryState().keys
   let lists = 0
   const one = ring(clock, {
     ...store,
@@ -330,7 +330,7 @@ function slowEngine(slow: string): JwtEngine & { finish(): void; asked: string[]
 t.test('two algorithms: nobody waits for the slow one but who asks for it', async (t) => {
   const clock = steppedClock()
   const engine = slowEngine('EdDSA')
-  const one = ring(clock, delayed(memoryKeyStore()), undefined, [], { algs: ['ES256', 'EdDSA'], engine })
+  const one = ring(clock, delayed(memoryState().keys), undefined, [], { algs: ['ES256', 'EdDSA'], engine })
   t.teardown(() => {
     one.close()
   })
@@ -364,7 +364,7 @@ t.test('two algorithms: nobody waits for the slow one but who asks for it', asyn
 
 t.test('each algorithm has its own sequence and rotation', async (t) => {
   const clock = steppedClock()
-  const store = memoryKeyStore()
+  const store = memoryState().keys
   const algs: [string, ...string[]] = ['ES256', 'EdDSA']
   const one = ring(clock, store, undefined, [], { algs })
   t.teardown(() => {
@@ -391,7 +391,7 @@ t.test('each algorithm has its own sequence and rotation', async (t) => {
 
 t.test('ten instances agree on the keys of both algorithms', async (t) => {
   const clock = steppedClock()
-  const store = delayed(memoryKeyStore())
+  const store = delayed(memoryState().keys)
   const rings = Array.from({ length: 10 }, () => ring(clock, store, undefined, [], { algs: ['ES256', 'EdDSA'] }))
   t.teardown(() => {
     for (const one of rings) one.close()
@@ -403,7 +403,7 @@ t.test('ten instances agree on the keys of both algorithms', async (t) => {
 
 t.test('a slow list never takes the place of a newer one', async (t) => {
   const clock = steppedClock()
-  const store = memoryKeyStore()
+  const store = memoryState().keys
   const held: Array<() => void> = []
   let hold = false
   const slow: KeyStore = {
@@ -440,7 +440,7 @@ t.test('a slow list never takes the place of a newer one', async (t) => {
 
 t.test('a key made elsewhere: whoever comes while the store is looked at waits for the answer', async (t) => {
   const clock = steppedClock()
-  const store = delayed(memoryKeyStore())
+  const store = delayed(memoryState().keys)
   const one = ring(clock, store)
   t.teardown(() => {
     one.close()
@@ -471,7 +471,7 @@ t.test('a key made elsewhere: whoever comes while the store is looked at waits f
 t.test('a key that was finished after the end is not written, and nobody is told', async (t) => {
   const clock = steppedClock()
   const engine = slowEngine('ES256')
-  const store = memoryKeyStore()
+  const store = memoryState().keys
   const errors: unknown[] = []
   const one = ring(clock, store, undefined, errors, { engine })
   await step(clock, 0)
@@ -483,7 +483,7 @@ t.test('a key that was finished after the end is not written, and nobody is told
 })
 
 t.test('an algorithm without a key is a fault of the configuration', async (t) => {
-  const managed = ring(steppedClock(), memoryKeyStore())
+  const managed = ring(steppedClock(), memoryState().keys)
   t.teardown(() => {
     managed.close()
   })

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import t from '../../support/tap.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
-import { memoryKeyStore } from '../../../lib/adapters/memory/key-store.ts'
+import { memoryState } from '../../../lib/adapters/memory/state.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 import type { KeyRing } from '../../../lib/keys/key-ring.ts'
 import { managedKeyRing } from '../../../lib/keys/managed-key-ring.ts'
@@ -60,7 +60,7 @@ async function pass(days: number, { clock }: Fleet): Promise<void> {
   }
 }
 
-const fleet = (): Fleet => ({ clock: steppedClock(), store: memoryKeyStore() })
+const fleet = (): Fleet => ({ clock: steppedClock(), store: memoryState().keys })
 
 /** An instance that is always second: the keys after the first are made by the others. */
 const secondTo = (all: Fleet): Fleet => ({

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
-import { sidOf } from '../../../lib/protocol/credential.ts'
+import { newCredentialId, sidOf } from '../../../lib/protocol/credential.ts'
 import { introspect, type Introspection } from '../../../lib/oauth/introspect.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
 import { clients, ISSUER, type World, world } from '../tokens/world.ts'
@@ -115,7 +115,7 @@ t.test('whatever is wrong looks the same', async (t) => {
   await one.state.tokens.revokeFamily(revoked.sid)
   const gone = await one.signIn({ clientId: 'own', userId: 'gone' })
   const [familyId = ''] = good.refreshToken.split('.')
-  const [codeId, codeSecret] = ['c'.repeat(21) + 'A', 'c'.repeat(42) + 'A']
+  const [codeId, codeSecret] = [newCredentialId('u1', 'c'.repeat(21) + 'A'), 'c'.repeat(42) + 'A']
   await one.state.tokens.createCode({
     sid: sidOf(codeId),
     userId: 'u1',

@@ -1,4 +1,5 @@
 import t from '../../support/tap.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
 import { formatCredential, parseCredential } from '../../../lib/protocol/credential.ts'
 import { EXPIRES_IN, HOUR, IDLE_TIMEOUT, MINUTE, NEW_BROWSER, origin, sessionWorld } from './session-world.ts'
 
@@ -74,10 +75,11 @@ t.test(
   async (t) => {
     const world = sessionWorld()
     const { browser, byPassword } = world
+    const eves = (name: string): string => partitionOf('eve') + name
     const first = await browser.start('eve', byPassword(), NEW_BROWSER)
     await browser.use(first.session, 'app')
-    await world.addFamily({ sid: 'online', userId: 'eve', sessionSid: first.session.sid, offline: false })
-    await world.addFamily({ sid: 'offline', userId: 'eve', sessionSid: first.session.sid, offline: true })
+    await world.addFamily({ sid: eves('online'), userId: 'eve', sessionSid: first.session.sid, offline: false })
+    await world.addFamily({ sid: eves('offline'), userId: 'eve', sessionSid: first.session.sid, offline: true })
     const second = await browser.start('ann', byPassword(), {
       session: await browser.find(first.cookie),
       cookie: first.cookie,
@@ -85,8 +87,8 @@ t.test(
     })
     t.not(second.session.sid, first.session.sid)
     t.equal(await browser.find(first.cookie), null)
-    t.strictSame(await world.families('eve'), ['offline'])
-    t.match(world.loggedOut, [{ userId: 'eve', sids: [first.session.sid, 'online'], by: 'user', ip: origin.ip }])
+    t.strictSame(await world.families('eve'), [eves('offline')])
+    t.match(world.loggedOut, [{ userId: 'eve', sids: [first.session.sid, eves('online')], by: 'user', ip: origin.ip }])
     t.match(world.ended, [[{ sid: first.session.sid, clientIds: ['app'] }]])
   }
 )

@@ -1,6 +1,10 @@
 import t from '../../support/tap.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
 import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { NEW_BROWSER, origin, sessionWorld, type SessionWorld } from './session-world.ts'
+
+const anns = (name: string): string => partitionOf('ann') + name
+const BOBS = `${partitionOf('bob')}bobs`
 
 /** Ann in two browsers, each with what an app and a shop were given, and a device of hers that used no browser. */
 async function annEverywhere(world: SessionWorld): Promise<{ here: string; there: string }> {
@@ -14,24 +18,24 @@ async function annEverywhere(world: SessionWorld): Promise<{ here: string; there
       session: { sid: sessionSid }
     }
   ] of Object.entries({ here, there })) {
-    await world.addFamily({ sid: `${place}-app`, clientId: 'app', sessionSid, offline: false })
-    await world.addFamily({ sid: `${place}-app-offline`, clientId: 'app', sessionSid })
-    await world.addFamily({ sid: `${place}-shop`, clientId: 'shop', sessionSid, offline: false })
-    await world.addFamily({ sid: `${place}-shop-offline`, clientId: 'shop', sessionSid })
-    await world.addCode({ sid: `${place}-code`, sessionSid, offline: true })
+    await world.addFamily({ sid: anns(`${place}-app`), clientId: 'app', sessionSid, offline: false })
+    await world.addFamily({ sid: anns(`${place}-app-offline`), clientId: 'app', sessionSid })
+    await world.addFamily({ sid: anns(`${place}-shop`), clientId: 'shop', sessionSid, offline: false })
+    await world.addFamily({ sid: anns(`${place}-shop-offline`), clientId: 'shop', sessionSid })
+    await world.addCode({ sid: anns(`${place}-code`), sessionSid, offline: true })
   }
-  await world.addFamily({ sid: 'device', clientId: null })
-  await world.addFamily({ sid: 'bobs', userId: 'bob' })
+  await world.addFamily({ sid: anns('device'), clientId: null })
+  await world.addFamily({ sid: BOBS, userId: 'bob' })
   return { here: here.session.sid, there: there.session.sid }
 }
 
 const ALL = [
-  'device',
+  anns('device'),
   ...['here', 'there'].flatMap((place) => [
-    `${place}-app`,
-    `${place}-app-offline`,
-    `${place}-shop`,
-    `${place}-shop-offline`
+    anns(`${place}-app`),
+    anns(`${place}-app-offline`),
+    anns(`${place}-shop`),
+    anns(`${place}-shop-offline`)
   ])
 ]
 const without = (...gone: string[]): string[] => ALL.filter((sid) => !gone.includes(sid))
@@ -41,17 +45,17 @@ t.test('revoking a browser session ends its codes and what is not offline', asyn
   const { here, there } = await annEverywhere(world)
   t.equal(await world.sessions.revoke('ann', here, 'user', origin), true)
   t.strictSame(await world.browsers(), [there])
-  t.strictSame(await world.families(), without('here-app', 'here-shop'))
-  t.equal(await world.redeems('here-code'), false)
-  t.equal(await world.redeems('there-code'), true)
+  t.strictSame(await world.families(), without(anns('here-app'), anns('here-shop')))
+  t.equal(await world.redeems(anns('here-code')), false)
+  t.equal(await world.redeems(anns('there-code')), true)
   t.equal(world.loggedOut.length, 1, 'one event tells of all')
   t.strictSame(
     world.loggedOut[0]?.sids.toSorted((a, b) => a.localeCompare(b)),
-    [here, 'here-app', 'here-code', 'here-shop'].toSorted((a, b) => a.localeCompare(b))
+    [here, anns('here-app'), anns('here-code'), anns('here-shop')].toSorted((a, b) => a.localeCompare(b))
   )
   t.match(world.ended, [[{ sid: here }]])
-  for (const sid of ['here-app', 'here-shop']) t.equal(world.revocations.has(sid), true, sid)
-  t.equal(world.revocations.has('here-app-offline'), false)
+  for (const sid of [anns('here-app'), anns('here-shop')]) t.equal(world.revocations.has(sid), true, sid)
+  t.equal(world.revocations.has(anns('here-app-offline')), false)
   t.equal(await world.sessions.revoke('ann', here, 'user', origin), false, 'a second time')
   t.equal(world.loggedOut.length, 1)
 })
@@ -60,21 +64,21 @@ t.test('the client that asks for the sign-out loses its offline families too; ot
   const world = sessionWorld()
   const { here } = await annEverywhere(world)
   t.equal(await world.sessions.revokeBrowserSession('ann', here, 'user', { clientId: 'app', origin }), true)
-  t.strictSame(await world.families(), without('here-app', 'here-app-offline', 'here-shop'))
+  t.strictSame(await world.families(), without(anns('here-app'), anns('here-app-offline'), anns('here-shop')))
 })
 
 // covers ASVS-8.2.2
 t.test("revoking a family or a browser session: the user's own only", async (t) => {
   const world = sessionWorld()
   const { here, there } = await annEverywhere(world)
-  for (const sid of [here, there, 'device', 'here-app', 'nothing', ''])
+  for (const sid of [here, there, anns('device'), anns('here-app'), 'nothing', ''])
     t.equal(await world.sessions.revoke('bob', sid, 'user', origin), false, sid)
   t.equal(await world.sessions.revokeBrowserSession('bob', here, 'user', { origin }), false)
   t.strictSame(await world.families(), ALL)
   t.strictSame((await world.browsers()).length, 2)
   t.strictSame(world.loggedOut, [])
-  t.equal(await world.sessions.revoke('ann', 'device', 'user', origin), true)
-  t.strictSame(await world.families(), without('device'))
+  t.equal(await world.sessions.revoke('ann', anns('device'), 'user', origin), true)
+  t.strictSame(await world.families(), without(anns('device')))
   t.strictSame(world.ended, [], 'a family is no browser session')
 })
 
@@ -84,11 +88,11 @@ t.test('revokeAll ends families, codes and browser sessions, but those of except
     [string, (sids: { here: string; there: string }) => string | undefined, string[], Array<'here' | 'there'>]
   > = [
     ['nothing kept', () => undefined, [], []],
-    ['a family with its browser session', () => 'here-app', ['here-app'], ['here']],
-    ['a family without one', () => 'device', ['device'], []],
+    ['a family with its browser session', () => anns('here-app'), [anns('here-app')], ['here']],
+    ['a family without one', () => anns('device'), [anns('device')], []],
     ['a browser session', ({ there }) => there, [], ['there']],
     ['unknown', () => 'unknown', [], []],
-    ["another user's", () => 'bobs', [], []]
+    ["another user's", () => BOBS, [], []]
   ]
   for (const [what, except, families, browsers] of cases) {
     await t.test(what, async (t) => {
@@ -100,8 +104,8 @@ t.test('revokeAll ends families, codes and browser sessions, but those of except
         await world.browsers(),
         browsers.map((place) => sids[place])
       )
-      t.strictSame(await world.families('bob'), ['bobs'])
-      for (const code of ['here-code', 'there-code']) t.equal(await world.redeems(code), false)
+      t.strictSame(await world.families('bob'), [BOBS])
+      for (const code of [anns('here-code'), anns('there-code')]) t.equal(await world.redeems(code), false)
       t.equal(world.loggedOut.length, 1)
       t.equal(world.ended.flat().length, 2 - browsers.length)
       for (const sid of ALL) t.equal(world.revocations.has(sid), !families.includes(sid), sid)
@@ -139,11 +143,14 @@ t.test(
         for (let failing = 0, wasMet = true; wasMet; failing++) {
           const world = sessionWorld()
           const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
-          await world.addFamily({ sid: 'family', sessionSid: session.sid, offline: false })
-          for (const sid of ['waiting', 'redeemed']) await world.addCode({ sid, sessionSid: session.sid })
+          await world.addFamily({ sid: anns('family'), sessionSid: session.sid, offline: false })
+          for (const sid of [anns('waiting'), anns('redeemed')]) await world.addCode({ sid, sessionSid: session.sid })
           const otherTab = async (): Promise<void> => {
-            await world.addCode({ sid: 'other-tab', sessionSid: session.sid }, world.browser.useOf(session, 'app'))
-            await world.redeems('redeemed')
+            await world.addCode(
+              { sid: anns('other-tab'), sessionSid: session.sid },
+              world.browser.useOf(session, 'app')
+            )
+            await world.redeems(anns('redeemed'))
           }
           let step = -1
           const faulty = <Store extends object>(store: Store): Store =>
@@ -173,15 +180,15 @@ t.test(
           const isSignedIn = (await world.browser.find(cookie)) !== null
           if (!isSignedIn)
             t.strictSame(
-              [await world.families(), await world.redeems('waiting'), await world.redeems('other-tab')],
+              [await world.families(), await world.redeems(anns('waiting')), await world.redeems(anns('other-tab'))],
               [[], false, false],
               `${what}: nothing is left`
             )
           else {
-            t.ok((await world.families()).includes('family'), `${what}: nothing has ended`)
+            t.ok((await world.families()).includes(anns('family')), `${what}: nothing has ended`)
             await world.sessions.revokeBrowserSession('ann', session.sid, 'user', { origin })
             t.strictSame(
-              [await world.browsers(), await world.families(), await world.redeems('other-tab')],
+              [await world.browsers(), await world.families(), await world.redeems(anns('other-tab'))],
               [[], [], false],
               `${what}: and a repeat ends it all`
             )
@@ -197,7 +204,10 @@ t.test('all that a client was given for a user ends, and nothing else', async (t
   await annEverywhere(world)
   await world.sessions.revokeFamiliesOfClient('ann', 'shop', 'host', origin)
   await world.sessions.revokeFamiliesOfClient('ann', 'unknown', 'host', origin)
-  t.strictSame(await world.families(), without('here-shop', 'here-shop-offline', 'there-shop', 'there-shop-offline'))
+  t.strictSame(
+    await world.families(),
+    without(anns('here-shop'), anns('here-shop-offline'), anns('there-shop'), anns('there-shop-offline'))
+  )
   t.equal(world.loggedOut.length, 1)
   t.equal(world.loggedOut[0]?.sids.length, 4)
 })
@@ -207,11 +217,12 @@ t.test('a code that is made while its session ends is dead, whichever comes firs
     const world = sessionWorld()
     const { session } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
     const calls = [
-      async () => await world.addCode({ sid: 'code', sessionSid: session.sid }, world.browser.useOf(session, 'app')),
+      async () =>
+        await world.addCode({ sid: anns('code'), sessionSid: session.sid }, world.browser.useOf(session, 'app')),
       async () => await world.sessions.revokeBrowserSession('ann', session.sid, 'user', { origin })
     ]
     await Promise.all((order === 'code first' ? calls : calls.toReversed()).map(async (call) => await call()))
-    t.equal(await world.redeems('code'), false, order)
+    t.equal(await world.redeems(anns('code')), false, order)
     t.strictSame(await world.browsers(), [])
   }
 })

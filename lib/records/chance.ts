@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { VERSION_LENGTH } from '../ports/record-store.ts'
+
+/**
+ * Time and chance of the transactor. They decide nothing: versions only have to differ, waits only have to be uneven,
+ * and the machine's clock only fills in where a call says no time. So a host's store needs no `Clock` and no `Random`.
+ */
+
+const LONGEST_WAIT_MS = 16
+/** 48 bits of this process, so that no two processes make one version. */
+const PROCESS = randomBytes(6).toString('base64url')
+const COUNTER_LENGTH = VERSION_LENGTH - PROCESS.length
+
+let made = 0
+
+/** A version that nobody has made before, in this process or another. */
+export function newVersion(): string {
+  made += 1
+  return PROCESS + made.toString(36).padStart(COUNTER_LENGTH, '0')
+}
+
+/** Waits for a random time, so that calls which met in a conflict don't meet again. */
+export async function waitUnevenly(): Promise<void> {
+  await setTimeout(Math.random() * LONGEST_WAIT_MS)
+}
+
+/** Milliseconds since the epoch by this machine's clock. */
+export const machineNow = (): number => Date.now()
+
+/** Milliseconds that never go backwards. */
+export const monotonicNow = (): number => performance.now()

@@ -1,0 +1,56 @@
+import type { Consent } from '../ports/consent-store.ts'
+import { CONSENTS } from './keys.ts'
+import type { View } from './view.ts'
+
+type PackedConsent = [clientId: string, scopes: string[], grantedAt: number, expiresAt: number]
+/** All consents of a user, in the order in which they were first granted. */
+type PackedConsents = [userId: string, consents: PackedConsent[]]
+
+function grantedBy(view: View, userId: string): PackedConsent[] {
+  const stored = view.get(CONSENTS) as PackedConsents | null
+  return stored === null || stored[0] !== userId ? [] : stored[1]
+}
+
+function save(view: View, userId: string, consents: PackedConsent[]): void {
+  if (consents.length === 0) {
+    view.remove(CONSENTS)
+    return
+  }
+  const value: PackedConsents = [userId, consents]
+  const expiresAt = Math.max(...consents.map(([, , , expiresAt]) => expiresAt))
+  view.put(CONSENTS, { kind: 'consents', userId, value, expiresAt })
+}
+
+/** Adds the scopes to those allowed before. A consent that has expired does not come to life again with its scopes. */
+export function grantConsent(view: View, { userId, clientId, scopes, grantedAt, expiresAt }: Consent): void {
+  const valid = grantedBy(view, userId).filter(([, , , end]) => grantedAt < end)
+  const at = valid.findIndex(([client]) => client === clientId)
+  const consent: PackedConsent = [clientId, [...new Set([...(valid[at]?.[1] ?? []), ...scopes])], grantedAt, expiresAt]
+  save(view, userId, at < 0 ? [...valid, consent] : valid.with(at, consent))
+}
+
+export function revokeConsent(view: View, userId: string, clientId: string): boolean {
+  const before = grantedBy(view, userId)
+  const left = before.filter(([client]) => client !== clientId)
+  if (left.length === before.length) return false
+  save(view, userId, left)
+  return true
+}
+
+/** Valid at `now`, newest first. */
+export function listConsents(view: View, userId: string, now: number): Consent[] {
+  return grantedBy(view, userId)
+    .filter(([, , , expiresAt]) => now < expiresAt)
+    .map(([clientId, scopes, grantedAt, expiresAt]) => ({
+      userId,
+      clientId,
+      scopes: [...scopes],
+      grantedAt,
+      expiresAt
+    }))
+    .reverse()
+    .sort((a, b) => b.grantedAt - a.grantedAt)
+}
+
+export const findConsent = (view: View, userId: string, clientId: string, now: number): Consent | null =>
+  listConsents(view, userId, now).find((consent) => consent.clientId === clientId) ?? null

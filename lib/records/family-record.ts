@@ -1,0 +1,171 @@
+import type { RefreshTokenFamily, ReplacedToken, TokenUse } from '../ports/token-store.ts'
+import { familyKey } from './keys.ts'
+import { type Entry, generationIn } from './user-index.ts'
+import type { View } from './view.ts'
+
+/** A refresh token family, or an authorization code as long as it has no current token. */
+export interface Held {
+  family: RefreshTokenFamily
+  /** The digest of the code it came from; `null` where it came from none. */
+  codeDigest: string | null
+  /** `null` as long as it is a code. */
+  currentDigest: string | null
+  /** The token that the current one replaced, when, and the current one sealed under it. */
+  previous: ReplacedToken | null
+  /** How many calls got the current token and have not given it back. 0: somebody has it for good. */
+  holders: number
+}
+
+/** A family with the token that counts. */
+export type HeldFamily = Held & { currentDigest: string }
+
+type PackedFamily = [
+  userId: string,
+  clientId: string | null,
+  scope: string,
+  authenticatedAt: number,
+  acr: string | null,
+  amr: string[],
+  createdAt: number,
+  lastUsedAt: number,
+  expiresAt: number,
+  idleExpiresAt: number,
+  userAgent: string | null,
+  sessionSid: string | null,
+  offline: 0 | 1,
+  authorization: string | null,
+  generation: string,
+  codeDigest: string | null,
+  currentDigest: string | null,
+  holders: number,
+  previous: [digest: string, rotatedAt: number, sealed: string] | null
+]
+
+const pack = ({ family, codeDigest, currentDigest, previous, holders }: Held, generation: string): PackedFamily => [
+  family.userId,
+  family.clientId,
+  family.scope,
+  family.authenticatedAt,
+  family.acr,
+  [...family.amr],
+  family.createdAt,
+  family.lastUsedAt,
+  family.expiresAt,
+  family.idleExpiresAt,
+  family.userAgent,
+  family.sessionSid,
+  family.offline ? 1 : 0,
+  family.authorization,
+  generation,
+  codeDigest,
+  currentDigest,
+  holders,
+  previous === null ? null : [previous.digest, previous.rotatedAt, previous.sealed]
+]
+
+function unpack(sid: string, packed: PackedFamily): Held {
+  const [userId, clientId, scope, authenticatedAt, acr, amr, createdAt, lastUsedAt, expiresAt, idleExpiresAt, ...rest] =
+    packed
+  const [userAgent, sessionSid, offline, authorization, , codeDigest, currentDigest, holders, previous] = rest
+  return {
+    family: {
+      sid,
+      userId,
+      clientId,
+      scope,
+      authenticatedAt,
+      acr,
+      amr: [...amr],
+      createdAt,
+      lastUsedAt,
+      expiresAt,
+      idleExpiresAt,
+      userAgent,
+      sessionSid,
+      offline: offline === 1,
+      authorization
+    },
+    codeDigest,
+    currentDigest,
+    previous: previous === null ? null : { digest: previous[0], rotatedAt: previous[1], sealed: previous[2] },
+    holders
+  }
+}
+
+const EXPIRES_AT = 8
+const IDLE_EXPIRES_AT = 9
+const GENERATION_AT = 14
+
+/** Judges a record as it is stored, without its generation. */
+export const isFamilyAliveAt =
+  (now: number) =>
+  (record: unknown): boolean => {
+    const packed = record as PackedFamily | null
+    return packed !== null && now < packed[EXPIRES_AT] && now < packed[IDLE_EXPIRES_AT]
+  }
+
+export const isFamily = (held: Held): held is HeldFamily => held.currentDigest !== null
+
+/**
+ * Each kind is bounded on its own: codes and online families are many and short-lived, and must not push out the
+ * offline family of a device.
+ */
+export const familyEntryOf = ({ family, currentDigest }: Held): Entry => ({
+  sid: family.sid,
+  kind: currentDigest === null ? 'code' : family.offline ? 'offline' : 'online',
+  createdAt: family.createdAt,
+  expiresAt: family.expiresAt,
+  sessionSid: family.sessionSid,
+  clientId: family.clientId
+})
+
+/** The family or code, whether or not it is alive. */
+export function storedFamily(view: View, sid: string): Held | null {
+  const record = view.get(familyKey(sid)) as PackedFamily | null
+  return record === null || record[GENERATION_AT] !== generationIn(view) ? null : unpack(sid, record)
+}
+
+/** The family or code if it is alive at `now`. */
+export function aliveHeld(view: View, sid: string, now: number): Held | null {
+  const record = view.get(familyKey(sid))
+  return isFamilyAliveAt(now)(record) ? storedFamily(view, sid) : null
+}
+
+/** The family if it is alive at `now` and no code any more. */
+export function aliveFamily(view: View, sid: string, now: number): HeldFamily | null {
+  const held = aliveHeld(view, sid, now)
+  return held !== null && isFamily(held) ? held : null
+}
+
+/** The families among these records that are alive at `now`. */
+export function aliveFamiliesIn(
+  entries: readonly Entry[],
+  records: readonly unknown[],
+  now: number
+): RefreshTokenFamily[] {
+  const isAlive = isFamilyAliveAt(now)
+  return entries.flatMap(({ sid }, at) =>
+    isAlive(records[at]) ? [unpack(sid, records[at] as PackedFamily).family] : []
+  )
+}
+
+export function putFamily(view: View, held: Held): void {
+  const { sid, userId, expiresAt, idleExpiresAt } = held.family
+  view.put(familyKey(sid), {
+    kind: held.currentDigest === null ? 'code' : 'family',
+    userId,
+    value: pack(held, generationIn(view) ?? ''),
+    expiresAt: Math.min(expiresAt, idleExpiresAt)
+  })
+}
+
+/** What a presented token is to its family. */
+export function presented(
+  { currentDigest, previous }: HeldFamily,
+  { digest, now, graceMs }: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>
+): 'current' | 'replaced' | 'replay' {
+  if (currentDigest === digest) return 'current'
+  const isReplaced =
+    previous !== null && previous.digest === digest && graceMs > 0 && now - previous.rotatedAt <= graceMs
+  return isReplaced ? 'replaced' : 'replay'
+}

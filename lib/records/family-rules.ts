@@ -1,0 +1,165 @@
+import type {
+  EndedSession,
+  NewRefreshTokenFamily,
+  RefreshTokenFamily,
+  RotateOutcome,
+  RotationUndo,
+  Successor,
+  TokenUse,
+  UseOutcome
+} from '../ports/token-store.ts'
+import {
+  aliveFamiliesIn,
+  aliveFamily,
+  familyEntryOf,
+  type Held,
+  type HeldFamily,
+  isFamilyAliveAt,
+  presented,
+  putFamily,
+  storedFamily
+} from './family-record.ts'
+import { familyKey } from './keys.ts'
+import { endSession } from './session-rules.ts'
+import { type Entry, indexIn, ownerOfIndex, recordKeyOf, type UserIndex } from './user-index.ts'
+import type { View } from './view.ts'
+
+export function createFamily(view: View, { tokenDigest, ...family }: NewRefreshTokenFamily, max: number): void {
+  addHeld(view, { family, codeDigest: null, currentDigest: tokenDigest, previous: null, holders: 0 }, max)
+}
+
+/** Adds a family or code with room made for it. @throws TypeError where its sid is taken */
+export function addHeld(view: View, held: Held, max: number): void {
+  const { sid, userId, createdAt } = held.family
+  if (view.get(familyKey(sid)) !== null) throw new TypeError('A family with this sid exists.')
+  enlist(view, indexIn(view, userId), held, max, createdAt)
+}
+
+/** Puts a family or code with its entry, and makes room for it. The index first: it makes the generation. */
+export function enlist(view: View, index: UserIndex, held: Held, max: number, now: number): void {
+  const entry = familyEntryOf(held)
+  index.set(entry)
+  index.bound(entry, max, now, isFamilyAliveAt(now))
+  index.save(now)
+  putFamily(view, held)
+}
+
+/** The family if the token is one that `useToken` would take. */
+export function peekToken(
+  view: View,
+  use: Pick<TokenUse, 'sid' | 'digest' | 'now' | 'graceMs'>
+): RefreshTokenFamily | null {
+  const held = aliveFamily(view, use.sid, use.now)
+  return held === null || presented(held, use) === 'replay' ? null : held.family
+}
+
+/** To a client, no family is alive but its own. */
+function usable(view: View, { sid, clientId, now }: TokenUse): HeldFamily | null {
+  const held = aliveFamily(view, sid, now)
+  return clientId === undefined || held?.family.clientId === clientId ? held : null
+}
+
+const touched = (held: HeldFamily, { now, idleExpiresAt }: TokenUse): HeldFamily => ({
+  ...held,
+  family: { ...held.family, lastUsedAt: now, idleExpiresAt: Math.min(idleExpiresAt, held.family.expiresAt) }
+})
+
+export function useToken(view: View, use: TokenUse): UseOutcome {
+  const held = usable(view, use)
+  if (held === null) return { outcome: 'unknown' }
+  if (presented(held, use) === 'replay') return replayed(view, held)
+  const next = touched(held, use)
+  putFamily(view, next)
+  return { outcome: 'used', family: next.family }
+}
+
+export function rotateToken(view: View, use: TokenUse, next: Successor): RotateOutcome {
+  const held = usable(view, use)
+  if (held === null) return { outcome: 'unknown' }
+  const { sid, digest, now } = use
+  const { currentDigest, previous, holders } = held
+  const which = presented(held, use)
+  if (which === 'current') {
+    const rotated = {
+      ...touched(held, use),
+      currentDigest: next.digest,
+      previous: { digest, rotatedAt: now, sealed: next.sealed },
+      holders: 1
+    }
+    putFamily(view, rotated)
+    const undo = { sid, digest: next.digest, replacedDigest: digest, former: previous }
+    return { outcome: 'rotated', family: rotated.family, undo }
+  }
+  if (which === 'replay' || previous === null) return replayed(view, held)
+  if (holders > 0) putFamily(view, { ...held, holders: holders + 1 })
+  const undo = { sid, digest: currentDigest, replacedDigest: digest, former: null }
+  return { outcome: 'repeated', family: held.family, sealed: previous.sealed, undo }
+}
+
+export function undoRotation(view: View, { sid, digest, replacedDigest, former }: RotationUndo): void {
+  const held = storedFamily(view, sid)
+  if (held === null || held.currentDigest !== digest || held.holders === 0) return
+  const holders = held.holders - 1
+  // Nobody holds it any more. Somebody has the one before for good, so an undo of the rotation that made that one comes
+  // too late.
+  putFamily(
+    view,
+    holders > 0 ? { ...held, holders } : { ...held, holders, currentDigest: replacedDigest, previous: former }
+  )
+}
+
+/** Ends a family or code whose secret was used twice, or guessed by a holder of an older one. */
+export function replayed(view: View, { family }: Held): { outcome: 'replayed'; family: RefreshTokenFamily } {
+  removeOne(view, family.userId, family.sid)
+  return { outcome: 'replayed', family }
+}
+
+export function revokeFamily(view: View, sid: string, userId?: string): boolean {
+  const held = storedFamily(view, sid)
+  // The index may know one for longer than its record is there. What is said to be none is not named later either.
+  const owner = held?.family.userId ?? ownerOfIndex(view)
+  if (owner === null || (userId !== undefined && owner !== userId)) return false
+  removeOne(view, owner, sid)
+  return held !== null
+}
+
+function removeOne(view: View, userId: string, sid: string): void {
+  removeThose(view, userId, (entry) => entry.sid === sid)
+  view.remove(familyKey(sid))
+}
+
+function removeThose(view: View, userId: string, condition: (entry: Entry) => boolean): string[] {
+  const index = indexIn(view, userId)
+  const ended = index.entries().filter((entry) => entry.kind !== 'session' && condition(entry))
+  for (const entry of ended) view.remove(recordKeyOf(entry))
+  const sids = ended.map(({ sid }) => sid)
+  if (sids.length > 0) {
+    index.drop(new Set(sids))
+    index.save()
+  }
+  return sids
+}
+
+export const revokeFamiliesOfUser = (view: View, userId: string, exceptSid?: string): string[] =>
+  removeThose(view, userId, ({ sid }) => sid !== exceptSid)
+
+export const revokeFamiliesOfClient = (view: View, userId: string, clientId: string): string[] =>
+  removeThose(view, userId, (entry) => entry.clientId === clientId)
+
+export const revokeSession = (view: View, userId: string, sessionSid: string, clientId?: string): EndedSession => ({
+  session: endSession(view, userId, sessionSid),
+  sids: removeThose(
+    view,
+    userId,
+    (entry) => entry.sessionSid === sessionSid && (entry.kind !== 'offline' || entry.clientId === clientId)
+  )
+})
+
+export function listFamiliesOfUser(view: View, userId: string, now: number): RefreshTokenFamily[] {
+  const entries = indexIn(view, userId)
+    .entries()
+    .filter(({ kind }) => kind === 'online' || kind === 'offline')
+  return aliveFamiliesIn(entries, view.all(entries.map(recordKeyOf)), now)
+    .reverse()
+    .sort((a, b) => b.createdAt - a.createdAt)
+}

@@ -1,0 +1,81 @@
+import {
+  type CodeGuess,
+  type CodeOutcome,
+  MAX_CODE_FAILURES,
+  type OneTimeToken,
+  type OneTimeTokenPurpose
+} from '../ports/one-time-token-store.ts'
+import { oneTimeTokenKey } from './keys.ts'
+import type { View } from './view.ts'
+
+/** The token of a user for one purpose, with the wrong guesses at it and those it replaced. */
+interface Held extends OneTimeToken {
+  failures: number
+  /** Until when the failures count. */
+  failuresUntil: number
+}
+
+type PackedToken = [userId: string, digest: string, expiresAt: number, failures: number, failuresUntil: number]
+
+function stored(view: View, purpose: OneTimeTokenPurpose): Held | null {
+  const packed = view.get(oneTimeTokenKey(purpose)) as PackedToken | null
+  if (packed === null) return null
+  const [userId, digest, expiresAt, failures, failuresUntil] = packed
+  return { purpose, digest, userId, expiresAt, failures, failuresUntil }
+}
+
+function save(view: View, { purpose, digest, userId, expiresAt, failures, failuresUntil }: Held): void {
+  const value: PackedToken = [userId, digest, expiresAt, failures, failuresUntil]
+  view.put(oneTimeTokenKey(purpose), {
+    kind: 'one_time_token',
+    userId,
+    value,
+    expiresAt: Math.max(expiresAt, failuresUntil)
+  })
+}
+
+/** Replaces the token that the user had for the purpose. The failures stay. */
+export function putToken(view: View, { purpose, digest, userId, expiresAt }: OneTimeToken): void {
+  const { failures = 0, failuresUntil = 0 } = stored(view, purpose) ?? {}
+  save(view, { purpose, digest, userId, expiresAt, failures, failuresUntil })
+}
+
+export function findToken(view: View, purpose: OneTimeTokenPurpose, digest: string, now: number): OneTimeToken | null {
+  const held = stored(view, purpose)
+  if (held === null || held.digest !== digest || now >= held.expiresAt) return null
+  const { userId, expiresAt } = held
+  return { purpose, digest, userId, expiresAt }
+}
+
+export function consumeToken(
+  view: View,
+  purpose: OneTimeTokenPurpose,
+  digest: string,
+  now: number
+): OneTimeToken | null {
+  const token = findToken(view, purpose, digest, now)
+  if (token !== null) view.remove(oneTimeTokenKey(purpose))
+  return token
+}
+
+export function discardToken(view: View, purpose: OneTimeTokenPurpose, userId: string): void {
+  if (stored(view, purpose)?.userId === userId) view.remove(oneTimeTokenKey(purpose))
+}
+
+/** Uses the code up, or counts a wrong one, of which five are looked at. */
+export function redeemSignInCode(view: View, { purpose, owner, codeDigest, now }: CodeGuess): CodeOutcome {
+  const held = stored(view, purpose)
+  if (held === null || held.userId !== owner || now >= held.expiresAt) return 'unknown'
+  const counts = now < held.failuresUntil
+  if (counts && held.failures >= MAX_CODE_FAILURES) return 'spent'
+  if (held.digest === codeDigest) {
+    view.remove(oneTimeTokenKey(purpose))
+    return 'redeemed'
+  }
+  save(view, {
+    ...held,
+    failures: counts ? held.failures + 1 : 1,
+    failuresUntil: counts ? held.failuresUntil : held.expiresAt
+  })
+  return 'wrong'
+}

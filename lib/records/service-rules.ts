@@ -1,0 +1,41 @@
+import type { StoredKey } from '../ports/key-store.ts'
+import { NEVER } from '../ports/record-store.ts'
+import { assertionKey, KEYS, OWNER } from './keys.ts'
+import type { View } from './view.ts'
+
+/** What belongs to the service and to no user: signing keys, the owner of the state, and assertions that count once. */
+
+const storedKeys = (view: View): readonly StoredKey[] => (view.get(KEYS) as readonly StoredKey[] | null) ?? []
+
+export const listKeys = (view: View): StoredKey[] => structuredClone([...storedKeys(view)])
+
+export function addKeyIfAbsent(view: View, key: StoredKey): boolean {
+  const keys = storedKeys(view)
+  if (keys.some(({ kid, alg, sequence }) => kid === key.kid || (alg === key.alg && sequence === key.sequence)))
+    return false
+  saveKeys(view, [...keys, structuredClone(key)])
+  return true
+}
+
+export function removeKey(view: View, kid: string): void {
+  const keys = storedKeys(view)
+  const left = keys.filter((key) => key.kid !== kid)
+  if (left.length < keys.length) saveKeys(view, left)
+}
+
+function saveKeys(view: View, keys: StoredKey[]): void {
+  view.put(KEYS, { kind: 'keys', userId: null, value: keys, expiresAt: NEVER })
+}
+
+/** The issuer that named itself first owns the state for good. */
+export function claimState(view: View, issuer: string): string {
+  const owner = view.get(OWNER) as string | null
+  if (owner === null) view.put(OWNER, { kind: 'owner', userId: null, value: issuer, expiresAt: NEVER })
+  return owner ?? issuer
+}
+
+export function claimAssertion(view: View, digest: string, expiresAt: number): 'fresh' | 'replayed' {
+  if (view.get(assertionKey(digest)) !== null) return 'replayed'
+  view.put(assertionKey(digest), { kind: 'assertion', userId: null, value: 1, expiresAt })
+  return 'fresh'
+}

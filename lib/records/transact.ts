@@ -1,0 +1,242 @@
+import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../ports/record-store.ts'
+import { machineNow, monotonicNow, newVersion, waitUnevenly } from './chance.ts'
+import {
+  decideAll,
+  type Decisions,
+  type Decoded,
+  decodedOf,
+  type Outcome,
+  type Snapshot,
+  writesOf
+} from './decisions.ts'
+import { remembered } from './remembered.ts'
+import type { Decide } from './view.ts'
+
+export interface TransactorOptions {
+  /**
+   * How many records this process remembers as it saw them last. A call on remembered records takes one trip, and is
+   * decided anew where they have changed. Default 0: none.
+   */
+  remembered?: number | undefined
+}
+
+interface CallOptions {
+  /** The time of the call by the clock of the rules, where the call has one. */
+  now?: number
+  /** Those of the keys that were made up just now: most likely there is no record under them. */
+  fresh?: readonly string[]
+}
+
+export interface Transactor {
+  /** As the store's. */
+  evicts: boolean
+  /** Reads, decides and commits as if nobody else were there. `keys`: the records that `decide` looks at first. */
+  transact<Result>(
+    partition: string,
+    keys: readonly string[],
+    decide: Decide<Result>,
+    options?: CallOptions
+  ): Promise<Result>
+  /** The same for rules that usually change nothing: the call waits for no other. */
+  look<Result>(partition: string, keys: readonly string[], decide: Decide<Result>): Promise<Result>
+}
+
+interface Call {
+  keys: readonly string[]
+  decide: Decide<unknown>
+  options: CallOptions
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+/** The calls on one partition that wait for the commit that is under way. */
+interface Queue {
+  waiting: Call[]
+  /** When the commit under way began. */
+  since: number
+}
+
+const TRIES = 64
+const TRIES_WITHOUT_WAITING = 3
+const MAX_COMBINED = 64
+/** As long as the boundary waits for a call of the state. A commit that takes longer keeps no other call waiting. */
+const PATIENCE_MS = 2000
+/** The record that a commit leaves which only deletes, so that it is recognized when it is sent again. */
+const MARK = '!'
+const MARK_MS = 60_000
+
+/**
+ * Calls of one turn of the event loop on one partition, and calls that come while a commit of it is under way, are
+ * combined: read once, decided one after the other, committed once. So a process has no conflicts with itself.
+ */
+export function transactor(store: RecordStore, options: TransactorOptions = {}): Transactor {
+  const queues = new Map<string, Queue>()
+  const memory = remembered(options.remembered ?? 0)
+  /** By how much the clock of the rules is ahead of the machine's, as far as the calls have told. */
+  let aheadMs = 0
+
+  function nowOf(calls: readonly Call[]): number {
+    const times = calls.flatMap(({ options: { now } }) => now ?? [])
+    if (times.length === 0) return machineNow() + aheadMs
+    const now = Math.max(...times)
+    aheadMs = now - machineNow()
+    return now
+  }
+
+  async function read(partition: string, keys: readonly string[]): Promise<Snapshot> {
+    const found = keys.length === 0 ? [] : await store.read(partition, keys)
+    return { records: learned(partition, keys, found), isGuess: false }
+  }
+
+  function learned(
+    partition: string,
+    keys: readonly string[],
+    found: ReadonlyArray<StoredRecord | null>
+  ): Map<string, Decoded | null> {
+    const records = new Map<string, Decoded | null>()
+    for (const [at, key] of keys.entries()) {
+      const record = decodedOf(found[at] ?? null)
+      records.set(key, record)
+      memory.set(partition, key, record)
+    }
+    return records
+  }
+
+  /** The records as this process remembers them; `null` where it does not remember all of them. */
+  function recalled(partition: string, calls: readonly Call[]): Snapshot | null {
+    const records = new Map<string, Decoded | null>()
+    const fresh = new Set(calls.flatMap(({ options: { fresh = [] } }) => fresh))
+    for (const key of keysOf(calls)) {
+      const record = memory.get(partition, key) ?? (fresh.has(key) ? null : undefined)
+      if (record === undefined) return null
+      records.set(key, record)
+    }
+    return { records, isGuess: true }
+  }
+
+  /** Decides on the records that the decisions ask for, all of them read at one moment. */
+  async function decided(
+    partition: string,
+    given: Snapshot,
+    calls: readonly Call[]
+  ): Promise<{ snapshot: Snapshot; decisions: Decisions }> {
+    const decides = calls.map(({ decide }) => decide)
+    let snapshot = given
+    for (;;) {
+      const decisions = decideAll(snapshot, decides, store.evicts)
+      if (decisions.missing.size === 0) {
+        if (decisions.changes.size > 0 || !snapshot.isGuess) return { snapshot, decisions }
+        snapshot = await read(partition, [...snapshot.records.keys()])
+      } else {
+        // All of them again: records that were read in two trips may never have been there together.
+        snapshot = await read(partition, [...new Set([...snapshot.records.keys(), ...decisions.missing])])
+      }
+    }
+  }
+
+  /** `null`: done. A commit whose answer was lost is sent again once. */
+  async function commit(
+    partition: string,
+    writes: readonly RecordWrite[],
+    now: number
+  ): Promise<null | Array<StoredRecord | null>> {
+    try {
+      return await store.commit(partition, writes, now)
+    } catch {
+      const found = await store.commit(partition, writes, now)
+      const isOurs = ({ change }: RecordWrite, at: number): boolean =>
+        typeof change === 'object' && found?.[at]?.version === change.version
+      return found === null || writes.some(isOurs) ? null : found
+    }
+  }
+
+  /** One try. Answers with the outcomes, or with the records that were there instead. */
+  async function attempt(partition: string, given: Snapshot, calls: readonly Call[]): Promise<Outcome[] | Snapshot> {
+    const { snapshot, decisions } = await decided(partition, given, calls)
+    if (decisions.changes.size === 0) return decisions.outcomes
+    const now = nowOf(calls)
+    const writes = writesOf(snapshot, decisions)
+    if (!writes.some(({ change }) => typeof change === 'object')) writes.push(markOf(now))
+    const found = await commit(partition, writes, now)
+    const keys = writes.map(({ key }) => key)
+    if (found !== null) return { records: learned(partition, keys, found), isGuess: false }
+    for (const { key, change } of writes) {
+      const draft = decisions.changes.get(key)
+      if (change === 'delete') memory.set(partition, key, null)
+      else if (typeof change === 'object' && typeof draft === 'object')
+        memory.set(partition, key, { value: change.value, version: change.version, decoded: draft.value })
+    }
+    return decisions.outcomes
+  }
+
+  async function run(partition: string, calls: readonly Call[]): Promise<Outcome[]> {
+    let snapshot = recalled(partition, calls) ?? (await read(partition, keysOf(calls)))
+    for (let conflicts = 0; conflicts < TRIES; conflicts++) {
+      if (conflicts >= TRIES_WITHOUT_WAITING) await waitUnevenly()
+      const answer = await attempt(partition, snapshot, calls)
+      if (Array.isArray(answer)) return answer
+      snapshot = answer
+    }
+    throw Object.assign(new Error(`The records of a partition changed ${TRIES} times while a call was decided.`), {
+      isOutage: true
+    })
+  }
+
+  async function drain(partition: string, queue: Queue): Promise<void> {
+    while (queues.get(partition) === queue && queue.waiting.length > 0) {
+      const calls = queue.waiting.splice(0, MAX_COMBINED)
+      queue.since = monotonicNow()
+      try {
+        settle(calls, await run(partition, calls))
+      } catch (error) {
+        for (const call of calls) call.reject(error)
+      }
+    }
+    if (queues.get(partition) === queue) queues.delete(partition)
+  }
+
+  function enqueue(partition: string, call: Call): void {
+    const former = queues.get(partition)
+    if (former !== undefined && monotonicNow() - former.since < PATIENCE_MS) {
+      former.waiting.push(call)
+      return
+    }
+    const queue: Queue = { waiting: [...(former?.waiting.splice(0) ?? []), call], since: monotonicNow() }
+    queues.set(partition, queue)
+    queueMicrotask(() => void drain(partition, queue))
+  }
+
+  const transact: Transactor['transact'] = (partition, keys, decide, callOptions = {}) =>
+    new Promise((resolve, reject) => {
+      enqueue(partition, { keys, decide, options: callOptions, resolve, reject })
+    })
+
+  return {
+    evicts: store.evicts,
+    transact,
+    async look(partition, keys, decide) {
+      const call: Call = { keys, decide, options: {}, resolve() {}, reject() {} }
+      const { decisions } = await decided(partition, await read(partition, keys), [call])
+      if (decisions.changes.size > 0) return await transact(partition, keys, decide)
+      const [outcome] = decisions.outcomes
+      if (outcome === undefined || 'error' in outcome) throw outcome?.error
+      return outcome.value as never
+    }
+  }
+}
+
+const keysOf = (calls: readonly Call[]): string[] => [...new Set(calls.flatMap(({ keys }) => keys))]
+
+const markOf = (now: number): RecordWrite => ({
+  key: MARK,
+  expect: ANY,
+  change: { kind: 'mark', userId: null, value: '1', version: newVersion(), expiresAt: now + MARK_MS }
+})
+
+function settle(calls: readonly Call[], outcomes: readonly Outcome[]): void {
+  for (const [at, call] of calls.entries()) {
+    const outcome = outcomes[at]
+    if (outcome === undefined || 'error' in outcome) call.reject(outcome?.error)
+    else call.resolve(outcome.value)
+  }
+}

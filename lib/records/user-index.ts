@@ -1,0 +1,144 @@
+import { familyKey, GENERATION, INDEX, sessionKey } from './keys.ts'
+import type { View } from './view.ts'
+
+/** A family, code or session of a user, as far as decisions need it that have only the user. */
+export interface Entry {
+  sid: string
+  kind: EntryKind
+  createdAt: number
+  expiresAt: number
+  sessionSid: string | null
+  clientId: string | null
+}
+export type EntryKind = 'code' | 'online' | 'offline' | 'session'
+
+/** All that a user has, in the order in which it was added. An entry counts only with its record. */
+export interface UserIndex {
+  entries(): readonly Entry[]
+  /** Adds the entry, or replaces the one of this sid. */
+  set(entry: Entry): void
+  drop(sids: ReadonlySet<string>): void
+  /**
+   * Leaves the user `max` of the kind of `kept`, which is among them: what has ended goes first, then what was created
+   * first, then what was added first. `isAlive` judges a record.
+   */
+  bound(kept: Entry, max: number, now: number, isAlive: (record: unknown) => boolean): void
+  /** Writes the index. With `now`, the entries go that have ended by then, and their records with them. */
+  save(now?: number): void
+}
+
+const KINDS: readonly EntryKind[] = ['code', 'online', 'offline', 'session']
+
+type PackedEntry = [
+  sid: string,
+  kind: number,
+  createdAt: number,
+  expiresAt: number,
+  sessionSid: string | null,
+  clientId: string | null
+]
+type PackedIndex = [userId: string, entries: PackedEntry[]]
+/** `end`: until when it is kept, which is never before the end of the index. */
+type PackedGeneration = [generation: string, end: number]
+
+export const recordKeyOf = ({ kind, sid }: Pick<Entry, 'kind' | 'sid'>): string =>
+  kind === 'session' ? sessionKey(sid) : familyKey(sid)
+
+/**
+ * The generation that records of this partition must have to count; `''` where the store loses nothing by itself. Under
+ * eviction a record counts only as long as the index does that names it: whoever finds the index lost ends its
+ * generation.
+ */
+export function generationIn(view: View): string | null {
+  if (!view.evicts) return ''
+  return (view.get(GENERATION) as PackedGeneration | null)?.[0] ?? null
+}
+
+/** The keys to read for a decision on the index, and on one record without it. */
+export const indexKeys = (view: Pick<View, 'evicts'>): string[] => (view.evicts ? [INDEX, GENERATION] : [INDEX])
+export const generationKeys = (view: Pick<View, 'evicts'>): string[] => (view.evicts ? [GENERATION] : [])
+
+/** The user whose index this is. */
+export const ownerOfIndex = (view: View): string | null => (view.get(INDEX) as PackedIndex | null)?.[0] ?? null
+
+export function indexIn(view: View, userId: string): UserIndex {
+  const stored = view.get(INDEX) as PackedIndex | null
+  if (stored !== null && stored[0] !== userId) throw new Error('The partition is that of another user.')
+  let entries = (stored?.[1] ?? []).map(unpack)
+
+  // One without the other: the server has thrown one of them away. Nothing counts any more that was there.
+  if (view.evicts && (stored === null) !== (view.get(GENERATION) === null)) {
+    for (const entry of entries) view.remove(recordKeyOf(entry))
+    view.remove(INDEX)
+    view.remove(GENERATION)
+    entries = []
+  }
+
+  const drop = (sids: ReadonlySet<string>): void => {
+    entries = entries.filter(({ sid }) => !sids.has(sid))
+  }
+  return {
+    entries: () => entries,
+    set(entry) {
+      const at = entries.findIndex(({ sid }) => sid === entry.sid)
+      entries = at < 0 ? [...entries, entry] : entries.with(at, entry)
+    },
+    drop,
+    bound(kept, max, now, isAlive) {
+      const others = entries.filter(({ sid, kind }) => kind === kept.kind && sid !== kept.sid)
+      if (others.length < max) return
+      // The index knows the whole life of a code, and of the others not the idle end. A record that has ended never
+      // lives again, so the commit need not compare it.
+      const records = kept.kind === 'code' ? null : view.peek(others.map(recordKeyOf))
+      const ranked = others
+        .map((entry, at) => ({ entry, at, alive: records === null ? now < entry.expiresAt : isAlive(records[at]) }))
+        .sort((a, b) => Number(b.alive) - Number(a.alive) || b.entry.createdAt - a.entry.createdAt || b.at - a.at)
+      const ended = ranked.slice(max - 1).map(({ entry }) => entry)
+      for (const entry of ended) view.remove(recordKeyOf(entry))
+      drop(new Set(ended.map(({ sid }) => sid)))
+    },
+    save(now) {
+      for (const entry of entries) if (now !== undefined && entry.expiresAt <= now) view.remove(recordKeyOf(entry))
+      entries = entries.filter(({ expiresAt }) => now === undefined || expiresAt > now)
+      write(view, userId, entries, now)
+    }
+  }
+}
+
+function write(view: View, userId: string, entries: readonly Entry[], now: number | undefined): void {
+  if (entries.length === 0) {
+    view.remove(INDEX)
+    if (view.evicts) view.remove(GENERATION)
+    return
+  }
+  const expiresAt = Math.max(...entries.map((entry) => entry.expiresAt))
+  const value: PackedIndex = [userId, entries.map(pack)]
+  view.put(INDEX, { kind: 'index', userId, value, expiresAt })
+  if (view.evicts) keepGeneration(view, userId, expiresAt, now ?? expiresAt)
+}
+
+/** Makes a generation where there is none, and has it outlive the index. Twice as long, so that it is seldom written. */
+function keepGeneration(view: View, userId: string, expiresAt: number, now: number): void {
+  const stored = view.get(GENERATION) as PackedGeneration | null
+  if (stored !== null && stored[1] >= expiresAt) return
+  const end = expiresAt + Math.max(0, expiresAt - now)
+  const value: PackedGeneration = [stored?.[0] ?? view.unique(), end]
+  view.put(GENERATION, { kind: 'generation', userId, value, expiresAt: end })
+}
+
+const pack = ({ sid, kind, createdAt, expiresAt, sessionSid, clientId }: Entry): PackedEntry => [
+  sid,
+  KINDS.indexOf(kind),
+  createdAt,
+  expiresAt,
+  sessionSid,
+  clientId
+]
+const unpack = ([sid, kind, createdAt, expiresAt, sessionSid, clientId]: PackedEntry): Entry => ({
+  sid,
+  kind: KINDS[kind] ?? 'code',
+  createdAt,
+  expiresAt,
+  sessionSid,
+  clientId
+})
