@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { VERSION_LENGTH } from '../ports/record-store.ts'
 
@@ -22,7 +22,7 @@ export function newVersion(): string {
 
 /** Waits for a random time, so that calls which met in a conflict don't meet again. */
 export async function waitUnevenly(): Promise<void> {
-  await setTimeout(Math.random() * LONGEST_WAIT_MS)
+  await setTimeout(randomInt(LONGEST_WAIT_MS + 1))
 }
 
 /** Milliseconds since the epoch by this machine's clock. */

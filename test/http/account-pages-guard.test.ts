@@ -120,7 +120,7 @@ t.test('pages and JSON endpoints share their limits', async (t) => {
   const tokens = await pagesApp(t, { limits: { refresh: { max: 3 } } })
   await tokens.w.addUser()
   const token = await tokens.resetToken()
-  const wrong = 'A'.repeat(46)
+  const wrong = 'A'.repeat(59)
   t.equal((await tokens.post('/auth/reset-password', { token: wrong, password: NEXT_PASSWORD })).statusCode, 400)
   t.equal((await tokens.post('/auth/verify-email', { token: wrong })).statusCode, 400)
   t.equal(await json(tokens, '/auth/email/verify', { token: 'x' }), 400)
@@ -154,7 +154,7 @@ t.test('to open the link of a message counts under no limit, be it good or not, 
   const test = await pagesApp(t, { limits: { refresh: { max: 2 } } })
   await test.w.addUser()
   const token = await test.resetToken()
-  const wrong = 'A'.repeat(46)
+  const wrong = 'A'.repeat(59)
   for (let time = 0; time < 4; time++) {
     t.equal((await test.get(`/auth/reset-password?token=${wrong}`)).statusCode, 400)
     t.equal((await test.get(`/auth/verify-email?token=${wrong}`)).statusCode, 400)

@@ -387,7 +387,7 @@ t.test('a link that is no good is one error page, whatever is wrong with it, ope
       replaced,
       disabled,
       other,
-      unknown: 'A'.repeat(46),
+      unknown: 'A'.repeat(59),
       short: 'x',
       long: 'A'.repeat(5000),
       hostile: '\u0000<script>€%'

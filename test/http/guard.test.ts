@@ -228,7 +228,7 @@ t.test('R8725 ASVS-9.1.1 ASVS-9.2.1 tokens that are no good: 401 invalid_token, 
     'signature bit flipped': `${h}.${p}.${s.startsWith('A') ? 'B' : 'A'}${s.slice(1)}`,
     'signature short': `${h}.${p}.${s.slice(0, -4)}`,
     'signature empty': `${h}.${p}.`,
-    'refresh token': `${'A'.repeat(25)}.${'A'.repeat(43)}`,
+    'refresh token': `${'A'.repeat(38)}.${'A'.repeat(43)}`,
     'trailing =': `${good}=`,
     'spaces inside': good.replace('.', ' .'),
     'ADV-fast-jwt braces': '{"a":1}.{"b":2}.c'

@@ -1,9 +1,13 @@
 import fastifyCookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import t from '../support/tap.ts'
+import { partitionOf } from '../../lib/protocol/partition.ts'
 import { HOUR, IDLE_TIMEOUT, MINUTE } from '../unit/sessions/session-world.ts'
 import { sessionCookie } from '../../lib/http/edge/session-cookie.ts'
 import { ISSUER, logoutApp, setCookies } from './support/logout-app.ts'
+
+const anns = (name: string): string => partitionOf('ann') + name
+const BOBS = `${partitionOf('bob')}bobs`
 
 // covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.4
 t.test('signIn: a session cookie on the reply, and nothing of it in the body', async (t) => {
@@ -198,9 +202,9 @@ t.test('consents: listed, and taken back with all that the client was given', as
     grantedAt: now,
     expiresAt: now + HOUR
   })
-  await addFamily({ sid: 'shop-1', clientId: 'shop' })
-  await addFamily({ sid: 'app-1', clientId: 'app' })
-  await addFamily({ sid: 'bobs', clientId: 'shop', userId: 'bob' })
+  await addFamily({ sid: anns('shop-1'), clientId: 'shop' })
+  await addFamily({ sid: anns('app-1'), clientId: 'app' })
+  await addFamily({ sid: BOBS, clientId: 'shop', userId: 'bob' })
   t.strictSame(await authority.consents('ann'), [
     { clientId: 'shop', scopes: ['openid', 'email'], grantedAt: new Date(now), expiresAt: new Date(now + HOUR) }
   ])
@@ -208,8 +212,8 @@ t.test('consents: listed, and taken back with all that the client was given', as
   t.equal(await authority.revokeConsent('bob', 'app'), false)
   t.equal(await authority.revokeConsent('ann', 'shop'), true)
   t.strictSame(await authority.consents('ann'), [])
-  t.strictSame(await families(), ['app-1'])
-  t.strictSame(await families('bob'), ['bobs'])
+  t.strictSame(await families(), [anns('app-1')])
+  t.strictSame(await families('bob'), [BOBS])
   t.equal(await authority.revokeConsent('ann', 'shop'), false)
 })
 
@@ -219,9 +223,9 @@ t.test('both kinds of session are listed, newest first, and either can be ended'
   const { sid } = await signIn('ann')
   const other = await signIn('ann')
   clock.step(1000)
-  await addFamily({ sid: 'here', sessionSid: sid, scope: 'openid email', offline: false })
-  await addFamily({ sid: 'device', clientId: null })
-  const headers = { authorization: 'Bearer ann:here' }
+  await addFamily({ sid: anns('here'), sessionSid: sid, scope: 'openid email', offline: false })
+  await addFamily({ sid: anns('device'), clientId: null })
+  const headers = { authorization: `Bearer ann:${anns('here')}` }
   const { sessions } = (await app.inject({ url: '/auth/sessions', headers })).json<{
     sessions: Array<Record<string, unknown>>
   }>()
@@ -231,8 +235,8 @@ t.test('both kinds of session are listed, newest first, and either can be ended'
     ['token', 'token']
   )
   const find = (id: string) => sessions.find((session) => session.id === id)
-  t.match(find('here'), { kind: 'token', client_id: 'app', scope: 'openid email', current: true })
-  t.match(find('device'), { kind: 'token', client_id: null, current: false })
+  t.match(find(anns('here')), { kind: 'token', client_id: 'app', scope: 'openid email', current: true })
+  t.match(find(anns('device')), { kind: 'token', client_id: null, current: false })
   t.match(find(sid), {
     kind: 'browser',
     client_id: null,
@@ -259,17 +263,17 @@ t.test('both kinds of session are listed, newest first, and either can be ended'
 t.test('nobody ends a session of another user', async (t) => {
   const { app, signIn, addFamily, me, families } = await logoutApp(t)
   const { sid, cookie } = await signIn('ann')
-  await addFamily({ sid: 'anns' })
-  await addFamily({ sid: 'bobs', userId: 'bob' })
-  for (const id of [sid, 'anns', 'nothing', cookie.split('=')[1] ?? '']) {
+  await addFamily({ sid: anns('anns') })
+  await addFamily({ sid: BOBS, userId: 'bob' })
+  for (const id of [sid, anns('anns'), 'nothing', cookie.split('=')[1] ?? '']) {
     const reply = await app.inject({
       method: 'DELETE',
       url: `/auth/sessions/${id}`,
-      headers: { authorization: 'Bearer bob:bobs' }
+      headers: { authorization: `Bearer bob:${BOBS}` }
     })
     t.equal(reply.statusCode, 404, id)
     t.match(reply.json(), { error: 'not_found' })
   }
   t.match(await me(cookie), { sub: 'ann' })
-  t.strictSame(await families(), ['anns'])
+  t.strictSame(await families(), [anns('anns')])
 })

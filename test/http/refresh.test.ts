@@ -35,7 +35,7 @@ t.test('what is no refresh token is 401 invalid_token', async (t) => {
   const cases: Record<string, string> = {
     'an access token': access,
     garbage: 'x',
-    "a stranger's family": `${'A'.repeat(25)}.${secret}`,
+    "a stranger's family": `${'A'.repeat(38)}.${secret}`,
     'another spelling of the same bytes': `${family}.${secret.slice(0, -1)}${String.fromCharCode(secret.charCodeAt(42) + 1)}`,
     'the public sid as the family': `${String(decodeJwt(access).claims.sid)}.${secret}`,
     truncated: token.slice(0, -1),

@@ -82,7 +82,7 @@ t.test('every answer of ours has the same fences', async (t) => {
       {
         method: 'POST',
         url: '/auth/password-reset/confirm',
-        payload: { token: 'A'.repeat(46), password: 'a wholly new password' }
+        payload: { token: 'A'.repeat(59), password: 'a wholly new password' }
       }
     ],
     [200, { method: 'GET', url: '/auth/sessions', headers: bearer(tokens.access_token) }],

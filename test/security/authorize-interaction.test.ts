@@ -34,7 +34,7 @@ t.test('prompt=none shows nothing and changes nothing', async (t) => {
   }
   t.match(await silent(), { error: 'login_required', state: 's'.repeat(128) })
   t.match(
-    await silent({}, { cookie: `authority_session=${'A'.repeat(25)}.${'A'.repeat(43)}` }),
+    await silent({}, { cookie: `authority_session=${'A'.repeat(38)}.${'A'.repeat(43)}` }),
     { error: 'login_required' },
     "ASVS-7.2.4 a planted cookie is nobody's"
   )

@@ -67,7 +67,7 @@ t.test(
           await testBrowser(app).submit(
             '/auth/login',
             { username: 'ann', password: PASSWORD },
-            { cookie: `authority_session=${'A'.repeat(25)}.${'A'.repeat(43)}` }
+            { cookie: `authority_session=${'A'.repeat(38)}.${'A'.repeat(43)}` }
           )
       },
       'sign in again': {

@@ -73,7 +73,7 @@ t.test('steps out of order: nothing happens', async (t) => {
   }
   for (const path of ['reset-password', 'verify-email'])
     t.equal((await browser.submit(`/auth/${path}`, { password: PASSWORD })).statusCode, 400, path)
-  t.match((await redeem(app, `${'A'.repeat(25)}.${CHALLENGE}`)).json(), { error: 'invalid_grant' })
+  t.match((await redeem(app, `${'A'.repeat(38)}.${CHALLENGE}`)).json(), { error: 'invalid_grant' })
   t.strictSame(
     Object.keys(writes()).filter((name) => !(name in before)),
     ['tokens.redeemCode']

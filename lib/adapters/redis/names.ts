@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { partitionIn, partitionOf } from '../../protocol/partition.ts'
 
-const PARTITION = /^[A-Za-z0-9_-]{3}$/
+const PARTITION = /^[A-Za-z0-9_-]{16}$/
 
 /**
  * Where the keys of a `redisState` or a `redisFactorStore` begin. All of one root lie in one hash slot, so a script may

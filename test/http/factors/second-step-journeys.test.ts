@@ -94,7 +94,7 @@ t.test(
       emailVerified: true,
       email_verified: true,
       factors: [{ kind: 'totp' }],
-      handle: 'x'.repeat(46),
+      handle: 'x'.repeat(59),
       deviceEpoch: 7,
       passwordHash: 'x',
       disabled: false,

@@ -149,7 +149,7 @@ t.test('whatever is wrong looks the same', async (t) => {
     }),
     'a logout token': await one.idTokens.mintLogoutToken({ client: { clientId: 'own' }, userId: 'u1', sid: good.sid }),
     'another secret': `${familyId}.${'A'.repeat(43)}`,
-    'an unknown family': `${'A'.repeat(25)}.${'A'.repeat(43)}`,
+    'an unknown family': `${'A'.repeat(38)}.${'A'.repeat(43)}`,
     'a code': `${codeId}.${codeSecret}`,
     'a session of another store': (await foreign.signIn({ clientId: 'own' })).accessToken,
     'another signature': `${good.accessToken.slice(0, -8)}AAAAAAAA`
