@@ -254,7 +254,7 @@ t.test('both kinds of session are listed, newest first, and either can be ended'
 
   t.equal((await app.inject({ method: 'DELETE', url: `/auth/sessions/${other.sid}`, headers })).statusCode, 204)
   t.strictSame(await browsers(), [sid])
-  t.equal((await app.inject({ method: 'DELETE', url: '/auth/sessions/device', headers })).statusCode, 204)
+  t.equal((await app.inject({ method: 'DELETE', url: `/auth/sessions/${anns('device')}`, headers })).statusCode, 204)
   t.equal(await authority.revokeSession('ann', sid), true)
   t.strictSame(await families(), [], 'what hung on the browser session is gone with it')
 })
