@@ -102,7 +102,8 @@ export type OAuthErrorReason =
   /** A person of this domain signs in through a connection alone. */
   | 'connection_only'
   /** About a sign-in through a connection, on the page that it ends on. */
-  | `connection_${'again' | 'denied' | 'refused' | 'email' | 'closed' | 'taken' | 'other_way' | 'broken' | 'down' | 'stale'}`
+  | `connection_${'again' | 'denied' | 'refused' | 'email' | 'closed' | 'taken'}`
+  | `connection_${'other_way' | 'broken' | 'down' | 'stale'}`
   /**
    * About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to
    * say.
@@ -319,8 +320,10 @@ export class OutageError extends Error {
 }
 
 /** Codes of Node.js for a server that is not there, or does not answer. */
-const UNREACHABLE =
-  /^(?:E(?:CONN(?:REFUSED|RESET|ABORTED)|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NOTFOUND|AI_AGAIN)|UND_ERR_(?:\w+_TIMEOUT|SOCKET))$/
+const UNREACHABLE = [
+  /^E(?:CONN(?:REFUSED|RESET|ABORTED)|PIPE|TIMEDOUT|(?:HOST|NET)(?:UNREACH|DOWN)|NOTFOUND|AI_AGAIN)$/,
+  /^UND_ERR_(?:\w+_TIMEOUT|SOCKET)$/
+]
 
 /**
  * Whether it is known to be an outage: it says so, or it or its cause is what Node.js says of a server that can't be
@@ -329,7 +332,12 @@ const UNREACHABLE =
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('isOutage' in error) return error.isOutage === true
-  if ('code' in error && typeof error.code === 'string' && UNREACHABLE.test(error.code)) return true
+  if (
+    'code' in error &&
+    typeof error.code === 'string' &&
+    UNREACHABLE.some((codes) => codes.test(error.code as string))
+  )
+    return true
   return error.cause instanceof Error && error.cause !== error && isOutage(error.cause)
 }
 

@@ -38,7 +38,10 @@ const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: A
 const NUMBER = '(0|[1-9]\\d{0,9})'
 const BASE64 = '([A-Za-z0-9+/]+)'
 const ARGON2 = new RegExp(
-  `^\\$(argon2id|argon2i|argon2d)(?:\\$v=(16|19))?\\$m=${NUMBER},(?:t=${NUMBER},p=${NUMBER}|p=${NUMBER},t=${NUMBER})(?:,keyid=([A-Za-z0-9+/]{1,11}))?(?:,data=([A-Za-z0-9+/]{1,43}))?\\$${BASE64}\\$${BASE64}$`
+  `^\\$(argon2id|argon2i|argon2d)(?:\\$v=(16|19))?` +
+    `\\$m=${NUMBER},(?:t=${NUMBER},p=${NUMBER}|p=${NUMBER},t=${NUMBER})` +
+    '(?:,keyid=([A-Za-z0-9+/]{1,11}))?(?:,data=([A-Za-z0-9+/]{1,43}))?' +
+    `\\$${BASE64}\\$${BASE64}$`
 )
 
 const lengthOf = (text: string): number => bytesOf(text)?.length ?? NaN
@@ -74,7 +77,9 @@ function parseArgon2(encoded: string): StoredHash {
     saltBytes,
     tagBytes,
     hasData: data !== undefined,
-    plain: `$${variant}$v=${version}$m=${memoryCost},t=${timeCost},p=${parallelism}${data === undefined ? '' : `,data=${data}`}$${salt}$${tag}`
+    plain:
+      `$${variant}$v=${version}$m=${memoryCost},t=${timeCost},p=${parallelism}` +
+      `${data === undefined ? '' : `,data=${data}`}$${salt}$${tag}`
   }
 }
 

@@ -78,8 +78,8 @@ function ipv6Bits(address: string): string {
 function network(bits: string, prefix: number): string {
   const kept = bits.slice(0, prefix).padEnd(bits.length, '0')
   const octets = kept.length === 32
-  const parts = kept.match(octets ? /.{8}/g : /.{16}/g) ?? []
-  return `${parts.map((part) => Number.parseInt(part, 2).toString(octets ? 10 : 16)).join(octets ? '.' : ':')}/${prefix}`
+  const parts = (kept.match(octets ? /.{8}/g : /.{16}/g) ?? []).map((part) => Number.parseInt(part, 2))
+  return `${parts.map((part) => part.toString(octets ? 10 : 16)).join(octets ? '.' : ':')}/${prefix}`
 }
 
 function refusal(entry: unknown, reason: string): Error {

@@ -80,5 +80,6 @@ function entryOf(
 ): string {
   const mac = (what: unknown[], bytes: number): string =>
     createHmac('sha256', key).update(JSON.stringify(what)).digest().subarray(0, bytes).toString('base64url')
-  return `${mac(['account', deviceId, userId], TAG_BYTES)}${time}${mac(['remembered', deviceId, userId, time, epoch, passwordHash], MAC_BYTES)}`
+  const tag = mac(['account', deviceId, userId], TAG_BYTES)
+  return `${tag}${time}${mac(['remembered', deviceId, userId, time, epoch, passwordHash], MAC_BYTES)}`
 }

@@ -1,6 +1,6 @@
 import type { Color } from '../pages/colors.ts'
 import { fontsOf } from '../pages/fonts.ts'
-import { type Html, html, markupOf } from '../pages/html.ts'
+import { attributes, type Html, html, markupOf } from '../pages/html.ts'
 import { accentsOf, DARK, groundsOf, LIGHT, textOnGround } from '../pages/themes.ts'
 import type { MailContent } from './content.ts'
 
@@ -18,6 +18,10 @@ interface MailLook {
 }
 
 const WIDTH = 480
+
+const NO_SPACING = html`cellpadding="0" cellspacing="0" border="0"`
+
+const css = (...declarations: string[]): string => declarations.join(';')
 
 /**
  * A whole HTML mail. Mail programs know less than browsers: the layout is tables, every style is in an attribute, and a
@@ -42,17 +46,29 @@ export function htmlMail(
   const breaks = lang === 'ko' ? 'keep-all' : 'break-word'
   const schemes = colorScheme === 'auto' ? 'light dark' : colorScheme
   const paragraph = (content: string | Html, { color = theme.text, name = 'text', size = 16 } = {}): Html =>
-    html`<p class="${name}" style="margin:0 0 20px;font-size:${size}px;line-height:${lines};color:${color}">${content}</p>`
+    html`<p class="${name}" style="${css(
+      'margin:0 0 20px',
+      `font-size:${size}px`,
+      `line-height:${lines}`,
+      `color:${color}`
+    )}">${content}</p>`
   const hint = (content: string | Html): Html => paragraph(content, { color: theme.quiet, name: 'quiet', size: 14 })
   // A background of the host's own takes texts of its own.
   const brandColor = ground === theme.ground ? theme.text : onGround
   const brand =
     logoUrl !== null
-      ? html`<img class="brand" src="${logoUrl}" alt="${title}" height="40" style="display:block;height:40px;width:auto;max-width:100%;border:0;font-size:17px;font-weight:600;color:${brandColor}">`
+      ? html`<img class="brand" src="${logoUrl}" alt="${title}" height="40" style="${css(
+          'display:block;height:40px;width:auto;max-width:100%;border:0',
+          `font-size:17px;font-weight:600;color:${brandColor}`
+        )}">`
       : title === ''
         ? null
-        : html`<p class="brand" style="margin:0;font-size:17px;line-height:1.4;font-weight:600;color:${brandColor}"><bdi>${title}</bdi></p>`
+        : html`<p class="brand" style="${css(
+            'margin:0;font-size:17px;line-height:1.4',
+            `font-weight:600;color:${brandColor}`
+          )}"><bdi>${title}</bdi></p>`
 
+  const has = { brand: brand !== null, links: links.length > 0 }
   return `${markupOf(html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
 <head>
@@ -62,40 +78,102 @@ export function htmlMail(
 <meta name="supported-color-schemes" content="${schemes}">
 <meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no">
 <title>${subject}</title>
-${colorScheme === 'auto' && html`<style>${darkStyle(accentColor, grounds.dark, { brand: brand !== null, links: links.length > 0 })}</style>`}
+${colorScheme === 'auto' && html`<style>${darkStyle(accentColor, grounds.dark, has)}</style>`}
 </head>
-<body class="ground" style="margin:0;padding:0;background-color:${ground};-webkit-text-size-adjust:100%;text-size-adjust:100%">
+<body class="ground" style="${css(
+    'margin:0;padding:0',
+    `background-color:${ground}`,
+    '-webkit-text-size-adjust:100%;text-size-adjust:100%'
+  )}">
 <div role="article" aria-roledescription="email" aria-label="${subject}" lang="${lang}" dir="${dir}">
-<table role="presentation" dir="${dir}" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="${ground}" style="background-color:${ground}">
+<table role="presentation" dir="${dir}" class="ground" width="100%" ${NO_SPACING}${attributes({
+    bgcolor: ground,
+    style: `background-color:${ground}`
+  })}>
 <tr><td align="center" style="padding:32px 12px">
-<!--[if mso]><table role="presentation" width="${WIDTH}" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->
-<table role="presentation" dir="${dir}" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:${WIDTH}px">
+<!--[if mso]><table role="presentation" width="${WIDTH}" ${NO_SPACING}><tr><td><![endif]-->
+<table role="presentation" dir="${dir}" width="100%" ${NO_SPACING} style="max-width:${WIDTH}px">
 ${
   brand !== null &&
-  html`<tr><td align="${start}" dir="${dir}" style="padding:0 4px 20px;text-align:${start};overflow-wrap:anywhere;${family}">${brand}</td></tr>
+  html`<tr><td align="${start}" dir="${dir}" style="${css(
+    'padding:0 4px 20px',
+    `text-align:${start}`,
+    'overflow-wrap:anywhere',
+    family
+  )}">${brand}</td></tr>
 `
-}<tr><td class="card" align="${start}" dir="${dir}" bgcolor="${theme.card}" style="padding:32px 24px 12px;text-align:${start};background-color:${theme.card};border:1px solid ${theme.line};border-radius:${Math.round(corner * 1.5)}px;overflow-wrap:anywhere;word-break:${breaks};${family}">
-<h1 class="text" style="margin:0 0 20px;font-size:24px;line-height:${tightLines};font-weight:650;color:${theme.text}">${heading}</h1>
+}<tr><td class="card" align="${start}" dir="${dir}" bgcolor="${theme.card}" style="${css(
+    'padding:32px 24px 12px',
+    `text-align:${start}`,
+    `background-color:${theme.card}`,
+    `border:1px solid ${theme.line}`,
+    `border-radius:${Math.round(corner * 1.5)}px`,
+    'overflow-wrap:anywhere',
+    `word-break:${breaks}`,
+    family
+  )}">
+<h1 class="text" style="${css(
+    'margin:0 0 20px;font-size:24px',
+    `line-height:${tightLines}`,
+    `font-weight:650;color:${theme.text}`
+  )}">${heading}</h1>
 ${paragraph(text)}
 ${
   code !== null &&
-  html`<p class="text" dir="ltr" style="margin:0 0 20px;font-size:32px;line-height:1.25;font-weight:650;letter-spacing:2px;text-align:${start};color:${theme.text}">${code.value}</p>
+  html`<p class="text" dir="ltr" style="${css(
+    'margin:0 0 20px;font-size:32px;line-height:1.25;font-weight:650;letter-spacing:2px',
+    `text-align:${start};color:${theme.text}`
+  )}">${code.value}</p>
 ${hint(code.validity)}
 ${hint(code.asked)}
 `
-}${details.length > 0 && hint(html`${details.map((line, index) => html`${index > 0 && html`<br>`}<bdi>${line}</bdi>`)}`)}
+}${
+    details.length > 0 &&
+    hint(html`${details.map((line, index) => [index > 0 && html`<br>`, html`<bdi>${line}</bdi>`])}`)
+  }
 ${
   action !== null &&
-  html`<table role="presentation" dir="${dir}" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 20px"><tr><td class="button" align="center" bgcolor="${colors.button}" style="background-color:${colors.button};border:1px solid ${colors.edge};border-radius:${corner}px;mso-padding-alt:13px 24px"><a class="on-button" href="${action.url}" style="display:inline-block;padding:13px 24px;font-size:16px;line-height:${tightLines};font-weight:600;text-decoration:none;color:${colors.onButton};border-radius:${corner}px">${action.label}</a></td></tr></table>
+  html`<table role="presentation" dir="${dir}" ${NO_SPACING} style="margin:0 0 20px"><tr><td${attributes({
+    class: 'button',
+    align: 'center',
+    bgcolor: colors.button,
+    style: css(
+      `background-color:${colors.button}`,
+      `border:1px solid ${colors.edge}`,
+      `border-radius:${corner}px`,
+      'mso-padding-alt:13px 24px'
+    )
+  })}><a class="on-button" href="${action.url}" style="${css(
+    'display:inline-block;padding:13px 24px;font-size:16px',
+    `line-height:${tightLines}`,
+    'font-weight:600;text-decoration:none',
+    `color:${colors.onButton}`,
+    `border-radius:${corner}px`
+  )}">${action.label}</a></td></tr></table>
 ${action.validity !== '' && hint(action.validity)}
-${hint(html`${action.hint}<br><a class="link" dir="ltr" href="${action.url}" style="color:${colors.link};text-decoration:underline;word-break:break-all">${action.url}</a>`)}
+${hint(
+  html`${action.hint}<br><a class="link" dir="ltr" href="${action.url}" style="${css(
+    `color:${colors.link}`,
+    'text-decoration:underline;word-break:break-all'
+  )}">${action.url}</a>`
+)}
 `
 }${paragraph(otherwise)}
 ${account !== null && hint(html`${account.before}<b><bdi>${account.name}</bdi></b>${account.after}`)}
 </td></tr>
 ${
   links.length > 0 &&
-  html`<tr><td align="center" dir="${dir}" style="padding:16px 4px 0;font-size:13px;line-height:${lines};${family}">${links.map(({ label, url }) => html`<a class="on-ground" href="${url}" style="color:${onGround};text-decoration:underline;margin:0 8px">${label}</a> `)}</td></tr>
+  html`<tr><td align="center" dir="${dir}" style="${css(
+    'padding:16px 4px 0;font-size:13px',
+    `line-height:${lines}`,
+    family
+  )}">${links.map(
+    ({ label, url }) =>
+      html`<a class="on-ground" href="${url}" style="${css(
+        `color:${onGround}`,
+        'text-decoration:underline;margin:0 8px'
+      )}">${label}</a> `
+  )}</td></tr>
 `
 }</table>
 <!--[if mso]></td></tr></table><![endif]-->
@@ -112,5 +190,15 @@ function darkStyle(accentColor: Color, own: Color | null, has: { brand: boolean;
   const onGround = textOnGround(DARK, ground)
   const { button, onButton, edge, link } = accentsOf(accentColor, DARK, '#ffffff')
   return html`:root{color-scheme:light dark;supported-color-schemes:light dark}
-@media (prefers-color-scheme:dark){.ground{background-color:${ground}!important}${has.links && html`.on-ground{color:${onGround}!important}`}${has.brand && html`.brand{color:${own === null ? DARK.text : onGround}!important}`}.card{background-color:${DARK.card}!important;border-color:${DARK.line}!important}.text{color:${DARK.text}!important}.quiet{color:${DARK.quiet}!important}.link{color:${link}!important}.button{background-color:${button}!important;border-color:${edge}!important}.on-button{color:${onButton}!important}}`
+@media (prefers-color-scheme:dark){${[
+    `.ground{background-color:${ground}!important}`,
+    has.links && `.on-ground{color:${onGround}!important}`,
+    has.brand && `.brand{color:${own === null ? DARK.text : onGround}!important}`,
+    `.card{background-color:${DARK.card}!important;border-color:${DARK.line}!important}`,
+    `.text{color:${DARK.text}!important}`,
+    `.quiet{color:${DARK.quiet}!important}`,
+    `.link{color:${link}!important}`,
+    `.button{background-color:${button}!important;border-color:${edge}!important}`,
+    `.on-button{color:${onButton}!important}`
+  ]}}`
 }

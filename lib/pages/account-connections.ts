@@ -16,7 +16,10 @@ export function accountConnections(model: PageModels['account_connections']): st
 ${links.map(
   ({ id, name: provider, email, linkedAt, lastUsedAt }, index) => html`<li>
 <div><p id="link-${index}">${name(provider)}${email !== null && html` <bdi>${email}</bdi>`}</p>
-<p class="hint">${format(messages.connectionsTimes, { since: timeOf(linkedAt, messages), used: timeOf(lastUsedAt, messages) })}</p></div>
+<p class="hint">${format(messages.connectionsTimes, {
+    since: timeOf(linkedAt, messages),
+    used: timeOf(lastUsedAt, messages)
+  })}</p></div>
 ${signInUrl === null && itemSubmit(messages.connectionsEnd, { name: 'link', value: id, about: `link-${index}` })}
 </li>
 `
@@ -30,8 +33,14 @@ ${signInUrl === null && itemSubmit(messages.connectionsEnd, { name: 'link', valu
         ? html`<p class="status">${messages.connectionsNone}</p>
 `
         : html`<p>${messages.connectionsText}</p>
-${signInUrl === null ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${list}`) : html`${list}${signInAgain(model, signInUrl)}`}`
+${
+  signInUrl === null
+    ? form(action, state, [askPassword && passwordAgainField(state, model), list])
+    : [list, signInAgain(model, signInUrl)]
+}`
     }
-${ways.map((way) => form(way.url, null, submit(format(messages.connectionsAdd, { name: way.name }), { look: 'quiet' })))}`
+${ways.map((way) =>
+  form(way.url, null, submit(format(messages.connectionsAdd, { name: way.name }), { look: 'quiet' }))
+)}`
   )
 }

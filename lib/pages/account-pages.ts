@@ -60,12 +60,7 @@ export function accountProfile(model: PageModels['account_profile']): string {
   return accountFrame(
     model,
     messages.profileTitle,
-    form(
-      action,
-      state,
-      html`${fields.map((field) => profileField(state, field))}${submit(messages.profileSubmit)}
-`
-    )
+    form(action, state, [fields.map((field) => profileField(state, field)), submit(messages.profileSubmit), '\n'])
   )
 }
 
@@ -81,17 +76,20 @@ export function accountEmail(model: PageModels['account_email']): string {
     model,
     messages.emailTitle,
     html`<p class="status">${known}</p>
-${canResend && form(action, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))}
+${
+  canResend &&
+  form(action, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))
+}
 ${
   canChange &&
   (signInUrl === null
     ? html`<p class="hint">${messages.emailChangeText}</p>
-${form(
-  action,
-  state,
-  html`${newEmailField(state, model, email)}${askPassword && passwordAgainField(state, model)}${submit(messages.forgotSubmit)}
-`
-)}`
+${form(action, state, [
+  newEmailField(state, model, email),
+  askPassword && passwordAgainField(state, model),
+  submit(messages.forgotSubmit),
+  '\n'
+])}`
     : signInAgain(model, signInUrl))
 }`
   )
@@ -106,12 +104,11 @@ export function accountRemove(model: PageModels['account_remove']): string {
     html`<p>${formatHtml(messages.removeText, { username: name(username) })}</p>
 ${
   signInUrl === null
-    ? form(
-        action,
-        state,
-        html`${askPassword && passwordAgainField(state, model)}${submit(messages.removeSubmit, { decision: 'remove', look: 'danger', deliberate: true })}
-`
-      )
+    ? form(action, state, [
+        askPassword && passwordAgainField(state, model),
+        submit(messages.removeSubmit, { decision: 'remove', look: 'danger', deliberate: true }),
+        '\n'
+      ])
     : signInAgain(model, signInUrl)
 }`
   )
@@ -149,12 +146,12 @@ ${form(action, state, submit(messages.forgotSubmit, { decision: 'first' }))}`
     model,
     messages.passwordTitle,
     html`<p class="hint">${messages.passwordText}</p>
-${form(
-  action,
-  state,
-  html`${passwordAgainField(state, model)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
-`
-)}`
+${form(action, state, [
+  passwordAgainField(state, model),
+  newPasswordField(state, model, { label: messages.newPasswordLabel, minLength }),
+  submit(messages.resetSubmit),
+  '\n'
+])}`
   )
 }
 
@@ -169,14 +166,23 @@ export function accountSessions(model: PageModels['account_sessions']): string {
       html`<ul class="items">
 ${sessions.map(
   ({ id, current, clientName, userAgent, createdAt, lastUsedAt }, index) => html`<li>
-<div><p id="session-${index}">${name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown)}${current && html` <span class="badge good">${messages.sessionHere}</span>`}</p>
-<p class="hint">${clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`}${format(messages.sessionTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })}</p></div>
+<div><p id="session-${index}">${[
+    name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown),
+    current && html` <span class="badge good">${messages.sessionHere}</span>`
+  ]}</p>
+<p class="hint">${[
+    clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`,
+    format(messages.sessionTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })
+  ]}</p></div>
 ${itemSubmit(messages.logoutSubmit, { name: 'session', value: id, about: `session-${index}` })}
 </li>
 `
 )}</ul>
 <p class="hint">${messages.sessionsEndText}</p>
-${submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' })}${submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })}
+${[
+  submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' }),
+  submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })
+]}
 `
     )
   )
@@ -250,5 +256,6 @@ export function accountFrame(
 }
 
 function badge(messages: Messages, isConfirmed: boolean): Html {
-  return html`<span class="badge ${isConfirmed ? 'good' : 'bad'}">${isConfirmed ? messages.badgeConfirmed : messages.badgeUnconfirmed}</span>`
+  const label = isConfirmed ? messages.badgeConfirmed : messages.badgeUnconfirmed
+  return html`<span class="badge ${isConfirmed ? 'good' : 'bad'}">${label}</span>`
 }

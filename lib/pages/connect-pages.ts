@@ -18,7 +18,10 @@ ${connections.map(
     logoUrl,
     name: provider,
     url
-  }) => html`<a${attributes({ href: safeUrl(url), 'data-brand': brand })}>${brandMark(brand) ?? (logoUrl !== null && html`<img src="${logoUrl}" alt="" width="20" height="20">`)}<span>${label ?? format(messages.connectWith, { name: provider })}</span></a>
+  }) => html`<a${attributes({ href: safeUrl(url), 'data-brand': brand })}>${[
+    brandMark(brand) ?? (logoUrl !== null && html`<img src="${logoUrl}" alt="" width="20" height="20">`),
+    html`<span>${label ?? format(messages.connectWith, { name: provider })}</span>`
+  ]}</a>
 `
 )}</div>
 `

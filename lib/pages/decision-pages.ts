@@ -21,11 +21,20 @@ ${
   html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
 ${scopeList(scopes, messages, 'scopes')}`
 }
-<p class="hint">${isConsent && html`${format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) })}${spaceOf(messages)}`}${formatHtml(messages.consentRedirect, { host: name(client.redirectHost) })}</p>
+<p class="hint">${[
+      isConsent && [
+        format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) }),
+        spaceOf(messages)
+      ],
+      formatHtml(messages.consentRedirect, { host: name(client.redirectHost) })
+    ]}</p>
 ${form(
   action,
   formState(error, [], ''),
-  html`<div class="choice">${submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true })}${submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })}</div>
+  html`<div class="choice">${[
+    submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true }),
+    submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })
+  ]}</div>
 `
 )}${serverFault(model)}`
   })
@@ -73,15 +82,15 @@ export function errorPage(model: PageModels['error']): string {
     error,
     icon: 'warning',
     lead: html`<p role="alert">${error.text}</p>`,
-    content: html`${
+    content: [
+      newLink?.by === 'sign_in' && html`<p class="hint status">${messages.expiredVerifyText}</p>\n`,
       newLink !== null &&
-      html`${
-        newLink.by === 'sign_in' &&
-        html`<p class="hint status">${messages.expiredVerifyText}</p>
-`
-      }<p class="actions">${link(newLink.url, newLink.by === 'sign_in' ? messages.loginLink : messages.expiredNewLink)}</p>
-`
-    }${errorCode(model, error)}`,
+        html`<p class="actions">${link(
+          newLink.url,
+          newLink.by === 'sign_in' ? messages.loginLink : messages.expiredNewLink
+        )}</p>\n`,
+      errorCode(model, error)
+    ],
     links: html`<p>${link(homeUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }

@@ -60,9 +60,17 @@ function field(
     ...extra
   })}>`
   const caption = html`<label for="${fieldName}">${label}</label>`
-  const notes = html`${hint !== null && hint(`${fieldName}-hint`)}${ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`}`
+  const notes = [
+    hint !== null && hint(`${fieldName}-hint`),
+    ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`
+  ]
   if (type === 'checkbox') return html`<div class="field"><div class="check">${input}${caption}</div>${notes}</div>\n`
-  return html`<div class="field">${caption}${type === 'password' ? html`<div class="secret" dir="ltr">${input}</div>` : input}${beside !== null && html`<span class="beside">${beside}</span>`}${notes}</div>\n`
+  return html`<div class="field">${[
+    caption,
+    type === 'password' ? html`<div class="secret" dir="ltr">${input}</div>` : input,
+    beside !== null && html`<span class="beside">${beside}</span>`,
+    notes
+  ]}</div>\n`
 }
 
 // Addresses, usernames and passwords are written from the left in every language.
@@ -134,7 +142,18 @@ export function newPasswordField(
  * server does.
  */
 function passwordRules(id: string, messages: Messages, minLength: number): Html {
-  return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${formatNumbers(messages.passwordHint, { minLength }, messages)}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" aria-live="polite" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
+  const least = formatNumbers(messages.passwordHint, { minLength }, messages)
+  return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${least}</li><li>${
+    messages.passwordGuessHint
+  }</li></ul><p${attributes({
+    class: 'strength',
+    'aria-live': 'polite',
+    'data-weak': messages.strengthWeak,
+    'data-fair': messages.strengthFair,
+    'data-good': messages.strengthGood,
+    'data-strong': messages.strengthStrong,
+    hidden: true
+  })}><i></i><i></i><i></i><i></i><span></span></p>`
 }
 
 /** Six digits that an app shows. */
@@ -264,7 +283,14 @@ export function submit(
     about = null
   }: { decision?: string; look?: 'quiet' | 'danger' | null; deliberate?: boolean; about?: string | null } = {}
 ): Html {
-  return html`<button${attributes({ type: 'submit', class: look, name: decision === undefined ? null : 'decision', value: decision, 'aria-describedby': about, 'data-deliberate': deliberate })}>${label}</button>`
+  return html`<button${attributes({
+    type: 'submit',
+    class: look,
+    name: decision === undefined ? null : 'decision',
+    value: decision,
+    'aria-describedby': about,
+    'data-deliberate': deliberate
+  })}>${label}</button>`
 }
 
 /** A submit button of a list: what it does, and to what. `about` is the id of the element that names it. */
@@ -272,7 +298,14 @@ export function itemSubmit(
   label: string,
   { name, value, about }: { name: string; value: string; about: string }
 ): Html {
-  return html`<button${attributes({ type: 'submit', class: 'quiet', id: `${about}-submit`, name, value, 'aria-labelledby': `${about}-submit ${about}` })}>${label}</button>`
+  return html`<button${attributes({
+    type: 'submit',
+    class: 'quiet',
+    id: `${about}-submit`,
+    name,
+    value,
+    'aria-labelledby': `${about}-submit ${about}`
+  })}>${label}</button>`
 }
 
 export function link(url: string, label: HtmlValue): Html {
@@ -281,7 +314,8 @@ export function link(url: string, label: HtmlValue): Html {
 
 /** What support finds the request's line in the log by. The script adds a button that copies it. */
 export function errorCode({ messages, requestId }: CommonModel, { error }: PageError): Html {
-  const code = html`<code${attributes({ dir: 'ltr', 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })}>${error} · ${requestId}</code>`
+  const copying = attributes({ dir: 'ltr', 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })
+  const code = html`<code${copying}>${error} · ${requestId}</code>`
   return html`<p class="code"><span>${formatHtml(messages.errorCode, { code })}</span></p>`
 }
 

@@ -55,7 +55,10 @@ export function attributes(given: Readonly<Record<string, string | number | bool
 export function formatHtml(message: string, values: Readonly<Record<string, HtmlValue>>): Html {
   // Odd pieces are the names between the braces.
   const pieces = message.split(/\{(\w+)\}/)
-  return html`${pieces.map((piece, index) => (index % 2 === 0 ? piece : Object.hasOwn(values, piece) ? values[piece] : `{${piece}}`))}`
+  return html`${pieces.map((piece, index) => {
+    if (index % 2 === 0) return piece
+    return Object.hasOwn(values, piece) ? values[piece] : `{${piece}}`
+  })}`
 }
 
 const SCRIPTED = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'filesystem:', 'about:'])

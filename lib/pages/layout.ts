@@ -73,7 +73,8 @@ function brand({ title, logoUrl, logoUrlDark, colorScheme }: CommonModel): Html 
   if (logoUrlDark === null || colorScheme !== 'auto')
     return html`<img src="${colorScheme === 'dark' && logoUrlDark !== null ? logoUrlDark : logoUrl}" alt="${title}">`
   // A comma would begin another candidate.
-  return html`<picture><source srcset="${logoUrlDark.replaceAll(',', '%2C')}" media="(prefers-color-scheme:dark)"><img src="${logoUrl}" alt="${title}"></picture>`
+  const dark = attributes({ srcset: logoUrlDark.replaceAll(',', '%2C'), media: '(prefers-color-scheme:dark)' })
+  return html`<picture><source${dark}><img src="${logoUrl}" alt="${title}"></picture>`
 }
 
 /** The first letter of a name, for where there is no picture. */
@@ -102,9 +103,12 @@ ${ways.map(
 <summary aria-label="${messages.languageLabel}: ${current.name}">${current.name}</summary>
 <ul>
 ${languages.map(
-  (
-    language
-  ) => html`<li><a${attributes({ href: safeUrl(language.url), lang: language.lang, hreflang: language.lang, 'aria-current': language === current ? 'true' : null })}>${language.name}</a></li>
+  (language) => html`<li><a${attributes({
+    href: safeUrl(language.url),
+    lang: language.lang,
+    hreflang: language.lang,
+    'aria-current': language === current ? 'true' : null
+  })}>${language.name}</a></li>
 `
 )}</ul>
 </details>

@@ -18,14 +18,17 @@
  */
 const SOURCE = `const api = window.PublicKeyCredential
 const [form, signals] = ['passkey', 'signals'].map((name) => api && document.querySelector('[data-' + name + ']'))
-if (signals) for (const [name, about] of Object.entries(JSON.parse(signals.dataset.signals))) api[name]?.(about).catch(() => {})
+if (signals) for (const [name, about] of Object.entries(JSON.parse(signals.dataset.signals)))
+  api[name]?.(about).catch(() => {})
 if (form) {
   const { passkey, options, again, failed, exists } = form.dataset
   const said = form.querySelector('[aria-live]')
   const read = (json) => JSON.parse(json, function (name, value) {
-    return /^(challenge|id)$/.test(name) && ('displayName' in this || !this.name) ? Uint8Array.from(atob(value.replace(/-/g, '+').replace(/_/g, '/')), (sign) => sign.charCodeAt()) : value
+    return /^(challenge|id)$/.test(name) && ('displayName' in this || !this.name) ?
+      Uint8Array.from(atob(value.replace(/-/g, '+').replace(/_/g, '/')), (sign) => sign.charCodeAt()) : value
   })
-  const write = (value) => btoa(String.fromCharCode(...new Uint8Array(value))).replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=/g, '')
+  const write = (value) => btoa(String.fromCharCode(...new Uint8Array(value)))
+    .replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=/g, '')
   let publicKey = read(options), made = Date.now(), last, current, modal
   const isOld = () => again && Date.now() - made > 48e4
   const ask = async (mediation, signal) => {
@@ -36,7 +39,8 @@ if (form) {
     }
     const { rawId, type, response } = await navigator.credentials[passkey]({ publicKey, mediation, signal })
     const json = {}
-    for (const name of ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle']) try { if (response[name]) json[name] = write(response[name]) } catch {}
+    for (const name of ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle'])
+      try { if (response[name]) json[name] = write(response[name]) } catch {}
     try { json.transports = response.getTransports() } catch {}
     form.credential.value = JSON.stringify({ id: write(rawId), type, response: json })
     HTMLFormElement.prototype.submit.call(form)

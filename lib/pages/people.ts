@@ -5,7 +5,10 @@ import { directionOf, type Messages } from './texts.ts'
 
 /** Who is signed in. The letter says nothing that the name does not. */
 export function signedInPerson({ messages }: CommonModel, username: string, below: Html | null = null): Html {
-  return html`<div class="who"><span class="avatar" aria-hidden="true">${monogram(username)}</span><div><p class="hint">${formatHtml(messages.signedInAs, { username: name(username) })}</p>${below}</div></div>`
+  return html`<div class="who"><span class="avatar" aria-hidden="true">${monogram(username)}</span><div>${[
+    html`<p class="hint">${formatHtml(messages.signedInAs, { username: name(username) })}</p>`,
+    below
+  ]}</div></div>`
 }
 
 /** `label`: the id of what stands above the list. */

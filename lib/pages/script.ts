@@ -7,7 +7,8 @@
  */
 export const PAGE_SCRIPT = `'use strict'
 const all = (selector) => document.querySelectorAll(selector)
-const button = (className, label) => Object.assign(document.createElement('button'), { type: 'button', className, title: label })
+const button = (className, label) =>
+  Object.assign(document.createElement('button'), { type: 'button', className, title: label })
 for (const input of all('input[data-reveal]')) {
   const reveal = button('reveal', input.dataset.reveal)
   const show = (shown) => {
@@ -33,8 +34,10 @@ for (const note of all('.strength')) {
     const name = username ? username.value.split('@')[0].toLowerCase() : ''
     const rest = Array.from(name.length > 2 ? input.value.toLowerCase().replaceAll(name, '') : input.value)
     // A character that repeats the one before, or follows it in the alphabet, is as good as none.
-    const count = rest.filter((character, index) => Math.abs(character.codePointAt() - (rest[index - 1] || '~~').codePointAt()) > 1).length
-    const kinds = [[/[a-z]/, 26], [/[A-Z]/, 26], [/\\d/, 10], [/[^a-zA-Z\\d]/, 33]].reduce((sum, [kind, size]) => sum + kind.test(input.value) * size, 0)
+    const isNew = (character, index) => Math.abs(character.codePointAt() - (rest[index - 1] || '~~').codePointAt()) > 1
+    const count = rest.filter(isNew).length
+    const kinds = [[/[a-z]/, 26], [/[A-Z]/, 26], [/\\d/, 10], [/[^a-zA-Z\\d]/, 33]]
+      .reduce((sum, [kind, size]) => sum + kind.test(input.value) * size, 0)
     const bits = count * Math.log2(kinds || 1)
     const level = typed.length < least || bits < 45 ? 'weak' : bits < 65 ? 'fair' : bits < 85 ? 'good' : 'strong'
     rule.classList.toggle('met', typed.length >= least)
@@ -49,7 +52,9 @@ for (const code of all('[data-copy]')) {
   const press = button('copy', copy)
   press.textContent = copy
   press.setAttribute('aria-live', 'polite')
-  press.addEventListener('click', () => { navigator.clipboard.writeText(code.textContent).then(() => { press.textContent = copied }, () => {}) })
+  press.addEventListener('click', () => {
+    navigator.clipboard.writeText(code.textContent).then(() => { press.textContent = copied }, () => {})
+  })
   // There is none on plain http.
   if (navigator.clipboard) code.parentElement.after(press)
 }

@@ -51,7 +51,13 @@ export function accountSecurity(model: PageModels['account_security']): string {
         : html`${
             sole &&
             (hasPassword || mustKeepOne) &&
-            html`<p class="hint">${mustKeepOne ? messages.errorLastFactor : factors.length === 1 ? messages.factorLastText : messages.passkeyLastText}</p>
+            html`<p class="hint">${
+              mustKeepOne
+                ? messages.errorLastFactor
+                : factors.length === 1
+                  ? messages.factorLastText
+                  : messages.passkeyLastText
+            }</p>
 `
           }<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
 ${
@@ -103,8 +109,24 @@ ${
     action,
     null,
     html`${hidden('factor', factor.id)}<label for="${kind}-name-${index}">${nameLabel}</label>
-<input${attributes({ id: `${kind}-name-${index}`, name: 'name', type: 'text', dir: 'auto', maxlength: 64, value: factor.name ?? '', 'aria-describedby': `${kind}-${index}` })}>
-<div class="choice">${submit(messages.factorRename, { decision: 'rename', look: 'quiet', about: `${kind}-${index}` })}${submit(messages.factorRemove, { decision: 'remove', look: 'quiet', deliberate: true, about: `${kind}-${index}` })}</div>
+<input${attributes({
+      id: `${kind}-name-${index}`,
+      name: 'name',
+      type: 'text',
+      dir: 'auto',
+      maxlength: 64,
+      value: factor.name ?? '',
+      'aria-describedby': `${kind}-${index}`
+    })}>
+<div class="choice">${[
+      submit(messages.factorRename, { decision: 'rename', look: 'quiet', about: `${kind}-${index}` }),
+      submit(messages.factorRemove, {
+        decision: 'remove',
+        look: 'quiet',
+        deliberate: true,
+        about: `${kind}-${index}`
+      })
+    ]}</div>
 `
   )
 }</li>
@@ -143,7 +165,8 @@ export function accountPasskey(model: PageModels['account_passkey']): string {
 }
 
 function confirmFirst({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
-  return html`<p>${messages.errorEmailNotVerified}</p>\n<p class="actions">${link(confirmUrl, messages.verifyTitle)}</p>`
+  return html`<p>${messages.errorEmailNotVerified}</p>
+<p class="actions">${link(confirmUrl, messages.verifyTitle)}</p>`
 }
 
 export function passkeyPrompt(model: PageModels['passkey_prompt']): string {
@@ -152,8 +175,11 @@ export function passkeyPrompt(model: PageModels['passkey_prompt']): string {
     heading: messages.passkeyPromptTitle,
     error,
     passkeyScript: passkey.scriptUrl,
-    content: html`${creation(model, action, { passkey, typed: '', endsOthers, hasPassword })}<p class="actions">${link(skipUrl, messages.passkeySkip)}</p>
-${serverFault(model)}`,
+    content: [
+      creation(model, action, { passkey, typed: '', endsOthers, hasPassword }),
+      html`<p class="actions">${link(skipUrl, messages.passkeySkip)}</p>\n`,
+      serverFault(model)
+    ],
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>`
   })
 }
@@ -171,17 +197,18 @@ function creation(
 ): Html {
   const { messages, error } = model
   const state = formState(error, ['name'], '')
+  const follows = [hasPassword && [messages.passkeyFollows, spaceOf(messages)], messages.enrolText]
   return html`<p>${messages.passkeysText}</p>
-${
-  endsOthers &&
-  html`<p class="hint">${hasPassword && html`${messages.passkeyFollows}${spaceOf(messages)}`}${messages.enrolText}</p>
-`
-}${
-    error !== null &&
-    state.wrong === null &&
-    html`<p class="alert" role="alert" id="form-error">${error.text}</p>
-`
-  }${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, fields: factorNameField(state, messages.passkeyNameLabel, typed) })}${withoutPasskeys(model)}`
+${[
+  endsOthers && html`<p class="hint">${follows}</p>\n`,
+  error !== null && state.wrong === null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`,
+  passkeyForm(action, passkey, model, {
+    call: 'create',
+    label: messages.passkeyCreate,
+    fields: factorNameField(state, messages.passkeyNameLabel, typed)
+  }),
+  withoutPasskeys(model)
+]}`
 }
 
 export function accountTotp(model: PageModels['account_totp']): string {
@@ -213,7 +240,11 @@ export function setUpSecondFactor(model: PageModels['set_up_second_factor']): st
     error,
     lead: html`<p class="lead">${forAccount ? messages.setUpText : messages.setUpForPageText}</p>`,
     passkeyScript: passkey?.scriptUrl,
-    content: html`${passkey !== null && passkeyInstead(model, passkey, enrolment)}${enrolment !== null && enrolmentForm(model, enrolment, typed, true)}${serverFault(model)}`,
+    content: [
+      passkey !== null && passkeyInstead(model, passkey, enrolment),
+      enrolment !== null && enrolmentForm(model, enrolment, typed, true),
+      serverFault(model)
+    ],
     links
   })
 }
@@ -228,12 +259,16 @@ function passkeyInstead(model: FormModel, passkey: PasskeyForm, enrolment: Shown
   const fields = html`${enrolment !== null && hidden('enrolment', enrolment.token)}<p>${messages.passkeysText}</p>
 <p class="hint">${messages.enrolText}</p>
 `
-  return html`${
-    enrolment === null &&
-    error !== null &&
-    html`<p class="alert" role="alert" id="form-error">${error.text}</p>
-`
-  }${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, look: enrolment === null ? null : 'quiet', fields })}${enrolment === null && withoutPasskeys(model)}`
+  return html`${[
+    enrolment === null && error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`,
+    passkeyForm(action, passkey, model, {
+      call: 'create',
+      label: messages.passkeyCreate,
+      look: enrolment === null ? null : 'quiet',
+      fields
+    }),
+    enrolment === null && withoutPasskeys(model)
+  ]}`
 }
 
 function enrolmentForm(
@@ -245,7 +280,10 @@ function enrolmentForm(
   const { messages, action, error } = model
   const state = formState(error, ['code', 'name'], 'code')
   return html`<p>${messages.enrolScan}</p>
-<svg class="qr" role="img" aria-label="${messages.enrolQr}" viewBox="0 0 ${size} ${size}"><path fill="#fff" d="M0 0h${size}v${size}H0z"></path><path fill="#000" d="${path}"></path></svg>
+<svg class="qr" role="img" aria-label="${messages.enrolQr}" viewBox="0 0 ${size} ${size}">${[
+    html`<path fill="#fff" d="M0 0h${size}v${size}H0z"></path>`,
+    html`<path fill="#000" d="${path}"></path>`
+  ]}</svg>
 <p>${messages.enrolKey}</p>
 <p class="key"><code dir="ltr">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</code></p>
 <p>${link(uri, messages.enrolOpen)}</p>
@@ -253,7 +291,10 @@ function enrolmentForm(
 ${form(
   action,
   state,
-  html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}${endsOthers && html`${spaceOf(messages)}${messages.enrolText}`}</p>
+  html`${hidden('enrolment', token)}<p class="hint">${[
+    messages.enrolCode,
+    endsOthers && [spaceOf(messages), messages.enrolText]
+  ]}</p>
 ${codeField(state, model)}${factorNameField(state, messages.factorNameLabel, typed)}${submit(messages.factorAdd)}
 `
 )}`
@@ -270,6 +311,8 @@ ${codes.map(
 `
 )}</ol>
 <p class="actions">${link(backUrl, messages.codesSaved)}</p>`,
-    links: html`<p>${formatHtml(signedIn ? messages.signedInAs : messages.secondFactorAs, { username: name(username) })}</p>`
+    links: html`<p>${formatHtml(signedIn ? messages.signedInAs : messages.secondFactorAs, {
+      username: name(username)
+    })}</p>`
   })
 }

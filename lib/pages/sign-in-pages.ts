@@ -46,30 +46,38 @@ export function login(model: PageModels['login']): string {
 ${onward(model)}`
       : onward(model),
     passkeyScript: passkey?.scriptUrl,
-    content: html`${form(
-      action,
-      state,
-      html`${tellsPasskeysField(tellsPasskeys)}${usernameField(state, model, username, { passkeys: passkey !== null })}${currentPasswordField(state, model, { beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink), required: !passwordLater })}${submit(messages.loginSubmit)}
-`
-    )}${
-      resendToken !== null &&
-      html`
-${form(
-  action,
-  null,
-  html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
-`
-)}`
-    }
-${passkey !== null && passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' })}${serverFault(model)}${connectButtons(model, connections)}`,
+    content: [
+      form(action, state, [
+        tellsPasskeysField(tellsPasskeys),
+        usernameField(state, model, username, { passkeys: passkey !== null }),
+        currentPasswordField(state, model, {
+          beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink),
+          required: !passwordLater
+        }),
+        submit(messages.loginSubmit),
+        '\n'
+      ]),
+      resendToken !== null && [
+        '\n',
+        form(action, null, [
+          hidden('token', resendToken),
+          submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }),
+          '\n'
+        ])
+      ],
+      '\n',
+      passkey !== null &&
+        passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' }),
+      serverFault(model),
+      connectButtons(model, connections)
+    ],
     links:
       signupUrl === null && emailCodeUrl === null
         ? null
-        : html`${
-            emailCodeUrl !== null &&
-            html`<p>${link(emailCodeUrl, messages.emailCodeLink)}</p>
-`
-          }${signupUrl !== null && html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`}`
+        : [
+            emailCodeUrl !== null && html`<p>${link(emailCodeUrl, messages.emailCodeLink)}</p>\n`,
+            signupUrl !== null && html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
+          ]
   })
 }
 
@@ -89,26 +97,50 @@ export function secondFactor(model: PageModels['second_factor']): string {
   } = model
   const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
   const state = formState(error, fields, asksCode ? 'code' : passkey === null ? 'recovery_code' : '')
-  const given = html`${tellsPasskeysField(tellsPasskeys)}${asksCode ? codeField(state, model) : recoveryCodeField(state, model)}${rememberSeconds !== null && rememberField(state, model, rememberSeconds)}${submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' })}
-`
+  const text = asksCode
+    ? messages.secondFactorText
+    : passkey === null
+      ? messages.errorFactorDisabled
+      : messages.passkeySecond
   return layout(model, {
     heading: messages.secondFactorTitle,
     error,
-    lead: html`<p class="lead">${asksCode ? messages.secondFactorText : passkey === null ? messages.errorFactorDisabled : messages.passkeySecond}</p>`,
+    lead: html`<p class="lead">${text}</p>`,
     passkeyScript: passkey?.scriptUrl,
-    content: html`${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksCode ? 'quiet' : null })}${!asksCode && withoutPasskeys(model)}`}${form(action, state, given)}${
+    content: [
+      passkey !== null && [
+        passkeyForm(action, passkey, model, {
+          call: 'get',
+          label: messages.passkeyUse,
+          look: asksCode ? 'quiet' : null
+        }),
+        !asksCode && withoutPasskeys(model)
+      ],
+      form(action, state, [
+        tellsPasskeysField(tellsPasskeys),
+        asksCode ? codeField(state, model) : recoveryCodeField(state, model),
+        rememberSeconds !== null && rememberField(state, model, rememberSeconds),
+        submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' }),
+        '\n'
+      ]),
       asksCode &&
-      html`
-<details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}><summary>${messages.recoveryQuestion}</summary>
-${form(
-  action,
-  null,
-  html`${tellsPasskeysField(tellsPasskeys)}${recoveryCodeField(state, model)}${submit(messages.continueSubmit, { look: 'quiet' })}
-`
-)}</details>
-`
-    }${serverFault(model)}`,
-    links: html`<p>${formatHtml(messages.secondFactorLost, { title: name(title) })}${support !== null && html`${spaceOf(messages)}${link(support, messages.linkSupport)}`}</p>
+        html`
+<details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}>${[
+          html`<summary>${messages.recoveryQuestion}</summary>\n`,
+          form(action, null, [
+            tellsPasskeysField(tellsPasskeys),
+            recoveryCodeField(state, model),
+            submit(messages.continueSubmit, { look: 'quiet' }),
+            '\n'
+          ])
+        ]}</details>
+`,
+      serverFault(model)
+    ],
+    links: html`<p>${[
+      formatHtml(messages.secondFactorLost, { title: name(title) }),
+      support !== null && [spaceOf(messages), link(support, messages.linkSupport)]
+    ]}</p>
 <p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`
   })
@@ -122,12 +154,10 @@ export function secondFactorLink(model: PageModels['second_factor_link']): strin
     error,
     icon: 'lock',
     lead: html`<p class="lead">${formatHtml(messages.factorLinkText, { username: name(username) })}</p>`,
-    content: html`${form(
-      action,
-      formState(error, [], ''),
-      html`${hidden('token', token)}${submit(messages.continueSubmit)}
-`
-    )}${serverFault(model)}`
+    content: [
+      form(action, formState(error, [], ''), [hidden('token', token), submit(messages.continueSubmit), '\n']),
+      serverFault(model)
+    ]
   })
 }
 
@@ -139,15 +169,25 @@ export function reauthenticate(model: PageModels['reauthenticate']): string {
     error,
     lead: html`<p class="lead">${messages.reauthText}</p>`,
     passkeyScript: passkey?.scriptUrl,
-    content: html`${
-      asksPassword &&
-      form(
-        action,
-        state,
-        html`${passwordAgainField(state, model)}${submit(messages.continueSubmit)}
-`
-      )
-    }${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksPassword ? 'quiet' : null })}${!asksPassword && !sendsCode && connections.length === 0 && withoutPasskeys(model)}`}${sendsCode && form(action, asksPassword ? null : state, submit(messages.emailCodeLink, { decision: 'email', look: passkey === null ? null : 'quiet' }))}${serverFault(model)}${connectButtons(model, connections)}`,
+    content: [
+      asksPassword && form(action, state, [passwordAgainField(state, model), submit(messages.continueSubmit), '\n']),
+      passkey !== null && [
+        passkeyForm(action, passkey, model, {
+          call: 'get',
+          label: messages.passkeyUse,
+          look: asksPassword ? 'quiet' : null
+        }),
+        !asksPassword && !sendsCode && connections.length === 0 && withoutPasskeys(model)
+      ],
+      sendsCode &&
+        form(
+          action,
+          asksPassword ? null : state,
+          submit(messages.emailCodeLink, { decision: 'email', look: passkey === null ? null : 'quiet' })
+        ),
+      serverFault(model),
+      connectButtons(model, connections)
+    ],
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.signInAgain)}</p>`
   })
@@ -168,12 +208,18 @@ export function signup(model: PageModels['signup']): string {
     heading: messages.signupTitle,
     error,
     lead: onward(model),
-    content: html`${form(
-      action,
-      state,
-      html`${usernameField(state, model, username)}${others.map((field) => profileField(state, field))}${newPasswordField(state, model, { label: messages.passwordLabel, minLength })}${boxes.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
-`
-    )}${serverFault(model)}${connectButtons(model, connections)}`,
+    content: [
+      form(action, state, [
+        usernameField(state, model, username),
+        others.map((field) => profileField(state, field)),
+        newPasswordField(state, model, { label: messages.passwordLabel, minLength }),
+        boxes.map((field) => profileField(state, field)),
+        submit(messages.signupSubmit),
+        '\n'
+      ]),
+      serverFault(model),
+      connectButtons(model, connections)
+    ],
     links: html`<p>${messages.loginQuestion} ${link(loginUrl, messages.loginLink)}</p>`
   })
 }
@@ -186,12 +232,10 @@ export function forgotPassword(model: PageModels['forgot_password']): string {
     heading: messages.forgotTitle,
     error,
     lead: html`<p class="lead">${messages.forgotText}</p>`,
-    content: html`${form(
-      action,
-      state,
-      html`${usernameField(state, model, username)}${submit(messages.forgotSubmit)}
-`
-    )}${serverFault(model)}`,
+    content: [
+      form(action, state, [usernameField(state, model, username), submit(messages.forgotSubmit), '\n']),
+      serverFault(model)
+    ],
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
@@ -204,12 +248,15 @@ export function resetPassword(model: PageModels['reset_password']): string {
   return layout(model, {
     heading: messages.resetTitle,
     error,
-    content: html`${form(
-      action,
-      state,
-      html`${hidden('token', token)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
-`
-    )}${serverFault(model)}`,
+    content: [
+      form(action, state, [
+        hidden('token', token),
+        newPasswordField(state, model, { label: messages.newPasswordLabel, minLength }),
+        submit(messages.resetSubmit),
+        '\n'
+      ]),
+      serverFault(model)
+    ],
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
@@ -236,22 +283,25 @@ export function verifyEmail(model: PageModels['verify_email']): string {
     heading: messages.verifyTitle,
     error,
     icon: 'mail',
-    content: html`${newAddress !== null && address(newAddress)}<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, { username: name(username), time: timeOf(sentAt, messages) })}</p>${
-      newAddress === null &&
-      html`
-<p>${messages.verifyOnlyYou}</p>`
-    }
-${form(
-  action,
-  state,
-  html`${hidden('token', token)}${submit(messages.verifySubmit)}${
-    canDisown &&
-    html`
+    content: [
+      newAddress !== null && address(newAddress),
+      html`<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, {
+        username: name(username),
+        time: timeOf(sentAt, messages)
+      })}</p>`,
+      newAddress === null && html`\n<p>${messages.verifyOnlyYou}</p>`,
+      '\n',
+      form(action, state, [
+        hidden('token', token),
+        submit(messages.verifySubmit),
+        canDisown &&
+          html`
 <p class="hint">${messages.verifyNotMeHint}</p>
-${submit(messages.verifyNotMe, { decision: 'not_me', look: 'quiet' })}`
-  }
-`
-)}${serverFault(model)}`
+${submit(messages.verifyNotMe, { decision: 'not_me', look: 'quiet' })}`,
+        '\n'
+      ]),
+      serverFault(model)
+    ]
   })
 }
 

@@ -108,10 +108,8 @@ export function spaceOf({ lang }: Pick<Messages, 'lang'>): string {
 
 /** A moment, in the catalogue's language. Nobody knows where the reader is, so it is UTC and says so. */
 export function timeOf(at: number, messages: Messages): string {
-  return (
-    `${new Intl.DateTimeFormat(messages.lang, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at)} ` +
-    'UTC'
-  )
+  const formats = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
+  return `${new Intl.DateTimeFormat(messages.lang, formats).format(at)} UTC`
 }
 
 const SCOPES: Readonly<Record<string, MessageKey>> = {

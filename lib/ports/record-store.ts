@@ -41,8 +41,8 @@ export const VERSION_LENGTH = 14
  * Storage for records: all that a database has to do for a state or for second factors. It knows no rule. Rules read
  * records, decide, and commit by comparing versions (`lib/records`).
  *
- * Records lie in partitions: one for each user, and a few of the service. A partition is a text of 1 to 43 characters of
- * base64url. A key is a text of 1 to 200 printable ASCII characters. A value is JSON of at most 1 MiB.
+ * Records lie in partitions: one for each user, and a few of the service. A partition is a text of 1 to 43 characters
+ * of base64url. A key is a text of 1 to 200 printable ASCII characters. A value is JSON of at most 1 MiB.
  *
  * Every operation is atomic within its partition across all instances, and linearizable: it takes effect at one moment
  * between call and answer. An operation that could not be done, or whose answer is lost, rejects; where the server was
@@ -65,8 +65,8 @@ export interface RecordStore {
    */
   read(partition: string, keys: readonly string[]): Promise<Array<StoredRecord | null>>
   /**
-   * All writes, and `null`; or no write, where a record is not as its write expects, and then the records under the keys
-   * of all writes, in their order, as they were at that moment. Each key is there once; at most 1,100 writes.
+   * All writes, and `null`; or no write, where a record is not as its write expects, and then the records under the
+   * keys of all writes, in their order, as they were at that moment. Each key is there once; at most 1,100 writes.
    *
    * A commit may be sent again after it rejected: if it was done, the versions that it made tell so.
    *

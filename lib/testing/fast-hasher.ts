@@ -42,7 +42,8 @@ export function fastHasher(): FastHasher {
       calls.hash++
       const salt = unpadded(createHash('sha256').update(`salt ${calls.hash}`).digest().subarray(0, 16))
       const { memoryCost, timeCost, parallelism } = parameters
-      return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${tagOf('argon2id', parameters, salt, password, secret)}`
+      const tag = tagOf('argon2id', parameters, salt, password, secret)
+      return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${tag}`
     },
     async verify(encoded, password, secret) {
       calls.verify++

@@ -14,12 +14,13 @@ export async function failing<Answer>(reason: UpstreamFailure, work: () => Promi
       error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError
         ? [error.code, claimOf(error)].filter((word) => word !== null).join(' ')
         : 'unexpected'
-    throw new UpstreamError(
-      reason,
-      'The ' +
-        `${reason === 'id_token' ? 'ID token' : reason === 'userinfo' ? 'answer about the person' : 'answer of the token endpoint'} ` +
-        `was refused (${code}).`
-    )
+    const what =
+      reason === 'id_token'
+        ? 'ID token'
+        : reason === 'userinfo'
+          ? 'answer about the person'
+          : 'answer of the token endpoint'
+    throw new UpstreamError(reason, `The ${what} was refused (${code}).`)
   }
 }
 

@@ -59,10 +59,10 @@ export function cookieNaming({ issuer, prefix }: CookieOwner): { secure: boolean
   const { protocol, pathname } = new URL(issuer)
   const secure = protocol === 'https:'
   const alone = prefix === '/auth' && pathname === '/'
+  const owner = alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`
   return {
     secure,
-    nameOf: (what) =>
-      `${secure ? '__Host-' : ''}authority_${what}${alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`}`
+    nameOf: (what) => `${secure ? '__Host-' : ''}authority_${what}${owner}`
   }
 }
 

@@ -101,10 +101,8 @@ export function sessionHooks(
       )
     noStore(reply)
     const page = session === null ? null : reauthenticatePath
-    reply.redirect(
-      `${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null || page !== null ? undefined : 'login' })}`,
-      303
-    )
+    const prompt = session === null || page !== null ? undefined : 'login'
+    reply.redirect(`${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt })}`, 303)
     return false
   }
 

@@ -90,7 +90,8 @@ export function connectCookies(
   const { secure, nameOf } = cookieNaming(owner)
   const nameBy = (kind: Kind, state: string): string => {
     if (kind === 'link') return nameOf(kind)
-    return `${nameOf(kind)}_${kind === 'answer' ? digest(state).charCodeAt(0) % ANSWER_SLOTS : digest(state).slice(0, 8)}`
+    const own = digest(state)
+    return `${nameOf(kind)}_${kind === 'answer' ? own.charCodeAt(0) % ANSWER_SLOTS : own.slice(0, 8)}`
   }
   const context = (kind: Kind): string => `connect ${kind} ${owner.issuer} ${owner.prefix}`
   const write = (reply: FastifyReply, name: string, value: string, seconds: number): void => {
