@@ -1,5 +1,6 @@
 // Lets node run the TypeScript of this repository without a build:
-// `node --import ./scripts/typescript-loader.mjs FILE`. The package's own name leads to lib. A file's translation is kept under node_modules/.cache by a digest of its place
+// `node --import ./scripts/typescript-loader.mjs FILE`. The package's own name leads to lib. A file's translation is
+// kept under node_modules/.cache by a digest of its place
 // and its text, so the many processes of a test run share it.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'

@@ -206,10 +206,8 @@ export const NOT_YET: readonly string[] = [
   'errors.ts',
   'http/edge/limit.ts',
   'pages/model.ts',
-  'records/user-index.ts',
   'settings/check.ts',
   'settings/schema.ts',
-  'testing/token-fixtures.ts',
   'testing/user-change-contract.ts',
   'testing/user-identity-contract.ts'
 ]

@@ -117,7 +117,9 @@ function write(view: View, userId: string, entries: readonly Entry[], now: numbe
   if (view.evicts) keepGeneration(view, userId, expiresAt, now ?? expiresAt)
 }
 
-/** Makes a generation where there is none, and has it outlive the index. Twice as long, so that it is seldom written. */
+/**
+ * Makes a generation where there is none, and has it outlive the index. Twice as long, so that it is seldom written.
+ */
 function keepGeneration(view: View, userId: string, expiresAt: number, now: number): void {
   const stored = view.get(GENERATION) as PackedGeneration | null
   if (stored !== null && stored[1] >= expiresAt) return

@@ -24,7 +24,9 @@ export const T0 = Date.UTC(2026, 0, 1)
 export const MINUTE = 60_000
 export const GRACE = 10_000
 
-/** A readable name for a family, session or token of the user: it begins with their partition, as a store may expect. */
+/**
+ * A readable name for a family, session or token of the user: it begins with their partition, as a store may expect.
+ */
 export const named = (name: string, userId = 'user-19367'): string => partitionOf(userId) + name
 
 export const family = (fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
