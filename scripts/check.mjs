@@ -26,7 +26,7 @@ const git = (...args) =>
 
 const changed = positionals.length > 0 ? positionals : changedFiles()
 console.log(`${changed.length} changed files`)
-const still = positionals.length > 0 ? [] : [formatOf(), lintOf(), typesOf()].map(run)
+const still = positionals.length > 0 ? [] : [formatOf(), lintOf(), ...typesOf()].map(run)
 const tests = testsOf(changed, Number(values.seconds)).filter((file) => !values.skip.includes(file))
 const isGood = tests.length === 0 || (await runTests(tests, { bail: values.bail }))
 const failed = (await Promise.all(still)).filter(({ status }) => status !== 0)
@@ -58,8 +58,14 @@ function lintOf() {
   return ['lint', 'oxlint', code.length === 0 ? ['--version'] : ['--type-aware', '--deny-warnings', ...code]]
 }
 
+/** What browsers run has the types of browsers. */
 function typesOf() {
-  return ['types', 'tsc', ['-p', 'tsconfig.json']]
+  const isClient = changed.some((file) => file.startsWith('lib/client/'))
+  return ['tsconfig.json', ...(isClient ? ['lib/client'] : [])].map((project) => [
+    'types',
+    'tsc',
+    ['--noEmit', '-p', project]
+  ])
 }
 
 async function run([name, program, args]) {

@@ -24,6 +24,9 @@ export function testsOf(changed, seconds) {
     ...(mapped(file).length < 3 ? importing.get(file).flatMap(mapped) : [])
   ])
   const helpers = changed.filter((file) => file.startsWith('test/') && !file.endsWith('.test.ts'))
+  // The schemas of endpoints and options are in pages that are made of them.
+  if (inLib.some((file) => /^lib\/(?:http|settings|errors|events)\b/.test(file)))
+    lists.push(['test/docs/reference.test.ts'])
   // What runs in browsers is not in the map.
   if (inLib.some((file) => file.startsWith('lib/client/')))
     lists.push(
