@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { type ContractCase, parallel } from './contract.ts'
-import { type Define, keep, NOW, put, storedBy } from './record-fixtures.ts'
+import { DAY, type Define, keep, NOW, put, storedBy } from './record-fixtures.ts'
 
 /** Calls that meet. Part of `recordStoreContract`. */
 export const raceCases = (define: Define): ContractCase[] => [
@@ -32,6 +32,45 @@ export const raceCases = (define: Define): ContractCase[] => [
       equal(answers.filter((answer) => answer === null).length, 1)
       const values = (await read(partition, 'a', 'b')).map((record) => record?.value)
       equal(values.filter((value) => value === '"new"').length, 1)
+    }
+  }),
+  define('lets one of 16 parallel commits win that name two records in either order', async ({ at, read, done }) => {
+    for (let turn = 0; turn < 5; turn++) {
+      const partition = `p${turn}`
+      const [a, b] = [put('a', null), put('b', null)]
+      await done(partition, a, b)
+      const writes = Array.from({ length: 16 }, (_, index) => {
+        const both = [put('a', a.change.version, index), put('b', b.change.version, index)]
+        return index % 2 === 0 ? both : both.toReversed()
+      })
+      const answers = await parallel(16, (index) => at(index).commit(partition, writes[index] ?? [], NOW))
+      equal(answers.filter((answer) => answer === null).length, 1)
+      const winner = JSON.stringify(answers.indexOf(null))
+      deepEqual(
+        (await read(partition, 'a', 'b')).map((record) => record?.value),
+        [winner, winner]
+      )
+    }
+  }),
+  define('never sweeps a record whose end is moved at the same time', async ({ at, read, done }) => {
+    const before = Array.from({ length: 30 }, (_, index) => put(`k${index}`, null, 0, { expiresAt: NOW + 1_000 }))
+    await done('p', ...before)
+    const after = before.map(({ key, change }) => put(key, change.version, 1, { expiresAt: NOW + 9 * DAY }))
+    const sweeps = async (): Promise<void> => {
+      await parallel(2, async (index) => {
+        await at(index).sweep(NOW + DAY)
+      })
+    }
+    const [, answers] = await Promise.all([
+      sweeps(),
+      parallel(after.length, (index) => at(index).commit('p', after.slice(index, index + 1), NOW)),
+      sweeps()
+    ])
+    const left = await read('p', ...after.map(({ key }) => key))
+    for (const [index, write] of after.entries()) {
+      // Swept before, or moved before: never both.
+      if (answers[index] === null) deepEqual(left[index], storedBy(write))
+      else deepEqual([answers[index], left[index]], [[null], null])
     }
   }),
   define('has done with parallel commits on records of their own', async ({ at, read }) => {

@@ -27,6 +27,7 @@ export const valueCases = (define: Define): ContractCase[] => [
       '__proto__'
     ]
     keys.push(PRINTABLE, 'k'.repeat(200), 'k'.repeat(199))
+    keys.push(...[...PRINTABLE].filter((character) => !keys.includes(character)))
     const writes = keys.map((key) => put(key, null, `value of ${key}`))
     await done('p', ...writes)
     deepEqual(await read('p', ...keys), writes.map(storedBy))
@@ -45,7 +46,7 @@ export const valueCases = (define: Define): ContractCase[] => [
       '\\',
       '"'
     ]
-    const values = [...texts, texts, { a: null, b: [1.5, true] }, 0, 'x'.repeat(1_000_000)]
+    const values = [...texts, texts, { a: null, b: [1.5, true] }, 0, '\u{1f600}'.repeat(262_143)]
     const writes = values.map((value, at) => put(`k${at}`, null, value))
     await done('p', ...writes)
     deepEqual(await read('p', ...writes.map(({ key }) => key)), writes.map(storedBy))
@@ -102,6 +103,25 @@ export const expiryCases = (define: Define): ContractCase[] => [
     const [first, second] = await read('p', 'a', 'b')
     deepEqual(first, moved.map(storedBy)[0])
     if (!expiresByItself) equal(second, null)
+  }),
+  define('counts the time that is left from the time of the commit', async ({ store, read }) => {
+    for (const now of [NOW - 10_000 * DAY, NOW + 10_000 * DAY]) {
+      const write = put(`at ${now}`, null, 1, { expiresAt: now + DAY })
+      equal(await store.commit('p', [write], now), null)
+      deepEqual(await read('p', write.key), [storedBy(write)])
+    }
+  }),
+  define('leaves the end of a record that is only compared', async ({ store, read, done, expiresByItself }) => {
+    const [ends, never] = [put('a', null, 1, { expiresAt: NOW + 1_000 }), put('b', null, 1, { expiresAt: NEVER })]
+    await done('p', ends, never)
+    await done('p', keep('a', ends.change.version), keep('b', never.change.version))
+    await store.sweep(NOW + 999)
+    deepEqual(await read('p', 'a', 'b'), [storedBy(ends), storedBy(never)])
+    await store.sweep(NOW + DAY)
+    deepEqual(
+      (await read('p', 'a', 'b')).slice(expiresByItself ? 1 : 0),
+      [null, storedBy(never)].slice(expiresByItself ? 1 : 0)
+    )
   }),
   define('sweeps many records', async ({ store, read, done, expiresByItself }) => {
     const writes = Array.from({ length: MOST_RECORDS }, (_, at) => put(`k${at}`, null, at, { expiresAt: NOW + at }))

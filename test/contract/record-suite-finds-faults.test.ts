@@ -24,6 +24,7 @@ const RIGHT = {
   betweenLookAndWrite: async (): Promise<void> => {},
   betweenWrites: async (): Promise<void> => {},
   betweenReads: async (): Promise<void> => {},
+  betweenLookAndRemoval: async (): Promise<void> => {},
   /** How many of the last commits a read does not see. */
   lag: 0
 }
@@ -64,8 +65,10 @@ function storeWith(fault: Partial<Steps>): RecordStore {
       }
       return steps.done(writes)
     },
-    sweep(now) {
-      for (const [name, record] of records) if (steps.expires(record, now)) records.delete(name)
+    async sweep(now) {
+      const due = [...records].filter(([, record]) => steps.expires(record, now))
+      if (steps.betweenLookAndRemoval !== RIGHT.betweenLookAndRemoval) await steps.betweenLookAndRemoval()
+      for (const [name] of due) records.delete(name)
     }
   }
 }
@@ -143,6 +146,17 @@ const FAULTS: Readonly<Record<string, Partial<Steps>>> = {
       return record && former ? { ...record, expiresAt: Math.max(record.expiresAt, former.expiresAt) } : record
     }
   },
+  'a kept record is used, which moves its end': {
+    kept: (write, former) =>
+      write.change === 'keep' ? former && { ...former, expiresAt: NEVER } : RIGHT.kept(write, former)
+  },
+  'the end goes by the clock of the machine': {
+    found: (records) => records.map((record) => (record && (record as Kept).expiresAt <= Date.now() ? null : record))
+  },
+  'keys lose a hash': { nameOf: (partition, key) => `${partition}:${key.length === 1 ? key.replace('#', '+') : key}` },
+  'values have 65,536 characters of four bytes': changed(({ value }) => ({
+    value: value.length > 500_000 ? value.slice(0, 131_072) : value
+  })),
   'values are trimmed': changed(({ value }) => ({ value: value.trim() })),
   'values are JSON objects': changed(({ value }) => ({ value: JSON.stringify(JSON.parse(value)) })),
   'values are cut': changed(({ value }) => ({ value: value.slice(0, 65_535) })),
@@ -171,6 +185,7 @@ const FAULTS: Readonly<Record<string, Partial<Steps>>> = {
   'there is room for 1,000 records': { most: 1_000 },
   'a commit looks first and writes later': { betweenLookAndWrite: turn },
   'a commit writes one record after another': { betweenWrites: turn },
+  'a sweep looks first and removes later': { betweenLookAndRemoval: turn },
   'a read looks at one record after another': { betweenReads: turn },
   'a read is a commit behind': { lag: 1 }
 }
