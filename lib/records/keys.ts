@@ -12,6 +12,9 @@ export const oneTimeTokenKey = (purpose: string): string => `t:${purpose}`
 export const assertionKey = (digest: string): string => `x:${digest}`
 export const KEYS = 'k'
 export const OWNER = 'o'
+/** All second factors of a user. */
+export const FACTORS = 'a'
+export const passkeyClaimKey = (claim: string): string => `q:${plainName(claim)}`
 /** The partition of what belongs to the service and to no user. */
 export const SERVICE = 'service'
 

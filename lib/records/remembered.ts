@@ -12,6 +12,8 @@ const LONGEST_VALUE = 16_384
 
 /** Holds at most `limit` records and forgets the one that was used least recently. 0: none. */
 export function remembered(limit: number): Remembered {
+  if (!Number.isSafeInteger(limit) || limit < 0)
+    throw new RangeError('remembered must be a whole number of records, 0 for none.')
   const records = new Map<string, Decoded>()
   if (limit === 0) return { get: () => undefined, set() {} }
   return {

@@ -56,8 +56,6 @@ export function recordState(
 ): State {
   noOthers('recordState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
-  if (!Number.isSafeInteger(remembered) || remembered < 0)
-    throw new RangeError('remembered must be a whole number of records, 0 for none.')
   const transactions = transactor(store, { remembered })
   const { transact } = transactions
   return {

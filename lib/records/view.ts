@@ -1,6 +1,9 @@
 /** A value that a decision leaves under a key. */
 export interface Draft {
-  /** Of the closed list: family, code, session, index, generation, consents, one_time_token, keys, owner, assertion. */
+  /**
+   * Of the closed list: family, code, session, index, generation, consents, one_time_token, keys, owner, assertion,
+   * factors, passkey_claim.
+   */
   kind: string
   /** The user whose record it is; `null`: nobody's. */
   userId: string | null

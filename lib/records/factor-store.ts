@@ -1,0 +1,112 @@
+import { StartError } from '../errors.ts'
+import type { FactorStore } from '../ports/factor-store.ts'
+import { NEVER, type RecordStore } from '../ports/record-store.ts'
+import { noOthers } from '../protocol/bounds.ts'
+import { partitionOf } from '../protocol/partition.ts'
+import { machineNow } from './chance.ts'
+import { heldBy, heldIn, isHeld } from './factor-record.ts'
+import * as rules from './factors.ts'
+import { FACTORS, partitionOfName, passkeyClaimKey, requirePartition } from './keys.ts'
+import { transactor } from './transact.ts'
+import type { View } from './view.ts'
+
+export interface RecordFactorStoreOptions {
+  /**
+   * How many records this process remembers, so that a use takes one trip to the store instead of two. A store that
+   * several processes share compares versions, so a remembered record never decides alone. Default 1,000 for a shared
+   * store, 0 for any other. 0: none.
+   */
+  remembered?: number | undefined
+}
+
+/** A sign-in looks at the factors of its user and uses one of them soon after. */
+const REMEMBERED = 1000
+
+/**
+ * Second factors over a store of records, such as one of a host. A user's factors are one record, so a change is one
+ * commit. The store must not be that of a state: the factors have a table or a prefix of their own. Throws where the
+ * store evicts, because the loss of a factor makes the password enough.
+ */
+export function recordFactorStore(
+  store: RecordStore,
+  { remembered = store.shared ? REMEMBERED : 0, ...others }: RecordFactorStoreOptions = {}
+): Required<FactorStore> {
+  noOthers('recordFactorStore', others)
+  if (store.evicts)
+    throw new StartError(
+      'FST_AUTHORITY_INVALID_OPTIONS',
+      `recordFactorStore takes no store that may throw records away by itself, and "${store.kind}" has evicts: true. ` +
+        'Keep the second factors in a database.'
+    )
+  const { transact, look } = transactor(store, { remembered })
+
+  const save = (view: View, held: rules.HeldFactors): void => {
+    view.put(FACTORS, { kind: 'factors', userId: held.userId, value: held, expiresAt: NEVER })
+  }
+  const change = <Outcome>(
+    userId: string,
+    decide: (held: rules.HeldFactors) => rules.FactorDecision<Outcome>
+  ): Promise<Outcome> =>
+    transact(partitionOf(userId), [FACTORS], (view) => {
+      const { outcome, held } = decide(heldBy(userId, view.get(FACTORS)))
+      if (held !== undefined) save(view, held)
+      return outcome
+    })
+
+  return {
+    kind: store.kind,
+    durable: store.durable,
+    async prepare() {
+      await store.prepare?.()
+    },
+    sweep: (now) => store.sweep(now),
+
+    findFactors: (userId) =>
+      look(partitionOf(userId), [FACTORS], (view) => rules.publicFactors(heldBy(userId, view.get(FACTORS)))),
+    findByHandle: (handle, credentialId) =>
+      look(partitionOfName(handle), [FACTORS], (view) => {
+        const value = view.get(FACTORS)
+        return value === null ? null : rules.byHandle(heldIn(value), handle, credentialId)
+      }),
+    async claimHandle(userId, candidate) {
+      requirePartition(candidate, userId)
+      return await change(userId, (held) => rules.claimHandle(held, candidate))
+    },
+
+    addTotp: ({ userId, ...addition }) => change(userId, (held) => rules.addFactor(held, addition)),
+    addPasskey: ({ userId, ...addition }) => change(userId, (held) => rules.addFactor(held, addition)),
+
+    useTotp: ({ userId, ...use }) => change(userId, (held) => rules.useTotp(held, use)),
+    usePasskey({ userId, claim, claimExpiresAt, ...use }) {
+      const claimKey = passkeyClaimKey(claim)
+      const decide = (view: View): ReturnType<typeof rules.usePasskey>['outcome'] => {
+        const [value, claimed] = view.all([FACTORS, claimKey])
+        const { outcome, held } = rules.usePasskey(heldBy(userId, value), claimed !== null, use)
+        if (held !== undefined) {
+          save(view, held)
+          view.put(claimKey, { kind: 'passkey_claim', userId, value: 1, expiresAt: claimExpiresAt })
+        }
+        return outcome
+      }
+      return transact(partitionOf(userId), [FACTORS, claimKey], decide, { now: use.now, fresh: [claimKey] })
+    },
+    useRecoveryCode: ({ userId, digest }) => change(userId, (held) => rules.useRecoveryCode(held, digest)),
+    replaceRecoveryCodes: (userId, digests) => change(userId, (held) => rules.replaceRecoveryCodes(held, digests)),
+    countFailure: ({ userId, max }) => change(userId, (held) => rules.countFailure(held, max)),
+
+    removeFactor: ({ userId, ...removal }) => change(userId, (held) => rules.removeFactor(held, removal)),
+    renameFactor: ({ userId, ...naming }) => change(userId, (held) => rules.renameFactor(held, naming)),
+    forgetDevices: (userId) => change(userId, rules.forgetDevices),
+    removeFactorsOfUser: (userId) =>
+      transact(partitionOf(userId), [FACTORS], (view) => {
+        const value = view.get(FACTORS)
+        // A record that can't be read goes too, or its user could never begin again. Changes don't come to this epoch.
+        const { outcome, held }: rules.FactorDecision<number> =
+          value === null || isHeld(value)
+            ? rules.removeFactors(heldBy(userId, value))
+            : { outcome: 0, held: { ...rules.noFactors(userId), epoch: machineNow() } }
+        if (held !== undefined) save(view, held)
+        return outcome
+      })
+  }
+}

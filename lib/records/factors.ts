@@ -1,0 +1,197 @@
+import type {
+  AddedFactor,
+  FactorAddition,
+  FactorsByHandle,
+  FactorStore,
+  PasskeyFactor,
+  PasskeyUse,
+  TotpFactor,
+  TotpUse,
+  UsedPasskey,
+  UserFactors
+} from '../ports/factor-store.ts'
+import { hasRegressed } from '../protocol/sign-count.ts'
+
+/** The rules of second factors. All that a user has is one record, so that each rule decides on one value. */
+export interface HeldFactors {
+  /** The form of this record. A release that knows another one must not guess. */
+  form: 1
+  userId: string
+  handle: string | null
+  totp: TotpFactor[]
+  passkeys: PasskeyFactor[]
+  /** Digests of the recovery codes that still count. */
+  codes: string[]
+  epoch: number
+}
+
+/** `held`: what the user has afterwards. Without it, nothing changes. */
+export interface FactorDecision<Outcome> {
+  outcome: Outcome
+  held?: HeldFactors
+}
+
+type Factor = TotpFactor | PasskeyFactor
+type OutcomeOf<Method extends keyof FactorStore> = FactorStore[Method] extends (
+  ...args: never[]
+) => Promise<infer Answer>
+  ? Answer
+  : never
+
+const isTotp = (factor: Factor): factor is TotpFactor => 'sealedSecret' in factor
+const factorsIn = ({ totp, passkeys }: HeldFactors): Factor[] => [...totp, ...passkeys]
+const hasFactor = (held: HeldFactors, factorId: string): boolean => factorsIn(held).some(({ id }) => id === factorId)
+const isUsable = (factor: Factor): boolean => !isTotp(factor) || !factor.disabled
+
+/** A user without a record. */
+export const noFactors = (userId: string): HeldFactors => ({
+  form: 1,
+  userId,
+  handle: null,
+  totp: [],
+  passkeys: [],
+  codes: [],
+  epoch: 0
+})
+
+/** A copy for the caller: the record itself may be remembered. */
+export const publicFactors = ({ handle, totp, passkeys, codes, epoch }: HeldFactors): UserFactors => ({
+  handle,
+  totp: structuredClone(totp),
+  passkeys: structuredClone(passkeys),
+  recoveryCodesLeft: codes.length,
+  deviceEpoch: epoch
+})
+
+/** `held`: what lies in the partition that the handle names. */
+export function byHandle(held: HeldFactors, handle: string, credentialId: string): FactorsByHandle | null {
+  const passkey = held.passkeys.find((one) => one.credentialId === credentialId)
+  return held.handle !== handle || passkey === undefined
+    ? null
+    : { userId: held.userId, passkey: structuredClone(passkey), factors: publicFactors(held) }
+}
+
+export function claimHandle(held: HeldFactors, candidate: string): FactorDecision<string> {
+  return held.handle === null ? { outcome: candidate, held: { ...held, handle: candidate } } : { outcome: held.handle }
+}
+
+export function addFactor(
+  held: HeldFactors,
+  { factor: given, limit, recoveryDigests = [] }: Omit<FactorAddition<Factor>, 'userId'>
+): FactorDecision<AddedFactor> {
+  const factor = structuredClone(given)
+  const isDuplicate =
+    hasFactor(held, factor.id) ||
+    (!isTotp(factor) && held.passkeys.some(({ credentialId }) => credentialId === factor.credentialId))
+  if (isDuplicate) return { outcome: { outcome: 'duplicate' } }
+  if ((isTotp(factor) ? held.totp : held.passkeys).length >= limit) return { outcome: { outcome: 'full' } }
+  const codesStored = recoveryDigests.length > 0 && held.codes.length === 0
+  return {
+    outcome: { outcome: 'added', codesStored },
+    held: {
+      ...held,
+      ...(isTotp(factor) ? { totp: [...held.totp, factor] } : { passkeys: [...held.passkeys, factor] }),
+      codes: codesStored ? [...new Set(recoveryDigests)] : held.codes,
+      epoch: held.epoch + 1
+    }
+  }
+}
+
+export function useTotp(
+  held: HeldFactors,
+  { factorId, step, now, sealedSecret }: Omit<TotpUse, 'userId'>
+): FactorDecision<OutcomeOf<'useTotp'>> {
+  const used = held.totp.find(({ id }) => id === factorId)
+  if (used === undefined) return { outcome: 'unknown' }
+  if (used.disabled) return { outcome: 'disabled' }
+  if (step <= used.lastStep) return { outcome: 'replayed' }
+  const totp = held.totp.map((one) => {
+    if (one.disabled) return one
+    const counted = { ...one, failures: 0 }
+    return one === used
+      ? { ...counted, lastStep: step, lastUsedAt: now, sealedSecret: sealedSecret ?? one.sealedSecret }
+      : counted
+  })
+  return { outcome: 'used', held: { ...held, totp } }
+}
+
+export function countFailure(held: HeldFactors, max: number): FactorDecision<OutcomeOf<'countFailure'>> {
+  if (!held.totp.some(isUsable)) return { outcome: 'unknown' }
+  let outcome: 'counted' | 'disabled' = 'counted'
+  const totp = held.totp.map((one) => {
+    if (one.disabled) return one
+    const failures = one.failures + 1
+    const disabled = failures >= max
+    if (disabled) outcome = 'disabled'
+    return { ...one, failures, disabled }
+  })
+  return { outcome, held: { ...held, totp } }
+}
+
+/** `isClaimed`: whether the challenge was answered before. The commit of a use that counts writes the claim too. */
+export function usePasskey(
+  held: HeldFactors,
+  isClaimed: boolean,
+  { credentialId, signCount, backedUp, now }: Omit<PasskeyUse, 'userId' | 'claim' | 'claimExpiresAt'>
+): FactorDecision<UsedPasskey> {
+  const used = held.passkeys.find((one) => one.credentialId === credentialId)
+  if (used === undefined) return { outcome: { outcome: 'unknown' } }
+  if (isClaimed) return { outcome: { outcome: 'replayed' } }
+  const regressed = hasRegressed(used.signCount, signCount)
+  if (regressed && !used.backupEligible) return { outcome: { outcome: 'regressed' } }
+  const passkeys = held.passkeys.map((one) => (one === used ? { ...one, signCount, backedUp, lastUsedAt: now } : one))
+  return { outcome: { outcome: 'used', regressed }, held: { ...held, passkeys } }
+}
+
+export function useRecoveryCode(held: HeldFactors, digest: string): FactorDecision<OutcomeOf<'useRecoveryCode'>> {
+  if (!held.codes.includes(digest)) return { outcome: { outcome: 'unknown' } }
+  const codes = held.codes.filter((one) => one !== digest)
+  return { outcome: { outcome: 'used', left: codes.length }, held: { ...held, codes } }
+}
+
+export function replaceRecoveryCodes(held: HeldFactors, digests: readonly string[]): FactorDecision<boolean> {
+  return factorsIn(held).length === 0
+    ? { outcome: false }
+    : { outcome: true, held: { ...held, codes: [...new Set(digests)] } }
+}
+
+export function removeFactor(
+  held: HeldFactors,
+  { factorId, keepOne }: { factorId: string; keepOne: boolean }
+): FactorDecision<OutcomeOf<'removeFactor'>> {
+  if (!hasFactor(held, factorId)) return { outcome: 'unknown' }
+  const others = factorsIn(held).filter(({ id }) => id !== factorId)
+  if (keepOne && !others.some(isUsable)) return { outcome: 'last' }
+  return {
+    outcome: 'removed',
+    held: {
+      ...held,
+      totp: held.totp.filter(({ id }) => id !== factorId),
+      passkeys: held.passkeys.filter(({ id }) => id !== factorId),
+      codes: others.length === 0 ? [] : held.codes,
+      epoch: held.epoch + 1
+    }
+  }
+}
+
+export function renameFactor(
+  held: HeldFactors,
+  { factorId, name }: { factorId: string; name: string | null }
+): FactorDecision<boolean> {
+  if (!hasFactor(held, factorId)) return { outcome: false }
+  const named = <One extends Factor>(factors: One[]): One[] =>
+    factors.map((one) => (one.id === factorId ? { ...one, name } : one))
+  return { outcome: true, held: { ...held, totp: named(held.totp), passkeys: named(held.passkeys) } }
+}
+
+export function forgetDevices(held: HeldFactors): FactorDecision<number> {
+  const epoch = held.epoch + 1
+  return { outcome: epoch, held: { ...held, epoch } }
+}
+
+export function removeFactors(held: HeldFactors): FactorDecision<number> {
+  const outcome = factorsIn(held).length
+  // Without a handle and with no change behind it, the user has no record, and needs none.
+  if (held.handle === null && held.epoch === 0) return { outcome }
+  return { outcome, held: { ...noFactors(held.userId), handle: held.handle, epoch: held.epoch + 1 } }
+}
