@@ -6,11 +6,12 @@ import Database from 'libsql'
 import t from '../support/tap.ts'
 import type { SqliteDatabase } from '../../lib/adapters/sqlite/database.ts'
 import { sqliteFactorStore } from '../../lib/adapters/sqlite/factor-store.ts'
+import { sqliteRecords } from '../../lib/adapters/sqlite/record-store.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
+import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
-import { delayed } from '../../lib/testing/delayed.ts'
 import {
   ALICE,
   codesOf,
@@ -22,27 +23,37 @@ import {
   totpUse
 } from '../../lib/testing/factor-fixtures.ts'
 import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
+import { instancesOn } from '../support/factor-instances.ts'
 import { factorOperations } from './support/factor-operations.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'authority-factors-'))
 t.teardown(() => rm(directory, { recursive: true, force: true }))
 let files = 0
+/** The name of the factor table among the migrations. */
+const COMPONENT = 'records:authority_factor_records'
 const newFile = (): string => join(directory, `${++files}.db`)
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
-const opened = (storeOf: (db: SqliteDatabase) => FactorStore) => async () => {
-  const db = new Database(newFile())
-  db.exec('PRAGMA synchronous = OFF')
+/** As many connections to one new file as `storeOf` takes databases. */
+const opened = (storeOf: (...dbs: [SqliteDatabase, SqliteDatabase]) => FactorStore) => async () => {
+  const file = newFile()
+  const [first, second] = [new Database(file), new Database(file)]
+  for (const db of [first, second]) db.exec('PRAGMA synchronous = OFF')
   return {
-    store: storeOf(db),
+    store: storeOf(first, second),
     async close() {
-      db.close()
+      first.close()
+      second.close()
     }
   }
 }
+const records = (db: SqliteDatabase): RecordStore => sqliteRecords(db, { table: 'factor_records' })
 
-runContract(factorStoreContract(opened(sqliteFactorStore)), test('sqlite'))
-runContract(factorStoreContract(opened((db) => delayed(sqliteFactorStore(db)))), test('delayed sqlite'))
+runContract(factorStoreContract(opened((db) => sqliteFactorStore(db))), test('sqlite'))
+runContract(
+  factorStoreContract(opened((...dbs) => instancesOn(records(dbs[0]), records(dbs[1])))),
+  test('two instances on sqlite')
+)
 
 t.test(
   'sqlite: what was written is there when the file is opened again, beside the tables of the state and the users',
@@ -69,10 +80,10 @@ t.test(
     t.strictSame(await again.usePasskey(passkeyUse({ signCount: 9 })), { outcome: 'replayed' })
     t.strictSame(
       second
-        .prepare("SELECT component, version, min_reader FROM authority_migrations WHERE component = 'factors'")
-        .all()
+        .prepare('SELECT version, min_reader FROM authority_migrations WHERE component = ?')
+        .all(COMPONENT)
         .map((row) => Object.values(row as object)),
-      [['factors', 1, 1]]
+      [[1, 1]]
     )
   }
 )
@@ -81,9 +92,10 @@ t.test('sqlite: a file that a newer release has changed is refused', async (t) =
   const db = new Database(newFile())
   t.teardown(() => db.close())
   sqliteFactorStore(db)
-  db.exec("INSERT INTO authority_migrations (component, version, min_reader) VALUES ('factors', 2, 1)")
+  const migrated = db.prepare('INSERT INTO authority_migrations (component, version, min_reader) VALUES (?, ?, ?)')
+  migrated.run(COMPONENT, 2, 1)
   t.doesNotThrow(() => sqliteFactorStore(db), 'unless it works for this one')
-  db.exec("INSERT INTO authority_migrations (component, version, min_reader) VALUES ('factors', 3, 3)")
+  migrated.run(COMPONENT, 3, 3)
   t.throws(() => sqliteFactorStore(db), /newer release/)
 })
 
@@ -108,44 +120,48 @@ t.test('sqlite: a file that another process has locked rejects, writes nothing, 
   t.equal(await store.useTotp(totpUse()), 'used')
 })
 
-t.test('sqlite: what fails half-way is rolled back', async (t) => {
+t.test('sqlite: a use whose claim cannot be stored changes nothing', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const store = sqliteFactorStore(db)
-  db.exec("CREATE TRIGGER fault BEFORE INSERT ON authority_recovery_codes BEGIN SELECT RAISE(ABORT, 'fault'); END")
-  await t.rejects(store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), /fault/)
-  t.strictSame(await store.findFactors(ALICE), NOTHING, 'no factor without its recovery codes')
   await store.addPasskey(passkeyAddition())
-  db.exec("CREATE TRIGGER other BEFORE UPDATE ON authority_passkeys BEGIN SELECT RAISE(ABORT, 'fault'); END")
-  await t.rejects(store.usePasskey(passkeyUse()), /fault/)
-  db.exec('DROP TRIGGER other')
-  t.strictSame(
-    await store.usePasskey(passkeyUse()),
-    { outcome: 'used', regressed: false },
-    'the challenge was not claimed'
+  const before = await store.findFactors(ALICE)
+  db.exec(
+    "CREATE TRIGGER fault BEFORE INSERT ON authority_factor_records WHEN NEW.kind = 'passkey_claim' " +
+      "BEGIN SELECT RAISE(ABORT, 'fault'); END"
   )
+  await t.rejects(store.usePasskey(passkeyUse()), /fault/)
+  t.strictSame(await store.findFactors(ALICE), before)
+  db.exec('DROP TRIGGER fault')
+  t.strictSame(await store.usePasskey(passkeyUse()), { outcome: 'used', regressed: false })
 })
 
-t.test('sqlite: a sweep removes all claims that have expired, in several slices', async (t) => {
+t.test('sqlite: a sweep removes every expired claim, in several slices, and no factor', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const store = sqliteFactorStore(db)
+  await store.addTotp(totpAddition())
   db.exec('BEGIN')
-  const put = db.prepare('INSERT INTO authority_passkey_claims VALUES (?, ?, ?)')
-  for (let index = 0; index < 1700; index++) put.run(`u${index}`, 'c', index < 1200 ? 10 : 11)
+  const put = db.prepare("INSERT INTO authority_factor_records VALUES (?, ?, 'passkey_claim', ?, ?, '1', ?)")
+  for (let index = 0; index < 1700; index++)
+    put.run(`part${index}`, 'q:c', `u${index}`, 'version-123456', index < 1200 ? 10 : 11)
   db.exec('COMMIT')
   await store.sweep(10)
-  t.match(db.prepare('SELECT count(*) AS n, min(expires_at) AS first FROM authority_passkey_claims').get(), {
-    n: 500,
-    first: 11
-  })
+  t.match(
+    db
+      .prepare(
+        "SELECT count(*) AS n, min(expires_at) AS first FROM authority_factor_records WHERE kind = 'passkey_claim'"
+      )
+      .get(),
+    { n: 500, first: 11 }
+  )
+  t.equal((await store.findFactors(ALICE)).totp.length, 1)
 })
 
-t.test('sqlite: a string with a NUL is refused, and never cut off', async (t) => {
+t.test('sqlite: rejects a user id with a NUL, and never cuts it off', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const store = sqliteFactorStore(db)
   await t.rejects(store.addTotp(totpAddition({ userId: 'a\0b' })), TypeError)
-  await t.rejects(store.findFactors('a\0b'), TypeError)
-  t.strictSame(await store.findFactors('a'), NOTHING)
+  for (const userId of ['a\0b', 'a']) t.strictSame(await store.findFactors(userId), NOTHING)
 })

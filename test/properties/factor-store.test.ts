@@ -6,12 +6,15 @@ import Database from 'libsql'
 import * as fc from 'fast-check'
 import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/adapters/memory/factor-store.ts'
-import { postgresFactorStore } from '../../lib/adapters/postgres/factor-store.ts'
-import { redisFactorStore } from '../../lib/adapters/redis/factor-store.ts'
-import { sqliteFactorStore } from '../../lib/adapters/sqlite/factor-store.ts'
+import { memoryRecords } from '../../lib/adapters/memory/record-store.ts'
+import { postgresRecords } from '../../lib/adapters/postgres/record-store.ts'
+import { redisRecords } from '../../lib/adapters/redis/record-store.ts'
+import { sqliteRecords } from '../../lib/adapters/sqlite/record-store.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
+import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { digestOf, passkey, totp } from '../../lib/testing/factor-fixtures.ts'
+import { instancesOn, losingInstance } from '../support/factor-instances.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { FACTORS, type FactorWorld } from './support/factor-model.ts'
@@ -226,20 +229,24 @@ const histories = fc.commands(
 const redis = await startRedis()
 const postgres = await startPostgres()
 t.teardown(() => Promise.all([redis.stop(), postgres.stop()]))
-const onPostgres = postgresFactorStore((await postgres.database()).pool({ max: 6 }))
-await onPostgres.prepare()
+const pool = (await postgres.database()).pool({ max: 6 })
+const table = 'factor_records'
+
+const twice = (records: RecordStore): Required<FactorStore> => instancesOn(records, records)
 
 /** The slower the store, the fewer of the runs it gets. */
-const STORES: Array<[store: FactorStore, share: number]> = [
-  [memoryFactorStore(), 0.15],
-  [sqliteFactorStore(new Database(':memory:')), 0.08],
-  [redisFactorStore(redis.client()), 0.08],
-  [onPostgres, 0.05]
+const STORES: Array<[on: string, store: Required<FactorStore>, share: number]> = [
+  ['memory', memoryFactorStore(), 0.15],
+  ['lost answers, memory', losingInstance(memoryRecords()), 0.1],
+  ['two instances, memory', twice(memoryRecords()), 0.1],
+  ['two instances, sqlite', twice(sqliteRecords(new Database(':memory:'), { table })), 0.08],
+  ['two instances, redis', twice(redisRecords(redis.client(), { prefix: 'factors:' })), 0.08],
+  ['two instances, postgres', twice(postgresRecords(pool, { what: 'the factors', table })), 0.05]
 ]
 let runs = 0
-for (const [store, share] of STORES) {
+for (const [on, store, share] of STORES) {
   property(
-    `every history of second factors goes as the model says (${store.kind})`,
+    `every history of second factors goes as the model says (${on})`,
     [beginning, histories],
     {
       share,

@@ -25,7 +25,7 @@ export const STATE_COMMANDS: readonly string[] = [
   'TIME'
 ]
 export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
-export const FACTOR_COMMANDS: readonly string[] = ['SET', 'GET', 'EXISTS', 'TIME']
+export const FACTOR_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL']
 
 /**
  * ARGV: commands, which are tried on keys that nothing else has. Replies those that the user of the connection may not
@@ -34,7 +34,7 @@ export const FACTOR_COMMANDS: readonly string[] = ['SET', 'GET', 'EXISTS', 'TIME
 const TRY = defineScript(`
 local text, set, hash = KEYS[1] .. ':text', KEYS[1] .. ':set', KEYS[1] .. ':hash'
 local ARGUMENTS = {
-  SET = { text, '1', 'PX', 60000 }, GET = { text }, EXISTS = { text }, PEXPIRE = { text, 60000 }, PTTL = { text },
+  SET = { text, '1', 'PX', 60000 }, GET = { text }, GETRANGE = { text, 0, 0 }, MGET = { text }, EXISTS = { text }, PEXPIRE = { text, 60000 }, PTTL = { text },
   ZADD = { set, 1, 'a' }, ZSCORE = { set, 'a' }, ZCARD = { set }, ZRANGE = { set, 0, -1 }, ZREVRANGE = { set, 0, -1 }, ZREM = { set, 'a' },
   HSET = { hash, 'a', '1' }, HEXISTS = { hash, 'a' }, HVALS = { hash }, HDEL = { hash, 'a' },
   DEL = { text, set, hash }, TIME = {}
