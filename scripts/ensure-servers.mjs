@@ -59,6 +59,14 @@ const SERVERS = [
     otherwise: 'install PostgreSQL, or name the directory of initdb and postgres in POSTGRES_BIN'
   },
   {
+    name: 'MariaDB',
+    neededBy: ['test/docs/own-state-store.test.ts'],
+    isPresent: () =>
+      ['mariadbd', 'mariadb-install-db'].every((name) => isOnPath(name) || existsSync(`/usr/sbin/${name}`)),
+    debianPackages: ['mariadb-server'],
+    otherwise: 'install mariadb-server'
+  },
+  {
     name: 'nginx',
     neededBy: ['test/flow'],
     // Off the PATH of whoever is not root.

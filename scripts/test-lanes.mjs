@@ -30,6 +30,8 @@ export function allTests(root) {
 const NIGHTLY = [
   // The guides for user stores in other libraries, each compiled and run on its own database.
   'test/docs/user-store-guides.test.ts',
+  // The guide for a state store, on a MariaDB server.
+  'test/docs/own-state-store.test.ts',
   // The compiler over every public type.
   'test/docs/public-types.test.ts',
   // The guides for front ends, each bundled with its framework.

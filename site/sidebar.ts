@@ -42,6 +42,7 @@ const GROUPS: readonly Group[] = [
       'guides/passkeys.md',
       'guides/state.md',
       'guides/state-sizing.md',
+      'guides/own-state-store.md',
       'guides/factor-stores.md',
       'guides/testing.md'
     ]

@@ -60,10 +60,17 @@ const patient = (name: string, generated?: Generated): Project =>
   })
 const testing = workshop.project('docs/guides/testing.md')
 const factors = workshop.project('docs/guides/factor-stores.md')
-/** By messages-guide.test.ts, and by test/browser/front-end-guides.test.ts. */
-const COMPILED_ELSEWHERE = ['messages', 'react', 'vue', 'svelte', 'plain-page', 'two-origins', 'from-auth0-react'].map(
-  (name) => `docs/guides/${name}.md`
-)
+/** By messages-guide.test.ts, own-state-store.test.ts, and test/browser/front-end-guides.test.ts. */
+const COMPILED_ELSEWHERE = [
+  'messages',
+  'own-state-store',
+  'react',
+  'vue',
+  'svelte',
+  'plain-page',
+  'two-origins',
+  'from-auth0-react'
+].map((name) => `docs/guides/${name}.md`)
 // migrating.test.ts runs these.
 const migrating = [
   ...['better-auth', 'auth0', 'keycloak', 'fastify-jwt', 'firebase', 'supabase', 'cognito'].map(
