@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import t from '../support/tap.ts'
 import { postgresFactorStore } from '../../lib/adapters/postgres/factor-store.ts'
-import { postgresRecords } from '../../lib/adapters/postgres/record-store.ts'
 import { recordRights } from '../../lib/adapters/postgres/record-tables.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { runContract } from '../../lib/testing/contract.ts'
@@ -16,7 +15,6 @@ import {
   totpAddition
 } from '../../lib/testing/factor-fixtures.ts'
 import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
-import { instancesOn, losingInstance } from '../support/factor-instances.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { factorOperations, leftOut } from './support/factor-operations.ts'
 
@@ -35,7 +33,6 @@ await store.prepare()
 const emptied = async (): Promise<void> => {
   await pool.query(`TRUNCATE ${TABLE}`)
 }
-const records = postgresRecords(pool, { what: 'postgresFactorStore', table: TABLE })
 
 runContract(
   factorStoreContract(async () => {
@@ -44,21 +41,6 @@ runContract(
   }),
   test('postgres')
 )
-runContract(
-  factorStoreContract(async () => {
-    await emptied()
-    return { store: instancesOn(records, records) }
-  }),
-  test('two instances on postgres')
-)
-runContract(
-  factorStoreContract(async () => {
-    await emptied()
-    return { store: losingInstance(records) }
-  }),
-  test('postgres that loses answers')
-)
-
 t.test(
   'postgres: an operation takes one or two statements, as the server counts them',
   { skip: !server.hasStatements && 'pg_stat_statements is not installed' },

@@ -2,10 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
 import t from '../support/tap.ts'
 import { redisFactorStore } from '../../lib/adapters/redis/factor-store.ts'
-import { redisRecords } from '../../lib/adapters/redis/record-store.ts'
 import { FACTOR_COMMANDS } from '../../lib/adapters/redis/rights.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
-import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import {
@@ -20,7 +18,6 @@ import {
   totpUse
 } from '../../lib/testing/factor-fixtures.ts'
 import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
-import { instancesOn, losingInstance } from '../support/factor-instances.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 import { factorOperations, leftOut } from './support/factor-operations.ts'
 import { halfMoved } from './support/moving-slot.ts'
@@ -40,20 +37,6 @@ const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.t
 
 runContract(factorStoreContract(fresh(server.client())), test('redis'))
 runContract(factorStoreContract(fresh(server.client({ keyPrefix: 'host:' }))), test('redis with a keyPrefix'))
-const records = (client: Redis | Cluster, prefix: string): RecordStore => redisRecords(client, { prefix })
-const [first, second] = [server.client(), server.client()]
-runContract(
-  factorStoreContract(async () => {
-    const prefix = `case-${++cases}:factors:`
-    return { store: instancesOn(records(first, prefix), records(second, prefix)) }
-  }),
-  test('two instances on redis')
-)
-runContract(
-  factorStoreContract(async () => ({ store: losingInstance(records(clusterClient, `case-${++cases}:factors:`)) })),
-  test('redis cluster that loses answers')
-)
-
 t.test('redis: after all that, what a user has lies in one slot and never ends, and no key holds a name', async (t) => {
   const client = server.client()
   const names: string[] = []

@@ -23,7 +23,7 @@ import {
   totpUse
 } from '../../lib/testing/factor-fixtures.ts'
 import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
-import { instancesOn } from '../support/factor-instances.ts'
+import { factorInstances } from '../support/factor-instances.ts'
 import { factorOperations } from './support/factor-operations.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'authority-factors-'))
@@ -51,8 +51,8 @@ const records = (db: SqliteDatabase): RecordStore => sqliteRecords(db, { table: 
 
 runContract(factorStoreContract(opened((db) => sqliteFactorStore(db))), test('sqlite'))
 runContract(
-  factorStoreContract(opened((...dbs) => instancesOn(records(dbs[0]), records(dbs[1])))),
-  test('two instances on sqlite')
+  factorStoreContract(opened((...dbs) => factorInstances([records(dbs[0]), records(dbs[1])]))),
+  test('two connections to one sqlite file')
 )
 
 t.test(

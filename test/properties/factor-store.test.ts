@@ -14,7 +14,7 @@ import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { digestOf, passkey, totp } from '../../lib/testing/factor-fixtures.ts'
-import { instancesOn, losingInstance } from '../support/factor-instances.ts'
+import { factorInstances, losingFactors } from '../support/factor-instances.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { FACTORS, type FactorWorld } from './support/factor-model.ts'
@@ -232,12 +232,12 @@ t.teardown(() => Promise.all([redis.stop(), postgres.stop()]))
 const pool = (await postgres.database()).pool({ max: 6 })
 const table = 'factor_records'
 
-const twice = (records: RecordStore): Required<FactorStore> => instancesOn(records, records)
+const twice = (records: RecordStore): Required<FactorStore> => factorInstances([records, records])
 
 /** The slower the store, the fewer of the runs it gets. */
 const STORES: Array<[on: string, store: Required<FactorStore>, share: number]> = [
   ['memory', memoryFactorStore(), 0.15],
-  ['lost answers, memory', losingInstance(memoryRecords()), 0.1],
+  ['lost answers, memory', losingFactors(memoryRecords()), 0.1],
   ['two instances, memory', twice(memoryRecords()), 0.1],
   ['two instances, sqlite', twice(sqliteRecords(new Database(':memory:'), { table })), 0.08],
   ['two instances, redis', twice(redisRecords(redis.client(), { prefix: 'factors:' })), 0.08],

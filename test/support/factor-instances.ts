@@ -2,16 +2,17 @@ import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { recordFactorStore } from '../../lib/records/factor-store.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
-import { losingCommits, takingTurns } from './record-instances.ts'
+import { inTurn } from '../contract/support/instances.ts'
+import { losesAnswers } from './loses-answers.ts'
 
+/** An instance that remembers records. A Redis of the tests throws nothing away. */
 const instance = (records: RecordStore): Required<FactorStore> =>
-  recordFactorStore(delayed({ ...records, evicts: false }), { remembered: 100 })
+  recordFactorStore({ ...records, evicts: false }, { remembered: 100 })
 
-/** Instances that remember records, with delays between the steps. Each is given its own way to the same records. */
-export const instancesOn = (...records: [RecordStore, ...RecordStore[]]): Required<FactorStore> => {
-  const [first, ...others] = records
-  return takingTurns([instance(first), ...others.map(instance)])
-}
+/** Instances that overtake each other. Each is given its own way to the same records. */
+export const factorInstances = ([first, ...others]: readonly [RecordStore, ...RecordStore[]]): Required<FactorStore> =>
+  inTurn([instance(delayed(first)), ...others.map((records) => instance(delayed(records)))])
 
-/** An instance that remembers records, with delays between the steps and lost commits and answers. */
-export const losingInstance = (records: RecordStore): Required<FactorStore> => instance(losingCommits(records))
+/** The answer of every third commit is lost, and every fifth commit before it is done. */
+export const losingFactors = (records: RecordStore): Required<FactorStore> =>
+  instance(losesAnswers({ ...records }, { methods: ['commit'], answer: 3, call: 5 }))
