@@ -3,8 +3,8 @@
  *
  *     node --import ./scripts/typescript-loader.mjs bench/beside/refresh.ts CHECKOUT [STORE …] [CONNECTIONS]
  *
- * Stores: memory, sqlite, redis, postgres. The time of the database server counts. Both services stay up and take turns,
- * and a ratio is taken inside a round, so that the rest of the machine falls on both alike.
+ * Stores: memory, sqlite, redis, postgres. The time of the database server counts. Both services stay up and take
+ * turns, and a ratio is taken inside a round, so that the rest of the machine falls on both alike.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -102,8 +102,8 @@ for (const store of stores.length === 0 ? ['memory', 'sqlite', 'redis', 'postgre
   }
   const ratios = now.cpu.map((cpu, round) => cpu / (before.cpu[round] ?? Number.NaN)).toSorted((a, b) => a - b)
   console.log(
-    `${store}, ${concurrency} connections: ${median(before.cpu).toFixed(0)} → ${median(now.cpu).toFixed(0)} µs a ` +
-      `refresh with rotation, ratio ${median(ratios).toFixed(2)} (${ratios[0]?.toFixed(2)}–${ratios.at(-1)?.toFixed(2)})`
+    `${store}, ${concurrency} connections: ${median(before.cpu).toFixed(0)} → ${median(now.cpu).toFixed(0)} ` +
+      `µs a refresh, ratio ${median(ratios).toFixed(2)} (${ratios[0]?.toFixed(2)}–${ratios.at(-1)?.toFixed(2)})`
   )
   await before.end()
   await now.end()

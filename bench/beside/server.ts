@@ -1,15 +1,16 @@
 /**
- * A service of another checkout, in a process of its own: `server.ts CHECKOUT STORE URL`. Tells where it listens and the
- * first tokens of its users, and then, whenever it is asked, the processor time that it has used.
+ * A service of another checkout, in a process of its own: `server.ts CHECKOUT STORE URL`. Tells where it listens and
+ * the first tokens of its users, and then, whenever it is asked, the processor time that it has used.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import Fastify, { type FastifyInstance } from 'fastify'
+import type * as lib from '../../lib/index.ts'
 import { listen, type Subject } from '../subject.ts'
 
-type Library = typeof import('../../lib/index.ts')
+type Library = typeof lib
 
 const USERS = 64
 const secret = 'a secret of at least 32 characters, used for nothing else'

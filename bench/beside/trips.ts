@@ -4,14 +4,16 @@
  *     node --import ./scripts/typescript-loader.mjs bench/beside/trips.ts CHECKOUT [redis] [postgres]
  *
  * The journey: a person signs in on one of four instances, the code is redeemed on the next one, and the refresh token
- * is rotated ten times, either on the same instance (sticky) or on all four in turn. A trip is one write to Redis, which
- * carries all scripts of a turn of the event loop, or one query to PostgreSQL. Limits are off.
+ * is rotated ten times, either on the same instance (sticky) or on all four in turn. A trip is one write to Redis,
+ * which carries all scripts of a turn of the event loop, or one query to PostgreSQL. Limits are off.
  */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Pool } from 'pg'
-import type { State } from '../../lib/index.ts'
-import type { TestApp } from '../../test/support/app.ts'
+import type * as libraryModule from '../../lib/index.ts'
+import type * as appModule from '../../test/support/app.ts'
+import type * as browserModule from '../../test/support/browser.ts'
+import type * as openidModule from '../../test/support/openid.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { startRedis } from '../../test/support/redis-server.ts'
 
@@ -21,15 +23,15 @@ const ROTATIONS = 10
 const STEPS = ['sign-in and code', 'redemption', `${ROTATIONS} rotations`] as const
 
 interface Modules {
-  library: typeof import('../../lib/index.ts')
-  app: typeof import('../../test/support/app.ts')
-  openid: typeof import('../../test/support/openid.ts')
-  browser: typeof import('../../test/support/browser.ts')
+  library: typeof libraryModule
+  app: typeof appModule
+  openid: typeof openidModule
+  browser: typeof browserModule
 }
 
 /** Makes one state for each instance, and counts the trips of all of them. */
 interface Database {
-  stateOf(library: Modules['library'], name: string): Promise<State>
+  stateOf(library: Modules['library'], name: string): Promise<libraryModule.State>
   trips(): number
   stop(): Promise<void>
 }
@@ -91,12 +93,12 @@ async function modulesOf(checkout: string): Promise<Modules> {
 async function tripsOf(modules: Modules, database: Database, name: string, isSticky: boolean): Promise<number[]> {
   const { library, app, openid, browser } = modules
   const users = library.memoryUserStore()
-  const instances: TestApp[] = []
+  const instances: appModule.TestApp[] = []
   while (instances.length < INSTANCES) {
     const state = await database.stateOf(library, name)
     instances.push(await app.testApp({ keys: openid.KEYS, clients: openid.CLIENTS, users, state }))
   }
-  const on = (turn: number): TestApp['app'] => (instances[turn % INSTANCES] as TestApp).app
+  const on = (turn: number): appModule.TestApp['app'] => (instances[turn % INSTANCES] as appModule.TestApp).app
 
   async function journey(turn: number, count: (step: number, work: () => Promise<void>) => Promise<void>) {
     const username = `person-${turn}`

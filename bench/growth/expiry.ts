@@ -1,6 +1,6 @@
 /** What the end of many families at once does to those that go on, and to the size of the store. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { ownerOf } from '../../lib/adapters/redis/names.ts'
+import { partitionOf } from '../../lib/protocol/partition.ts'
 import { isQuick, some } from '../quick.ts'
 import type { Engine } from './engine.ts'
 import { familyOf, useOf } from './records.ts'
@@ -47,9 +47,7 @@ async function load(engine: Engine, isOver: () => boolean): Promise<Expiry['alon
 
 export async function expire(engine: Engine, count: number): Promise<Expiry> {
   const { state } = engine
-  const kept = new Set(
-    Array.from({ length: ALIVE }, (_, number) => familyOf(number)).flatMap(({ sid, userId }) => [sid, ownerOf(userId)])
-  )
+  const kept = new Set(Array.from({ length: ALIVE }, (_, number) => partitionOf(familyOf(number).userId)))
   const bytes: Record<string, number> = { empty: await engine.bytes() }
   const expiry: Expiry = { sweepMs: [], alone: [], beside: [], bytes }
   const end = familyOf(0).idleExpiresAt
@@ -61,7 +59,7 @@ export async function expire(engine: Engine, count: number): Promise<Expiry> {
       await state.tokens.useToken({ ...useOf(number, 0), idleExpiresAt: end + 5 * DAY_MS })
     const until = performance.now() + (isQuick() ? 100 : 3000)
     expiry.alone.push(await load(engine, () => performance.now() > until))
-    await engine.hasten?.((name) => kept.has(name))
+    await engine.hasten?.((partition) => kept.has(partition))
     let isSwept = false
     const started = performance.now()
     const sweeping = Promise.resolve(engine.whenExpired?.() ?? state.sweep(end + DAY_MS)).then(() => {

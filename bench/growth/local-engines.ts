@@ -84,8 +84,7 @@ export async function sqliteEngine(): Promise<Engine> {
       return statSync(file).size
     },
     async clear() {
-      for (const table of ['families', 'browser_sessions', 'one_time_tokens', 'consents'])
-        db.exec(`DELETE FROM authority_${table}`)
+      db.exec('DELETE FROM authority_records')
       db.exec('VACUUM')
     },
     async close() {

@@ -3,14 +3,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
-import { redisConnection } from '../../lib/adapters/redis/connection.ts'
-import { redisConsentStore } from '../../lib/adapters/redis/consent-store.ts'
-import { redisKeyStore } from '../../lib/adapters/redis/key-store.ts'
-import { namesUnder } from '../../lib/adapters/redis/names.ts'
-import { redisOneTimeTokenStore } from '../../lib/adapters/redis/one-time-token-store.ts'
-import { redisSessionStore } from '../../lib/adapters/redis/session-store.ts'
-import { redisTokenStore } from '../../lib/adapters/redis/token-store.ts'
-import type { State } from '../../lib/ports/state.ts'
+import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
+import { redisState } from '../../lib/adapters/redis/state.ts'
 import { childrenOf } from '../../test/support/postgres-binaries.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { startRedis } from '../../test/support/redis-server.ts'
@@ -30,22 +24,15 @@ const cpuOf = (pid: number): number => {
 
 const fieldOf = (info: string, name: RegExp): number => Number(name.exec(info)?.[1] ?? 0)
 
+/** The hash tag of a key. */
+const partitionIn = (key: string): string => /\{(.*)\}/.exec(key)?.[1] ?? ''
+
 export async function redisEngine(): Promise<Engine> {
   const server = await startRedis()
   const client = server.client()
-  // As redisState puts them together, but for the time limit: a benchmark that shares its machine waits.
-  const connection = redisConnection(client, { timeoutMs: 60_000 })
-  const names = namesUnder('authority:')
-  const state: State = {
-    kind: 'redis, without a time limit',
-    shared: true,
-    tokens: redisTokenStore(connection, names, 100),
-    browserSessions: redisSessionStore(connection, names, 100),
-    oneTimeTokens: redisOneTimeTokenStore(connection, names),
-    consents: redisConsentStore(connection, names),
-    keys: redisKeyStore(connection, names),
-    sweep() {}
-  }
+  // Without the usual time limit: a benchmark that shares its machine waits.
+  const connection = sharedConnection(client, { timeoutMs: 60_000 })
+  const state = { ...redisState(client), kind: 'redis, without a time limit' }
   let left = 0
   return {
     state,
@@ -90,7 +77,7 @@ export async function redisEngine(): Promise<Engine> {
       do {
         const [next, keys] = (await client.call('SCAN', cursor, 'COUNT', '1000')) as [string, string[]]
         for (const key of keys) {
-          if (isKept(key.slice(key.lastIndexOf(':') + 1)) || key.endsWith('{keys}')) left += 1
+          if (isKept(partitionIn(key)) || partitionIn(key) === 'service') left += 1
           else hastened.push(key)
         }
         cursor = next

@@ -4,10 +4,10 @@ import { hash } from 'node:crypto'
  * The partition of a user: 96 bits of a digest of the id, so that it is that user's alone. The public names of all that
  * a user has (families, codes, browser sessions, one-time tokens) begin with it. So a store finds everything of one
  * user in one place by any of those names, and decides on all of it in one step. The partition tells less of a user
- * than the `sub` of the same token.
+ * than the `sub` of the same token. The digest is one of JSON, in which no two ids look alike.
  */
 export function partitionOf(userId: string): string {
-  return hash('sha256', `partition:${userId}`, 'base64url').slice(0, PARTITION_LENGTH)
+  return hash('sha256', `partition:${JSON.stringify(userId)}`, 'base64url').slice(0, PARTITION_LENGTH)
 }
 
 /** The partition that a public name (a `sid`, the digest of a one-time token) begins with. */

@@ -34,9 +34,16 @@ class MissingRecords extends Error {
 }
 
 export const decodedOf = (record: StoredRecord | null): Decoded | null =>
-  record === null
-    ? null
-    : { value: record.value, version: record.version, decoded: JSON.parse(record.value) as unknown }
+  record === null ? null : { value: record.value, version: record.version, decoded: parsed(record.value) }
+
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    // The parser's own error quotes what it could not read.
+    throw new TypeError('The store holds a record that is no JSON.')
+  }
+}
 
 /** Runs the decisions one after the other, each on what the ones before it left. */
 export function decideAll(snapshot: Snapshot, decides: ReadonlyArray<Decide<unknown>>, evicts: boolean): Decisions {

@@ -21,7 +21,7 @@ export function recordSessionStore({ transact, look, evicts }: Transactor, max: 
     async createSession(session, digest) {
       const { sid, userId, createdAt: now } = session
       const keys = [sessionKey(sid), ...index]
-      const options = { now, fresh: [sessionKey(sid)] }
+      const options = { now, fresh: keys }
       const partition = requirePartition(sid, userId)
       await transact(partition, keys, (view) => createSession(view, session, digest, max), options)
     },

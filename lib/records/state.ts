@@ -53,7 +53,7 @@ export function recordState(
     remembered = store.shared ? 10_000 : 0,
     ...others
   }: RecordStateOptions = {}
-): State {
+): State & Required<Pick<State, 'assertions' | 'claimFor'>> {
   noOthers('recordState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   const transactions = transactor(store, { remembered })

@@ -31,14 +31,15 @@ export function recordTokenStore({ transact, look, evicts }: Transactor, max: nu
   return {
     async createFamily(family) {
       const { sid, userId, createdAt: now } = family
-      const options = { now, fresh: [familyKey(sid)] }
+      const keys = ofOneAndIndex(sid)
+      const options = { now, fresh: keys }
       const partition = requirePartition(sid, userId)
-      await transact(partition, ofOneAndIndex(sid), (view) => createFamily(view, family, max), options)
+      await transact(partition, keys, (view) => createFamily(view, family, max), options)
     },
     async createCode(code, use) {
       const { sid, userId, createdAt: now } = code
       const keys = [...ofOneAndIndex(sid), ...(use === undefined ? [] : [sessionKey(use.sid)])]
-      const options = { now, fresh: [familyKey(sid)] }
+      const options = { now, fresh: ofOneAndIndex(sid) }
       return await transact(requirePartition(sid, userId), keys, (view) => createCode(view, code, use, max), options)
     },
     redeemCode: (redemption) =>

@@ -23,7 +23,10 @@ export interface TransactorOptions {
 interface CallOptions {
   /** The time of the call by the clock of the rules, where the call has one. */
   now?: number
-  /** Those of the keys that were made up just now: most likely there is no record under them. */
+  /**
+   * Those of the keys under which there may well be no record, so that a commit is tried before anything is read. Where
+   * there is one, the commit answers with it, which takes no more trips than to read first.
+   */
   fresh?: readonly string[]
 }
 

@@ -6,6 +6,7 @@ import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import type { State } from '../../lib/ports/state.ts'
 import type { NewAuthorizationCode, NewRefreshTokenFamily } from '../../lib/ports/token-store.ts'
+import { PARTITION_LENGTH, partitionOf } from '../../lib/protocol/partition.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
 const END = 1000
@@ -17,8 +18,10 @@ t.teardown(async () => {
 const pool = (await server.database()).pool()
 let schemas = 0
 
-const family = (sid: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid,
+const named = (name: string, userId = 'user-19367'): string => partitionOf(userId) + name
+
+const family = (name: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
+  sid: named(name, fields.userId),
   userId: 'user-19367',
   clientId: 'c',
   scope: '',
@@ -36,8 +39,8 @@ const family = (sid: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRe
   tokenDigest: 'd',
   ...fields
 })
-const code = (sid: string, fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
-  sid,
+const code = (name: string, fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
+  sid: named(name, fields.userId),
   userId: 'user-19367',
   clientId: 'c',
   scope: '',
@@ -68,11 +71,11 @@ const engines: Array<[name: string, stateOf: (options?: MemoryStateOptions) => S
 
 for (const [name, stateOf] of engines) {
   const listed = async ({ tokens }: State, userId = 'user-19367'): Promise<string[]> =>
-    (await tokens.listFamiliesOfUser(userId, 500)).map(({ sid }) => sid)
-  const redeem = async ({ tokens }: State, sid: string): Promise<string> =>
+    (await tokens.listFamiliesOfUser(userId, 500)).map(({ sid }) => sid.slice(PARTITION_LENGTH))
+  const redeem = async ({ tokens }: State, name: string, userId?: string): Promise<string> =>
     (
       await tokens.redeemCode({
-        sid,
+        sid: named(name, userId),
         digest: 'd',
         clientId: 'c',
         now: 500,
@@ -98,7 +101,7 @@ for (const [name, stateOf] of engines) {
         await listed(state),
         Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`)
       )
-      t.equal(await state.tokens.findFamily('sid-1', 500), null)
+      t.equal(await state.tokens.findFamily(named('sid-1'), 500), null)
       t.same(await listed(state, 'user-104981'), ['other'])
     }
   })
@@ -123,10 +126,13 @@ for (const [name, stateOf] of engines) {
       ['b', 1, 10],
       ['c', 10, END]
     ] as const) {
-      await state.browserSessions.createSession({ ...session, sid, createdAt, expiresAt, idleExpiresAt: END }, 'd')
+      await state.browserSessions.createSession(
+        { ...session, sid: named(sid), createdAt, expiresAt, idleExpiresAt: END },
+        'd'
+      )
     }
     t.same(
-      (await state.browserSessions.listSessionsOfUser('user-19367', 0)).map(({ sid }) => sid),
+      (await state.browserSessions.listSessionsOfUser('user-19367', 0)).map(({ sid }) => sid.slice(PARTITION_LENGTH)),
       ['c', 'a']
     )
   })
@@ -142,12 +148,12 @@ for (const [name, stateOf] of engines) {
       t.same(await listed(state), ['family-2', 'family-1', 'family-0'])
       await state.tokens.createFamily(family('family-3', { createdAt: 3 }))
       t.same(await listed(state), ['family-3', 'family-2', 'family-1'], 'and families push out no code')
-      t.same(await Promise.all(['code-46', 'code-47', 'code-49', 'other'].map((sid) => redeem(state, sid))), [
+      t.same(await Promise.all(['code-46', 'code-47', 'code-49'].map((name) => redeem(state, name))), [
         'unknown',
-        'redeemed',
         'redeemed',
         'redeemed'
       ])
+      t.equal(await redeem(state, 'other', 'user-104981'), 'redeemed')
       t.same(await listed(state), ['code-49', 'code-47', 'family-3'], 'what comes of a code counts')
     }
   )
@@ -175,7 +181,7 @@ for (const [name, stateOf] of engines) {
         const create = (sid: string, userId: string, createdAt: number): Promise<void> =>
           browserSessions.createSession(
             {
-              sid,
+              sid: named(sid, userId),
               userId,
               authenticatedAt: 0,
               methods: [{ method: 'password', at: 0 }],
@@ -190,13 +196,15 @@ for (const [name, stateOf] of engines) {
           )
         await create('other', 'user-104981', 0)
         for (let index = 0; index < max + 2; index++) await create(`sid-${index}`, 'user-19367', index)
-        const sids = (await browserSessions.listSessionsOfUser('user-19367', 500)).map(({ sid }) => sid)
+        const sids = (await browserSessions.listSessionsOfUser('user-19367', 500)).map(({ sid }) =>
+          sid.slice(PARTITION_LENGTH)
+        )
         t.same(
           sids,
           Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`)
         )
-        t.equal(await browserSessions.findSession('sid-1', 'd', 500), null)
-        t.ok(await browserSessions.findSession('other', 'd', 500))
+        t.equal(await browserSessions.findSession(named('sid-1'), 'd', 500), null)
+        t.ok(await browserSessions.findSession(named('other', 'user-104981'), 'd', 500))
       }
     }
   )

@@ -4,54 +4,87 @@
  */
 import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
+import { redisRecords } from '../../lib/adapters/redis/record-store.ts'
 import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'
+import { NEVER } from '../../lib/ports/record-store.ts'
+import { partitionOf } from '../../lib/protocol/partition.ts'
 import { startRedisCluster } from '../support/redis-server.ts'
 import { halfMoved } from './support/moving-slot.ts'
-import {
-  consent,
-  family,
-  NOW,
-  operations,
-  secretOf,
-  session,
-  sidFor,
-  use,
-  userOf
-} from './support/redis-state-records.ts'
+import { consent, family, NOW, secretOf, session, sidFor, use, userOf } from './support/redis-state-records.ts'
 
 const cluster = await startRedisCluster()
 t.teardown(() => cluster.stop())
 
+const refusalOf = async (call: Promise<unknown>): Promise<unknown> =>
+  await call.then(
+    () => null,
+    (error: unknown) => error
+  )
+
+const PARTITION = 'partition-of-ann'
+const KEYS = Array.from({ length: 8 }, (_, index) => `f:${index}`)
+const versionOf = (index: number): string => `version-${index}`.padEnd(14, '_')
+const recordOf = (index: number) => ({ value: `[${index}]`, version: versionOf(index) })
+
 // covers B1
-t.test('every operation of the state on a user whose slot moves is done after the move or not at all', async (t) => {
-  const client = cluster.client()
-  const state = redisState(client)
-  const user = userOf('1')
-  await state.tokens.createFamily(family(user, 'phone'))
-  await state.tokens.createFamily(family(user, 'laptop'))
-  await state.browserSessions.createSession(session(user, 'browser'), secretOf('browser'))
-  await state.consents.grantConsent(consent(user))
-  const slot = await halfMoved(cluster, `{${sidFor(user, 'phone').slice(0, 3)}}`)
-  const before = await slot.arrived()
-  const asked = operations(state, user).filter(([name]) => /^(tokens|browserSessions|oneTimeTokens)\./.test(name))
-  const answers = await Promise.allSettled(asked.map(async ([, call]) => await call()))
+t.test('records of one partition are read and written on the node that has them, together or not at all', async (t) => {
+  const store = redisRecords(cluster.client(), { prefix: 'records:' })
+  const writes = KEYS.map((key, index) => ({
+    key,
+    expect: null,
+    change: { ...recordOf(index), kind: 'family', userId: 'ann', expiresAt: NEVER }
+  }))
+  t.equal(await store.commit(PARTITION, writes, 0), null)
+  const slot = await halfMoved(cluster, `{${PARTITION}}`)
+  const arrived = (await slot.arrived()).length
+  t.ok(arrived > 0 && arrived < KEYS.length, `${arrived} of ${KEYS.length} have moved`)
+
+  const found = await Promise.all(KEYS.map(async (key) => await store.read(PARTITION, [key])))
   t.strictSame(
-    asked.filter((_, index) => answers[index]?.status === 'fulfilled').map(([name]) => name),
-    [],
-    'none is answered'
+    found,
+    [...KEYS.entries()].map(([index]) => [recordOf(index)]),
+    'reads of one turn, each of one key'
   )
-  t.strictSame(await slot.arrived(), before, 'and none leaves anything at the new node')
-  t.equal(
-    (await state.consents.findConsent(user, consent(user).clientId, NOW))?.userId,
-    user,
-    'what is one key is found, wherever it is'
-  )
+  const deletions = KEYS.map((key, index) => ({ key, expect: versionOf(index), change: 'delete' as const }))
+  t.match(await refusalOf(store.commit(PARTITION, deletions, 0)), { isOutage: true })
+  t.match(await refusalOf(store.read(PARTITION, KEYS)), { isOutage: true })
   await slot.finish()
-  t.equal((await state.tokens.listFamiliesOfUser(user, NOW)).length, 2)
-  t.match(await state.tokens.useToken(use(user, 'phone')), { outcome: 'used' })
-  t.equal(await state.tokens.revokeFamily(sidFor(user, 'laptop'), user), true)
-  t.ok(await state.browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW))
+  t.strictSame(
+    await store.read(PARTITION, KEYS),
+    [...KEYS.entries()].map(([index]) => recordOf(index))
+  )
+})
+
+// covers B1
+t.test('the state never takes a record that is on the other node for one that is not there', async (t) => {
+  const client = cluster.client()
+  const { tokens, browserSessions, consents } = redisState(client)
+  const user = userOf('1')
+  const names = ['phone', 'laptop', 'tablet']
+  for (const name of names) await tokens.createFamily(family(user, name))
+  await browserSessions.createSession(session(user, 'browser'), secretOf('browser'))
+  await consents.grantConsent(consent(user))
+  const slot = await halfMoved(cluster, `{${partitionOf(user)}}`)
+  const asked: Array<[what: string, call: () => Promise<unknown>]> = [
+    ...names.map((name): (typeof asked)[0] => [name, async () => (await tokens.useToken(use(user, name))).outcome]),
+    ['list', async () => (await tokens.listFamiliesOfUser(user, NOW)).length],
+    [
+      'session',
+      async () => (await browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW))?.sid
+    ],
+    ['consent', async () => (await consents.findConsent(user, consent(user).clientId, NOW))?.userId]
+  ]
+  const right = ['used', 'used', 'used', 3, sidFor(user, 'browser'), user]
+  for (const [index, answer] of (await Promise.allSettled(asked.map(async ([, call]) => await call()))).entries())
+    t.match(
+      answer,
+      answer.status === 'fulfilled' ? { value: right[index] } : { reason: { isOutage: true } },
+      asked[index]?.[0] ?? ''
+    )
+  t.match(await refusalOf(tokens.revokeFamiliesOfUser(user)), { isOutage: true })
+  await slot.finish()
+  t.strictSame(await Promise.all(asked.map(async ([, call]) => await call())), right)
 })
 
 // covers B1

@@ -2,13 +2,10 @@ import Database from 'libsql'
 import t from '../support/tap.ts'
 import { connect } from '../../lib/adapters/sqlite/database.ts'
 import { migrate } from '../../lib/adapters/sqlite/migrations.ts'
-import { STATE_MIGRATIONS } from '../../lib/adapters/sqlite/state-tables.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import { nameBeside } from '../../lib/adapters/sql/identity-rows.ts'
 import { newLink } from '../../lib/testing/user-fixtures.ts'
-import { SQLITE, SQLITE_STEPS } from './support/before-methods.ts'
-import { worksWithAnOlderRelease } from './support/with-an-older-release.ts'
 
 t.test('sqlite: migrations are logged once, and a newer file is refused', async (t) => {
   const db = new Database(':memory:')
@@ -18,9 +15,11 @@ t.test('sqlite: migrations are logged once, and a newer file is refused', async 
     sqliteUserStore(db)
   }
   const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component, version').all()
-  const versions = STATE_MIGRATIONS.map((_, index) => ({ component: 'state', version: index + 1 }))
-  t.same(log(), [...versions, ...[1, 2, 3, 4].map((version) => ({ component: 'users:authority_users', version }))])
-  db.exec(`INSERT INTO authority_migrations (component, version) VALUES ('state', ${versions.length + 1})`)
+  t.same(log(), [
+    { component: 'records:authority_records', version: 1 },
+    ...[1, 2, 3, 4].map((version) => ({ component: 'users:authority_users', version }))
+  ])
+  db.exec(`INSERT INTO authority_migrations (component, version) VALUES ('records:authority_records', 2)`)
   t.throws(() => sqliteState(db), /newer release/)
   t.doesNotThrow(() => sqliteUserStore(db))
 })
@@ -61,11 +60,6 @@ t.test('sqlite: an older release starts where a newer one has only added', async
   t.throws(() => {
     start(added)
   }, /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/)
-})
-
-// covers B9
-t.test('the steps since 0.1.0 only add', async (t) => {
-  for (const step of STATE_MIGRATIONS.slice(3)) t.equal(typeof step === 'string' ? null : step.minReader, 3)
 })
 
 // covers B9
@@ -135,86 +129,13 @@ t.test('sqlite and postgres: tables with long names have links of their own', as
   }
 })
 
-t.test('sqlite: a file of the first release goes on with its families, in their order', async (t) => {
-  const db = new Database(':memory:')
-  t.teardown(() => db.close())
-  migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, 1))
-  const put =
-    db.prepare(`INSERT INTO authority_families (sid, user_id, client_id, scope, authenticated_at, created_at, last_used_at, expires_at,
-    idle_expires_at, user_agent, current_digest, previous_digest, sealed, rotated_at) VALUES (?, 'user-19367', 'c', 's', 1, 2, 3, 1000, 900, 'ua', 'd', 'p', 'sealed', 3)`)
-  for (const sid of ['sid-2', 'sid-1']) put.run(sid)
-  db.exec("INSERT INTO authority_one_time_tokens VALUES ('verify_email', 'user-1', 'x', 1000)")
-
-  const { tokens, oneTimeTokens } = sqliteState(db)
-  t.same(await tokens.findFamily('sid-1', 5), {
-    sid: 'sid-1',
-    userId: 'user-19367',
-    clientId: 'c',
-    scope: 's',
-    authenticatedAt: 1,
-    acr: 'password',
-    amr: ['pwd'],
-    createdAt: 2,
-    lastUsedAt: 3,
-    expiresAt: 1000,
-    idleExpiresAt: 900,
-    userAgent: 'ua',
-    sessionSid: null,
-    offline: true,
-    authorization: null
-  })
-  t.same(
-    (await tokens.listFamiliesOfUser('user-19367', 5)).map(({ sid }) => sid),
-    ['sid-1', 'sid-2']
-  )
-  const use = { sid: 'sid-1', now: 5, graceMs: 10, idleExpiresAt: 950 }
-  t.match(await tokens.rotateToken({ ...use, digest: 'p' }, { digest: 'e', sealed: 'no' }), {
-    outcome: 'repeated',
-    sealed: 'sealed'
-  })
-  t.match(await tokens.rotateToken({ ...use, digest: 'd' }, { digest: 'e', sealed: 'sealed-2' }), {
-    outcome: 'rotated'
-  })
-  t.match(
-    await tokens.redeemCode({
-      ...use,
-      digest: 'e',
-      clientId: 'c',
-      tokenDigest: 'f',
-      expiresAt: 1000,
-      onlineExpiresAt: 1000,
-      userAgent: null
-    }),
-    { outcome: 'unknown' }
-  )
-  t.ok(await oneTimeTokens.consume('verify_email', 'x', 5))
-})
-
-// covers B9
-t.test("sqlite: a file of the release before sign-ins had methods, and that release on this one's file", async (t) => {
-  const db = new Database(':memory:')
-  t.teardown(() => db.close())
-  const start = (): void => {
-    migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, SQLITE_STEPS))
-  }
-  start()
-  await worksWithAnOlderRelease(
-    t,
-    async (act, sid) => {
-      db.prepare(SQLITE[act]).run(sid)
-    },
-    () => sqliteState(db)
-  )
-  t.doesNotThrow(start, 'it still starts')
-})
-
 t.test('sqlite: a migration that fails half-way leaves the file as it was', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
-  migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, 1))
-  db.exec('CREATE TABLE authority_consents (of_the_host)')
+  migrate(connect(db), 'records:authority_records', [])
+  db.exec('CREATE TABLE authority_records_expires (of_the_host)')
   const schema = () => db.prepare('SELECT name, sql FROM sqlite_schema ORDER BY name').all()
   const before = schema()
-  t.throws(() => sqliteState(db), /authority_consents/)
+  t.throws(() => sqliteState(db), /authority_records_expires/)
   t.same(schema(), before)
 })

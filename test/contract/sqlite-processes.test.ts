@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import t from '../support/tap.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
+import { partitionOf } from '../../lib/protocol/partition.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 
@@ -65,7 +66,9 @@ t.test('sqlite: two processes that migrate and write at once have one winner a r
   const { tokens, browserSessions, consents } = sqliteState(db)
   const digests = ['first', 'of one', 'of two']
   for (let round = 0; round < rounds; round++) {
-    const found = await Promise.all(digests.map((digest) => browserSessions.findSession(`sid-${round}`, digest, NOW)))
+    const found = await Promise.all(
+      digests.map((digest) => browserSessions.findSession(`${partitionOf('u')}sid-${round}`, digest, NOW))
+    )
     t.same(
       digests.filter((_, index) => found[index] !== null),
       ['of one', 'of two'],
@@ -77,6 +80,10 @@ t.test('sqlite: two processes that migrate and write at once have one winner a r
       ['one', 'two'],
       'no scope is lost'
     )
-    t.equal(await tokens.findFamily(`code-${round}`, NOW), null, 'a code that was used twice leaves nothing')
+    t.equal(
+      await tokens.findFamily(`${partitionOf('u')}code-${round}`, NOW),
+      null,
+      'a code that was used twice leaves nothing'
+    )
   }
 })

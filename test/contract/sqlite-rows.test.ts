@@ -1,8 +1,6 @@
 import Database from 'libsql'
 import t from '../support/tap.ts'
-import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
-import { code, consent, family, session } from './support/sqlite-records.ts'
 
 // covers ASVS-1.2.4
 t.test('sqlite: a table name is a name', async (t) => {
@@ -42,35 +40,6 @@ t.test('sqlite: rows are not trusted', async (t) => {
     put.run(id, id, null, profile)
     await t.rejects(users.findById(id), `profile ${profile} is an outage, not "no such user"`)
   }
-
-  const { tokens } = sqliteState(db)
-  await tokens.createFamily(family('sid-1'))
-  db.exec("UPDATE authority_families SET previous_digest = 'p', rotated_at = NULL")
-  await t.rejects(tokens.useToken({ sid: 'sid-1', digest: 'p', now: 1, graceMs: 10, idleExpiresAt: 900 }), TypeError)
-  t.match(await tokens.useToken({ sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 }), {
-    outcome: 'used'
-  })
-})
-
-t.test('sqlite: rows of sessions, consents and codes are not trusted', async (t) => {
-  const db = new Database(':memory:')
-  t.teardown(() => db.close())
-  const { tokens, browserSessions, consents } = sqliteState(db)
-  await browserSessions.createSession(session('sid-1'), 'd')
-  await consents.grantConsent(consent)
-  for (const json of ['{}', 'null', '[1]', '[null]', 'no json', '"d"']) {
-    for (const column of ['digests', 'client_ids']) {
-      await tokens.revokeSession('user-19367', 'sid-1').catch(() => undefined)
-      await browserSessions.createSession(session('sid-1'), 'd')
-      db.prepare(`UPDATE authority_browser_sessions SET ${column} = ?`).run(json)
-      await t.rejects(browserSessions.findSession('sid-1', 'd', 1), `${column} ${json} is an outage, not "no session"`)
-    }
-    db.prepare('UPDATE authority_consents SET scopes = ?').run(json)
-    await t.rejects(consents.findConsent('user-19367', 'c', 1), `scopes ${json}`)
-  }
-  await tokens.createCode(code('sid-2'))
-  t.throws(() => db.exec('UPDATE authority_families SET offline = 2'), /CHECK/)
-  t.throws(() => db.exec('UPDATE authority_families SET code_digest = NULL'), /CHECK/, 'neither a code nor a family')
 })
 
 t.test('sqlite: names that a driver would cut off or change are refused and never found', async (t) => {

@@ -78,7 +78,11 @@ t.test('a reshard under load: no wrong answer with status OK, no revocation lost
 
   const reshard = resharding(cluster.nodes, { batch: 20, pauseMs: 2 })
   const begun = performance.now()
-  const moved = [...Array.from({ length: SLOTS }, (_, slot) => slot), slotOf('rl:{limits}'), slotOf('authority:{keys}')]
+  const moved = [
+    ...Array.from({ length: SLOTS }, (_, slot) => slot),
+    slotOf('rl:{limits}'),
+    slotOf('authority:{service}')
+  ]
   let moves = 0
   while (moves < 2 * moved.length || tally.revocations < 100) {
     const slot = moved[moves % moved.length] as number

@@ -88,7 +88,7 @@ export function redisAttemptStore(
     prepare: async () => {
       await requireRights(
         connection,
-        { what: 'the counting of attempts', root: `${root}:trial`, prefix, commands: COUNTER_COMMANDS },
+        { what: 'the counting of attempts', key: `${root}:trial`, prefix, commands: COUNTER_COMMANDS },
         async () => {
           const limits = [{ rule: 'trial', key: '', windowMs: 1000, max: 1000 }]
           await Promise.all([store.reserve('trial', limits), store.refund('trial', limits)])

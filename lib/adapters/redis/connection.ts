@@ -44,7 +44,7 @@ export interface RedisConnection {
   time(key: string): Promise<number>
 }
 
-interface RedisConnectionOptions {
+export interface RedisConnectionOptions {
   timeoutMs?: number | undefined
 }
 

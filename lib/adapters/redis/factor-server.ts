@@ -1,6 +1,5 @@
 import { StartError } from '../../errors.ts'
 import type { RedisConnection } from './connection.ts'
-import type { Names } from './names.ts'
 import { list, textOrNull } from './replies.ts'
 import { FACTOR_COMMANDS, requireRights } from './rights.ts'
 import { defineKeyScript } from './script.ts'
@@ -12,16 +11,25 @@ const WHAT = 'redisFactorStore'
 const LOOK = defineKeyScript(`
 redis.call('SET', KEYS[1], '1', 'PX', 60000)
 ${INFO}
-return { info('server'), info('memory'), info('persistence'), type(rawget(_G, 'cmsgpack')) }
+return { info('server'), info('memory'), info('persistence') }
 `)
+
+interface Place {
+  /** The start of all keys. */
+  prefix: string
+}
+
+/** A key that nothing else has. */
+const trialOf = (prefix: string): string => `${prefix}{trial}`
 
 const unfit = (message: string): StartError => new StartError('FST_AUTHORITY_INVALID_OPTIONS', message)
 
 /** @throws StartError where only a person can mend it; an outage rejects with anything else. */
-export async function requireFactorServer(connection: RedisConnection, { trial, prefix }: Names): Promise<void> {
-  await requireRights(connection, { what: WHAT, root: trial, prefix, commands: FACTOR_COMMANDS }, async () => {
-    const [server, memory, , cmsgpack] = list(await connection.run(LOOK, `${trial}:factors`, []))
-    requireFit(WHAT, server, cmsgpack)
+export async function requireFactorServer(connection: RedisConnection, { prefix }: Place): Promise<void> {
+  const key = trialOf(prefix)
+  await requireRights(connection, { what: WHAT, key, prefix, commands: FACTOR_COMMANDS }, async () => {
+    const [server, memory] = list(await connection.run(LOOK, [key], []))
+    requireFit(WHAT, server)
     const policy = fieldOf(textOrNull(memory ?? null), 'maxmemory_policy')
     if (policy === undefined)
       throw unfit(
@@ -41,7 +49,7 @@ export async function requireFactorServer(connection: RedisConnection, { trial, 
  * Whether the server writes each change to its append-only file. Without one, what was added in the last minutes is
  * lost when it crashes.
  */
-export async function isAppendOnly({ run }: RedisConnection, { trial }: Names): Promise<boolean> {
-  const [, , persistence] = list(await run(LOOK, `${trial}:factors`, []))
+export async function isAppendOnly({ run }: RedisConnection, { prefix }: Place): Promise<boolean> {
+  const [, , persistence] = list(await run(LOOK, [trialOf(prefix)], []))
   return fieldOf(textOrNull(persistence ?? null), 'aof_enabled') === '1'
 }

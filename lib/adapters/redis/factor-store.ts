@@ -3,7 +3,6 @@ import { noOthers } from '../../protocol/bounds.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
 import type { RedisClient } from './connection.ts'
 import { isAppendOnly, requireFactorServer } from './factor-server.ts'
-import { namesUnder } from './names.ts'
 import { redisRecords } from './record-store.ts'
 import { sharedConnection } from './shared-connection.ts'
 
@@ -35,12 +34,12 @@ export function redisFactorStore(
   { prefix = 'authority:', ...others }: RedisFactorStoreOptions = {}
 ): RedisFactorStore {
   noOthers('redisFactorStore', others)
-  const names = namesUnder(`${prefix}factors:`, 'redisFactorStore')
+  const ours = { prefix: `${prefix}factors:` }
   const connection = sharedConnection(client)
   return {
     // `prepare` refuses a server that evicts.
-    ...recordFactorStore({ ...redisRecords(client, names), durable: true, evicts: false }),
-    prepare: () => requireFactorServer(connection, names),
-    isAppendOnly: () => isAppendOnly(connection, names)
+    ...recordFactorStore({ ...redisRecords(client, ours), durable: true, evicts: false }),
+    prepare: () => requireFactorServer(connection, ours),
+    isAppendOnly: () => isAppendOnly(connection, ours)
   }
 }

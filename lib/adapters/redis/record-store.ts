@@ -20,8 +20,8 @@ interface RedisRecordsOptions {
 const READ = defineKeyScript("return redis.call('MGET', unpack(KEYS))")
 
 /**
- * KEYS: the records. ARGV, three for each: the version that it must have (empty: there must be none, `*`: whatever there
- * is), what it is afterwards (empty: removed, `-`: as before), and its milliseconds to live (0: no end).
+ * KEYS: the records. ARGV, three for each: the version that it must have (empty: there must be none, `*`: whatever
+ * there is), what it is afterwards (empty: removed, `-`: as before), and its milliseconds to live (0: no end).
  *
  * Replies 1, or, where a record is not as expected, all records as they are.
  */
@@ -63,6 +63,8 @@ function argumentsOf({ expect, change }: RecordWrite, now: number): Array<string
  */
 export function redisRecords(client: RedisClient, { prefix }: RedisRecordsOptions): RecordStore {
   const { run, time } = sharedConnection(client)
+  if (/[{}]/.test(prefix))
+    throw new TypeError(`The prefix ${JSON.stringify(prefix)} has braces, which mark the hash slot of a key in Redis.`)
   const keyOf = (partition: string, key: string): string => `${prefix}{${partition}}:${key}`
   return {
     kind: 'redis',

@@ -2,55 +2,36 @@ import { StartError } from '../../errors.ts'
 import { RedisRefusal } from './refusal.ts'
 import type { RedisConnection } from './connection.ts'
 import { texts } from './replies.ts'
-import { defineScript } from './script.ts'
+import { defineKeyScript } from './script.ts'
 
-/** What the scripts of the state and of the counters use. A test holds them, and the guide, to that. */
-export const STATE_COMMANDS: readonly string[] = [
-  'SET',
-  'GET',
-  'EXISTS',
-  'PEXPIRE',
-  'PTTL',
-  'ZADD',
-  'ZSCORE',
-  'ZCARD',
-  'ZRANGE',
-  'ZREVRANGE',
-  'ZREM',
-  'HSET',
-  'HEXISTS',
-  'HVALS',
-  'HDEL',
-  'DEL',
-  'TIME'
-]
+/** The commands in the scripts of the record store and of the counters. A test holds them, and the guide, to that. */
+export const RECORD_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL', 'TIME']
 export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
 export const FACTOR_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL']
 
 /**
- * ARGV: commands, which are tried on keys that nothing else has. Replies those that the user of the connection may not
- * run.
+ * KEYS[1]: a key that nothing else has. ARGV: commands, which are tried on it. Replies those that the user of the
+ * connection may not run.
  */
-const TRY = defineScript(`
-local text, set, hash = KEYS[1] .. ':text', KEYS[1] .. ':set', KEYS[1] .. ':hash'
+const TRY = defineKeyScript(`
+local key = KEYS[1]
 local ARGUMENTS = {
-  SET = { text, '1', 'PX', 60000 }, GET = { text }, GETRANGE = { text, 0, 0 }, MGET = { text }, EXISTS = { text }, PEXPIRE = { text, 60000 }, PTTL = { text },
-  ZADD = { set, 1, 'a' }, ZSCORE = { set, 'a' }, ZCARD = { set }, ZRANGE = { set, 0, -1 }, ZREVRANGE = { set, 0, -1 }, ZREM = { set, 'a' },
-  HSET = { hash, 'a', '1' }, HEXISTS = { hash, 'a' }, HVALS = { hash }, HDEL = { hash, 'a' },
-  DEL = { text, set, hash }, TIME = {}
+  SET = { key, '1', 'PX', 60000 }, GET = { key }, GETRANGE = { key, 0, 0 }, MGET = { key }, EXISTS = { key },
+  DEL = { key }, TIME = {}
 }
 local refused = {}
 for _, command in ipairs(ARGV) do
   local reply = redis.pcall(command, unpack(ARGUMENTS[command]))
   if type(reply) == 'table' and reply.err then
-    if string.find(reply.err, 'READONLY', 1, true) then return redis.error_reply('READONLY This server takes no writes.') end
+    if string.find(reply.err, 'READONLY', 1, true) then
+      return redis.error_reply('READONLY This server takes no writes.')
+    end
     -- As 7 and 6.2 say that somebody may not.
-    if not (string.find(reply.err, 'ermission', 1, true) or string.find(reply.err, "can't", 1, true)) then return reply end
+    local isForbidden = string.find(reply.err, 'ermission', 1, true) or string.find(reply.err, "can't", 1, true)
+    if not isForbidden then return reply end
     table.insert(refused, command)
   end
 end
--- What may not be deleted is not kept for long.
-for _, key in ipairs({ set, hash }) do redis.pcall('PEXPIRE', key, 60000) end
 return refused
 `)
 
@@ -63,8 +44,8 @@ const unfit = (message: string, cause?: unknown): StartError =>
 interface Trial {
   /** `redisState` or `the rate limits`. */
   what: string
-  /** Where the keys begin that are tried. */
-  root: string
+  /** The key that is tried. */
+  key: string
   prefix: string
   commands: readonly string[]
 }
@@ -76,10 +57,10 @@ interface Trial {
  */
 export async function requireRights(
   { run }: RedisConnection,
-  { what, root, prefix, commands }: Trial,
+  { what, key, prefix, commands }: Trial,
   work: () => Promise<void>
 ): Promise<void> {
-  const [done, tried] = await Promise.allSettled([work(), run(TRY, root, commands)])
+  const [done, tried] = await Promise.allSettled([work(), run(TRY, [key], commands)])
   if (done.status === 'rejected' && done.reason instanceof StartError) throw done.reason
   if (tried.status === 'fulfilled') {
     const missing = texts(tried.value)

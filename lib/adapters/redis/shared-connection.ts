@@ -1,13 +1,16 @@
 import { redisConnection } from './connection.ts'
-import type { RedisClient, RedisConnection } from './connection.ts'
+import type { RedisClient, RedisConnection, RedisConnectionOptions } from './connection.ts'
 
 const connections = new WeakMap<RedisClient, RedisConnection>()
 
-/** The connection of all stores on this client: what they ask for in one turn of the event loop goes together. */
-export function sharedConnection(client: RedisClient): RedisConnection {
+/**
+ * The connection of all stores on this client: what they ask for in one turn of the event loop goes together. The first
+ * call for a client decides the options.
+ */
+export function sharedConnection(client: RedisClient, options?: RedisConnectionOptions): RedisConnection {
   if (typeof (client as Partial<RedisClient> | null | undefined)?.evalsha !== 'function')
     throw new TypeError('A store on Redis takes an ioredis client.')
-  const known = connections.get(client) ?? redisConnection(client)
+  const known = connections.get(client) ?? redisConnection(client, options)
   connections.set(client, known)
   return known
 }

@@ -1,16 +1,10 @@
 import type { State } from '../../ports/state.ts'
-import { checkPerUser, noOthers } from '../../protocol/bounds.ts'
-import { redisAssertionStore } from './assertion-store.ts'
+import { noOthers } from '../../protocol/bounds.ts'
+import { recordState } from '../../records/state.ts'
 import type { RedisClient } from './connection.ts'
-import { redisConsentStore } from './consent-store.ts'
-import { redisKeyStore } from './key-store.ts'
-import { namesUnder } from './names.ts'
-import { redisOneTimeTokenStore } from './one-time-token-store.ts'
-import { claimFor } from './owner.ts'
+import { redisRecords } from './record-store.ts'
 import { evictionPolicyOf, requireFitServer } from './server.ts'
-import { redisSessionStore } from './session-store.ts'
 import { sharedConnection } from './shared-connection.ts'
-import { redisTokenStore } from './token-store.ts'
 
 export interface RedisStateOptions {
   /** What all its keys begin with, after the client's own `keyPrefix`. No braces. Default `authority:`. */
@@ -40,33 +34,21 @@ export interface RedisState extends State {
 
 /**
  * State in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of ioredis; it
- * stays the host's, who closes it. Every operation is one script, those of one turn of the event loop one round trip,
- * and rejects within 250 ms where there is no answer. All that a user has lies in one hash slot, every key has a TTL,
- * and no key holds anything of a user or a client but digests.
+ * stays the host's, who closes it. Every trip is one script that reads records, or compares and writes them. The
+ * scripts of one turn of the event loop are one round trip, which rejects within 250 ms where there is no answer. The
+ * records of a user lie in one hash slot. No key holds anything of a user or a client but digests.
  */
 export function redisState(
   client: RedisClient,
-  { prefix = 'authority:', maxFamiliesPerUser = 100, maxSessionsPerUser = 100, ...others }: RedisStateOptions = {}
+  { prefix = 'authority:', maxFamiliesPerUser, maxSessionsPerUser, ...others }: RedisStateOptions = {}
 ): RedisState {
   noOthers('redisState', others)
-  checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
-  const names = namesUnder(prefix)
+  const records = redisRecords(client, { prefix })
   const connection = sharedConnection(client)
   return {
-    kind: 'redis',
-    shared: true,
-    tokens: redisTokenStore(connection, names, maxFamiliesPerUser),
-    oneTimeTokens: redisOneTimeTokenStore(connection, names),
-    browserSessions: redisSessionStore(connection, names, maxSessionsPerUser),
-    consents: redisConsentStore(connection, names),
-    keys: redisKeyStore(connection, names),
-    assertions: redisAssertionStore(connection, names),
-    prepare: () => requireFitServer(connection, names),
-    claimFor: (issuer) => claimFor(issuer, connection, names),
-    time: () => connection.time(names.keys),
-    evictionPolicy: () => evictionPolicyOf(connection, names.keys),
-    sweep() {
-      // Redis removes what has expired by itself.
-    }
+    ...recordState(records, { maxFamiliesPerUser, maxSessionsPerUser }),
+    prepare: () => requireFitServer(connection, { what: 'redisState', prefix }),
+    time: () => connection.time(`${prefix}{service}:time`),
+    evictionPolicy: () => evictionPolicyOf(connection, `${prefix}{service}:k`)
   }
 }

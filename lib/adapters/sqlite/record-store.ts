@@ -4,12 +4,14 @@ import { text, type Row } from '../sql/rows.ts'
 import { connect, type Connection, type SqliteDatabase } from './database.ts'
 import { migrate } from './migrations.ts'
 import { patient } from './patience.ts'
-import { expiredIn, SLICE } from './sweep.ts'
 
 interface SqliteRecordsOptions {
   /** A plain name. Each table is a store of its own. */
   table: string
 }
+
+/** Rows that a sweep removes in one statement, with the write lock held. Requests get their turn in between. */
+const SLICE = 500
 
 /** The index serves the sweep. `kind` and `user_id` serve operators. */
 const tablesOf = (table: string): readonly string[] => [
@@ -37,7 +39,8 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
   migrate(connection, `records:${table}`, tablesOf(table))
   const read = readerOf(connection, table)
   const write = writerOf(connection, table)
-  const removeSlice = expiredIn(table, 'part, key', 'expires_at <= ?')
+  const removeSlice = `DELETE FROM ${table} WHERE (part, key) IN (
+    SELECT part, key FROM ${table} WHERE expires_at <= ? LIMIT ${SLICE}) RETURNING 1 AS removed`
   return {
     kind: 'sqlite',
     shared: true,

@@ -1,10 +1,15 @@
 import type { Consent } from '../../../lib/ports/consent-store.ts'
 import type { BrowserSession, SessionRenewal } from '../../../lib/ports/session-store.ts'
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily } from '../../../lib/ports/token-store.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
 
-export const family = (sid: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid,
-  userId: 'user-19367',
+/** Of the one user of these records. */
+const USER = 'user-19367'
+export const sidOf = (name: string): string => partitionOf(USER) + name
+
+export const family = (name: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
+  sid: sidOf(name),
+  userId: USER,
   clientId: null,
   scope: 's',
   authenticatedAt: 0,
@@ -22,9 +27,9 @@ export const family = (sid: string, fields: Partial<NewRefreshTokenFamily> = {})
   ...fields
 })
 
-export const code = (sid: string): NewAuthorizationCode => ({
-  sid,
-  userId: 'user-19367',
+export const code = (name: string): NewAuthorizationCode => ({
+  sid: sidOf(name),
+  userId: USER,
   clientId: 'c',
   scope: 's',
   authenticatedAt: 0,
@@ -38,7 +43,7 @@ export const code = (sid: string): NewAuthorizationCode => ({
   codeExpiresAt: 1000
 })
 export const redemption: CodeRedemption = {
-  sid: 'sid-2',
+  sid: sidOf('sid-2'),
   digest: 'd',
   clientId: 'c',
   now: 1,
@@ -48,9 +53,9 @@ export const redemption: CodeRedemption = {
   onlineExpiresAt: 1000,
   userAgent: null
 }
-export const session = (sid: string, fields: Partial<BrowserSession> = {}): BrowserSession => ({
-  sid,
-  userId: 'user-19367',
+export const session = (name: string, fields: Partial<BrowserSession> = {}): BrowserSession => ({
+  sid: sidOf(name),
+  userId: USER,
   authenticatedAt: 0,
   methods: [{ method: 'password', at: 0 }],
   createdAt: 0,
@@ -61,10 +66,10 @@ export const session = (sid: string, fields: Partial<BrowserSession> = {}): Brow
   clientIds: [],
   ...fields
 })
-export const consent: Consent = { userId: 'user-19367', clientId: 'c', scopes: ['s'], grantedAt: 0, expiresAt: 1000 }
+export const consent: Consent = { userId: USER, clientId: 'c', scopes: ['s'], grantedAt: 0, expiresAt: 1000 }
 export const renewal: SessionRenewal = {
-  sid: 'sid-1',
-  userId: 'user-19367',
+  sid: sidOf('sid-1'),
+  userId: USER,
   formerDigest: 'd',
   digest: 'e',
   now: 1,

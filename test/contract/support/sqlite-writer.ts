@@ -5,6 +5,7 @@
 import Database from 'libsql'
 import { sqliteState } from '../../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../../lib/adapters/sqlite/user-store.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
 
 const [file = '', name = ''] = process.argv.slice(2)
 const NOW = Date.UTC(2026, 0, 1)
@@ -25,7 +26,7 @@ async function work(round: number): Promise<string[]> {
     state: { tokens, keys, browserSessions, consents },
     users
   } = opened
-  const [sid, codeSid] = [`sid-${round}`, `code-${round}`]
+  const [sid, codeSid] = [`${partitionOf('u')}sid-${round}`, `${partitionOf('u')}code-${round}`]
   const created = await users.create({ username: `user-${round}`, passwordHash: name }).then(
     () => 'created',
     (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error))

@@ -7,8 +7,9 @@ const SECRET = 's'.repeat(43)
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
 t.test('the partition of a user is a digest of the id, made for nothing else', async (t) => {
-  t.equal(partitionOf('u1'), sha256('partition:u1').slice(0, 16))
+  t.equal(partitionOf('u1'), sha256('partition:"u1"').slice(0, 16))
   t.not(partitionOf('u1'), partitionOf('u2'))
+  t.not(partitionOf('\ud800'), partitionOf('\ud801'), 'ill-formed names, which UTF-8 makes one')
   t.equal(partitionIn('abcdefghijklmnopqrstuv'), 'abcdefghijklmnop')
 })
 
