@@ -9,7 +9,7 @@ import { childrenOf } from '../../test/support/postgres-binaries.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { startRedis } from '../../test/support/redis-server.ts'
 import { type Engine, each } from './engine.ts'
-import { familyOf, sessionDigest, sessionOf, userId } from './records.ts'
+import { familyOf, sessionDigest, sessionOf } from './records.ts'
 
 const CONCURRENCY = 8
 
@@ -114,42 +114,18 @@ export async function postgresEngine(): Promise<Engine> {
   const state = postgresState(pool)
   await state.prepare()
 
-  /** The first is put in by the store, and is the pattern of all others. */
-  const load = async (
-    table: string,
-    from: number,
-    to: number,
-    rowOf: (number: number) => Record<string, unknown>
-  ): Promise<void> => {
-    for (let start = from; start < to; start += 5000) {
-      const rows = Array.from({ length: Math.min(5000, to - start) }, (_, index) => rowOf(start + index))
-      await pool.query(
-        `INSERT INTO ${table} SELECT made.* FROM (SELECT one FROM ${table} AS one WHERE sid = $1) AS pattern,
-          json_array_elements($2::json) AS given, json_populate_record(pattern.one, given) AS made WHERE made.sid <> $1`,
-        [rows[0]?.['sid'], JSON.stringify(rows)]
-      )
-    }
-  }
   return {
     state,
     concurrency: CONCURRENCY,
     perRound: 2000,
     async loadFamilies(from, to) {
-      for (let start = from; start < to; start += 5000) await state.tokens.createFamily(familyOf(start))
-      await load('authority_families', from, to, (number) => {
-        const { sid, userId, tokenDigest } = familyOf(number)
-        return { sid, user_id: userId, current_digest: tokenDigest }
-      })
+      await each(from, to, CONCURRENCY, (number) => state.tokens.createFamily(familyOf(number)))
       await pool.query('VACUUM ANALYZE')
     },
     async loadSessions(from, to) {
-      for (let start = from; start < to; start += 5000)
-        await state.browserSessions.createSession(sessionOf(start), sessionDigest(start))
-      await load('authority_browser_sessions', from, to, (number) => ({
-        sid: sessionOf(number).sid,
-        user_id: userId(Math.floor(number / 2)),
-        digests: [sessionDigest(number)]
-      }))
+      await each(from, to, CONCURRENCY, (number) =>
+        state.browserSessions.createSession(sessionOf(number), sessionDigest(number))
+      )
       await pool.query('VACUUM ANALYZE')
       await pool.query('CHECKPOINT')
     },
@@ -161,9 +137,7 @@ export async function postgresEngine(): Promise<Engine> {
       return Number(rows[0]?.bytes)
     },
     async clear() {
-      await pool.query(
-        'TRUNCATE authority_families, authority_browser_sessions, authority_one_time_tokens, authority_consents'
-      )
+      await pool.query('TRUNCATE authority_records')
     },
     async spent() {
       const { rows } = await pool.query<{ bytes: string }>("SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes")

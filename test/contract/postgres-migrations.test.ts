@@ -2,14 +2,11 @@ import { Client, Pool } from 'pg'
 import t from '../support/tap.ts'
 import type { PostgresDatabase } from '../../lib/adapters/postgres/database.ts'
 import { connect } from '../../lib/adapters/postgres/migrations.ts'
-import { stateMigrations } from '../../lib/adapters/postgres/state-tables.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { StartError } from '../../lib/errors.ts'
-import { family } from '../../lib/testing/token-fixtures.ts'
+import { family, named } from '../../lib/testing/token-fixtures.ts'
 import { newLink } from '../../lib/testing/user-fixtures.ts'
-import { POSTGRES, POSTGRES_STEPS } from './support/before-methods.ts'
-import { worksWithAnOlderRelease } from './support/with-an-older-release.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
 const server = await startPostgres()
@@ -19,7 +16,7 @@ t.teardown(async () => {
 
 const LOG = 'SELECT component, version FROM authority_migrations ORDER BY component, version'
 const MIGRATED = [
-  ...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })),
+  { component: 'records:authority_records', version: 1 },
   ...[1, 2, 3, 4].map((version) => ({ component: 'users:authority_users', version }))
 ]
 const TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
@@ -47,7 +44,7 @@ t.test('postgres: 20 at once on an empty database make each step once, and all w
       // Half of them by their first use.
       const state = postgresState(pool)
       if (index % 2 === 0) await Promise.all([state.prepare(), users.prepare()])
-      await state.tokens.createFamily(family({ sid: `sid-${index}` }))
+      await state.tokens.createFamily(family({ sid: named(`sid-${index}`) }))
       await users.create({ username: `user-${index}`, passwordHash: 'h' })
     })
   )
@@ -71,7 +68,7 @@ t.test('postgres: the usual start migrates nothing: two reads, and then what tri
   await Promise.all([state.keys.list(), state.keys.list(), state.keys.list()])
   t.equal(statements.length, 5)
   await state.prepare()
-  t.equal(statements.length, 8)
+  t.equal(statements.length, 9)
   t.notOk(statements.some((text) => /^DO|CREATE|ALTER/.test(text)))
 })
 
@@ -80,7 +77,7 @@ t.test('postgres: a newer database is refused and left as it is', async (t) => {
   t.teardown(() => database.drop())
   const pool = database.pool()
   await Promise.all([postgresState(pool).prepare(), postgresUserStore(pool).prepare()])
-  for (const component of ['state', 'users:authority_users'])
+  for (const component of ['records:authority_records', 'users:authority_users'])
     await pool.query('INSERT INTO authority_migrations VALUES ($1, 99)', [component])
   const before = [(await pool.query(LOG)).rows, (await pool.query(TABLES)).rows]
   const state = postgresState(pool)
@@ -98,7 +95,7 @@ t.test('postgres: a newer database is refused and left as it is', async (t) => {
     })
   }
   t.same([(await pool.query(LOG)).rows, (await pool.query(TABLES)).rows], before)
-  t.equal((await pool.query('SELECT count(*)::int AS n FROM authority_families')).rows[0].n, 0)
+  t.equal((await pool.query('SELECT count(*)::int AS n FROM authority_records')).rows[0].n, 0)
 })
 
 // covers B9
@@ -130,36 +127,6 @@ t.test('postgres: an older release starts where a newer one has only added', asy
     message: /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/
   })
 })
-
-// covers B9
-t.test(
-  "postgres: tables of the release before sign-ins had methods, and that release on this one's tables",
-  async (t) => {
-    const database = await server.database()
-    t.teardown(() => database.drop())
-    // One connection, whose plans are from before the tables changed.
-    const pool = database.pool({ max: 1 })
-    const start = async (): Promise<void> => {
-      await connect(pool, {
-        component: 'state',
-        steps: stateMigrations('').slice(0, POSTGRES_STEPS),
-        prefix: '',
-        named: false
-      }).prepare()
-    }
-    await start()
-    for (let time = 0; time < 6; time++)
-      await pool.query('SELECT * FROM authority_revoke_sessions($1, NULL)', ['nobody'])
-    await worksWithAnOlderRelease(
-      t,
-      async (act, sid) => {
-        await pool.query(POSTGRES[act], [sid])
-      },
-      () => postgresState(pool)
-    )
-    await t.resolves(start(), 'it still starts')
-  }
-)
 
 // covers B9 FED-29
 t.test(
@@ -233,9 +200,9 @@ t.test('postgres: a step that fails leaves the database as it was', async (t) =>
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
-  await pool.query('CREATE TABLE authority_consents (of_the_host integer)')
-  await t.rejects(postgresState(pool).prepare(), { name: 'StartError', message: /authority_consents.*42P07/ })
-  t.same((await pool.query(TABLES)).rows, [{ table_name: 'authority_consents' }])
+  await pool.query('CREATE TABLE authority_records (of_the_host integer)')
+  await t.rejects(postgresState(pool).prepare(), { name: 'StartError', message: /"part".*42703/ })
+  t.same((await pool.query(TABLES)).rows, [{ table_name: 'authority_records' }])
 })
 
 t.test('postgres: what a person must mend is a StartError, an outage is not, and after it all goes on', async (t) => {
@@ -287,8 +254,8 @@ t.test('postgres: in a schema of its own, and beside another', async (t) => {
   const pool = database.pool()
   const [first, second] = [postgresState(pool, { schema: 'Auth_1' }), postgresState(pool, { schema: 'auth_2' })]
   await first.tokens.createFamily(family())
-  t.equal(await second.tokens.findFamily('sid-1', 0), null)
-  t.ok(await first.tokens.findFamily('sid-1', 0))
+  t.equal(await second.tokens.findFamily(named('sid-1'), 0), null)
+  t.ok(await first.tokens.findFamily(named('sid-1'), 0))
   t.same((await pool.query(TABLES)).rows, [])
 })
 

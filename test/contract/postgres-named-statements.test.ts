@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import t, { type Test } from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
-import { T0, family, use } from '../../lib/testing/token-fixtures.ts'
+import { T0, family, named, use } from '../../lib/testing/token-fixtures.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
 const server = await startPostgres()
@@ -31,11 +31,15 @@ t.test('what comes again is prepared once, migrations are not', async (t) => {
   const before = await prepared(pool)
   await state.tokens.createFamily(family())
   for (let turn = 0; turn < 3; turn++) {
-    t.equal((await state.tokens.findFamily('sid-1', T0))?.sid, 'sid-1')
+    t.equal((await state.tokens.findFamily(named('sid-1'), T0))?.sid, named('sid-1'))
     t.equal(await users.findById('nobody'), null)
   }
   const names = await prepared(pool)
-  t.equal(names.filter((name) => !before.includes(name)).length, 2, 'a look-up each; the family was tried at start')
+  t.equal(
+    names.filter((name) => !before.includes(name)).length,
+    3,
+    'records one or more, a user; commits were tried at start'
+  )
   t.ok(names.every((name) => /^authority_[0-9a-f]{24}$/.test(name)))
 })
 
@@ -46,7 +50,7 @@ t.test('namedStatements: false, and a database that is no Pool and no Client, ge
     postgresState(pool, { namedStatements: false }),
     postgresState({ query: async (text, params) => await pool.query(text, params) })
   ]) {
-    t.equal(await state.tokens.findFamily('sid-1', T0), null)
+    t.equal(await state.tokens.findFamily(named('sid-1'), T0), null)
     t.same(await prepared(pool), [])
   }
 })
@@ -56,9 +60,9 @@ t.test('a table that a newer release has added to meanwhile', async (t) => {
   const pool = await poolOf(t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())
-  for (let turn = 0; turn < 3; turn++) await tokens.findFamily('sid-1', T0)
-  await pool.query('ALTER TABLE authority_families ADD COLUMN of_a_newer_release integer')
-  for (let turn = 0; turn < 3; turn++) t.equal((await tokens.findFamily('sid-1', T0))?.sid, 'sid-1')
+  for (let turn = 0; turn < 3; turn++) await tokens.findFamily(named('sid-1'), T0)
+  await pool.query('ALTER TABLE authority_records ADD COLUMN of_a_newer_release integer')
+  for (let turn = 0; turn < 3; turn++) t.equal((await tokens.findFamily(named('sid-1'), T0))?.sid, named('sid-1'))
   t.equal((await tokens.useToken(use())).outcome, 'used')
 })
 
@@ -67,10 +71,10 @@ t.test('a pooler that does not carry prepared statements over', async (t) => {
   const pool = await poolOf(t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())
-  await tokens.findFamily('sid-1', T0)
+  await tokens.findFamily(named('sid-1'), T0)
   // The driver goes on believing that they are there, as it does where PgBouncer gave it another connection.
   await pool.query('DEALLOCATE ALL')
-  t.equal((await tokens.findFamily('sid-1', T0))?.sid, 'sid-1')
+  t.equal((await tokens.findFamily(named('sid-1'), T0))?.sid, named('sid-1'))
   t.equal((await tokens.useToken(use())).outcome, 'used')
   t.same(await prepared(pool), [], 'it does without from then on')
 })

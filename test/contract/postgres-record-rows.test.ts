@@ -174,3 +174,61 @@ t.test('a record whose end comes nearer is swept soon after it', async (t) => {
   await at(0).sweep(NOW + 600_000)
   t.same(await rows('SELECT key FROM authority_records'), [])
 })
+
+const DUE = `INSERT INTO authority_records
+  SELECT md5(i::text), 'k', 'test', NULL, 'v', repeat('x', 300), ends, ends
+  FROM (SELECT i, 1000 + abs(hashtext(i::text)::bigint) % 1000000 AS ends FROM generate_series(1, 40000) AS i) AS made`
+
+t.test('a slice of a sweep reads a slice, though the planner knows of nothing due', async (t) => {
+  const { database, rows } = await instances(t)
+  const own = database.pool({ max: 1 })
+  await own.query('ALTER TABLE authority_records SET (autovacuum_enabled = off)')
+  await own.query(DUE)
+  await own.query('VACUUM ANALYZE authority_records')
+  await own.query("UPDATE authority_records SET expires_at = 5, sweep_after = 5 WHERE part < '8'")
+  await own.query('VACUUM authority_records')
+  await postgresRecords(own, TABLE).sweep(6)
+  await own.end()
+  const read = async () =>
+    Number(
+      nth(
+        await rows("SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'authority_records_sweep'"),
+        0
+      )['idx_tup_read']
+    )
+  while ((await read()) === 0) await wait(10)
+  const left = Number(nth(await rows('SELECT count(*) AS n FROM authority_records'), 0)['n'])
+  t.ok(left > 19_000 && left < 21_000, `${left} left`)
+  // The slices once, and what the slice before has just made dead. All that is due for each would be 400,000.
+  t.ok((await read()) < 100_000, `${await read()} entries read`)
+})
+
+t.test('each statement finds its rows by an index, however many there are', async (t) => {
+  const { database, rows } = await instances(t)
+  await rows(DUE)
+  await rows('ANALYZE authority_records')
+  const pool = database.pool({ max: 1 })
+  const plans: string[] = []
+  const store = postgresRecords(
+    {
+      async query(text, params) {
+        if (!/^(SELECT (1|key|version)|UPDATE|DELETE)/.test(text)) return await pool.query(text, params)
+        const { rows: lines } = await pool.query<Record<string, string>>(`EXPLAIN ${text}`, params)
+        plans.push(lines.map((line) => line['QUERY PLAN']).join('\n'))
+        return { rows: [] }
+      }
+    },
+    TABLE
+  )
+  const [replaced, compared] = [put('k', 'v'), keep('k', 'v')]
+  await store.commit('p', [replaced], NOW)
+  await store.commit('p', [compared], NOW)
+  await store.commit('p', [{ ...compared, change: 'delete' }], NOW)
+  await store.commit('p', [{ ...compared, expect: '*', change: 'delete' }], NOW)
+  await store.read('p', ['k', 'l'])
+  t.equal(plans.length, 8, 'four commits, of which three read what is there instead, and a read')
+  t.same(
+    plans.filter((plan) => !/authority_records_pkey/.test(plan) || /Seq Scan/.test(plan)),
+    []
+  )
+})

@@ -1,7 +1,7 @@
 /** B12 What a role must be allowed, and that the start says what it is not. */
 import type { Pool } from 'pg'
 import t from '../support/tap.ts'
-import { STATE_RIGHTS } from '../../lib/adapters/postgres/rights.ts'
+import { recordRights } from '../../lib/adapters/postgres/record-tables.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { operations, userOf } from './support/redis-state-records.ts'
@@ -12,6 +12,7 @@ const server = await startPostgres()
 t.teardown(async () => {
   await server.stop()
 })
+const STATE_RIGHTS = recordRights('authority_records')
 let roles = 0
 
 /** Tables that somebody else has made, and a role that may do with them what is given. */
@@ -74,10 +75,10 @@ t.test('a function that may not be called is named', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
   await owner.query(
     'DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = ' +
-      "'authority_add_family_2' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM " +
+      "'authority_records_commit' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM " +
       "PUBLIC'; END LOOP; END $$"
   )
-  await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /authority_add_family_2/ })
+  await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /authority_records_commit/ })
 })
 
 // covers B12
@@ -90,6 +91,6 @@ t.test('prepare leaves nothing behind, and any number may do it at once', async 
   )
   const {
     rows: [row]
-  } = await owner.query<{ count: number }>('SELECT count(*)::integer AS count FROM authority_families')
+  } = await owner.query<{ count: number }>('SELECT count(*)::integer AS count FROM authority_records')
   t.equal(row?.count, 0)
 })

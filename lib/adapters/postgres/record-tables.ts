@@ -36,8 +36,8 @@ export const sweepAfter = (ends: string, due: string, now: string): string =>
  *
  * A use of a record writes no index: `kind`, `user_id` and mostly `sweep_after` stay as they are, and pages have room
  * for the new version of a row (HOT). The pages are cleaned at 2 % of dead rows and not at 20 %, or a sweep would step
- * over millions of dead entries. An operator may have made the table before, in partitions; each of them has its own
- * storage parameters.
+ * over millions of dead entries. An operator may have made the table before, in partitions with storage
+ * parameters of their own. The key is added here, so that no such table is without.
  */
 export const recordMigrations = (prefix: string, table: string): readonly MigrationStep[] => [
   `CREATE TABLE IF NOT EXISTS ${prefix}${table} (
@@ -48,10 +48,10 @@ export const recordMigrations = (prefix: string, table: string): readonly Migrat
     version text COLLATE "C" NOT NULL,
     value text NOT NULL,
     expires_at bigint NOT NULL,
-    sweep_after bigint NOT NULL,
-    PRIMARY KEY (part, key)
+    sweep_after bigint NOT NULL
   ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
-  CREATE INDEX IF NOT EXISTS ${table}_sweep ON ${prefix}${table} (sweep_after);
+  ALTER TABLE ${prefix}${table} ADD PRIMARY KEY (part, key);
+  CREATE INDEX ${table}_sweep ON ${prefix}${table} (sweep_after);
   ${commitFunction(prefix, table)}
   ${sweepFunction(prefix, table)}`
 ]

@@ -3,18 +3,6 @@ import { text } from '../sql/rows.ts'
 import type { Query } from './database.ts'
 import { isForAPerson, PostgresError } from './outage.ts'
 
-/** What the statements of the state do with each table. A test holds them, and the guide, to that. */
-export const STATE_RIGHTS: Readonly<Record<string, readonly string[]>> = {
-  authority_families: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  authority_browser_sessions: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  authority_one_time_tokens: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  authority_consents: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  authority_keys: ['SELECT', 'INSERT', 'DELETE'],
-  authority_assertions: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
-  authority_issuer: ['SELECT', 'INSERT', 'UPDATE'],
-  authority_migrations: ['SELECT']
-}
-
 const unfit = (message: string, cause?: unknown): StartError =>
   new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })
 
