@@ -15,15 +15,16 @@ export function testsOf(changed, seconds) {
   const { tests, lib } = JSON.parse(readFileSync(MAP, 'utf8'))
   const names = Object.keys(tests)
   const inLib = changed.filter((file) => file.startsWith('lib/') && file.endsWith('.ts'))
-  const importing = new Map(inLib.map((file) => [file, importersOf(file, 'lib')]))
   const mapped = (file) => (lib[file] ?? []).map((index) => names[index]).filter((name) => existsSync(join(root, name)))
-  const lists = inLib.map((file) => [
-    // Tests of the file itself, which the map may not know yet.
-    ...importersOf(file, 'test').filter((name) => name.endsWith('.test.ts') && !(name in tests)),
-    ...mapped(file),
-    ...(mapped(file).length < 3 ? importing.get(file).flatMap(mapped) : [])
-  ])
-  const helpers = changed.filter((file) => file.startsWith('test/') && !file.endsWith('.test.ts'))
+  // The map does not know files of today. Their tests are those that import them, or that reach what imports them.
+  const listFor = (file, depth = 4) => {
+    const own = testsImporting(file).filter((name) => !(name in tests))
+    // Helpers that everything imports say nothing.
+    const list = [...(own.length > 10 ? [] : own), ...mapped(file)]
+    if (list.length >= 3 || depth === 0) return list
+    return [...list, ...importersOf(file, 'lib').flatMap((importer) => listFor(importer, depth - 1))]
+  }
+  const lists = inLib.map((file) => listFor(file))
   // The schemas of endpoints and options are in pages that are made of them.
   if (inLib.some((file) => /^lib\/(?:http|settings|errors|events)\b/.test(file)))
     lists.push(['test/docs/reference.test.ts'])
@@ -34,6 +35,7 @@ export function testsOf(changed, seconds) {
         (file) => file.endsWith('.test.ts') && /^test\/(?:unit\/client\/|browser\/client-)/.test(file)
       )
     )
+  const helpers = changed.filter((file) => file.startsWith('test/') && !file.endsWith('.test.ts'))
   lists.push(...helpers.map((file) => testsImporting(file)))
 
   const chosen = new Set(changed.filter((file) => file.endsWith('.test.ts')))
@@ -48,19 +50,25 @@ export function testsOf(changed, seconds) {
   return [...chosen]
 }
 
+const texts = new Map()
+/** The TypeScript below a directory. */
 function listOf(below) {
-  return readdirSync(join(root, below), { recursive: true, encoding: 'utf8' })
-    .map((path) => `${below}/${path}`)
-    .filter((path) => path.endsWith('.ts'))
+  if (!texts.has(below)) {
+    const paths = readdirSync(join(root, below), { recursive: true, encoding: 'utf8' }).map(
+      (path) => `${below}/${path}`
+    )
+    const files = paths.filter((path) => path.endsWith('.ts'))
+    texts.set(below, new Map(files.map((path) => [path, readFileSync(join(root, path), 'utf8')])))
+  }
+  return [...texts.get(below).keys()]
 }
 
 /** Files below a directory that import this one. */
 function importersOf(file, below) {
-  const name = basename(file)
   return listOf(below).filter((path) => {
-    const text = readFileSync(join(root, path), 'utf8')
+    const text = texts.get(below).get(path)
     return (
-      text.includes(`/${name}'`) &&
+      text.includes(`/${basename(file)}'`) &&
       [...text.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)].some(
         ([, target]) => resolve(root, dirname(path), target) === resolve(root, file)
       )
@@ -68,13 +76,11 @@ function importersOf(file, below) {
   })
 }
 
-/** Test files that import a helper, also by way of other helpers. */
-function testsImporting(helper, seen = new Set()) {
-  if (seen.has(helper)) return []
-  seen.add(helper)
-  return importersOf(helper, 'test').flatMap((file) =>
-    file.endsWith('.test.ts') ? [file] : testsImporting(file, seen)
-  )
+/** Test files that import this one, also by way of helpers. */
+function testsImporting(file, seen = new Set()) {
+  if (seen.has(file)) return []
+  seen.add(file)
+  return importersOf(file, 'test').flatMap((path) => (path.endsWith('.test.ts') ? [path] : testsImporting(path, seen)))
 }
 
 /** From the answers of scripts/take-coverage.mjs. `translated`: a file as it was executed. */
