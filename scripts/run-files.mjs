@@ -18,6 +18,9 @@ const [BROWSERS, OTHERS] = [3, 2]
 export async function runFiles(root, files, { bail = false } = {}) {
   const results = []
   const ending = new AbortController()
+  process.once('SIGTERM', () => {
+    ending.abort()
+  })
   const processes = processesOf(files)
   const isBrowser = ([file]) => file.startsWith('test/browser/')
   const isFault = ([file]) => laneOf(file) === 'faults'
