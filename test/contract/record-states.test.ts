@@ -1,14 +1,16 @@
 /**
- * The state over each record store where instances and the network get in its way: four instances that overtake each
+ * The state and the second factors over each record store where instances and the network get in its way: four instances that overtake each
  * other and remember records, and lost answers. The plain variants are in the file of each store.
  */
 import t from '../support/tap.ts'
 import { memoryRecords } from '../../lib/adapters/memory/record-store.ts'
 import { isOutage } from '../../lib/errors.ts'
+import { recordFactorStore } from '../../lib/records/factor-store.ts'
 import { recordState } from '../../lib/records/state.ts'
 import { NEVER, type RecordStore } from '../../lib/ports/record-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
+import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
 import { stateContract } from '../../lib/testing/state-contract.ts'
 import { losesAnswers } from '../support/loses-answers.ts'
 import { inTurn } from './support/instances.ts'
@@ -55,12 +57,24 @@ t.test('answers are lost before and after a commit, and a commit that is sent ag
 })
 
 for (const { name, expiresByItself, empty } of await recordPlaces())
-  for (const [variant, changed] of Object.entries(VARIANTS))
+  for (const [variant, changed] of Object.entries(VARIANTS)) {
+    const test = (title: string, run: () => Promise<void>) => t.test(`${name}, ${variant}: ${title}`, run)
     runContract(
       stateContract(async () => {
         const [first, ...others] = changed(await empty())
         const stateOf = (store: RecordStore) => recordState(store, { remembered: REMEMBERED })
         return { state: inTurn([stateOf(first), ...others.map(stateOf)]), expiresByItself }
       }),
-      (title, run) => t.test(`${name}, ${variant}: ${title}`, run)
+      test
     )
+    runContract(
+      factorStoreContract(async () => {
+        const [first, ...others] = changed(await empty())
+        // `redisFactorStore` looks whether the server evicts.
+        const storeOf = (store: RecordStore) =>
+          recordFactorStore({ ...store, evicts: false }, { remembered: REMEMBERED })
+        return { store: inTurn([storeOf(first), ...others.map(storeOf)]) }
+      }),
+      test
+    )
+  }
