@@ -1,3 +1,4 @@
+import { isOutage } from '../errors.ts'
 import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../ports/record-store.ts'
 import { machineNow, monotonicNow, newVersion, waitUnevenly } from './chance.ts'
 import {
@@ -145,7 +146,9 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
   ): Promise<null | Array<StoredRecord | null>> {
     try {
       return await store.commit(partition, writes, now)
-    } catch {
+    } catch (error) {
+      // A refusal or a lock is no lost answer.
+      if (!isOutage(error)) throw error
       const found = await store.commit(partition, writes, now)
       const isOurs = ({ change }: RecordWrite, at: number): boolean =>
         typeof change === 'object' && found?.[at]?.version === change.version

@@ -63,5 +63,6 @@ for (const [title, damaged] of DAMAGES)
 t.test('a record that is no JSON is an error to every operation', async (t) => {
   const { records } = await withFactors()
   await damage(records, () => 'text')
-  for (const [name, call] of factorOperations(recordFactorStore(records))) await t.rejects(call(), SyntaxError, name)
+  for (const [name, call] of factorOperations(recordFactorStore(records)))
+    await t.rejects(call(), { name: 'TypeError', message: /is no JSON/ }, name)
 })
