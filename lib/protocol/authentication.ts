@@ -61,7 +61,7 @@ export const MFA_ACR = 'mfa'
  * security key. @see OpenID EAP ACR Values 1.0 §2
  */
 export const PASSKEY_ACR = 'phr'
-export const PASSWORD_AMR: readonly string[] = ['pwd']
+const PASSWORD_AMR: readonly string[] = ['pwd']
 
 /**
  * The proofs that give a context, the strongest first. `mfa` in `amr`: two factors of different kinds; a passkey that

@@ -60,13 +60,6 @@ export function jsonObject(row: Row, column: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'))
 }
 
-/** An array of strings, or one in JSON. */
-export function texts(row: Row, column: string): string[] {
-  const value = json(row, column)
-  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) throw unreadable(column)
-  return value
-}
-
 /** An array of rows, or one in JSON. */
 export function rowsIn(row: Row, column: string): Row[] {
   const value = json(row, column)
