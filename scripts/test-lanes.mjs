@@ -32,6 +32,8 @@ const NIGHTLY = [
   'test/docs/user-store-guides.test.ts',
   // The guide for a state store, on a MariaDB server.
   'test/docs/own-state-store.test.ts',
+  // The state and second factors on every store with delays, instances and lost answers.
+  'test/contract/record-matrix.test.ts',
   // The compiler over every public type.
   'test/docs/public-types.test.ts',
   // The guides for front ends, each bundled with its framework.

@@ -1,6 +1,7 @@
 import t from '../support/tap.ts'
 import { signUp, testApp } from '../support/app.ts'
-import { authAs, capturedMessages, fastHasher, sessionAs, steppedClock } from '../../lib/testing/index.ts'
+import { isOutage } from '../../lib/errors.ts'
+import { authAs, capturedMessages, fastHasher, losesAnswers, sessionAs, steppedClock } from '../../lib/testing/index.ts'
 
 t.test('steppedClock stands still, steps both clocks, and sets the wall alone', async (t) => {
   const clock = steppedClock(1000)
@@ -169,4 +170,47 @@ t.test('authAs takes a scope and a client, and sessionAs is a browser that is si
       'no attempt'
     )
   }
+})
+
+t.test('losesAnswers', async (t) => {
+  /** Counts what was done. */
+  const counting = () => {
+    let done = 0
+    const add = async (by: { by: number }): Promise<number> => (done += by.by)
+    return { add, count: () => done, inner: { add }, name: 'counting' }
+  }
+  const outcomeOf = async (call: Promise<unknown>): Promise<unknown> =>
+    await call.catch((error: unknown) => (isOutage(error) ? String(error) : 'another error'))
+  const outcomesOf = async (times: number, add: (by: { by: number }) => Promise<number>): Promise<unknown[]> => {
+    const outcomes = []
+    for (let turn = 0; turn < times; turn++) outcomes.push(await outcomeOf(add({ by: 1 })))
+    return outcomes
+  }
+
+  t.test('loses every third answer after the call was done', async (t) => {
+    const store = losesAnswers(counting())
+    t.strictSame(await outcomesOf(4, store.add), [1, 2, 'Error: The answer of call 3 was lost.', 4])
+    t.equal(store.lost(), 1)
+  })
+  t.test('loses calls before they are done', async (t) => {
+    const store = losesAnswers(counting(), { everyAnswer: 0, everyCall: 2 })
+    t.strictSame(await outcomesOf(3, store.add), [1, 'Error: Call 2 was lost before it was done.', 2])
+  })
+  t.test('loses only calls of the methods that are named, and counts those of inner objects', async (t) => {
+    const store = losesAnswers(counting(), { methods: ['add'], everyAnswer: 2 })
+    t.strictSame([store.count(), store.count(), store.name], [0, 0, 'counting'])
+    t.equal(await store.inner.add({ by: 1 }), 1)
+    t.equal(await outcomeOf(store.add({ by: 1 })), 'Error: The answer of call 2 was lost.')
+  })
+  t.test('lets a call through that is sent again', async (t) => {
+    const store = losesAnswers(counting(), { everyAnswer: 1 })
+    const by = { by: 1 }
+    t.equal(await outcomeOf(store.add(by)), 'Error: The answer of call 1 was lost.')
+    t.equal(await store.add(by), 2)
+  })
+  t.test('leaves the store as it is', async (t) => {
+    const store = counting()
+    losesAnswers(store)
+    t.strictSame(Object.keys(store), ['add', 'count', 'inner', 'name'])
+  })
 })

@@ -12,7 +12,7 @@ import { partitionOf } from '../../lib/protocol/partition.ts'
 import { recordState } from '../../lib/records/state.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
 import { INSTANCES, recordPlaces } from '../contract/support/record-places.ts'
-import { losesAnswers } from '../support/loses-answers.ts'
+import { losesAnswers } from '../../lib/testing/loses-answers.ts'
 import { type Chance, chance } from '../support/random.ts'
 import { isLinearizable, type Model, type Operation, told } from './support/linearizable.ts'
 import { property } from './support/property.ts'
@@ -31,7 +31,7 @@ function disturbed(store: RecordStore, { integer, one }: Chance, losses: 'none' 
   const slow = delayed(store, schedule)
   return losses === 'none'
     ? slow
-    : losesAnswers(slow, { methods: ['commit'], answer: 2 + integer(3), call: 4 + integer(4) })
+    : losesAnswers(slow, { methods: ['commit'], everyAnswer: 2 + integer(3), everyCall: 4 + integer(4) })
 }
 
 /** What the calls were answered, in a word each. */

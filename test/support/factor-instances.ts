@@ -2,8 +2,8 @@ import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { recordFactorStore } from '../../lib/records/factor-store.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
+import { losesAnswers } from '../../lib/testing/loses-answers.ts'
 import { inTurn } from '../contract/support/instances.ts'
-import { losesAnswers } from './loses-answers.ts'
 
 /** An instance that remembers records. A Redis of the tests throws nothing away. */
 const instance = (records: RecordStore): Required<FactorStore> =>
@@ -15,4 +15,4 @@ export const factorInstances = ([first, ...others]: readonly [RecordStore, ...Re
 
 /** The answer of every third commit is lost, and every fifth commit before it is done. */
 export const losingFactors = (records: RecordStore): Required<FactorStore> =>
-  instance(losesAnswers({ ...records }, { methods: ['commit'], answer: 3, call: 5 }))
+  instance(losesAnswers({ ...records }, { methods: ['commit'], everyAnswer: 3, everyCall: 5 }))
