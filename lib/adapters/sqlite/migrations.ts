@@ -6,13 +6,9 @@ const CREATE_LOG = `CREATE TABLE IF NOT EXISTS authority_migrations (
   component TEXT NOT NULL,
   version INTEGER NOT NULL,
   applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
-  min_reader INTEGER,
+  min_reader INTEGER NOT NULL,
   PRIMARY KEY (component, version)
 ) STRICT`
-
-/** Files of earlier releases have a log without it. */
-const hasMinReader = (connection: Connection): boolean =>
-  connection.query("SELECT 1 FROM pragma_table_info('authority_migrations') WHERE name = 'min_reader'").length > 0
 
 interface Seen {
   version: number
@@ -22,9 +18,8 @@ interface Seen {
 function versionOf(connection: Connection, component: string): Seen {
   const [log] = connection.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'authority_migrations'")
   if (log === undefined) return { version: 0, minReader: 0 }
-  const minReader = hasMinReader(connection) ? 'coalesce(min_reader, version)' : 'version'
   const [row] = connection.query(
-    `SELECT coalesce(max(version), 0) AS version, coalesce(max(${minReader}), 0) AS min_reader ` +
+    'SELECT coalesce(max(version), 0) AS version, coalesce(max(min_reader), 0) AS min_reader ' +
       'FROM authority_migrations WHERE component = ?',
     component
   )
@@ -48,7 +43,6 @@ export function migrate(connection: Connection, component: string, steps: readon
       connection.script(CREATE_LOG)
       // Asked again under the lock: another process may have been faster.
       const current = versionOf(connection, component).version
-      if (!hasMinReader(connection)) connection.script('ALTER TABLE authority_migrations ADD COLUMN min_reader INTEGER')
       for (const [index, step] of steps.entries()) {
         const version = index + 1
         if (version <= current) continue
