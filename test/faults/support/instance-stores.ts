@@ -14,6 +14,7 @@ import {
 } from '../../../lib/index.ts'
 import type { User, UserStore } from '../../../lib/ports/user-store.ts'
 import type { TokenUse } from '../../../lib/ports/token-store.ts'
+import { losesAnswers } from '../../../lib/testing/loses-answers.ts'
 import type { InstanceSettings, Place, PlantedInStores, RedisPlace } from './settings.ts'
 
 export interface Stores {
@@ -80,6 +81,14 @@ export function openStores({ state, users, limits }: Pick<InstanceSettings, 'sta
     }
   }
 }
+
+const USER_WRITES = ['create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove']
+
+/** The stores, where every nth write of the user store is done and its answer lost. */
+export const losing = ({ users, ...rest }: Stores['options'], everyAnswer = 0): Stores['options'] => ({
+  ...rest,
+  users: losesAnswers(users, { methods: USER_WRITES, everyAnswer })
+})
 
 /** The stores, with one thing that they do not do; where two things stand against a fault, without both. */
 export function broken({ state, users, ...rest }: Stores['options'], planted: PlantedInStores): Stores['options'] {

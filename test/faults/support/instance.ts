@@ -7,10 +7,10 @@ import { drawFrom } from '../../support/small-rsa.ts'
 import Fastify, { type FastifyRequest } from 'fastify'
 import authPlugin from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/index.ts'
-import { broken, openStores } from './instance-stores.ts'
+import { broken, losing, openStores } from './instance-stores.ts'
 import { API_CLIENT, CALLBACK, CALLER, CLIENT_ID, INSTANCE, type Report, settings } from './settings.ts'
 
-const { name, issuer, state, users, limits, rateLimit, options, planted } = settings()
+const { name, issuer, state, users, limits, rateLimit, options, planted, losesUserAnswer } = settings()
 // Each has keys of its own.
 drawFrom(1000 * Number.parseInt(name, 10))
 const report = (message: Report): void => {
@@ -46,7 +46,9 @@ process.once('SIGTERM', () => {
 async function listen(): Promise<number> {
   await app.register(authPlugin, {
     ...options,
-    ...(planted === undefined || planted === 'never-ends' ? stores.options : broken(stores.options, planted)),
+    ...(planted === undefined || planted === 'never-ends'
+      ? losing(stores.options, losesUserAnswer)
+      : broken(stores.options, planted)),
     issuer,
     registration: { username: 'any' },
     clients: [

@@ -23,6 +23,8 @@ export interface InstanceSettings {
   limits?: RedisPlace
   rateLimit: Pick<RateLimitOptions, 'login' | 'account' | 'register' | 'passwordReset' | 'refresh' | 'onStoreError'>
   skewMs: number
+  /** The answer of every nth write of the user store is lost. Left out: none. */
+  losesUserAnswer?: number
   /** What is broken on purpose, to see that it is found. */
   planted?: Planted
   options?: PlainOptions

@@ -1,0 +1,18 @@
+import t from '../support/tap.ts'
+import { runScenario } from './support/scenario.ts'
+import { temporaryFile } from './support/standard.ts'
+
+t.test('a write of the user store whose answer is lost is answered 503, and breaks no other promise', async (t) => {
+  const place = temporaryFile(t)
+  const { violations } = await runScenario({
+    instances: ['1', '2'],
+    settingsOf: () => ({ state: place, users: place, skewMs: 0, losesUserAnswer: 3 }),
+    seconds: 4,
+    faults: [],
+    load: { journeyEveryMs: 50, mix: { resetPassword: 30 } },
+    terms: { limitsPer: 'instance', answerWithinMs: 6000, pingWithinMs: 6000, retryWithinMs: 5000 }
+  })
+  // The checker knows of no fault, so it names each 503.
+  t.strictSame([...new Set(violations.map(({ rule }) => rule))], ['unavailable'])
+  t.comment(`${violations.length} answers were lost`)
+})
