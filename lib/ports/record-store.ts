@@ -61,12 +61,13 @@ export interface RecordStore {
   evicts: boolean
   /**
    * The records under these keys, in their order, as they were together at one moment; `null` where there is none. A
-   * record whose end has passed may still be there. At most 1,100 keys, each once; no keys: no records.
+   * record whose end has passed may still be there. At most 4,500 keys, each once; no keys: no records.
    */
   read(partition: string, keys: readonly string[]): Promise<Array<StoredRecord | null>>
   /**
    * All writes, and `null`; or no write, where a record is not as its write expects, and then the records under the
-   * keys of all writes, in their order, as they were at that moment. Each key is there once; at most 1,100 writes.
+   * keys of all writes, in their order, as they were at that moment. Each key is there once; at most 4,500 writes: a
+   * user may have 1,000 records of each of four kinds, and all of them can end at once.
    *
    * A commit may be sent again after it rejected: if it was done, the versions that it made tell so.
    *

@@ -13,7 +13,7 @@ export interface RecordStoreSubject extends Closable {
 
 export const NOW = Date.UTC(2030, 0, 1)
 export const DAY = 86_400_000
-export const MOST_RECORDS = 1_100
+export const MOST_RECORDS = 4_500
 
 let made = 0
 /** A version that no other call makes. */
