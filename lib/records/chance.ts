@@ -8,16 +8,22 @@ import { VERSION_LENGTH } from '../ports/record-store.ts'
  */
 
 const LONGEST_WAIT_MS = 16
-/** 48 bits of this process, so that no two processes make one version. */
-const PROCESS = randomBytes(6).toString('base64url')
-const COUNTER_LENGTH = VERSION_LENGTH - PROCESS.length
+/** 48 bits: a version begins with its writer, and no two writers have one name. */
+const WRITER_LENGTH = 8
+const COUNTER_LENGTH = VERSION_LENGTH - WRITER_LENGTH
 
-let made = 0
+/** The part of a version that names its writer. Of two versions of one writer, the later one is the greater text. */
+export const writerOf = (version: string): string => version.slice(0, WRITER_LENGTH)
 
-/** A version that nobody has made before, in this process or another. */
-export function newVersion(): string {
-  made += 1
-  return PROCESS + made.toString(36).padStart(COUNTER_LENGTH, '0')
+/** A writer: each call makes a version that nobody has made before, in this process or another. */
+export function versionMaker(): () => string {
+  let writer = ''
+  let made = 0
+  return () => {
+    if (made % 36 ** COUNTER_LENGTH === 0) writer = randomBytes(6).toString('base64url')
+    const counter = made++ % 36 ** COUNTER_LENGTH
+    return writer + counter.toString(36).padStart(COUNTER_LENGTH, '0')
+  }
 }
 
 /** Waits for a random time, so that calls which met in a conflict don't meet again. */

@@ -1,11 +1,6 @@
-import { ANY, type RecordWrite, type StoredRecord } from '../ports/record-store.ts'
-import { newVersion } from './chance.ts'
+import { ANY, type RecordWrite } from '../ports/record-store.ts'
+import { type Decoded, encode, lineageAfter } from './encoding.ts'
 import type { Decide, Draft, View } from './view.ts'
-
-/** A record with its value decoded. */
-export interface Decoded extends StoredRecord {
-  decoded: unknown
-}
 
 /** The records that a decision may look at, `null` where there is none. */
 export interface Snapshot {
@@ -33,27 +28,22 @@ class MissingRecords extends Error {
   override name = 'MissingRecords'
 }
 
-export const decodedOf = (record: StoredRecord | null): Decoded | null =>
-  record === null ? null : { value: record.value, version: record.version, decoded: parsed(record.value) }
-
-function parsed(value: string): unknown {
-  try {
-    return JSON.parse(value)
-  } catch {
-    // The parser's own error quotes what it could not read.
-    throw new TypeError('The store holds a record that is no JSON.')
-  }
-}
+/** How long a record that was removed is still told from one that never was, so that a resent commit is recognized. */
+const REMOVED_MS = 60_000
 
 /** Runs the decisions one after the other, each on what the ones before it left. */
-export function decideAll(snapshot: Snapshot, decides: ReadonlyArray<Decide<unknown>>, evicts: boolean): Decisions {
+export function decideAll(
+  snapshot: Snapshot,
+  decides: ReadonlyArray<Decide<unknown>>,
+  traits: Pick<View, 'evicts' | 'unique'>
+): Decisions {
   const changes = new Map<string, Change>()
   const relied = new Set<string>()
   const missing = new Set<string>()
   const outcomes = decides.map((decide): Outcome => {
     const own = new Map<string, Change>()
     try {
-      const value = decide(viewOf(snapshot, changes, own, relied, missing, evicts))
+      const value = decide(viewOf(snapshot, changes, own, relied, missing, traits))
       for (const [key, change] of own) changes.set(key, change)
       return { value }
     } catch (error) {
@@ -69,7 +59,7 @@ function viewOf(
   own: Map<string, Change>,
   relied: Set<string>,
   missing: Set<string>,
-  evicts: boolean
+  traits: Pick<View, 'evicts' | 'unique'>
 ): View {
   const peek = (keys: readonly string[]): unknown[] => {
     let isMissing = false
@@ -91,7 +81,7 @@ function viewOf(
     return peek(keys)
   }
   return {
-    evicts,
+    ...traits,
     get: (key) => all([key])[0],
     all,
     peek,
@@ -100,21 +90,32 @@ function viewOf(
     },
     remove(key) {
       own.set(key, 'delete')
-    },
-    unique: newVersion
+    }
   }
 }
 
 /** The commit of these decisions: their changes, and a comparison of all that they rest on. */
-export function writesOf({ records }: Snapshot, { changes, relied }: Decisions): RecordWrite[] {
+export function writesOf(
+  { records }: Snapshot,
+  { changes, relied }: Decisions,
+  now: number,
+  newVersion: () => string
+): RecordWrite[] {
   const versionOf = (key: string): string | null => records.get(key)?.version ?? null
   const writes = [...changes].map(([key, change]): RecordWrite => {
-    const expect = relied.has(key) ? versionOf(key) : ANY
+    const isKnown = relied.has(key)
+    if (change === 'delete' && !isKnown) return { key, expect: ANY, change }
+    const record = isKnown ? records.get(key) : null
+    const expect = isKnown ? versionOf(key) : ANY
     // Nothing to remove: the record that is not there only has to stay away.
-    if (change === 'delete') return { key, expect, change: expect === null ? 'keep' : 'delete' }
-    const { kind, userId, value, expiresAt } = change
-    return { key, expect, change: { kind, userId, value: JSON.stringify(value), version: newVersion(), expiresAt } }
+    if (change === 'delete' && (record?.decoded ?? null) === null) return { key, expect, change: 'keep' }
+    const { kind, userId, value, expiresAt } = change === 'delete' ? removedUntil(now + REMOVED_MS) : change
+    const version = newVersion()
+    const text = encode(value, lineageAfter(record, version))
+    return { key, expect, change: { kind, userId, value: text, version, expiresAt } }
   })
   for (const key of relied) if (!changes.has(key)) writes.push({ key, expect: versionOf(key), change: 'keep' })
   return writes
 }
+
+const removedUntil = (expiresAt: number): Draft => ({ kind: 'mark', userId: null, value: null, expiresAt })

@@ -1,10 +1,10 @@
-import type { Decoded } from './decisions.ts'
+import type { StoredRecord } from '../ports/record-store.ts'
 
 /** Records as this process saw them last. */
 export interface Remembered {
-  get(partition: string, key: string): Decoded | undefined
+  get(partition: string, key: string): StoredRecord | undefined
   /** `null` forgets: there is no record under the key. */
-  set(partition: string, key: string, record: Decoded | null): void
+  set(partition: string, key: string, record: StoredRecord | null): void
 }
 
 /** Longer values are not remembered: the index of a user with hundreds of devices costs more memory than a trip. */
@@ -14,7 +14,7 @@ const LONGEST_VALUE = 16_384
 export function remembered(limit: number): Remembered {
   if (!Number.isSafeInteger(limit) || limit < 0)
     throw new RangeError('remembered must be a whole number of records, 0 for none.')
-  const records = new Map<string, Decoded>()
+  const records = new Map<string, StoredRecord>()
   if (limit === 0) return { get: () => undefined, set() {} }
   return {
     get(partition, key) {

@@ -1,16 +1,9 @@
-import { isOutage } from '../errors.ts'
-import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../ports/record-store.ts'
-import { machineNow, monotonicNow, newVersion, waitUnevenly } from './chance.ts'
-import {
-  decideAll,
-  type Decisions,
-  type Decoded,
-  decodedOf,
-  type Outcome,
-  type Snapshot,
-  writesOf
-} from './decisions.ts'
+import type { RecordStore, StoredRecord } from '../ports/record-store.ts'
+import { machineNow, monotonicNow, versionMaker, waitUnevenly } from './chance.ts'
+import { decideAll, type Decisions, type Outcome, type Snapshot, writesOf } from './decisions.ts'
+import { type Decoded, decode } from './encoding.ts'
 import { remembered } from './remembered.ts'
+import { commitSurely } from './resend.ts'
 import type { Decide } from './view.ts'
 
 export interface TransactorOptions {
@@ -65,16 +58,13 @@ const TRIES_WITHOUT_WAITING = 3
 const MAX_COMBINED = 64
 /** As long as the boundary waits for a call of the state. A commit that takes longer keeps no other call waiting. */
 const PATIENCE_MS = 2000
-/** The record that a commit leaves which only deletes, so that it is recognized when it is sent again. */
-const MARK = '!'
-const MARK_MS = 60_000
-
 /**
  * Calls of one turn of the event loop on one partition, and calls that come while a commit of it is under way, are
  * combined: read once, decided one after the other, committed once. So a process has no conflicts with itself.
  */
 export function transactor(store: RecordStore, options: TransactorOptions = {}): Transactor {
   const queues = new Map<string, Queue>()
+  const newVersion = versionMaker()
   const memory = remembered(options.remembered ?? 0)
   /** By how much the clock of the rules is ahead of the machine's, as far as the calls have told. */
   let aheadMs = 0
@@ -99,8 +89,8 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
   ): Map<string, Decoded | null> {
     const records = new Map<string, Decoded | null>()
     for (const [at, key] of keys.entries()) {
-      const record = decodedOf(found[at] ?? null)
-      records.set(key, record)
+      const record = found[at] ?? null
+      records.set(key, decode(record))
       memory.set(partition, key, record)
     }
     return records
@@ -111,9 +101,9 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     const records = new Map<string, Decoded | null>()
     const fresh = new Set(calls.flatMap(({ options: { fresh = [] } }) => fresh))
     for (const key of keysOf(calls)) {
-      const record = memory.get(partition, key) ?? (fresh.has(key) ? null : undefined)
-      if (record === undefined) return null
-      records.set(key, record)
+      const record = memory.get(partition, key) ?? null
+      if (record === null && !fresh.has(key)) return null
+      records.set(key, decode(record))
     }
     return { records, isGuess: true }
   }
@@ -127,7 +117,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     const decides = calls.map(({ decide }) => decide)
     let snapshot = given
     for (;;) {
-      const decisions = decideAll(snapshot, decides, store.evicts)
+      const decisions = decideAll(snapshot, decides, { evicts: store.evicts, unique: newVersion })
       if (decisions.missing.size === 0) {
         if (decisions.changes.size > 0 || !snapshot.isGuess) return { snapshot, decisions }
         snapshot = await read(partition, [...snapshot.records.keys()])
@@ -138,39 +128,18 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     }
   }
 
-  /** `null`: done. A commit whose answer was lost is sent again once. */
-  async function commit(
-    partition: string,
-    writes: readonly RecordWrite[],
-    now: number
-  ): Promise<null | Array<StoredRecord | null>> {
-    try {
-      return await store.commit(partition, writes, now)
-    } catch (error) {
-      // A refusal or a lock is no lost answer.
-      if (!isOutage(error)) throw error
-      const found = await store.commit(partition, writes, now)
-      const isOurs = ({ change }: RecordWrite, at: number): boolean =>
-        typeof change === 'object' && found?.[at]?.version === change.version
-      return found === null || writes.some(isOurs) ? null : found
-    }
-  }
-
   /** One try. Answers with the outcomes, or with the records that were there instead. */
   async function attempt(partition: string, given: Snapshot, calls: readonly Call[]): Promise<Outcome[] | Snapshot> {
     const { snapshot, decisions } = await decided(partition, given, calls)
     if (decisions.changes.size === 0) return decisions.outcomes
     const now = nowOf(calls)
-    const writes = writesOf(snapshot, decisions)
-    if (!writes.some(({ change }) => typeof change === 'object')) writes.push(markOf(now))
-    const found = await commit(partition, writes, now)
+    const writes = writesOf(snapshot, decisions, now, newVersion)
+    const found = await commitSurely(store, partition, writes, now)
     const keys = writes.map(({ key }) => key)
     if (found !== null) return { records: learned(partition, keys, found), isGuess: false }
     for (const { key, change } of writes) {
-      const draft = decisions.changes.get(key)
       if (change === 'delete') memory.set(partition, key, null)
-      else if (typeof change === 'object' && typeof draft === 'object')
-        memory.set(partition, key, { value: change.value, version: change.version, decoded: draft.value })
+      else if (typeof change === 'object') memory.set(partition, key, change)
     }
     return decisions.outcomes
   }
@@ -232,12 +201,6 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
 }
 
 const keysOf = (calls: readonly Call[]): string[] => [...new Set(calls.flatMap(({ keys }) => keys))]
-
-const markOf = (now: number): RecordWrite => ({
-  key: MARK,
-  expect: ANY,
-  change: { kind: 'mark', userId: null, value: '1', version: newVersion(), expiresAt: now + MARK_MS }
-})
 
 function settle(calls: readonly Call[], outcomes: readonly Outcome[]): void {
   for (const [at, call] of calls.entries()) {

@@ -1,6 +1,7 @@
 import t from '../support/tap.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'
 import type { State } from '../../lib/ports/state.ts'
+import { VERSION_LENGTH } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
 import { startRedis } from '../support/redis-server.ts'
@@ -103,9 +104,17 @@ t.test('redis: a record outlives its logical end by ten minutes', async (t) => {
   t.equal(await ttlOf('c'), 70)
 })
 
-t.test('redis: what ends leaves only the mark of its deletion, which lasts for minutes', async (t) => {
-  const left = async (): Promise<string[]> =>
-    (await client.keys('*')).map((name) => name.split(':')[2] ?? '').toSorted()
+t.test('redis: what ends leaves marks of its removal alone, which last for minutes', async (t) => {
+  /** What is left, a mark by `!` alone. */
+  const left = async (): Promise<string[]> => {
+    const found = new Set<string>()
+    for (const name of await client.keys('*')) {
+      const isMark = String(await client.get(name)).startsWith('{"lineage":', VERSION_LENGTH)
+      if (isMark) t.ok((await client.pttl(name)) <= SLACK + MINUTE, 'a mark lasts for a minute and the slack')
+      found.add(isMark ? '!' : (name.split(':')[2] ?? ''))
+    }
+    return [...found].toSorted()
+  }
   const state = redisState(client)
   const user = userOf('1')
   await fill(state, user)

@@ -1,17 +1,22 @@
 import Database from 'libsql'
 import t from '../../support/tap.ts'
+import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import { memoryState } from '../../../lib/adapters/memory/state.ts'
 import { postgresState } from '../../../lib/adapters/postgres/state.ts'
 import { sharedConnection } from '../../../lib/adapters/redis/shared-connection.ts'
 import { redisState } from '../../../lib/adapters/redis/state.ts'
 import { sqliteState } from '../../../lib/adapters/sqlite/state.ts'
 import type { State } from '../../../lib/ports/state.ts'
+import { spreadState } from '../../support/spread-state.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
 
 export type Stores = Pick<State, 'kind' | 'tokens' | 'browserSessions' | 'consents' | 'oneTimeTokens' | 'sweep'>
 
-/** The states of all four adapters, on servers of this test's own. */
+/**
+ * The states of all four adapters, on servers of this test's own, and two that several instances share which remember
+ * records, whose calls overtake each other, and whose answers get lost.
+ */
 export async function states(max: { maxFamiliesPerUser: number; maxSessionsPerUser: number }): Promise<Stores[]> {
   const redis = await startRedis()
   const postgres = await startPostgres()
@@ -21,5 +26,13 @@ export async function states(max: { maxFamiliesPerUser: number; maxSessionsPerUs
   const client = redis.client()
   // A busy machine has all the time it needs.
   sharedConnection(client, { timeoutMs: 30_000 })
-  return [memoryState(max), sqliteState(new Database(':memory:'), max), redisState(client, max), onPostgres]
+  const shared = { ...max, remembered: 20 }
+  return [
+    memoryState(max),
+    { ...spreadState(memoryRecords(), 2, shared), kind: 'memory of two instances' },
+    { ...spreadState({ ...memoryRecords(), evicts: true }, 2, shared), kind: 'evicting memory of two instances' },
+    sqliteState(new Database(':memory:'), max),
+    redisState(client, max),
+    onPostgres
+  ]
 }
