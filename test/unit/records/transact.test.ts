@@ -21,6 +21,15 @@ t.test('answers from a fresh read, although the records are remembered', async (
   t.equal((await one.tokens.useToken(use())).outcome, 'unknown')
 })
 
+t.test('refuses nothing by what is only remembered', async (t) => {
+  const store = memoryRecords()
+  const [one, other] = [remembering(store), remembering(store)]
+  await one.tokens.createFamily(family())
+  const at = (minutes: number) => use({ now: T0 + minutes * MINUTE, idleExpiresAt: T0 + (minutes + 29) * MINUTE })
+  t.equal((await other.tokens.useToken(at(29))).outcome, 'used')
+  t.equal((await one.tokens.useToken(at(40))).outcome, 'used', 'it remembers a family that ended at 30')
+})
+
 t.test('lists what was there at one moment, while another instance replaces all families', async (t) => {
   const store = memoryRecords()
   const other = recordState(store)
