@@ -40,14 +40,14 @@ export type { PathName } from './settings/paths.ts'
 export type { AuthorityDecorators, AuthPlugin } from './plugin.ts'
 export type { ImportedTotp } from './accounts/factors/import-totp.ts'
 export type { HostLink } from './accounts/identities.ts'
+export type { Authority } from './composition/authority.ts'
 export type {
-  Authority,
   ConnectionLink,
   EnrolmentLink,
   UserConsent,
   UserFactor,
   UserIdentity
-} from './composition/authority.ts'
+} from './composition/authority-answers.ts'
 export type { Health } from './composition/health.ts'
 export type { Session } from './sessions/list.ts'
 export type { ClaimsFunction, TokenResponse } from './oauth/deps.ts'
@@ -61,20 +61,20 @@ export type {
   AccountNote,
   AccountLink,
   AccountPasskey,
-  AccountSession,
+  AccountSession
+} from './pages/account-models.ts'
+export type {
   CommonModel,
   ConnectButton,
   FormModel,
   PageError,
-  PageModels,
-  PageName,
   PasskeyForm,
   PasskeySignals,
   ProfileField,
-  RenderPage,
   ShownEnrolment,
   ShownScope
-} from './pages/model.ts'
+} from './pages/common-model.ts'
+export type { PageModels, PageName, RenderPage } from './pages/model.ts'
 export type { OwnTexts, ScopeTexts } from './pages/own-texts.ts'
 export type { Locale, MessageKey, Messages } from './pages/texts.ts'
 export type { AccessTokenClaims } from './protocol/access-token.ts'

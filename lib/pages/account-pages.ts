@@ -13,7 +13,8 @@ import {
 } from './fields.ts'
 import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
-import type { AccountModel, AccountNote, PageModels } from './model.ts'
+import type { AccountModel, AccountNote } from './account-models.ts'
+import type { PageModels } from './model.ts'
 import { scopeList, signedInPerson } from './people.ts'
 import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
 

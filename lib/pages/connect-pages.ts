@@ -4,7 +4,8 @@ import { attributes, formatHtml, html, type Html, safeUrl } from './html.ts'
 import { address, layout, name } from './layout.ts'
 import { signedInPerson } from './people.ts'
 import { format } from './texts.ts'
-import type { CommonModel, ConnectButton, PageModels } from './model.ts'
+import type { CommonModel, ConnectButton } from './common-model.ts'
+import type { PageModels } from './model.ts'
 
 /** The ways to sign in elsewhere, below a form. Links: a form could not follow where a provider redirects to. */
 export function connectButtons({ messages }: CommonModel, connections: readonly ConnectButton[]): Html | null {

@@ -1,6 +1,6 @@
 import { type Html, type HtmlValue, attributes, formatHtml, html, safeUrl } from './html.ts'
 import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
-import type { CommonModel, PageError, ProfileField } from './model.ts'
+import type { CommonModel, PageError, ProfileField } from './common-model.ts'
 
 /** A form in the making: which of its fields has the error, and which one gets the cursor. */
 interface FormState {

@@ -1,6 +1,6 @@
 import { type Html, type HtmlValue, attributes, html, markupOf, safeUrl } from './html.ts'
 import { format } from './texts.ts'
-import type { CommonModel, PageError } from './model.ts'
+import type { CommonModel, PageError } from './common-model.ts'
 
 export type IconName = 'mail' | 'check' | 'warning' | 'lock' | 'door'
 

@@ -1,4 +1,4 @@
-import type { ShownScope } from './model.ts'
+import type { ShownScope } from './common-model.ts'
 import { formatNumbers, LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
 
 /** The option `pages.texts`: texts in place of the built-in ones, by language. `lang` is no text. */

@@ -1,6 +1,6 @@
 import type { OAuthError, OAuthErrorCode, OAuthErrorReason } from '../errors.ts'
 import { type MessageKey, type Messages, durationOf, format, formatNumbers } from './texts.ts'
-import type { PageError } from './model.ts'
+import type { PageError } from './common-model.ts'
 
 const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   invalid_request: 'errorInvalidRequest',

@@ -1,6 +1,6 @@
 import { submit } from './fields.ts'
 import { type Html, type HtmlValue, attributes, html, safeUrl } from './html.ts'
-import type { CommonModel, PasskeyForm, PasskeySignals } from './model.ts'
+import type { CommonModel, PasskeyForm, PasskeySignals } from './common-model.ts'
 
 interface Asking {
   /** Of `navigator.credentials`. */

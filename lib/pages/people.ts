@@ -1,6 +1,6 @@
 import { formatHtml, html, type Html } from './html.ts'
 import { monogram, name } from './layout.ts'
-import type { CommonModel, ShownScope } from './model.ts'
+import type { CommonModel, ShownScope } from './common-model.ts'
 import { directionOf, type Messages } from './texts.ts'
 
 /** Who is signed in. The letter says nothing that the name does not. */

@@ -19,7 +19,8 @@ import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-form
 import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
 import { spaceOf, timeOf } from './texts.ts'
-import type { CommonModel, PageModels } from './model.ts'
+import type { CommonModel } from './common-model.ts'
+import type { PageModels } from './model.ts'
 
 export function login(model: PageModels['login']): string {
   const {

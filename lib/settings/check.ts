@@ -2,6 +2,7 @@ import { Kind, type TSchema } from '@sinclair/typebox'
 import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
 import { checkConnections, checkProviders } from './check-connections.ts'
+import { checkIssuer } from './check-issuer.ts'
 import { checkPages } from './check-pages.ts'
 import { checkPasskeys } from './check-passkeys.ts'
 import { withoutUndefined } from './given.ts'
@@ -15,7 +16,6 @@ import { OPTIONS_SCHEMA } from './schema.ts'
 import { SECRET_TAKES } from './schema-words.ts'
 import type { Settings } from './settings.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
-import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 
 /** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
 const MIN_ARGON2_WORK = 35_840
@@ -48,41 +48,6 @@ export function settingsOf(options: unknown): Settings {
   checkNames(settings)
   checkPaths(settings)
   return settings
-}
-
-function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOptions): void {
-  if (allowInsecureIssuer && process.env['NODE_ENV'] === 'production')
-    throw invalid(
-      'allowInsecureIssuer',
-      true,
-      'false where NODE_ENV is "production": passwords and tokens would cross the network in clear text'
-    )
-  const takes =
-    'an absolute https: URL without query, fragment, user name, empty path segments or percent ' +
-    'signs, spelled as browsers do (lower case, xn--, no default port); http: only for ' +
-    'localhost, 127.0.0.0/8 and [::1], or with allowInsecureIssuer: true in development'
-  let url: URL
-  try {
-    url = new URL(issuer)
-  } catch {
-    throw invalid('issuer', issuer, takes)
-  }
-  const plain =
-    url.protocol === 'https:' || (url.protocol === 'http:' && (allowInsecureIssuer || isLoopbackHost(url.hostname)))
-  const spelled = issuer === url.origin || issuer === url.href
-  // The well-known documents of an issuer with a path are routes, and a router takes some characters for more than they
-  // are.
-  const literal = /^[A-Za-z0-9._~!$&'+,;=@/-]*$/.test(url.pathname)
-  if (
-    !plain ||
-    !spelled ||
-    !literal ||
-    url.pathname.includes('//') ||
-    /[?#]/.test(issuer) ||
-    url.username !== '' ||
-    url.password !== ''
-  )
-    throw invalid('issuer', issuer, takes)
 }
 
 function checkStores({ users, state, redis }: AuthorityOptions): void {

@@ -3,7 +3,7 @@ import { misfit, MisfitError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import { checkClient, type ClientRules } from './check-clients.ts'
 import { schemaMistake } from './option-error.ts'
-import { CLIENT_SCHEMA } from './schema.ts'
+import { CLIENT_SCHEMA } from './sections/clients.ts'
 
 const SOURCE = 'clients.findById'
 /** At most 8 MB of clients that were looked up of late. */

@@ -4,6 +4,7 @@ import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
 import {
   ALICE,
   BOB,
+  CAROL,
   CODE,
   add,
   method,
@@ -14,18 +15,10 @@ import {
   type OptionalUserStoreMethod
 } from './user-fixtures.ts'
 
-const CAROL = 'carol@example.com'
-
-/** What a user says but for the version, which each store counts in its own way. */
-function saidBut(user: User | null): Record<string, unknown> {
-  const { version: _version, ...said } = saidOf(user)
-  return said
-}
-
 /** The address that messages would go to: where the username is the address, a store may have no other place for it. */
 const addressIn = (user: User | null): string | null | undefined => user?.email ?? user?.username
 
-/** The cases of `update` and `remove`. `has`: whether the store has a method that only some of a case needs. */
+/** The cases of `update`. `has`: whether the store has a method that only some of a case needs. */
 export function userChangeCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'update',
@@ -250,62 +243,5 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     ok(changed)
     changed.username = 'changed'
     equal((await subject.store.findById(id))?.username, ALICE)
-  })
-
-  define(
-    'remove',
-    'removes that user alone, under id and username, and does nothing where there is none',
-    async (subject) => {
-      const { id } = await add(subject, newUser({ email: ALICE }))
-      const bob = await add(subject, newUser({ username: BOB }))
-      const remove = method(subject.store, 'remove')
-      for (const given of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)]) await remove(given)
-      ok(await subject.store.findById(id), 'a username is no id')
-      await remove(id)
-      await remove(id)
-      equal(await subject.store.findById(id), null)
-      equal(await subject.store.findByUsername(ALICE), null)
-      deepEqual(saidBut(await subject.store.findByUsername(BOB)), saidBut(bob))
-    }
-  )
-
-  define('remove', 'frees the username, for a user with another id', async (subject) => {
-    if (!has('create')) return
-    const create = method(subject.store, 'create')
-    const first = await create(newUser({ emailVerified: true }))
-    await method(subject.store, 'remove')(first.id)
-    const second = await create(newUser({ passwordHash: 'hash-1' }))
-    notEqual(second.id, first.id)
-    deepEqual([second.passwordHash, second.emailVerified ?? false], ['hash-1', false], 'nothing is left of the first')
-    equal(await subject.store.findById(first.id), null)
-  })
-
-  define('remove', 'twenty at once all resolve', async (subject) => {
-    const { id } = await add(subject, newUser())
-    deepEqual(tally(await parallel(20, () => outcomeOf(method(subject.store, 'remove')(id)))), { resolved: 20 })
-    equal(await subject.store.findById(id), null)
-  })
-
-  define('remove', 'beats whatever is written at the same time: nothing brings the user back', async (subject) => {
-    const { id } = await add(subject, newUser({ emailVerified: false }))
-    const { store } = subject
-    const writes = (): Array<Promise<unknown>> => [
-      ...(has('update')
-        ? [method(store, 'update')(id, { username: CAROL }), method(store, 'update')(id, { emailVerified: true })]
-        : []),
-      ...(has('setPasswordHash')
-        ? [method(store, 'setPasswordHash')(id, 'hash-1'), method(store, 'setPasswordHash')(id, 'hash-2', 'hash-0')]
-        : []),
-      ...(has('setEmailVerified') ? [method(store, 'setEmailVerified')(id)] : [])
-    ]
-    await Promise.all([...writes(), method(store, 'remove')(id), ...writes()])
-    const found = await Promise.all([store.findById(id), store.findByUsername(ALICE), store.findByUsername(CAROL)])
-    deepEqual(found, [null, null, null])
-    const late = await Promise.all(writes())
-    ok(
-      late.every((answer) => answer === null || answer === false || answer === undefined),
-      'and what comes after finds nobody'
-    )
-    equal(await store.findById(id), null)
   })
 }

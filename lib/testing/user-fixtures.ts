@@ -37,6 +37,7 @@ export const IDENTITY_CODE = 'FST_AUTHORITY_IDENTITY_TAKEN'
 /** Usernames are e-mail addresses here, which suits a schema that has one column for both. */
 export const ALICE = 'alice@example.com'
 export const BOB = 'bob@example.com'
+export const CAROL = 'carol@example.com'
 export const newUser = (fields: Partial<NewUser> = {}): NewUser => ({
   username: ALICE,
   passwordHash: 'hash-0',

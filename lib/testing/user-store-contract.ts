@@ -3,8 +3,11 @@ import { hostUserStore } from '../boundary/host-stores.ts'
 import { steppedClock } from './clock.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
+import { identityCreationCases } from './identity-creation-contract.ts'
+import { identityRemovalCases } from './identity-removal-contract.ts'
 import { userChangeCases } from './user-change-contract.ts'
 import { userIdentityCases } from './user-identity-contract.ts'
+import { userRemovalCases } from './user-removal-contract.ts'
 import {
   ALICE,
   BOB,
@@ -243,7 +246,11 @@ export function userStoreContract(
     equal(await subject.store.findById('none'), null)
   })
 
-  userChangeCases(define, (name) => !without.includes(name))
-  userIdentityCases(define, (name) => !without.includes(name))
+  const has = (name: OptionalUserStoreMethod): boolean => !without.includes(name)
+  userChangeCases(define, has)
+  userRemovalCases(define, has)
+  userIdentityCases(define)
+  identityRemovalCases(define)
+  identityCreationCases(define, has)
   return cases
 }

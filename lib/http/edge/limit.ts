@@ -23,12 +23,11 @@ import {
 } from '../../limits/rules.ts'
 import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Random } from '../../ports/random.ts'
 import type { User } from '../../ports/user-store.ts'
 import { MAX_COUNTED } from '../../protocol/bounds.ts'
+import { attemptDevice, type AttemptDeviceDeps } from './attempt-device.ts'
 import { isFromBrowser, readDeviceCookie, setDeviceCookie } from './device-cookie.ts'
-import { logLine } from '../../ports/log.ts'
-import { hookFailed, infoOf, LimitedError, type Log, refusalReports, refuse, showStanding } from './limit-refusal.ts'
+import { hookFailed, infoOf, LimitedError, refusalReports, refuse, showStanding } from './limit-refusal.ts'
 
 /**
  * What an attempt counts under before it is made: an address rule, and where `account` is given, the `account` rule
@@ -85,24 +84,15 @@ export interface RequestLimiter {
   close(): Promise<void>
 }
 
-interface RequestLimiterDeps {
+interface RequestLimiterDeps extends AttemptDeviceDeps {
   /** @fastify/rate-limit over an attempt store. */
   attempts: {
     reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
     refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
     close(): Promise<void>
   }
-  random: Random
   events: Events
-  log: Log
   clock: Pick<Clock, 'monotonic'>
-  deviceKey: Uint8Array
-  /** By the normalised username. */
-  userOf(account: string): Promise<User | null>
-  /** The user with the password hash that is stored once a sign-in has replaced an old one. */
-  onceRehashed(user: User | null): Promise<User | null>
-  /** False for an http loopback issuer. */
-  secureCookies: boolean
 }
 
 type Limits = RateLimitsOf<FastifyRequest, FastifyReply>
@@ -161,7 +151,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     async reserve(request, reply, check, work) {
       if (check.rule === 'secondFactor')
         return await reserveSecondFactor(request, reply, check, async () => await work({ known: null, leaves() {} }))
-      const device = options.rules.account === false ? null : await deviceOf(request, check, deps)
+      const device = options.rules.account === false ? null : await attemptDevice(request, check.account, deps)
       const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
       let left: User | undefined
       const worked = () =>
@@ -290,46 +280,4 @@ async function callerKey(
     }
   }
   return null
-}
-
-/**
- * A browser that has signed in to this account with its present password has an allowance of its own, so that failures
- * of strangers don't lock it out. The user is looked up beforehand only for a browser that brings a device cookie.
- */
-async function deviceOf(
-  request: FastifyRequest,
-  { account }: AttemptCheck,
-  { deviceKey, userOf, onceRehashed, random, secureCookies, log }: RequestLimiterDeps
-): Promise<{
-  known: string | null
-  user: User | null
-  remember(reply: FastifyReply, left: User | undefined): Promise<void>
-} | null> {
-  if (account === undefined) return null
-  const token = readDeviceCookie(request, secureCookies)
-  const device = verifyDevice(deviceKey, token, account)
-  // Where the user can't be looked up, it counts as a stranger's attempt, and the sign-in will fail by the same outage.
-  const user = device === null ? null : await userOf(account).catch(() => null)
-  const isKnown = device?.isCurrent(passwordOf(user)) === true
-  return {
-    known: isKnown ? device.deviceId : null,
-    user: isKnown ? user : null,
-    async remember(reply, left) {
-      if (reply.sent || !isFromBrowser(request)) return
-      try {
-        // The user as the work leaves them: it may have replaced the password hash, or be about to do so.
-        const password = passwordOf(await onceRehashed(left ?? (await userOf(account))))
-        setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password }, random.id()), secureCookies)
-      } catch (error) {
-        log.warn(
-          ...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error })
-        )
-      }
-    }
-  }
-}
-
-/** A value that changes with the password, and is the same for all users without one. */
-function passwordOf(user: User | null): string {
-  return user?.passwordHash ?? ''
 }

@@ -1,5 +1,5 @@
 import type { Enrolment } from '../../accounts/factors/enrol-totp.ts'
-import type { ShownEnrolment } from '../../pages/model.ts'
+import type { ShownEnrolment } from '../../pages/common-model.ts'
 
 /** An enrolment as a page shows it. The encoder is read where somebody enrols: few starts of the server see one. */
 export async function withQr({ enrolment, secret, uri }: Enrolment): Promise<ShownEnrolment> {

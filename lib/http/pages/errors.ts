@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
-import type { PageError, PageModels } from '../../pages/model.ts'
+import type { PageError } from '../../pages/common-model.ts'
+import type { PageModels } from '../../pages/model.ts'
 import { pageErrorOf } from '../../pages/page-error.ts'
 import {
   guarded,

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { CommonModel } from '../../pages/model.ts'
+import type { CommonModel } from '../../pages/common-model.ts'
 import { type Locale, LOCALES } from '../../pages/texts.ts'
 
 /** Of the address of a page: what says which language, and what was said of a form that is done. */

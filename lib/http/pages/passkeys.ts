@@ -1,7 +1,7 @@
 import type { Passkeys } from '../../accounts/factors/passkeys.ts'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
 import type { OAuthError } from '../../errors.ts'
-import type { PasskeyForm, PasskeySignals } from '../../pages/model.ts'
+import type { PasskeyForm, PasskeySignals } from '../../pages/common-model.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { PageDeps } from './deps.ts'

@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { OAuthError, type OAuthErrorOptions } from '../../errors.ts'
-import type { ProfileField } from '../../pages/model.ts'
+import type { ProfileField } from '../../pages/common-model.ts'
 import type { User } from '../../ports/user-store.ts'
 import { ownProfileFields } from '../../accounts/profile.ts'
 import type { Form } from './forms.ts'

@@ -7,7 +7,7 @@ import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.
 import { provePassword } from '../../accounts/fresh-sign-in.ts'
 import { listLinks } from '../../accounts/identities.ts'
 import { OAuthError } from '../../errors.ts'
-import type { ConnectButton, PasskeyForm } from '../../pages/model.ts'
+import type { ConnectButton, PasskeyForm } from '../../pages/common-model.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { passwordProof } from '../../protocol/authentication.ts'

@@ -8,7 +8,7 @@ import { type PendingStep, openStep } from '../../accounts/factors/second-step.t
 import { finishSignIn } from '../../authorize/second-factor.ts'
 import { stepUp } from '../../authorize/step-up.ts'
 import { OAuthError } from '../../errors.ts'
-import type { PasskeyForm } from '../../pages/model.ts'
+import type { PasskeyForm } from '../../pages/common-model.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { contextOf, MFA_ACR } from '../../protocol/authentication.ts'

@@ -1,5 +1,6 @@
 import type { RenderPage } from '../../../lib/index.ts'
-import type { CommonModel, PageError, PageModels, PageName } from '../../../lib/pages/model.ts'
+import type { CommonModel, PageError } from '../../../lib/pages/common-model.ts'
+import type { PageModels, PageName } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
 import { directionOf, formatNumbers, type Locale, type MessageKey, messagesOf } from '../../../lib/pages/texts.ts'
 

@@ -1,5 +1,6 @@
 import { messagesOf } from '../../../lib/pages/texts.ts'
-import type { CommonModel, PageModels, PageName } from '../../../lib/pages/model.ts'
+import type { CommonModel } from '../../../lib/pages/common-model.ts'
+import type { PageModels, PageName } from '../../../lib/pages/model.ts'
 
 export const COMMON: CommonModel = {
   title: 'Example Service',

@@ -10,7 +10,8 @@ import {
   isPageReply
 } from '../../../lib/http/pages/reply.ts'
 import type { RenderPage } from '../../../lib/pages/model.ts'
-import type { CommonModel, PageModels, PageName } from '../../../lib/pages/model.ts'
+import type { CommonModel } from '../../../lib/pages/common-model.ts'
+import type { PageModels, PageName } from '../../../lib/pages/model.ts'
 import { PASSKEY_SCRIPT } from '../../../lib/pages/passkey-script.ts'
 import { PAGE_SCRIPT } from '../../../lib/pages/script.ts'
 import { stylesheet } from '../../../lib/pages/stylesheet.ts'

@@ -1,7 +1,8 @@
 import t from '../../support/tap.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
 import { directionOf, LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
-import type { PageError, PageModels, PageName } from '../../../lib/pages/model.ts'
+import type { PageError } from '../../../lib/pages/common-model.ts'
+import type { PageModels, PageName } from '../../../lib/pages/model.ts'
 import { MODELS, PAGES } from './models.ts'
 import { type Element, all, one, parse, textOf } from './strict-html.ts'
 

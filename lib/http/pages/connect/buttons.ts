@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { ConnectButton } from '../../../pages/model.ts'
+import type { ConnectButton } from '../../../pages/common-model.ts'
 import { normalizeUsername } from '../../../accounts/username.ts'
 import { domainOf } from '../../../accounts/enforced.ts'
 import type { PageDeps } from '../deps.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { changeProfile } from '../../../accounts/profile.ts'
-import type { ProfileField } from '../../../pages/model.ts'
+import type { ProfileField } from '../../../pages/common-model.ts'
 import type { Registration } from '../../edge/registration.ts'
 import type { PageDeps } from '../deps.ts'
 import { profileChangeForm } from '../profile-fields.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { OAuthError } from '../../../errors.ts'
-import type { AccountSession } from '../../../pages/model.ts'
+import type { AccountSession } from '../../../pages/account-models.ts'
 import { listSessions } from '../../../sessions/list.ts'
 import type { PageDeps } from '../deps.ts'
 import { accountPage, signInFirst } from './account-page.ts'

@@ -1,0 +1,119 @@
+import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
+import type { User } from '../ports/user-store.ts'
+import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
+import { ROUNDS, addMany, ownerOf, subjectOf } from './identity-fixtures.ts'
+import {
+  ALICE,
+  BOB,
+  CAROL,
+  add,
+  method,
+  newUser,
+  outcomeOf,
+  saidOf,
+  type DefineUserCase,
+  type OptionalUserStoreMethod
+} from './user-fixtures.ts'
+
+/** What a user says but for the version, which each store counts in its own way. */
+function saidBut(user: User | null): Record<string, unknown> {
+  const { version: _version, ...said } = saidOf(user)
+  return said
+}
+
+/** The cases of `remove`. `has`: whether the store has a method that only some of a case needs. */
+export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
+  define(
+    'remove',
+    'removes that user alone, under id and username, and does nothing where there is none',
+    async (subject) => {
+      const { id } = await add(subject, newUser({ email: ALICE }))
+      const bob = await add(subject, newUser({ username: BOB }))
+      const remove = method(subject.store, 'remove')
+      for (const given of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)]) await remove(given)
+      ok(await subject.store.findById(id), 'a username is no id')
+      await remove(id)
+      await remove(id)
+      equal(await subject.store.findById(id), null)
+      equal(await subject.store.findByUsername(ALICE), null)
+      deepEqual(saidBut(await subject.store.findByUsername(BOB)), saidBut(bob))
+    }
+  )
+
+  define('remove', 'frees the username, for a user with another id', async (subject) => {
+    if (!has('create')) return
+    const create = method(subject.store, 'create')
+    const first = await create(newUser({ emailVerified: true }))
+    await method(subject.store, 'remove')(first.id)
+    const second = await create(newUser({ passwordHash: 'hash-1' }))
+    notEqual(second.id, first.id)
+    deepEqual([second.passwordHash, second.emailVerified ?? false], ['hash-1', false], 'nothing is left of the first')
+    equal(await subject.store.findById(first.id), null)
+  })
+
+  define('remove', 'twenty at once all resolve', async (subject) => {
+    const { id } = await add(subject, newUser())
+    deepEqual(tally(await parallel(20, () => outcomeOf(method(subject.store, 'remove')(id)))), { resolved: 20 })
+    equal(await subject.store.findById(id), null)
+  })
+
+  define('remove', 'beats whatever is written at the same time: nothing brings the user back', async (subject) => {
+    const { id } = await add(subject, newUser({ emailVerified: false }))
+    const { store } = subject
+    const writes = (): Array<Promise<unknown>> => [
+      ...(has('update')
+        ? [method(store, 'update')(id, { username: CAROL }), method(store, 'update')(id, { emailVerified: true })]
+        : []),
+      ...(has('setPasswordHash')
+        ? [method(store, 'setPasswordHash')(id, 'hash-1'), method(store, 'setPasswordHash')(id, 'hash-2', 'hash-0')]
+        : []),
+      ...(has('setEmailVerified') ? [method(store, 'setEmailVerified')(id)] : [])
+    ]
+    await Promise.all([...writes(), method(store, 'remove')(id), ...writes()])
+    const found = await Promise.all([store.findById(id), store.findByUsername(ALICE), store.findByUsername(CAROL)])
+    deepEqual(found, [null, null, null])
+    const late = await Promise.all(writes())
+    ok(
+      late.every((answer) => answer === null || answer === false || answer === undefined),
+      'and what comes after finds nobody'
+    )
+    equal(await store.findById(id), null)
+  })
+
+  define('remove', 'takes the links of the user along, and frees the identities', async (subject) => {
+    if (!has('linkIdentity')) return
+    const { store } = subject
+    const { id } = await add(subject, newUser())
+    const bob = await add(subject, newUser({ username: BOB }))
+    for (const index of [0, 1]) await method(store, 'linkIdentity')(id, subjectOf(index))
+    await method(store, 'linkIdentity')(bob.id, subjectOf(2))
+    await method(store, 'remove')(id)
+    deepEqual(await method(store, 'listIdentities')(id), [])
+    deepEqual(
+      [
+        await ownerOf(subject, subjectOf(0)),
+        await ownerOf(subject, subjectOf(1)),
+        await ownerOf(subject, subjectOf(2))
+      ],
+      [null, null, bob.id]
+    )
+    equal(await method(store, 'linkIdentity')(id, subjectOf(0)), 'unknown_user')
+    equal(await method(store, 'unlinkIdentity')(id, subjectOf(0), true), 'unknown')
+    equal(await method(store, 'linkIdentity')(bob.id, subjectOf(0)), 'linked')
+  })
+
+  define('remove', 'leaves no link that is made at the same time', async (subject) => {
+    if (!has('linkIdentity')) return
+    const { store } = subject
+    const users = await addMany(subject, ROUNDS)
+    const next = await add(subject, newUser({ username: BOB }))
+    for (const [round, { id }] of users.entries()) {
+      const first = round % 2 === 0 ? [] : [method(store, 'remove')(id)]
+      const linking = method(store, 'linkIdentity')(id, subjectOf(round))
+      await Promise.all([linking, first[0] ?? method(store, 'remove')(id)])
+      ok(['linked', 'unknown_user'].includes(await linking))
+      deepEqual([await ownerOf(subject, subjectOf(round)), await method(store, 'listIdentities')(id)], [null, []])
+      equal(await method(store, 'linkIdentity')(next.id, subjectOf(round)), 'linked', 'the identity is free')
+    }
+  })
+}
