@@ -178,14 +178,7 @@ export const NOT_YET: readonly string[] = [
   'adapters/redis/attempt-scripts.ts',
   'adapters/sqlite/user-store.ts',
   'client/index.ts',
-  'composition/authority.ts',
-  'errors.ts',
-  'http/edge/limit.ts',
-  'pages/model.ts',
-  'settings/check.ts',
-  'settings/schema.ts',
-  'testing/user-change-contract.ts',
-  'testing/user-identity-contract.ts'
+  'errors.ts'
 ]
 
 export function roomOf(path: string): string {

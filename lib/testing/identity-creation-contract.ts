@@ -15,7 +15,10 @@ import {
   type OptionalUserStoreMethod
 } from './user-fixtures.ts'
 
-/** The cases of making a user for an account elsewhere. `has`: whether the store has a method that only some of a case needs. */
+/**
+ * The cases of making a user for an account elsewhere. `has`: whether the store has a method that only some of a case
+ * needs.
+ */
 export function identityCreationCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'createWithIdentity',
