@@ -10,8 +10,10 @@ const { SyntaxKind } = ts
 /** The adapters of state and factors with their rules. */
 const STATE = /^lib\/(?:records|adapters\/(?:memory|sqlite|redis|postgres|sql))\//
 /** What the adapters have besides: connections, outages, rights, migrations, user stores and attempt stores. */
-const BESIDES =
-  /\/(?:(?:shared-)?connection|patience|outage|rights|migrations|migration-steps|user-store|user-rows|identities|identity-rows|attempt-store|attempt-scripts)\.ts$/
+const BESIDES = new RegExp(
+  '/(?:(?:shared-)?connection|patience|outage|rights|migrations|migration-steps|user-store|user-rows|' +
+    'identities|identity-rows|attempt-store|attempt-scripts)\\.ts$'
+)
 const TEXTS = new Set([
   SyntaxKind.StringLiteral,
   SyntaxKind.NoSubstitutionTemplateLiteral,

@@ -34,7 +34,7 @@ t.test('a file that no longer breaks the limits leaves the list of those that do
 
 /** May only fall: lines of more than 120 columns, and files of more than 12,288 bytes. */
 const RATCHET = {
-  test: { wideLines: 138, largeFiles: 93 },
+  test: { wideLines: 138, largeFiles: 91 },
   scripts: { wideLines: 19, largeFiles: 2 }
 }
 
