@@ -104,7 +104,7 @@ export const isFamilyAliveAt =
     return packed !== null && now < packed[EXPIRES_AT] && now < packed[IDLE_EXPIRES_AT]
   }
 
-export const isFamily = (held: Held): held is HeldFamily => held.currentDigest !== null
+const isFamily = (held: Held): held is HeldFamily => held.currentDigest !== null
 
 /**
  * Each kind is bounded on its own: codes and online families are many and short-lived, and must not push out the

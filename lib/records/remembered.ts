@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../ports/record-store.ts'
 
 /** Records as this process saw them last. */
-export interface Remembered {
+interface Remembered {
   get(partition: string, key: string): StoredRecord | undefined
   /** `null` forgets: there is no record under the key. */
   set(partition: string, key: string, record: StoredRecord | null): void

@@ -6,7 +6,7 @@ import { remembered } from './remembered.ts'
 import { commitSurely } from './resend.ts'
 import type { Decide } from './view.ts'
 
-export interface TransactorOptions {
+interface TransactorOptions {
   /**
    * How many records this process remembers as it saw them last. A call on remembered records takes one trip, and is
    * decided anew where they have changed. Default 0: none.

@@ -10,7 +10,7 @@ export interface Entry {
   sessionSid: string | null
   clientId: string | null
 }
-export type EntryKind = 'code' | 'online' | 'offline' | 'session'
+type EntryKind = 'code' | 'online' | 'offline' | 'session'
 
 /** All that a user has, in the order in which it was added. An entry counts only with its record. */
 export interface UserIndex {

@@ -35,11 +35,7 @@ t.test('what comes again is prepared once, migrations are not', async (t) => {
     t.equal(await users.findById('nobody'), null)
   }
   const names = await prepared(pool)
-  t.equal(
-    names.filter((name) => !before.includes(name)).length,
-    3,
-    'records one or more, a user; commits were tried at start'
-  )
+  t.equal(names.filter((name) => !before.includes(name)).length, 2, 'a read and a user; commits were tried at start')
   t.ok(names.every((name) => /^authority_[0-9a-f]{24}$/.test(name)))
 })
 

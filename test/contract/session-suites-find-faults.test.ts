@@ -124,7 +124,7 @@ const FAULTS: Fault[] = [
   {
     name: 'a sweep that removes nothing',
     of: () => ({ sweep() {} }),
-    found: ['codes: a sweep', 'browserSessions: a sweep', 'consents: a sweep']
+    found: ['oneTimeTokens: a sweep', 'browserSessions: a sweep', 'consents: a sweep', 'assertions: a sweep']
   }
 ]
 

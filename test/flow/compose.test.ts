@@ -22,7 +22,7 @@ const PAUSE_MS = 200
 const MOST_SIGN_INS = 15
 
 const VARIABLES = [
-  ...readFileSync(join(root, 'examples/server/config.ts'), 'utf8').matchAll(/env(?:\['|, ')([A-Z_]+)'/g)
+  ...readFileSync(join(root, 'examples/server/config.ts'), 'utf8').matchAll(/env(?:\['|,\s+'|\.)([A-Z_]+)\b/g)
 ].map(([, name = '']) => name)
 
 t.test('compose.yaml and the Dockerfile: what is named is there, pinned, and known', async (t) => {

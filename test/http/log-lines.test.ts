@@ -18,7 +18,7 @@ const sources = readdirSync(LIB, { recursive: true, encoding: 'utf8' })
 t.test('every line above debug is made by logLine, and every code is in use and in the table', async (t) => {
   const used = new Set<string>()
   for (const [name, source] of sources) {
-    for (const [call] of source.matchAll(/\blog(?:\.(?:info|warn|error|fatal)|\[[^\]]*\])\((?:\.\.\.logLine\()?/g))
+    for (const [call] of source.matchAll(/\blog(?:\.(?:info|warn|error|fatal)|\[[^\]]*\])\(\s*(?:\.\.\.logLine\()?/g))
       t.ok(call.endsWith('...logLine('), `${name}: ${call}`)
     if (name !== 'ports/log.ts') for (const [code] of source.matchAll(/FST_AUTHORITY_[A-Z_]+/g)) used.add(code)
   }

@@ -226,9 +226,9 @@ for (const [index, { event, subject: make, act }] of ROWS.entries()) {
 t.test('each value that the types name is in a row', async (t) => {
   const source = readFileSync(new URL('../../../lib/events.ts', import.meta.url), 'utf8')
   const named = [
-    ...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{ (.*) \}$/gm)
+    ...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{\s([^}]*)\}$/gm)
   ].flatMap(([, event = '', fields = '']) =>
-    [...fields.matchAll(/(\w+)\??: ((?:'\w+'(?: \| )?)+)/g)].flatMap(([, field = '', values = '']) =>
+    [...fields.matchAll(/(\w+)\??: ((?:\s*\|?\s*'\w+')+)/g)].flatMap(([, field = '', values = '']) =>
       [...values.matchAll(/'(\w+)'/g)].map(([, value = '']) => `${event} ${field} ${value}`)
     )
   )

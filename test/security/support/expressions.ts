@@ -66,6 +66,8 @@ function partsOf(literal: string): { source: string; flags: string } {
 
 function textOf(node: ts.Expression | undefined, constants: ReadonlyMap<string, string>, at: string): string {
   if (node !== undefined && ts.isStringLiteralLike(node)) return node.text
+  if (node !== undefined && ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken)
+    return textOf(node.left, constants, at) + textOf(node.right, constants, at)
   if (node === undefined || !ts.isTemplateExpression(node))
     throw new Error(`${at}: an expression that is no template can't be checked`)
   return (
