@@ -57,9 +57,10 @@ export type { AuthSession } from './http/edge/session-hook.ts'
 export type {
   AccountAccess,
   AccountFactor,
-  AccountModel,
-  AccountNote,
   AccountLink,
+  AccountModel,
+  AccountModels,
+  AccountNote,
   AccountPasskey,
   AccountSession
 } from './pages/account-models.ts'
@@ -75,6 +76,7 @@ export type {
   ShownScope
 } from './pages/common-model.ts'
 export type { PageModels, PageName, RenderPage } from './pages/model.ts'
+export type { SignInModels } from './pages/sign-in-models.ts'
 export type { OwnTexts, ScopeTexts } from './pages/own-texts.ts'
 export type { Locale, MessageKey, Messages } from './pages/texts.ts'
 export type { AccessTokenClaims } from './protocol/access-token.ts'
