@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createPool, type Pool } from 'mysql2/promise'
 import t from '../support/tap.ts'
 import type { RecordStore } from '../../lib/ports/record-store.ts'
+import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
 import { recordStoreContract } from '../../lib/testing/record-store-contract.ts'
 import { stateContract } from '../../lib/testing/state-contract.ts'
 import { type MariadbServer, startMariadb } from '../support/mariadb-server.ts'
@@ -14,7 +15,7 @@ const PARTITION = 'p'.repeat(16)
 const uncounted = async (): Promise<never> => {
   throw new Error('only counted')
 }
-const CASES = recordStoreContract(uncounted).length + stateContract(uncounted).length
+const CASES = [recordStoreContract, stateContract, factorStoreContract].flatMap((casesOf) => casesOf(uncounted)).length
 
 const workshop = openWorkshop()
 t.teardown(() => {
