@@ -30,11 +30,13 @@ export function decode(record: StoredRecord | null): Decoded | null {
   if (record === null) return null
   const { version } = record
   const parsed = parse(record.value)
+  // No rule writes it, and a damaged record must not pass for one that is not there.
+  if (parsed === null) throw new TypeError('The store holds a record without a value.')
   if (Array.isArray(parsed) && Array.isArray(parsed.at(-1))) {
     const lineage = parsed.pop() as string[]
     return { version, decoded: parsed, lineage }
   }
-  if (typeof parsed !== 'object' || parsed === null || !('lineage' in parsed))
+  if (typeof parsed !== 'object' || !('lineage' in parsed))
     return { version, decoded: parsed, lineage: [] }
   const { lineage, ...value } = parsed as { lineage: string[] }
   const names = Object.keys(value)

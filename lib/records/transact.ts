@@ -58,6 +58,7 @@ const TRIES_WITHOUT_WAITING = 3
 const MAX_COMBINED = 64
 /** As long as the boundary waits for a call of the state. A commit that takes longer keeps no other call waiting. */
 const PATIENCE_MS = 2000
+
 /**
  * Calls of one turn of the event loop on one partition, and calls that come while a commit of it is under way, are
  * combined: read once, decided one after the other, committed once. So a process has no conflicts with itself.
