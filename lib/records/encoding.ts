@@ -36,8 +36,7 @@ export function decode(record: StoredRecord | null): Decoded | null {
     const lineage = parsed.pop() as string[]
     return { version, decoded: parsed, lineage }
   }
-  if (typeof parsed !== 'object' || !('lineage' in parsed))
-    return { version, decoded: parsed, lineage: [] }
+  if (typeof parsed !== 'object' || !('lineage' in parsed)) return { version, decoded: parsed, lineage: [] }
   const { lineage, ...value } = parsed as { lineage: string[] }
   const names = Object.keys(value)
   const isAlone = names.length === 1 && names[0] === 'value'
