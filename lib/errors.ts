@@ -3,47 +3,11 @@
  * and `cause`. Nothing else defines a wire error.
  */
 
-export type OAuthErrorCode =
-  | 'invalid_request'
-  | 'invalid_client'
-  | 'invalid_grant'
-  | 'unauthorized_client'
-  | 'unsupported_grant_type'
-  | 'invalid_scope'
-  | 'invalid_token'
-  | 'insufficient_scope'
-  | 'insufficient_user_authentication'
-  | 'access_denied'
-  | 'unsupported_response_type'
-  | 'login_required'
-  | 'consent_required'
-  | 'interaction_required'
-  | 'request_not_supported'
-  | 'request_uri_not_supported'
-  | 'registration_not_supported'
-  | 'unmet_authentication_requirements'
-  | 'invalid_password'
-  | 'mfa_required'
-  | 'mfa_enrollment_required'
-  | 'invalid_code'
-  | 'invalid_credential'
-  | 'duplicate_factor'
-  | 'factor_limit'
-  | 'last_factor'
-  | 'username_taken'
-  | 'last_sign_in_method'
-  | 'too_many_requests'
-  | 'connection_denied'
-  | 'connection_failed'
-  | 'not_found'
-  | 'server_error'
-  | 'temporarily_unavailable'
-
 /**
  * The status each code has unless the error says another. @see RFC 6749 §4.1.2.1, §5.2, RFC 6750 §3.1, OpenID Connect
  * Core 1.0 §3.1.2.6
  */
-const STATUS: Record<OAuthErrorCode, number> = {
+const STATUS = {
   invalid_request: 400,
   invalid_client: 401,
   invalid_grant: 400,
@@ -79,6 +43,8 @@ const STATUS: Record<OAuthErrorCode, number> = {
   server_error: 500,
   temporarily_unavailable: 503
 }
+
+export type OAuthErrorCode = keyof typeof STATUS
 
 /** Why a new password is refused. */
 export type PasswordRefusalReason =

@@ -42,10 +42,7 @@ export interface AuthenticationContext {
   authenticatedAt: number
 }
 
-/**
- * What a sign-in with a password is called, and what is called so that releases up to 0.1.0 wrote. @see OpenID Connect
- * Core 1.0 §2
- */
+/** What a sign-in with a password is called. @see OpenID Connect Core 1.0 §2 */
 export const PASSWORD_ACR = 'password'
 /** What a sign-in at another provider is called, which says nothing of how the person was authenticated there. */
 export const CONNECTION_ACR = 'connection'

@@ -17,7 +17,7 @@ t.test('sqlite: migrations are logged once, and a newer file is refused', async 
   const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component, version').all()
   t.same(log(), [
     { component: 'records:authority_records', version: 1 },
-    ...[1, 2, 3, 4].map((version) => ({ component: 'users:authority_users', version }))
+    { component: 'users:authority_users', version: 1 }
   ])
   db.exec(
     `INSERT INTO authority_migrations (component, version, min_reader) VALUES ('records:authority_records', 2, 2)`
@@ -58,37 +58,6 @@ t.test('sqlite: an older release starts where a newer one has only added', async
   }, /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/)
 })
 
-// covers B9
-t.test('sqlite: the users of 0.1.0 have a version, and 0.1.0 goes on beside this release', async (t) => {
-  const db = new Database(':memory:')
-  t.teardown(() => db.close())
-  const users = sqliteUserStore(db)
-  t.same(
-    db
-      .prepare(
-        'SELECT version, min_reader FROM authority_migrations WHERE component = ' +
-          "'users:authority_users' ORDER BY version"
-      )
-      .all()
-      .slice(1),
-    [
-      { version: 2, min_reader: 1 },
-      { version: 3, min_reader: 1 },
-      { version: 4, min_reader: 1 }
-    ]
-  )
-  // As 0.1.0 writes a user: it knows nothing of the new columns.
-  db.exec(
-    'INSERT INTO authority_users (id, username, password_hash, email, email_verified, ' +
-      "disabled, profile) VALUES ('1', 'ann', 'h', NULL, NULL, NULL, '{}')"
-  )
-  t.equal((await users.findById('1'))?.version, 1)
-  t.equal((await users.update('1', { nickname: 'An' }, 1))?.version, 2)
-  t.equal(await users.update('1', { nickname: 'Anny' }, 1), null)
-  db.exec("UPDATE authority_users SET email_verified = 1 WHERE id = '1'")
-  t.match(await users.findById('1'), { version: 2, emailVerified: true, nickname: 'An' })
-})
-
 // covers B9 FED-29
 t.test('sqlite: whoever removes a user takes the links along, whether foreign keys hold or not', async (t) => {
   for (const foreignKeys of ['ON', 'OFF']) {
@@ -97,7 +66,7 @@ t.test('sqlite: whoever removes a user takes the links along, whether foreign ke
     db.exec(`PRAGMA foreign_keys = ${foreignKeys}`)
     const users = sqliteUserStore(db)
     const { id } = await users.createWithIdentity({ username: 'ann', passwordHash: null }, newLink())
-    // As an older release does, and hosts do by hand.
+    // As hosts do by hand.
     db.exec("DELETE FROM authority_users WHERE username = 'ann'")
     t.equal(await users.findByIdentity(newLink()), null)
     t.same(await users.listIdentities(id), [])

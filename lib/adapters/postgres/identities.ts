@@ -44,8 +44,10 @@ export function identitiesSql(table: string): string {
   );
   CREATE INDEX ${named(table, '_identities_user')} ON ${links} (user_id);
 
-  CREATE FUNCTION ${named(table, '_link_identity')}(owner text, new_issuer text, new_subject text, new_connection text, new_email text, new_linked_at bigint,
-    new_last_used_at bigint, new_sealed text, new_provisional boolean) RETURNS text LANGUAGE plpgsql AS $body$
+  CREATE FUNCTION ${named(table, '_link_identity')}(
+    owner text, new_issuer text, new_subject text, new_connection text, new_email text,
+    new_linked_at bigint, new_last_used_at bigint, new_sealed text, new_provisional boolean
+  ) RETURNS text LANGUAGE plpgsql AS $body$
   DECLARE holder text;
   BEGIN
     -- Whoever removes the user waits for this, and then takes the link along.
@@ -53,7 +55,8 @@ export function identitiesSql(table: string): string {
     IF NOT FOUND THEN RETURN 'unknown_user'; END IF;
     LOOP
       INSERT INTO ${links} (user_id, ${COLUMNS})
-        VALUES (owner, new_issuer, new_subject, new_connection, new_email, new_linked_at, new_last_used_at, new_sealed, new_provisional)
+        VALUES (owner, new_issuer, new_subject, new_connection, new_email,
+          new_linked_at, new_last_used_at, new_sealed, new_provisional)
         ON CONFLICT (issuer, subject) DO NOTHING;
       IF FOUND THEN RETURN 'linked'; END IF;
       SELECT user_id INTO holder FROM ${links} WHERE issuer = new_issuer AND subject = new_subject;
@@ -62,12 +65,16 @@ export function identitiesSql(table: string): string {
     END LOOP;
   END $body$;
 
-  CREATE FUNCTION ${named(table, '_unlink_identity')}(owner text, old_issuer text, old_subject text, other_factors boolean) RETURNS text LANGUAGE plpgsql AS $body$
+  CREATE FUNCTION ${named(table, '_unlink_identity')}(
+    owner text, old_issuer text, old_subject text, other_factors boolean
+  ) RETURNS text LANGUAGE plpgsql AS $body$
   DECLARE hash text;
   BEGIN
     SELECT password_hash INTO hash FROM ${users} WHERE id = owner FOR NO KEY UPDATE;
-    IF NOT EXISTS (SELECT FROM ${links} WHERE issuer = old_issuer AND subject = old_subject AND user_id = owner) THEN RETURN 'unknown'; END IF;
-    IF hash IS NULL AND NOT other_factors AND (SELECT count(*) FROM ${links} WHERE user_id = owner) < 2 THEN RETURN 'last_sign_in_method'; END IF;
+    IF NOT EXISTS (SELECT FROM ${links} WHERE issuer = old_issuer AND subject = old_subject AND user_id = owner)
+    THEN RETURN 'unknown'; END IF;
+    IF hash IS NULL AND NOT other_factors AND (SELECT count(*) FROM ${links} WHERE user_id = owner) < 2
+    THEN RETURN 'last_sign_in_method'; END IF;
     DELETE FROM ${links} WHERE issuer = old_issuer AND subject = old_subject AND user_id = owner;
     RETURN 'unlinked';
   END $body$`

@@ -44,24 +44,24 @@ DECLARE current integer;
 BEGIN
   PERFORM pg_advisory_xact_lock(${LOCK}, 0);
   ${prefix === '' ? '' : creationOfSchema(prefix)}
-  -- Not by to_regclass alone: a session remembers that there was no such table until it next locks a relation, as this does.
+  -- Not by to_regclass alone: a session remembers that there was no such table until it next locks a relation, as
+  -- this does.
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass('${prefix}authority_migrations')) THEN
     CREATE TABLE ${prefix}authority_migrations (
       component text NOT NULL,
       version integer NOT NULL,
       applied_at timestamptz NOT NULL DEFAULT now(),
-      min_reader integer,
+      min_reader integer NOT NULL,
       PRIMARY KEY (component, version)
     );
-  ELSE
-    ALTER TABLE ${prefix}authority_migrations ADD COLUMN IF NOT EXISTS min_reader integer;
   END IF;
   SELECT coalesce(max(version), 0) INTO current FROM ${prefix}authority_migrations WHERE component = '${component}';
 ${steps
   .map(
     (step, index) => `  IF current < ${index + 1} THEN
     EXECUTE $step$${sqlOf(step)}$step$;
-    INSERT INTO ${prefix}authority_migrations (component, version, min_reader) VALUES ('${component}', ${index + 1}, ${minReaderOf(step, index + 1)});
+    INSERT INTO ${prefix}authority_migrations (component, version, min_reader)
+      VALUES ('${component}', ${index + 1}, ${minReaderOf(step, index + 1)});
   END IF;`
   )
   .join('\n')}
@@ -72,8 +72,8 @@ async function versionOf(
   { component, prefix }: Migrations
 ): Promise<{ version: number; minReader: number }> {
   const [log] = await query(
-    `SELECT to_regclass('${prefix}authority_migrations') IS NOT NULL AS exists, current_setting('server_encoding') AS encoding,
-      current_setting('transaction_isolation') AS isolation`
+    `SELECT to_regclass('${prefix}authority_migrations') IS NOT NULL AS exists,
+      current_setting('server_encoding') AS encoding, current_setting('transaction_isolation') AS isolation`
   )
   if (log === undefined) throw new TypeError('The database answered a SELECT with no row.')
   if (text(log, 'encoding') !== 'UTF8')
@@ -85,10 +85,9 @@ async function versionOf(
         'back for this role or database.'
     )
   if (log['exists'] !== true) return { version: 0, minReader: 0 }
-  // As JSON, since the log of an earlier release has no such column.
   const [row] = await query(
-    `SELECT coalesce(max(version), 0) AS version, coalesce(max(coalesce((to_jsonb(log) ->> 'min_reader')::integer, version)), 0) AS min_reader
-      FROM ${prefix}authority_migrations AS log WHERE component = $1`,
+    'SELECT coalesce(max(version), 0) AS version, coalesce(max(min_reader), 0) AS min_reader ' +
+      `FROM ${prefix}authority_migrations WHERE component = $1`,
     component
   )
   return row === undefined

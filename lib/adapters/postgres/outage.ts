@@ -7,8 +7,17 @@ const PASSING = /^(08|25006|53|57|58)/
 const SQLSTATE = /^[0-9A-Z]{5}$/
 const SYSTEM_CODE = /^E[A-Z_]+$/
 /** What `pg` says of a connection, without a code. */
-const OF_THE_CONNECTION =
-  /^(Connection terminated.*|Connection ended unexpectedly|timeout exceeded when trying to connect|Query read timeout|timeout expired|Client has encountered a connection error and is not queryable|Client was closed and is not queryable|Cannot use a pool after calling end on the pool)$/
+const OF_THE_CONNECTION = [
+  'Connection ended unexpectedly',
+  'timeout exceeded when trying to connect',
+  'Query read timeout',
+  'timeout expired',
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+  'Cannot use a pool after calling end on the pool'
+]
+const isOfTheConnection = (message: string): boolean =>
+  message.startsWith('Connection terminated') || OF_THE_CONNECTION.includes(message)
 
 /** An operation that the database did not do. `code` is the SQLSTATE or the system's error code, where there is one. */
 export class PostgresError extends Error {
@@ -45,7 +54,7 @@ export function outage(error: unknown): PostgresError {
       constraintOf(error)
     )
   if (SYSTEM_CODE.test(code)) return new PostgresError(`PostgreSQL can't be reached (${code}).`, code, true)
-  if (OF_THE_CONNECTION.test(message)) return new PostgresError(`PostgreSQL: ${message}`, undefined, true)
+  if (isOfTheConnection(message)) return new PostgresError(`PostgreSQL: ${message}`, undefined, true)
   return new PostgresError('PostgreSQL did not answer a statement.', undefined)
 }
 

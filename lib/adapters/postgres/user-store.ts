@@ -33,16 +33,11 @@ const migrations = (table: string, name: string): readonly MigrationStep[] => [
     email text,
     email_verified boolean,
     disabled boolean,
+    password_changed_at bigint,
+    version bigint NOT NULL DEFAULT 1,
     profile jsonb NOT NULL DEFAULT '{}'
-  )`,
-
-  { sql: `ALTER TABLE ${table} ADD COLUMN password_changed_at bigint`, minReader: 1 },
-
-  // Only `update` counts it up, which older code does not have.
-  { sql: `ALTER TABLE ${table} ADD COLUMN version bigint NOT NULL DEFAULT 1`, minReader: 1 },
-
-  // Older code removes users, and the foreign key takes their links along.
-  { sql: identitiesSql(name), minReader: 1 }
+  );
+  ${identitiesSql(name)}`
 ]
 
 /** JSON, in which PostgreSQL takes no NUL and no lone surrogate either. */
@@ -81,7 +76,8 @@ export function postgresUserStore(
   }
 
   const insertOf = (user: NewUser, onConflict = ''): { sql: string; values: PostgresValue[] } => ({
-    sql: `INSERT INTO ${users} (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile)
+    sql: `INSERT INTO ${users}
+        (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb) ${onConflict} RETURNING *`,
     values: [
       randomBytes(16).toString('base64url'),
@@ -144,8 +140,10 @@ export function postgresUserStore(
       // A name that can't be in the column is not to be removed either.
       const [row] = await query(
         `UPDATE ${users} SET username = coalesce($2, username), email = CASE WHEN $3::boolean THEN $4 ELSE email END,
-          email_verified = CASE WHEN $5::boolean THEN $6::boolean ELSE email_verified END, disabled = CASE WHEN $7::boolean THEN $8::boolean ELSE disabled END,
-          profile = (profile || $9::text::jsonb) - ARRAY(SELECT jsonb_array_elements_text($10::text::jsonb)), version = version + 1
+          email_verified = CASE WHEN $5::boolean THEN $6::boolean ELSE email_verified END,
+          disabled = CASE WHEN $7::boolean THEN $8::boolean ELSE disabled END,
+          profile = (profile || $9::text::jsonb) - ARRAY(SELECT jsonb_array_elements_text($10::text::jsonb)),
+          version = version + 1
         WHERE id = $1 AND ($11::bigint IS NULL OR version = $11) RETURNING *`,
         id,
         username ?? null,

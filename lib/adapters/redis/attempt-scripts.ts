@@ -29,7 +29,10 @@ for i = 3, #ARGV, 3 do
   log = string.sub(log, first)
   if #log > 0 and struct.unpack('>I6', log, #log - 11) > later then
     local mended = {}
-    for at = 1, #log, 12 do mended[#mended + 1] = struct.pack('>I6', math.min(later, (struct.unpack('>I6', log, at)))) .. string.sub(log, at + 6, at + 11) end
+    for at = 1, #log, 12 do
+      local time = math.min(later, (struct.unpack('>I6', log, at)))
+      mended[#mended + 1] = struct.pack('>I6', time) .. string.sub(log, at + 6, at + 11)
+    end
     log = table.concat(mended)
     redis.call('SET', KEYS[1] .. ':' .. ARGV[i], log, 'PX', later - now + window + spare)
   end

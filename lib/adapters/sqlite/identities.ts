@@ -14,7 +14,7 @@ const identitiesTable = (table: string): string => nameBeside(table, '_identitie
 
 /**
  * The table of links. A trigger and no foreign key takes the links of a removed user along: whether foreign keys hold
- * is the connection's own choice, and an older release, or the host, removes users too.
+ * is the connection's own choice, and the host removes users too.
  */
 export const identitiesSql = (table: string): string => `CREATE TABLE "${identitiesTable(table)}" (
     issuer TEXT NOT NULL,

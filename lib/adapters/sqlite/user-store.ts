@@ -24,16 +24,11 @@ const migrations = (table: string): readonly MigrationStep[] => [
     email TEXT,
     email_verified INTEGER CHECK (email_verified IN (0, 1)),
     disabled INTEGER CHECK (disabled IN (0, 1)),
+    password_changed_at INTEGER,
+    version INTEGER NOT NULL DEFAULT 1,
     profile TEXT NOT NULL DEFAULT '{}'
-  ) STRICT`,
-
-  { sql: `ALTER TABLE "${table}" ADD COLUMN password_changed_at INTEGER`, minReader: 1 },
-
-  // Only `update` counts it up, which older code does not have.
-  { sql: `ALTER TABLE "${table}" ADD COLUMN version INTEGER NOT NULL DEFAULT 1`, minReader: 1 },
-
-  // Older code removes users, and the trigger takes their links along.
-  { sql: identitiesSql(table), minReader: 1 }
+  ) STRICT;
+  ${identitiesSql(table)}`
 ]
 
 /** Without what is not given. */
@@ -71,7 +66,9 @@ export function sqliteUserStore(
 
   const create = (user: NewUser): User => {
     const [row] = connection.change(
-      `INSERT INTO "${table}" (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO "${table}"
+        (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (username) DO NOTHING RETURNING *`,
       randomBytes(16).toString('base64url'),
       user.username,
