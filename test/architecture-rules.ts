@@ -107,6 +107,11 @@ const SHARED: Readonly<Record<string, readonly string[]>> = {
 /** Time and chance of the transactor, which decide nothing: a host's record store hands in no clock and no random. */
 const CHANCE = 'records/chance.ts'
 
+/** The one file that calls other servers, and what it does so with. A browser has its own `fetch`. */
+const OUTBOUND = 'adapters/node/outbound.ts'
+const LEAVING = ['node:http', 'node:https', 'node:http2', 'node:tls', 'node:dgram', 'node:dns', 'undici']
+const CONNECTING = ['connect', 'createConnection', 'Socket', 'default', '*']
+
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
 /** Their types are part of what the host and our code agree on, as ports are. */
 const OPTIONS = ['settings/options.ts', 'settings/paths.ts']
@@ -212,6 +217,7 @@ export function violations(files: FileMap): string[] {
     for (const use of new Set(facts.uses)) {
       // A browser's console is where a page's developer looks; a server has its log.
       if (use.startsWith('console.') && !(room === 'client' && use === 'console.warn')) report(`uses ${use}`)
+      else if (use === 'fetch' && room !== 'client') report(`uses fetch; calls to others go through ${OUTBOUND}`)
       else if (path !== CHANCE && mayNotUse(room, use))
         report(`uses ${use}; time and chance come through the ports Clock and Random`)
     }
@@ -270,6 +276,8 @@ function checkImports(
       if (allowed === undefined) report(`imports ${from}, which ${room} may not know`)
       const extra = Array.isArray(allowed) ? names.filter((name) => !allowed.includes(name)) : []
       if (extra.length > 0) report(`imports ${extra.join(', ')} of ${from}`)
+      const leaves = LEAVING.includes(from) || (from === 'node:net' && names.some((name) => CONNECTING.includes(name)))
+      if (leaves && !typeOnly && path !== OUTBOUND) report(`imports ${from}; calls to others go through ${OUTBOUND}`)
       const random = names.filter((name) => RANDOM_BINDINGS.includes(name))
       if (random.length > 0 && path !== CHANCE && !room.startsWith('adapters/') && room !== 'testing')
         report(`imports ${random.join(', ')}; chance comes through the port Random`)

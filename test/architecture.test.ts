@@ -333,6 +333,31 @@ const PLANTED: Array<{ name: string; path: string; source: string; expect: RegEx
     expect: /uses Date\.now/
   },
   { name: 'a timer in a use case', path: 'keys/x.ts', source: 'setTimeout(() => {}, 1)', expect: /uses setTimeout/ },
+  { name: 'a call to another server', path: 'adapters/memory/x.ts', source: "fetch('x')", expect: /uses fetch/ },
+  {
+    name: 'a call to another server by the global object',
+    path: 'http/edge/x.ts',
+    source: "globalThis.fetch('x')",
+    expect: /uses fetch/
+  },
+  {
+    name: 'a client of HTTP beside the one module',
+    path: 'adapters/memory/x.ts',
+    source: "import { request } from 'node:https'",
+    expect: /calls to others go through/
+  },
+  {
+    name: 'a client of HTTP that is loaded late',
+    path: 'adapters/node/x.ts',
+    source: "const late = async () => await import('node:http')",
+    expect: /calls to others go through/
+  },
+  {
+    name: 'a socket beside the one module',
+    path: 'adapters/memory/x.ts',
+    source: "import { connect } from 'node:net'",
+    expect: /calls to others go through/
+  },
   { name: 'the console', path: 'adapters/memory/x.ts', source: "console.log('x')", expect: /uses console\.log/ },
   { name: 'a warning in the console of a browser', path: 'client/x.ts', source: "console.warn('x')", expect: null },
   {

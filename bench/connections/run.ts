@@ -15,6 +15,7 @@ import {
   fetchUserInfo
 } from 'openid-client'
 import { oidc } from '../../lib/connections/index.ts'
+import { outbound } from '../../lib/adapters/node/outbound.ts'
 import { upstream } from '../../lib/adapters/upstream/upstream.ts'
 import { systemClock } from '../../lib/adapters/node/system-clock.ts'
 import { resolveConnections } from '../../lib/settings/sections/connections.ts'
@@ -55,7 +56,7 @@ const [issuer] = (await once(child, 'message')) as [string]
 const client = { clientId: 'client', clientSecret: 'secret' }
 const [settings] = resolveConnections([oidc({ id: 'up', issuer, ...client })], true)
 if (settings === undefined) throw new Error('no connection')
-const ours = upstream(settings, { clock: systemClock })
+const ours = upstream(settings, { clock: systemClock, outbound: outbound(systemClock) })
 const flow = { state: STATE, nonce: NONCE, codeVerifier: VERIFIER, startedAt: 0, redirectUri: REDIRECT_URI }
 const url = await ours.authorizationUrl(flow, {})
 const peer = await discovery(

@@ -5,6 +5,7 @@ import { misfit } from '../errors.ts'
 import { hostHook } from '../boundary/host-hooks.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
+import type { Outbound } from '../ports/outbound.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
 import type { State } from '../ports/state.ts'
 import { type Connection, type Upstream, UPSTREAM } from '../ports/upstream.ts'
@@ -33,6 +34,7 @@ const PROFILE_CLAIMS = [
 
 interface Parts {
   clock: Clock
+  outbound: Outbound
   log: FastifyBaseLogger
   /** Where a provider sends the browser back. */
   callbackUrl(id: string): string

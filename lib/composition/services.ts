@@ -4,6 +4,7 @@ import { withFactors } from '../accounts/begin-session.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { formPost } from '../adapters/node/form-post.ts'
+import { outbound } from '../adapters/node/outbound.ts'
 import { systemRandom } from '../adapters/node/system-random.ts'
 import { type BackChannelLogout, createBackChannelLogout } from '../authorize/back-channel-logout.ts'
 import { missingSteps } from '../authorize/authorize.ts'
@@ -106,10 +107,11 @@ export async function createServices(
     },
     { ring, cache: verifiedTokenCache(VERIFIED_TOKENS), revocations, clock, random }
   )
+  const leaving = outbound(clock)
   const backChannel: BackChannelLogout = createBackChannelLogout({
     clients,
     idTokens: identity,
-    formPost: formPost(),
+    formPost: formPost(leaving),
     clock,
     onError: (error, what) => {
       log.error(...logLine('FST_AUTHORITY_BACK_CHANNEL_FAILED', what, { err: error }))
@@ -136,7 +138,7 @@ export async function createServices(
     users: stores.users,
     onceRehashed: async (user) => await onceRehashed(user, accounts)
   })
-  const connections = await connectionsOf(settings, { clock, log, callbackUrl })
+  const connections = await connectionsOf(settings, { clock, log, callbackUrl, outbound: leaving })
   // Loaded before the first sign-in, and without the option not at all.
   if (settings.factors !== null) await Promise.all([withFactors(), missingSteps(), withMfa()])
   const accounts: AccountsDeps = accountsDeps(settings, {

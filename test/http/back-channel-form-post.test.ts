@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net'
 import t from '../support/tap.ts'
 import { formPost } from '../../lib/adapters/node/form-post.ts'
+import { outbound } from '../../lib/adapters/node/outbound.ts'
+import { systemClock } from '../../lib/adapters/node/system-clock.ts'
 import type { FormAnswer } from '../../lib/ports/form-post.ts'
 
 interface Seen {
@@ -50,7 +52,7 @@ async function rp(
 }
 
 const ask = async (url: string, timeoutMs = 5000): Promise<FormAnswer> =>
-  await formPost()(url, { logout_token: 'a.b+c/d=&e' }, { timeoutMs })
+  await formPost(outbound(systemClock))(url, { logout_token: 'a.b+c/d=&e' }, { timeoutMs })
 const post = async (url: string, timeoutMs = 5000): Promise<number> => (await ask(url, timeoutMs)).status
 
 t.test('a form by POST, with no credentials and no cookie', async (t) => {
@@ -144,11 +146,11 @@ t.test('no redirect is followed', async (t) => {
 
 t.test('one that never answers, or not to the end of its head, is given up', async (t) => {
   const silent = await rp(t, () => {})
-  await t.rejects(post(silent.url, 50), { name: 'TimeoutError' })
+  await t.rejects(post(silent.url, 50), { code: 'TIMEOUT' })
   const half = await rp(t, (_reply, request) => {
     request.socket.write('HTTP/1.1 200 OK\r\nX-Half: ')
   })
-  await t.rejects(post(half.url, 50), { name: 'TimeoutError' })
+  await t.rejects(post(half.url, 50), { code: 'TIMEOUT' })
 })
 
 t.test('an endless answer is not read: its connection is cut as soon as the status is known', async (t) => {

@@ -1,7 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { UpstreamError } from '../../errors.ts'
 import type { Provider } from '../../ports/provider.ts'
-import { isReachable, type Outbound, send } from './outbound.ts'
+import { askProvider, isReachable, type Reach } from './ask-provider.ts'
 
 /** What ID tokens can be signed with so that their signature says who signed them. */
 const ASYMMETRIC = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/
@@ -10,11 +10,11 @@ const ASYMMETRIC = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/
  * The provider's endpoints and what it can do, from its metadata or, where they are fixed, from what is known of it.
  * @throws UpstreamError `outage`
  */
-export async function metadataOf(provider: Provider, outbound: Outbound): Promise<AuthorizationServer> {
+export async function metadataOf(provider: Provider, reach: Reach): Promise<AuthorizationServer> {
   const { endpoints, issuer } = provider
   const found =
     endpoints === null
-      ? await discovered(issuer, outbound)
+      ? await discovered(issuer, reach)
       : {
           issuer,
           authorization_endpoint: endpoints.authorization,
@@ -33,9 +33,12 @@ export async function metadataOf(provider: Provider, outbound: Outbound): Promis
 }
 
 /** @see OpenID Connect Discovery 1.0 §4.1, §4.3 */
-async function discovered(issuer: string, outbound: Outbound): Promise<Record<string, unknown>> {
+async function discovered(issuer: string, reach: Reach): Promise<Record<string, unknown>> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const { status, json } = await send({ url, method: 'GET', of: "the provider's metadata", reason: 'outage' }, outbound)
+  const { status, json } = await askProvider(
+    { url, method: 'GET', of: "the provider's metadata", reason: 'outage' },
+    reach
+  )
   if (status !== 200 || typeof json !== 'object' || json === null)
     throw new UpstreamError('outage', `The provider's metadata are no document with status 200 (it is ${status}).`)
   const found = json as Record<string, unknown>
@@ -48,8 +51,11 @@ async function discovered(issuer: string, outbound: Outbound): Promise<Record<st
 }
 
 /** @see RFC 7517 §5 */
-export async function keySetAt(url: string, outbound: Outbound): Promise<{ keys: unknown[] }> {
-  const { status, json } = await send({ url, method: 'GET', of: "the provider's key set", reason: 'outage' }, outbound)
+export async function keySetAt(url: string, reach: Reach): Promise<{ keys: unknown[] }> {
+  const { status, json } = await askProvider(
+    { url, method: 'GET', of: "the provider's key set", reason: 'outage' },
+    reach
+  )
   const { keys } = (typeof json === 'object' && json !== null ? json : {}) as { keys?: unknown }
   if (status !== 200 || !Array.isArray(keys))
     throw new UpstreamError('outage', `The provider's key set is none with status 200 (it is ${status}).`)

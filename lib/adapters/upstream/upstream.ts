@@ -1,15 +1,16 @@
 import * as oauth from 'oauth4webapi'
 import { UpstreamError } from '../../errors.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { Outbound } from '../../ports/outbound.ts'
 import type { Assertion, UpstreamClient } from '../../ports/provider.ts'
 import type { Upstream, UpstreamFlow, UpstreamResult, UpstreamTokens } from '../../ports/upstream.ts'
 import { checkUpstreamAnswer } from '../../protocol/upstream-answer.ts'
 import { clientAuthentication } from './client-authentication.ts'
 import { failing } from './failing.ts'
+import { askProvider, type ProviderRequest, type Reach } from './ask-provider.ts'
 import { appTokenClaims, decoded, signatureCheck } from './id-token.ts'
 import { kept } from './kept.ts'
 import { keySetAt, metadataOf } from './metadata.ts'
-import { type Outbound, type OutboundRequest, send } from './outbound.ts'
 import { mergedClaims, resultOf } from './result.ts'
 
 const METADATA_MAX_AGE_MS = 86_400_000
@@ -30,11 +31,11 @@ const KNOWN_ERRORS = [
 ]
 
 /** One client at one provider, by oauth4webapi. Nothing is asked of the provider before the first sign-in. */
-export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): Upstream {
+export function upstream(client: UpstreamClient, { clock, outbound }: { clock: Clock; outbound: Outbound }): Upstream {
   const { provider, scopes, pkce } = client
-  const metadata = kept(async () => await metadataOf(provider, { clock }), METADATA_MAX_AGE_MS, clock)
+  const metadata = kept(async () => await metadataOf(provider, { outbound }), METADATA_MAX_AGE_MS, clock)
   const keys = kept(
-    async () => await keySetAt((await metadata.get()).jwks_uri ?? '', { clock }),
+    async () => await keySetAt((await metadata.get()).jwks_uri ?? '', { outbound }),
     KEYS_MAX_AGE_MS,
     clock
   )
@@ -50,7 +51,7 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
     answer: URLSearchParams,
     iss: string | null,
     flow: UpstreamFlow,
-    outbound: Outbound
+    reach: Reach
   ): Promise<Redeemed> {
     const found = await metadata.get()
     const as = { ...found, issuer: iss ?? found.issuer }
@@ -58,7 +59,7 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
     let token: Record<string, unknown> = {}
     const fetchToken = engineFetch(
       { of: 'the token endpoint', reason: 'exchange', form: provider.protocol === 'oauth2' },
-      outbound,
+      reach,
       (status, body) => {
         // GitHub says what is wrong with status 200.
         if (status !== 200 || body['error'] !== undefined)
@@ -107,7 +108,7 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
 
   async function userinfo(
     { tokens, idToken }: Redeemed & { idToken: Record<string, unknown> },
-    outbound: Outbound
+    reach: Reach
   ): Promise<Record<string, unknown>> {
     const as = await metadata.get()
     if (provider.protocol !== 'openid' || !provider.userinfo || as.userinfo_endpoint === undefined) return {}
@@ -116,7 +117,7 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
         as,
         engineClient(),
         tokens.accessToken,
-        engineFetch({ of: 'userinfo', reason: 'userinfo' }, outbound)
+        engineFetch({ of: 'userinfo', reason: 'userinfo' }, reach)
       )
       return await oauth.processUserInfoResponse(as, engineClient(), String(idToken['sub']), response)
     })
@@ -125,16 +126,16 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
   async function assertionOf(
     answer: URLSearchParams,
     redeemed: Redeemed,
-    outbound: Outbound
+    reach: Reach
   ): Promise<{ assertion: Assertion; claims: Readonly<Record<string, unknown>> }> {
     if (provider.protocol === 'openid') {
       const { idToken } = redeemed
       if (idToken === null) throw new UpstreamError('id_token', 'There is no ID token.')
-      const claims = mergedClaims(idToken, await userinfo({ ...redeemed, idToken }, outbound))
+      const claims = mergedClaims(idToken, await userinfo({ ...redeemed, idToken }, reach))
       return { assertion: provider.assertion(claims, answer), claims }
     }
     const get = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
-      const { status, json } = await send(
+      const { status, json } = await askProvider(
         {
           url,
           method: 'GET',
@@ -142,7 +143,7 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
           of: 'the API of the provider',
           reason: 'userinfo'
         },
-        outbound
+        reach
       )
       if (status !== 200) throw new UpstreamError('userinfo', `The API of the provider answered ${status}.`)
       return json
@@ -181,9 +182,9 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
           issuerPromised,
           acceptsIssuer: provider.acceptsIssuer
         })
-        const outbound = { clock, signal }
-        const redeemed = await redeem(answer, iss, flow, outbound)
-        return { ...resultOf(await assertionOf(answer, redeemed, outbound), provider.issuer), tokens: redeemed.tokens }
+        const reach = { outbound, signal }
+        const redeemed = await redeem(answer, iss, flow, reach)
+        return { ...resultOf(await assertionOf(answer, redeemed, reach), provider.issuer), tokens: redeemed.tokens }
       })
     },
 
@@ -194,7 +195,7 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
       const body = new URLSearchParams({ token, token_type_hint: 'refresh_token' })
       const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' })
       await clientAuthentication(client, as, clock)(as, engineClient(), body, headers)
-      const { status } = await send(
+      const { status } = await askProvider(
         {
           url,
           method: 'POST',
@@ -204,7 +205,7 @@ export function upstream(client: UpstreamClient, { clock }: { clock: Clock }): U
           reason: 'exchange',
           empty: true
         },
-        { clock }
+        { outbound }
       )
       if (status !== 200) throw new UpstreamError('exchange', `The revocation endpoint answered ${status}.`)
     },
@@ -256,8 +257,8 @@ interface Redeemed {
  * `inspect`.
  */
 function engineFetch(
-  request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>,
-  outbound: Outbound,
+  request: Pick<ProviderRequest, 'of' | 'reason' | 'form'>,
+  reach: Reach,
   inspect?: (status: number, body: Record<string, unknown>) => void
 ): {
   [oauth.customFetch]: (
@@ -270,7 +271,10 @@ function engineFetch(
     // What may be asked by http is decided by `send`.
     [oauth.allowInsecureRequests]: true,
     async [oauth.customFetch](url, { method, headers, body }) {
-      const { status, json } = await send({ ...request, url, method, headers, body: body?.toString() }, outbound)
+      const { status, json } = await askProvider(
+        { ...request, url, method: method === 'POST' ? 'POST' : 'GET', headers, body: body?.toString() },
+        reach
+      )
       if (typeof json !== 'object' || json === null || Array.isArray(json))
         throw new UpstreamError(request.reason, `The answer of ${request.of} is no JSON object.`)
       const found = { ...json } as Record<string, unknown>

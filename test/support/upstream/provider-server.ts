@@ -2,7 +2,15 @@
  * A server that plays another provider: real HTTP on a free port, under the names of other hosts too, with answers that
  * a test can change.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  request,
+  type RequestOptions,
+  type ServerResponse
+} from 'node:http'
+import https from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 
@@ -41,29 +49,29 @@ export interface ProviderServer {
   close(): Promise<void>
 }
 
-/** `hosts`: names whose https URLs come here while the server is open, for what this process asks by `fetch`. */
+/** `hosts`: names whose https URLs come here while the server is open, for calls of this process. */
 export async function providerServer(
   routes: Record<string, Route> = {},
   hosts: readonly string[] = []
 ): Promise<ProviderServer> {
   const asked: Asked[] = []
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
+  const server = createServer((incoming, response) => {
+    answer(incoming, response).catch((error: unknown) => {
       response.destroy(error as Error)
     })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const host = request.headers['x-played-host']
-    const url = new URL(request.url ?? '/', host === undefined ? origin : `https://${String(host)}`)
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const host = incoming.headers['x-played-host']
+    const url = new URL(incoming.url ?? '/', host === undefined ? origin : `https://${String(host)}`)
     const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
+    for await (const chunk of incoming) chunks.push(chunk as Buffer)
     const one = {
-      method: request.method ?? '',
+      method: incoming.method ?? '',
       url,
-      headers: request.headers,
+      headers: incoming.headers,
       form: new URLSearchParams(Buffer.concat(chunks).toString())
     }
     asked.push(one)
@@ -83,15 +91,17 @@ export async function providerServer(
     response.end(body ?? JSON.stringify(json))
   }
 
-  const original = globalThis.fetch
+  const original = https.request
   if (hosts.length > 0) {
-    globalThis.fetch = async (input, init) => {
-      const url = new URL(String(input instanceof Request ? input.url : input))
-      if (url.protocol !== 'https:' || !hosts.includes(url.host)) return await original(input, init)
-      const headers = new Headers(init?.headers)
-      headers.set('x-played-host', url.host)
-      return await original(`${origin}${url.pathname}${url.search}`, { ...init, headers })
-    }
+    const played = (url: URL, options: RequestOptions): ClientRequest =>
+      hosts.includes(url.host)
+        ? request(`${origin}${url.pathname}${url.search}`, {
+            ...options,
+            agent: false,
+            headers: { ...(options.headers as Record<string, string>), 'x-played-host': url.host }
+          })
+        : original(url, options)
+    https.request = played as typeof https.request
   }
   return {
     origin,
@@ -99,7 +109,7 @@ export async function providerServer(
     asked,
     count: (path) => asked.filter(({ url }) => url.pathname === path).length,
     async close() {
-      if (hosts.length > 0) globalThis.fetch = original
+      if (hosts.length > 0) https.request = original
       server.closeAllConnections()
       server.close()
       await once(server, 'close')

@@ -1,3 +1,4 @@
+import { outbound } from '../../../lib/adapters/node/outbound.ts'
 import { upstream } from '../../../lib/adapters/upstream/upstream.ts'
 import { UpstreamError } from '../../../lib/errors.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'
@@ -23,7 +24,7 @@ export function flow(over: Partial<UpstreamFlow> = {}): UpstreamFlow {
 export function upstreamOf(option: ConnectionOption, clock: Clock = steppedClock(Date.now())): Upstream {
   const [settings] = resolveConnections([option], true)
   if (settings === undefined) throw new Error('no connection')
-  return upstream(settings, { clock })
+  return upstream(settings, { clock, outbound: outbound(clock) })
 }
 
 /** One whole sign-in: the URL, the answer that `answerTo` makes of it, and what comes of that. */

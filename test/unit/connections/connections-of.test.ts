@@ -1,6 +1,7 @@
 /** What becomes of the option `connections`: what the use cases get, and what a host's functions in it can break. */
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
+import { outbound } from '../../../lib/adapters/node/outbound.ts'
 import t from '../../support/tap.ts'
 import { connectionsOf } from '../../../lib/composition/connections.ts'
 import { google, oidc } from '../../../lib/connections/index.ts'
@@ -31,6 +32,7 @@ async function made(
     settingsOf({ ...base, connections: [google({ ...options, ...client })], ...settings }),
     {
       clock,
+      outbound: outbound(clock),
       log: Fastify({ logger: { level: 'debug', stream } }).log,
       callbackUrl: (id) => `https://auth.example/auth/connect/${id}/callback`
     }
@@ -186,7 +188,12 @@ t.test('a start with the provider down succeeds, and asks it nothing', async (t)
   await close()
   const connections = await connectionsOf(
     settingsOf({ ...base, connections: [oidc({ id: 'up', issuer, ...client })] }),
-    { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' }
+    {
+      clock: steppedClock(),
+      outbound: async () => await Promise.reject(new Error('no call')),
+      log: Fastify().log,
+      callbackUrl: () => ''
+    }
   )
   t.match(await refusalOf(connections.get('up')?.upstream.authorizationUrl(flow(), {}) ?? Promise.resolve()), {
     reason: 'outage'
@@ -220,7 +227,12 @@ t.test('a test can put its own in the place of the provider', async (t) => {
       ...base,
       connections: [{ ...option, provider: Object.assign({}, option.provider, { [UPSTREAM]: fake }) }]
     }),
-    { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' }
+    {
+      clock: steppedClock(),
+      outbound: async () => await Promise.reject(new Error('no call')),
+      log: Fastify().log,
+      callbackUrl: () => ''
+    }
   )
   t.equal(await connections.get('google')?.upstream.authorizationUrl(flow(), {}), 'https://fake.example/')
 })

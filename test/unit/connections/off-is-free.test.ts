@@ -132,7 +132,12 @@ t.test('the entry with the providers opens neither the plugin nor the engine', a
 })
 
 t.test('without a connection nothing is made, with one the adapter is loaded', async (t) => {
-  const parts = { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' }
+  const parts = {
+    clock: steppedClock(),
+    outbound: async () => await Promise.reject(new Error('no call')),
+    log: Fastify().log,
+    callbackUrl: () => ''
+  }
   const base = { issuer: 'https://auth.example', users: memoryUserStore() }
   t.equal((await connectionsOf(settingsOf(base), parts)).size, 0)
   t.equal(

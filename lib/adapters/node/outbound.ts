@@ -1,0 +1,199 @@
+/**
+ * The one place where this package calls other servers. It uses `node:http` and `node:https` rather than `fetch`,
+ * because `fetch` decodes content before a limit applies, and an abort of such an answer can end the process.
+ */
+import dns from 'node:dns'
+import http from 'node:http'
+import https from 'node:https'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import type { Clock } from '../../ports/clock.ts'
+import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from '../../ports/outbound.ts'
+import { type Distance, distanceOf, THIS_MACHINE } from '../../protocol/distance.ts'
+import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
+
+/** Calls to one origin at one time. One more is refused, so that a server that hangs holds no more sockets. */
+const MAX_UNDER_WAY = 50
+const MAX_HEAD_BYTES = 16_384
+/** Informational answers (1xx) before the real one. */
+const MAX_INFORMATION = 8
+/** An idle connection is used again for this long, so that the calls of one sign-in share it. */
+const IDLE_MS = 1000
+/** As Node.js and OpenSSL spell the codes of errors. */
+const CODE = /^[A-Z][A-Z0-9_]{1,60}$/
+
+export function outbound(clock: Clock): Outbound {
+  const underWay = new Map<string, number>()
+  const agents = new Map<string, http.Agent>()
+
+  /** Connections are shared only among calls with the same bound, because the bound is checked at connect. */
+  const agentFor = (protocol: string, bound: Distance): http.Agent => {
+    const key = `${protocol}${bound}`
+    const agent =
+      agents.get(key) ?? new (protocol === 'https:' ? https : http).Agent({ keepAlive: true, timeout: IDLE_MS })
+    agents.set(key, agent)
+    return agent
+  }
+
+  return async (request) => {
+    const url = checkedUrl(request)
+    const before = underWay.get(url.origin) ?? 0
+    if (before >= MAX_UNDER_WAY) throw new OutboundError('BUSY')
+    underWay.set(url.origin, before + 1)
+    try {
+      return await exchange(url, request, agentFor(url.protocol, request.noNearerThan), clock)
+    } finally {
+      const left = (underWay.get(url.origin) ?? 1) - 1
+      if (left === 0) underWay.delete(url.origin)
+      else underWay.set(url.origin, left)
+    }
+  }
+}
+
+function checkedUrl({ url: text, noNearerThan }: OutboundRequest): URL {
+  if (!URL.canParse(text)) throw new OutboundError('BAD_URL')
+  const url = new URL(text)
+  const isHere = isLoopbackHost(url.hostname)
+  if (
+    url.username !== '' ||
+    url.password !== '' ||
+    !(url.protocol === 'https:' || (url.protocol === 'http:' && isHere))
+  )
+    throw new OutboundError('BAD_URL')
+  // No name is looked up for an address, so the look-up can't refuse it.
+  const address = url.hostname.replace(/^\[|\]$/g, '')
+  if ((isHere && noNearerThan !== THIS_MACHINE) || (isIP(address) !== 0 && distanceOf(address) < noNearerThan))
+    throw new OutboundError('TOO_NEAR')
+  return url
+}
+
+/** Looks a name up and gives only the addresses that are far enough away. */
+function lookupFrom(bound: Distance): LookupFunction {
+  return (hostname, options, callback) => {
+    dns.lookup(hostname, { ...options, all: true }, (error, found) => {
+      const [first, ...others] = error === null ? found.filter(({ address }) => distanceOf(address) >= bound) : []
+      if (first === undefined) callback(error ?? new OutboundError('TOO_NEAR'), '', 0)
+      else if (options.all === true) callback(null, [first, ...others])
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+async function exchange(
+  url: URL,
+  { method, headers, body, noNearerThan, reads, maxBytes, timeoutMs, signal }: OutboundRequest,
+  agent: http.Agent,
+  clock: Clock
+): Promise<OutboundAnswer> {
+  return await new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    let information = 0
+    /** The answer without its text, once its head has arrived. */
+    let head: Omit<OutboundAnswer, 'text'> | null = null
+    let settled = false
+    let cancel = (): void => {}
+
+    const sent = (url.protocol === 'https:' ? https : http).request(url, {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...headers,
+        'accept-encoding': 'identity',
+        'user-agent': 'fastify-authority',
+        ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) })
+      },
+      agent,
+      lookup: lookupFrom(noNearerThan),
+      maxHeaderSize: MAX_HEAD_BYTES
+    })
+    const settle = (finish: () => void): void => {
+      if (settled) return
+      settled = true
+      cancel()
+      signal?.removeEventListener('abort', abort)
+      finish()
+    }
+    const answer = (): void => {
+      const { status, type, distance } = head ?? { status: 0, type: '', distance: noNearerThan }
+      settle(() => {
+        resolve({ status, type, text: Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8'), distance })
+      })
+    }
+    const fail = (code: string): void => {
+      if (head !== null && reads === 'status') answer()
+      else
+        settle(() => {
+          reject(new OutboundError(code))
+        })
+      sent.destroy()
+    }
+    const abort = (): void => {
+      fail('ABORTED')
+    }
+    cancel = clock.after(timeoutMs, () => {
+      fail('TIMEOUT')
+    })
+    signal?.addEventListener('abort', abort)
+
+    sent.on('socket', listenForErrors)
+    sent.on('error', (error) => {
+      fail(codeOf(error))
+    })
+    sent.on('close', () => {
+      fail('ECONNRESET')
+    })
+    sent.on('information', () => {
+      if (++information > MAX_INFORMATION) fail('HPE_HEADER_OVERFLOW')
+    })
+    sent.on('response', (response) => {
+      response.on('error', (error) => {
+        fail(codeOf(error))
+      })
+      response.on('close', () => {
+        fail('ECONNRESET')
+      })
+      const { statusCode: status = 0, headers: answered } = response
+      head = {
+        status,
+        type: answered['content-type'] ?? '',
+        distance: distanceOf(response.socket.remoteAddress ?? '')
+      }
+      const encoding = answered['content-encoding']?.trim().toLowerCase() ?? 'identity'
+      if (status < 200) fail('HPE_INVALID_STATUS')
+      else if (encoding !== 'identity') fail('ENCODED')
+      else if (reads === 'status' && status < 300) fail('UNREAD')
+      else if (reads === 'whole' && Number(answered['content-length'] ?? 0) > maxBytes) fail('TOO_LARGE')
+      else {
+        response.on('data', (chunk: Buffer) => {
+          if (settled) return
+          length += chunk.length
+          chunks.push(chunk)
+          if (length > maxBytes) fail('TOO_LARGE')
+        })
+        response.on('end', () => {
+          if (response.complete) answer()
+        })
+      }
+    })
+    sent.end(body)
+    if (signal?.aborted === true) abort()
+  })
+}
+
+/**
+ * A socket that was destroyed may still report an error, when neither the request nor the agent listens any more. An
+ * error that nobody listens to would end the process.
+ */
+function listenForErrors(socket: Socket): void {
+  if (!socket.listeners('error').includes(ignore)) socket.on('error', ignore)
+}
+
+function ignore(): void {}
+
+/**
+ * Messages of network errors may quote what the other side sent, such as the names of a certificate. Their codes are
+ * words of Node.js.
+ */
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' && CODE.test(error.code) ? error.code : 'NO_CONNECTION'
+}

@@ -1,0 +1,99 @@
+/** A call to another provider, and what is read of its answer. */
+import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
+import { type Outbound, OutboundError } from '../../ports/outbound.ts'
+import { THIS_MACHINE } from '../../protocol/distance.ts'
+import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
+
+const TIMEOUT_MS = 5000
+const MAX_BYTES = 256 * 1024
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i
+const FORM_TYPE = /^(?:application\/x-www-form-urlencoded|text\/plain)(?:\s*;|$)/i
+
+export interface ProviderRequest {
+  url: string
+  method: 'GET' | 'POST'
+  headers?: Record<string, string> | undefined
+  body?: string | undefined
+  /** The endpoint, in the words of a sentence: `the token endpoint`. */
+  of: string
+  /** The failure that an unusable answer is. */
+  reason: UpstreamFailure
+  /** Whether a form-encoded answer is read too. */
+  form?: boolean
+  /** Whether nothing is read of the answer but its status. */
+  empty?: boolean
+}
+
+/** How a provider is reached. */
+export interface Reach {
+  outbound: Outbound
+  /** Ends the request early. */
+  signal?: AbortSignal | undefined
+}
+
+/** Whether this service asks anything there: by TLS, or on this machine. */
+export function isReachable(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname, username, password } = new URL(url)
+  return (
+    username === '' && password === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)))
+  )
+}
+
+/**
+ * Sends a request and gives status and JSON. An answer takes at most five seconds and 256 kB.
+ * @throws UpstreamError `outage` where nobody answers in time, else the reason of the request; neither holds anything
+ * that was answered
+ */
+export async function askProvider(
+  { url, method, headers, body, of, reason, form = false, empty = false }: ProviderRequest,
+  { outbound, signal }: Reach
+): Promise<{ status: number; json: unknown }> {
+  if (!isReachable(url)) throw new UpstreamError(reason, `The URL of ${of} is not an https: one.`)
+  const { status, type, text } = await outbound({
+    url,
+    method,
+    headers,
+    body,
+    noNearerThan: THIS_MACHINE,
+    reads: empty ? 'status' : 'whole',
+    maxBytes: MAX_BYTES,
+    timeoutMs: TIMEOUT_MS,
+    signal
+  }).catch((error: unknown): never => {
+    throw failureOf(error, of, reason)
+  })
+  const readable = empty || JSON_TYPE.test(type) || (form && FORM_TYPE.test(type))
+  if ((status >= 300 && status < 400) || !readable)
+    throw new UpstreamError(
+      reason,
+      `${upper(of)} answered ${status} with ${readable ? 'a redirect' : 'something else than JSON'}.`
+    )
+  if (empty) return { status, json: null }
+  return {
+    status,
+    json: JSON_TYPE.test(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text))
+  }
+}
+
+function failureOf(error: unknown, of: string, reason: UpstreamFailure): UpstreamError {
+  const code = error instanceof OutboundError ? error.code : 'NO_CONNECTION'
+  if (code === 'TOO_LARGE') return new UpstreamError(reason, `${upper(of)} answered more than ${MAX_BYTES} bytes.`)
+  if (code === 'ENCODED')
+    return new UpstreamError(reason, `${upper(of)} answered with a content encoding that was not asked for.`)
+  if (code === 'TIMEOUT' || code === 'ABORTED')
+    return new UpstreamError('outage', `${upper(of)} did not answer in time.`)
+  return new UpstreamError('outage', `${upper(of)} can't be reached (${code}).`)
+}
+
+function parse(text: string, of: string, reason: UpstreamFailure): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new UpstreamError(reason, `${upper(of)} answered something else than JSON.`)
+  }
+}
+
+function upper(of: string): string {
+  return of.charAt(0).toUpperCase() + of.slice(1)
+}
