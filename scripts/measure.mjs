@@ -11,8 +11,8 @@ const { SyntaxKind } = ts
 const STATE = /^lib\/(?:records|adapters\/(?:memory|sqlite|redis|postgres|sql))\//
 /** What the adapters have besides: connections, outages, rights, migrations, user stores and attempt stores. */
 const BESIDES = new RegExp(
-  '/(?:(?:shared-)?connection|patience|outage|rights|migrations|migration-steps|user-store|user-rows|' +
-    'identities|identity-rows|attempt-store|attempt-scripts)\\.ts$'
+  '/(?:(?:shared-)?connection|database|named-statements|server|factor-server|patience|outage|refusal|rights|' +
+    'migrations|migration-steps|user-store|user-rows|identities|identity-rows|attempt-store|attempt-scripts)\\.ts$'
 )
 const TEXTS = new Set([
   SyntaxKind.StringLiteral,
@@ -43,6 +43,7 @@ const wide = code
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)
 const figures = {
   'tokens of the state and factor adapters with their rules': sum(state.map(([, text]) => tokensOf(text))),
+  'words and signs of SQL and Lua in these': sum(state.map(([, text]) => statementsOf(text))),
   'files of these': state.length,
   'wide lines of lib': wide.length,
   'bytes of lib': sum(sources.map(([, text]) => Buffer.byteLength(text))),
@@ -52,18 +53,25 @@ for (const [name, figure] of Object.entries(figures)) console.log(`${String(figu
 
 /** Tokens without comments and texts. A template counts for the expressions in it. */
 function tokensOf(text) {
-  let count = 0
+  return leavesOf(text).filter(({ kind }) => !TEXTS.has(kind)).length
+}
+
+/** A rule in SQL or Lua is a text to TypeScript. A text is one where it looks so. */
+function statementsOf(text) {
+  const texts = leavesOf(text)
+    .filter(({ kind }) => TEXTS.has(kind))
+    .map((leaf) => leaf.getText())
+    .filter((words) => /\n|SELECT|INSERT|UPDATE|redis\.call/.test(words))
+  return sum(texts.map((words) => words.replace(/--.*$/gm, '').match(/[A-Za-z_][\w.]*|\d+|[^\s\w]/g)?.length ?? 0))
+}
+
+function leavesOf(text) {
+  const leaves = []
   const visit = (node) => {
     const children = node.getChildren()
-    if (
-      children.length === 0 &&
-      node.kind !== SyntaxKind.EndOfFileToken &&
-      !TEXTS.has(node.kind) &&
-      node.getWidth() > 0
-    )
-      count++
+    if (children.length === 0 && node.kind !== SyntaxKind.EndOfFileToken && node.getWidth() > 0) leaves.push(node)
     for (const child of children) if (!ts.isJSDoc(child)) visit(child)
   }
   visit(ts.createSourceFile('file.ts', text, ts.ScriptTarget.Latest, true))
-  return count
+  return leaves
 }
