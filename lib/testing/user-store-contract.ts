@@ -197,6 +197,8 @@ export function userStoreContract(
       told,
       'a new hash of the same password does not move it, and neither does one that is not written'
     )
+    equal(await set(id, 'hash-3', undefined, AT + 2000), true)
+    equal(await changedAt(), told === null ? null : AT + 2000, 'whatever hash was there')
   })
 
   define('setPasswordHash', 'of 50 parallel compare-and-sets from one hash one wins', async (subject) => {

@@ -43,7 +43,7 @@ function prismaClient(): string {
   writeFileSync(schema, filesOf(`${GUIDES}/prisma.md`).find(({ name }) => name === 'prisma/schema.prisma')?.text ?? '')
   execFileSync(
     process.execPath,
-    ['scripts/with.mjs', 'test/docs/prisma', 'prisma', 'generate', `--schema=${schema}`],
+    ['scripts/with.mjs', 'scripts/prisma', 'prisma', 'generate', `--schema=${schema}`],
     // It looks for a schema engine, which is a binary of another host, and never runs it.
     { cwd: root, stdio: 'pipe', env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath } }
   )

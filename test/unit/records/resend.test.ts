@@ -1,0 +1,50 @@
+import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
+import { isOutage, OutageError } from '../../../lib/errors.ts'
+import { MOST_WRITERS } from '../../../lib/records/encoding.ts'
+import { transactor } from '../../../lib/records/transact.ts'
+import type { View } from '../../../lib/records/view.ts'
+import t from '../../support/tap.ts'
+
+const add =
+  (more: number) =>
+  (view: View): void => {
+    const value = Number(view.get('f:1') ?? 0) + more
+    view.put('f:1', { kind: 'family', userId: 'ann', value, expiresAt: 1e15 })
+  }
+
+/** What becomes of a commit whose answer is lost, when so many writers write before it is sent again. */
+async function afterOthers(others: number, wasDone: boolean): Promise<{ said: string; sum: unknown }> {
+  const store = memoryRecords()
+  let commits = 0
+  const { transact } = transactor({
+    ...store,
+    async commit(...args) {
+      if (++commits > 1) return await store.commit(...args)
+      if (wasDone) await store.commit(...args)
+      for (let other = 0; other < others; other++) await transactor(store).transact('p', ['f:1'], add(1))
+      throw new OutageError('lost')
+    }
+  })
+  const said = await transact('p', ['f:1'], add(100)).then(
+    () => 'done',
+    (error: unknown) => (isOutage(error) ? 'unknown' : String(error))
+  )
+  return { said, sum: await transactor(store).transact('p', ['f:1'], (view) => view.get('f:1')) }
+}
+
+t.test('a commit whose answer was lost counts once, whoever wrote since', async (t) => {
+  const cases = [0, 1, MOST_WRITERS - 1, MOST_WRITERS].flatMap((others) => [
+    { others, wasDone: true },
+    { others, wasDone: false }
+  ])
+  for (const { others, wasDone } of cases)
+    t.strictSame(
+      await afterOthers(others, wasDone),
+      { said: 'done', sum: others + 100 },
+      `${others} others, ${wasDone ? 'done' : 'not done'} the first time`
+    )
+})
+
+t.test('where too many wrote since, a commit that was done is called unknown and not repeated', async (t) => {
+  t.strictSame(await afterOthers(MOST_WRITERS + 1, true), { said: 'unknown', sum: MOST_WRITERS + 101 })
+})
