@@ -106,42 +106,42 @@ t.test('a browser changes the password: it stays signed in, nobody else does', a
 })
 
 // covers H8 ASVS-3.5.1
-t.test(
-  'the rule of forms: what another page sends, or nobody says where from, changes and tells nothing',
-  async (t) => {
-    const subject = await testApp()
-    t.teardown(subject.close)
-    const { app } = subject
-    await signUp(app)
-    const here = await browserOf(subject)
-    const [{ id } = { id: '' }] = await sessionsOf(subject, { ...here, ...OWN })
-    const elsewhere: Array<[what: string, headers: Record<string, string>]> = [
-      ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
-      ['another site that says it is ours', { 'sec-fetch-site': 'cross-site', origin: ISSUER }],
-      ['a sibling', { 'sec-fetch-site': 'same-site', origin: 'http://sibling.localhost:3000' }],
-      ['another port', { origin: 'http://localhost:3001' }],
-      ['the origin null', { origin: 'null' }],
-      ['an address that was typed', { 'sec-fetch-site': 'none' }],
-      ['nothing', {}]
-    ]
-    for (const [what, headers] of elsewhere) {
-      for (const request of [
-        { url: '/auth/sessions' },
-        { method: 'DELETE' as const, url: `/auth/sessions/${id}` },
-        { method: 'POST' as const, url: '/auth/password', payload: { current_password: PASSWORD, new_password: NEXT } }
-      ]) {
-        const reply = await app.inject({ ...request, headers: { ...here, ...headers } })
-        t.match([reply.statusCode, reply.json()], [403, { error: 'access_denied' }], `${what}: ${request.url}`)
-        t.equal(reply.headers['access-control-allow-origin'], undefined)
-      }
+t.test('refuses what another page sends, and changes nothing unless a page of ours is known to ask', async (t) => {
+  const subject = await testApp()
+  t.teardown(subject.close)
+  const { app } = subject
+  await signUp(app)
+  const here = await browserOf(subject)
+  const [{ id } = { id: '' }] = await sessionsOf(subject, { ...here, ...OWN })
+  const elsewhere: Array<[what: string, headers: Record<string, string>]> = [
+    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+    ['another site that says it is ours', { 'sec-fetch-site': 'cross-site', origin: ISSUER }],
+    ['a sibling', { 'sec-fetch-site': 'same-site', origin: 'http://sibling.localhost:3000' }],
+    ['another port', { origin: 'http://localhost:3001' }],
+    ['the origin null', { origin: 'null' }],
+    ['an address that was typed', { 'sec-fetch-site': 'none' }],
+    ['nothing', {}]
+  ]
+  for (const [what, headers] of elsewhere) {
+    for (const request of [
+      { url: '/auth/sessions' },
+      { method: 'DELETE' as const, url: `/auth/sessions/${id}` },
+      { method: 'POST' as const, url: '/auth/password', payload: { current_password: PASSWORD, new_password: NEXT } }
+    ]) {
+      const reply = await app.inject({ ...request, headers: { ...here, ...headers } })
+      // A read by a page of ours has neither header on plain http off loopback.
+      if (request.url === '/auth/sessions' && ['an address that was typed', 'nothing'].includes(what))
+        t.equal(reply.statusCode, 200, `${what}: ${request.url}`)
+      else t.match([reply.statusCode, reply.json()], [403, { error: 'access_denied' }], `${what}: ${request.url}`)
+      t.equal(reply.headers['access-control-allow-origin'], undefined)
     }
-    t.equal(
-      (await sessionsOf(subject, { ...here, origin: ISSUER })).length,
-      1,
-      'the origin alone is enough where the browser says no more'
-    )
   }
-)
+  t.equal(
+    (await sessionsOf(subject, { ...here, origin: ISSUER })).length,
+    1,
+    'the origin alone is enough where the browser says no more'
+  )
+})
 
 // covers H8
 t.test('a token counts before the cookie, and a cookie of nobody is nobody', async (t) => {

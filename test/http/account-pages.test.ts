@@ -302,7 +302,7 @@ t.test('a reset: to open the link uses nothing up, its form works once and signs
   t.strictSame(test.last(), {
     page: 'reset_password',
     content: { action: '/auth/reset-password', error: null, token, minLength: 8, loginUrl: '/auth/login', done: false },
-    settings: { statusCode: 200, clientName: null, uiLocales: [], noReferrer: true }
+    settings: { statusCode: 200, clientName: null, uiLocales: [], secretAddress: true }
   })
   t.strictSame(await test.w.sids(user.id), ['thief'])
 
@@ -406,7 +406,7 @@ t.test('a link that is no good is one error page, whatever is wrong with it, ope
       statusCode: 400,
       page: 'error',
       content: { error: { error: 'invalid_token', field: null }, homeUrl: 'https://auth.example.com' },
-      settings: { noReferrer: true }
+      settings: { secretAddress: true }
     })
     const fine =
       path === '/auth/reset-password' ? await test.resetToken('bob@example.com') : await test.verifyToken(bob?.id ?? '')
@@ -441,7 +441,7 @@ t.test('an address is confirmed by the button alone, once', async (t) => {
       done: false,
       disowned: false
     },
-    settings: { statusCode: 200, clientName: null, uiLocales: [], noReferrer: true }
+    settings: { statusCode: 200, clientName: null, uiLocales: [], secretAddress: true }
   })
   t.equal((await test.w.store.findById(user.id))?.emailVerified, false, 'to open the link confirms nothing')
   t.equal(test.w.count('email_verified'), 0)

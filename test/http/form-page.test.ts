@@ -134,14 +134,14 @@ t.test('`failures` counts what failed, and what a page opens with counts nowhere
     t.equal((await test.post('/auth/logout', { word })).statusCode, status)
 })
 
-t.test('an address with a token is named by no referrer, and may be asked for with HEAD; others may not', async (t) => {
+t.test('keeps an address with a token secret and answers HEAD there, and nowhere else', async (t) => {
   const [token, plain] = [await appWith(t, { tokenInAddress: true }), await appWith(t, {})]
-  for (const [test, noReferrer, status] of [
+  for (const [test, secretAddress, status] of [
     [token, true, 200],
     [plain, undefined, 404]
   ] as const) {
     t.equal((await test.app.inject({ method: 'HEAD', url: '/auth/logout' })).statusCode, status)
     await test.get('/auth/logout')
-    t.equal(test.last().settings.noReferrer, noReferrer)
+    t.equal(test.last().settings.secretAddress, secretAddress)
   }
 })

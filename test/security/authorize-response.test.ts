@@ -94,7 +94,7 @@ t.test('a form post: the redirect URI, the parameters, nothing in the URL, nothi
     t.match(reply.headers, {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer'
+      'referrer-policy': 'origin'
     })
     t.equal(reply.headers.location, undefined)
     t.match(String(reply.headers['content-security-policy']), /form-action 'self' https:\/\/app\.example(;|$)/)

@@ -9,7 +9,7 @@ import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { type AuthenticationContext, contextOf, provedSince } from '../../protocol/authentication.ts'
 import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
-import { isFromOtherOrigin, isSameOrigin } from '../../protocol/same-origin.ts'
+import { isFromOwnPage } from '../../protocol/same-origin.ts'
 import { parseTokenQuery } from '../../protocol/token-query.ts'
 import { requireFirstParty } from '../../oauth/require-first-party.ts'
 import { liveSession } from '../../sessions/live-session.ts'
@@ -81,15 +81,11 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
 
 /**
  * Lets in only what a page of our own sends. What another site sends is not even parsed, and counts under no limit, or
- * any site could use up its visitor's attempts. A GET changes nothing, so it need not prove where it comes from: only
- * what the browser itself says to come from elsewhere is refused.
+ * any site could use up its visitor's attempts.
  */
 function ownPageHook(issuer: string): Hook {
-  const { origin } = new URL(issuer)
   return (request, _reply, done) => {
-    const { headers } = request
-    const isSafe = request.method === 'GET' || request.method === 'HEAD'
-    if (isSafe ? !isFromOtherOrigin(headers, origin) : isSameOrigin(headers, issuer)) done()
+    if (isFromOwnPage(request, issuer)) done()
     else done(crossSite())
   }
 }
@@ -138,7 +134,7 @@ async function accountOfToken(claims: AccessTokenClaims | null, { grants }: Guar
  * Checks first where the request comes from, so that another site is not even told whether its visitor is signed in.
  */
 async function accountOfBrowser(request: FastifyRequest, { grants, browser }: GuardDeps): Promise<AccountCaller> {
-  if (!isSameOrigin(request.headers, grants.accounts.issuer)) throw crossSite()
+  if (!isFromOwnPage(request, grants.accounts.issuer)) throw crossSite()
   const signedIn = await browser.signedIn(request)
   if (signedIn === null) throw missingToken()
   const { user, session } = signedIn

@@ -99,6 +99,6 @@ export async function sendToClient(
     reply,
     'form_post',
     { action, params },
-    { clientName: client.name ?? client.clientId, formActions: [formActionOf(action)], noReferrer: true }
+    { clientName: client.name ?? client.clientId, formActions: [formActionOf(action)], secretAddress: true }
   )
 }

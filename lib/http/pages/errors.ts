@@ -70,7 +70,7 @@ export async function sendErrorPage(
       reply,
       'error',
       { error: shown, homeUrl, newLink },
-      { statusCode: error.statusCode, noReferrer: true }
+      { statusCode: error.statusCode, secretAddress: true }
     )
   } catch (failure) {
     // If this were thrown, Fastify would answer with JSON.

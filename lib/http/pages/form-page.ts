@@ -64,7 +64,7 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   body: TObject
   /** The fields that the person sees. An error about any other is shown as about the whole form. */
   fields: readonly string[]
-  /** The page's address holds a token: no referrer names it, and mail programs may ask with HEAD first. */
+  /** The page's address holds a token: no referrer has its path, and mail programs may ask with HEAD first. */
   tokenInAddress?: true
   /** The journey, where it is not that of the page's own address. */
   journeyOf?(request: FastifyRequest): Promise<Journey>
@@ -143,7 +143,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
       uiLocales,
       ...(leadsOn ? { formActions } : {}),
       ...(page.images === undefined || page.images.length === 0 ? {} : { images: page.images }),
-      ...(tokenInAddress ? { noReferrer: true } : {}),
+      ...(tokenInAddress ? { secretAddress: true } : {}),
       ...(page.passkeys === undefined ? {} : { passkeys: page.passkeys })
     }
     return await pages.send(

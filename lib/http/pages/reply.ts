@@ -26,8 +26,8 @@ export interface PageSettings {
   formActions?: readonly string[]
   /** Absolute URLs of images beside the logo of all pages. */
   images?: readonly string[]
-  /** For a page whose own URL holds a token. Then the browser sends `Origin: null` with its form. */
-  noReferrer?: boolean
+  /** The page's own URL holds a token, so the browser tells nobody more of it than the origin. */
+  secretAddress?: boolean
   /** The page asks for a passkey. `renewUrl`: a path of this origin that its script loads from; `null`: none. */
   passkeys?: { renewUrl: string | null } | undefined
 }
@@ -74,7 +74,9 @@ export function isPageReply(reply: FastifyReply): boolean {
 }
 
 export function createPageReply({ issuer, prefix, usernames, passkeys, pages }: PageReplyOptions): PageReply {
-  const { origin } = new URL(issuer)
+  const { origin, protocol } = new URL(issuer)
+  // With `no-referrer` a form of the page would come with `Origin: null`, which says nothing of where it is from.
+  const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
   const { title, logoUrl, logoUrlDark, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
   const assets = pageAssets({ prefix, look: pages, passkeys })
   const sources: ContentSecurity = {
@@ -164,7 +166,7 @@ export function createPageReply({ issuer, prefix, usernames, passkeys, pages }: 
             images: settings.images ?? [],
             passkeys: policyOf(settings.passkeys)
           }),
-          'referrer-policy': settings.noReferrer === true ? 'no-referrer' : 'same-origin',
+          'referrer-policy': settings.secretAddress === true ? originAlone : 'same-origin',
           'x-frame-options': 'DENY',
           'x-content-type-options': 'nosniff',
           'cross-origin-opener-policy': 'same-origin',

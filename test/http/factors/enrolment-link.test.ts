@@ -69,7 +69,7 @@ t.test(
     const page = await browser.get(url)
     t.equal(page.statusCode, 200)
     t.match(page.body, /<bdi>ann<\/bdi><\/b> sets up a new second step/)
-    t.match([page.headers['cache-control'], page.headers['referrer-policy']], ['no-store', 'no-referrer'])
+    t.match([page.headers['cache-control'], page.headers['referrer-policy']], ['no-store', 'origin'])
     const { action, fields } = formOf(page.body)
     t.equal(action, '/auth/second-factor/link', 'the form has the token in its body alone')
     const pressed = await browser.submit(action, fields)

@@ -117,11 +117,11 @@ t.test('the headers of every page', async (t) => {
 
 t.test('what a route may set', async (t) => {
   const { app } = appOf(t, {
-    settings: { statusCode: 400, noReferrer: true, clientName: 'Acme', uiLocales: ['sv', 'de-AT'] }
+    settings: { statusCode: 400, secretAddress: true, clientName: 'Acme', uiLocales: ['sv', 'de-AT'] }
   })
   const answer = await app.inject({ url: '/login', headers: { 'accept-language': 'fr' } })
   t.equal(answer.statusCode, 400)
-  t.equal(answer.headers['referrer-policy'], 'no-referrer')
+  t.equal(answer.headers['referrer-policy'], 'strict-origin')
   t.match(answer.body, '<html lang="de" dir="ltr">')
   t.match(answer.body, /weiter zu <b><bdi>Acme<\/bdi><\/b>/)
   t.match(

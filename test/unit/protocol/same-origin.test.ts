@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { isFromOtherOrigin, isSameOrigin } from '../../../lib/protocol/same-origin.ts'
+import { isFromOtherOrigin, isFromOwnPage, isSameOrigin } from '../../../lib/protocol/same-origin.ts'
 
 const OWN = 'https://auth.example.com'
 
@@ -65,4 +65,17 @@ t.test('what a page of another origin made the browser send', async (t) => {
   ]
   for (const [site, origin, isFromOther] of cases)
     t.equal(isFromOtherOrigin({ 'sec-fetch-site': site, origin }, OWN), isFromOther, `${site} ${origin}`)
+})
+
+t.test('takes a read with neither header, and a form with one', async (t) => {
+  for (const method of ['GET', 'HEAD']) {
+    t.ok(isFromOwnPage({ method, headers: {} }, `${OWN}/tenant`), method)
+    t.notOk(isFromOwnPage({ method, headers: { 'sec-fetch-site': 'cross-site' } }, OWN), method)
+    t.notOk(isFromOwnPage({ method, headers: { 'sec-fetch-site': 'cross-site', origin: OWN } }, OWN), method)
+    t.notOk(isFromOwnPage({ method, headers: { origin: 'null' } }, OWN), method)
+  }
+  for (const method of ['POST', 'PATCH', 'DELETE']) {
+    t.notOk(isFromOwnPage({ method, headers: {} }, OWN), method)
+    t.ok(isFromOwnPage({ method, headers: { origin: OWN } }, `${OWN}/tenant`), method)
+  }
 })

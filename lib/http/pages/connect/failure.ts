@@ -78,6 +78,6 @@ export async function failConnect(
       error: formError(shown, request, reply, { pages, uiLocales }),
       loginUrl: `${link(onlyAs === null ? 'login' : 'reauthenticate')}${query}`
     },
-    { statusCode: shown.statusCode, uiLocales, noReferrer: false }
+    { statusCode: shown.statusCode, uiLocales, secretAddress: false }
   )
 }
