@@ -1,0 +1,97 @@
+import { flag, integer, isStorable, jsonObject, rowsIn, text, textOrNull } from '../../../lib/adapters/sql/rows.ts'
+import t from '../../support/tap.ts'
+
+const REFUSED = 'The database holds a column of the wrong type.'
+const BIG = 2 ** 53
+
+/** What each reader makes of a value that some driver might give. */
+const READERS = {
+  text: {
+    read: text,
+    takes: [
+      ['a', 'a'],
+      ['', '']
+    ],
+    refuses: [null, undefined, 1, true, {}]
+  },
+  textOrNull: {
+    read: textOrNull,
+    takes: [
+      ['a', 'a'],
+      [null, null]
+    ],
+    refuses: [undefined, 1]
+  },
+  integer: {
+    read: integer,
+    takes: [
+      [0, 0],
+      [-7, -7],
+      [7n, 7],
+      ['7', 7],
+      ['-7', -7],
+      [BIG - 1, BIG - 1],
+      [String(BIG - 1), BIG - 1]
+    ],
+    refuses: [
+      null,
+      undefined,
+      '',
+      ' 7',
+      '7.5',
+      '1e3',
+      '0x7',
+      '12345678901234567',
+      7.5,
+      NaN,
+      BIG,
+      BigInt(BIG),
+      true,
+      [7]
+    ]
+  },
+  flag: {
+    read: flag,
+    takes: [
+      [true, true],
+      [false, false],
+      [1, true],
+      [0, false],
+      [1n, true]
+    ],
+    refuses: [2, -1, 'true', null]
+  },
+  jsonObject: {
+    read: jsonObject,
+    takes: [
+      [{ a: 1 }, { a: 1 }],
+      ['{"a":1,"__proto__":{"b":2}}', { a: 1 }]
+    ],
+    refuses: ['', '{', 'null', '[]', '7', null, [], 7]
+  },
+  rowsIn: {
+    read: rowsIn,
+    takes: [
+      [[{ a: 1 }], [{ a: 1 }]],
+      ['[]', []]
+    ],
+    refuses: ['', '{}', '[1]', [null], {}, null, 7]
+  }
+} as const
+
+t.test('a column is read as what it is, or refused without its value', async (t) => {
+  for (const [name, { read, takes, refuses }] of Object.entries(READERS)) {
+    t.strictSame(
+      takes.map(([value]) => read({ column: value }, 'column')),
+      takes.map(([, read]) => read),
+      name
+    )
+    for (const value of refuses)
+      t.throws(() => read({ column: value }, 'column'), new TypeError(REFUSED), `${name} of a ${typeof value}`)
+  }
+})
+
+t.test('what every database can hold has no NUL and no lone surrogate', async (t) => {
+  t.strictSame(['', 'a', 'é😀', '\u0001'].filter(isStorable).length, 4)
+  t.strictSame(['\0', 'a\0', '\ud83d', '\ude00a'].filter(isStorable), [])
+})
