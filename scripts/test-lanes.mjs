@@ -37,7 +37,22 @@ const NIGHTLY = [
   // The compiler over every public type.
   'test/docs/public-types.test.ts',
   // The guides for front ends, each bundled with its framework.
-  'test/browser/front-end-guides.test.ts'
+  'test/browser/front-end-guides.test.ts',
+  // The runner itself, with processes that hang until their time is over.
+  'test/scripts/run-tests.test.ts',
+  // The suites of fastify-authority/testing over stores with planted faults: they try the suites, and no rule or store.
+  'test/contract/code-suite-finds-faults.test.ts',
+  'test/contract/factor-suite-finds-faults.test.ts',
+  'test/contract/identity-suite-finds-faults.test.ts',
+  'test/contract/record-suite-finds-faults.test.ts',
+  'test/contract/session-suites-find-faults.test.ts',
+  'test/contract/suites-find-faults.test.ts',
+  // The example behind nginx, on real servers. `flow/example-server` has the example by itself.
+  'test/flow/compose.test.ts',
+  // The example signs in at another of its kind. `browser/connections` and `http/connect` have sign-in with others.
+  'test/flow/example-other-instance.test.ts',
+  // The example with mails. `docs/messages-guide` sends by the same package to the same server.
+  'test/flow/example-smtp.test.ts'
 ]
 
 /** `npm test` runs the lane `main`. */

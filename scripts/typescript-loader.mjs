@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
+const DOMAINS = new URL('error-domains.mjs', import.meta.url).href
 const CACHE = new URL('../node_modules/.cache/typescript/', import.meta.url)
 // Part of each digest: what was translated in another way is not found again.
 const SETTINGS = { format: 'esm', loader: 'ts', target: 'node20', sourcemap: 'inline', sourcesContent: false }
@@ -19,6 +20,8 @@ else if (!import.meta.url.includes('?hooks')) module.register('./typescript-load
 if (process.env.HOLD_UP_MS !== undefined) await import('./hold-up.mjs')
 
 export function resolve(specifier, context, next) {
+  // What tap follows errors by.
+  if (specifier === 'async-hook-domain') return { url: DOMAINS, format: 'module', shortCircuit: true }
   if (!/^fastify-authority(?:\/|$)/.test(specifier)) return next(specifier, context)
   const entry = require('../package.json').exports[specifier.replace('fastify-authority', '.')]?.default
   if (entry === undefined) return next(specifier, context)
