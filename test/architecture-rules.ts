@@ -95,7 +95,7 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/imported-hashes': { '@node-rs/bcrypt': true },
   'adapters/jwt': { fastify: true, '@fastify/jwt': true },
   'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true },
-  'adapters/upstream': { oauth4webapi: true }
+  'adapters/upstream': { oauth4webapi: true, '@sinclair/typebox': true, '@sinclair/typebox/*': true }
 }
 
 /** What adapters share, and which: the reading of rows, and worker threads. No other adapter knows of one. */

@@ -56,7 +56,11 @@ const [issuer] = (await once(child, 'message')) as [string]
 const client = { clientId: 'client', clientSecret: 'secret' }
 const [settings] = resolveConnections([oidc({ id: 'up', issuer, ...client })], true)
 if (settings === undefined) throw new Error('no connection')
-const ours = upstream(settings, { clock: systemClock, outbound: outbound(systemClock) })
+const ours = upstream(settings, {
+  clock: systemClock,
+  outbound: outbound(systemClock),
+  reports: { down: () => {}, back: () => {}, hostFailed: () => {} }
+})
 const flow = { state: STATE, nonce: NONCE, codeVerifier: VERIFIER, startedAt: 0, redirectUri: REDIRECT_URI }
 const url = await ours.authorizationUrl(flow, {})
 const peer = await discovery(

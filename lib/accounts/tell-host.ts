@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../ports/log.ts'
 import type { Connection, ConnectionSignIn } from '../ports/upstream.ts'
 import type { AccountsDeps } from './deps.ts'
 
@@ -17,17 +18,7 @@ export function tellHost(
       await onSignIn({ ...signIn, user: user as ConnectionSignIn['user'] })
     })
     .catch((error: unknown) => {
-      onError(withoutTokens(error, signIn), `onSignIn of the connection "${id}" failed`)
+      const { accessToken, refreshToken, idToken } = signIn.tokens
+      onError(withoutSecrets(error, [accessToken, refreshToken, idToken]), `onSignIn of the connection "${id}" failed`)
     })
-}
-
-function withoutTokens(error: unknown, { tokens: { accessToken, refreshToken, idToken } }: ConnectionSignIn): Error {
-  const scrub = (text: string): string =>
-    [accessToken, refreshToken, idToken].reduce<string>(
-      (rest, secret) => (secret === undefined || secret === '' ? rest : rest.replaceAll(secret, '[removed]')),
-      text
-    )
-  const copy = new Error(scrub(error instanceof Error ? error.message : 'onSignIn failed without an Error.'))
-  if (error instanceof Error && error.stack !== undefined) copy.stack = scrub(error.stack)
-  return copy
 }

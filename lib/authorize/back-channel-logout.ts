@@ -58,7 +58,7 @@ export function createBackChannelLogout({
     const { status, error } = await formPost(
       client.backchannelLogoutUri,
       { logout_token: token },
-      { timeoutMs: TIMEOUT_MS }
+      { timeoutMs: TIMEOUT_MS, thirdParty: client.firstParty === false }
     )
     // Some frameworks answer an empty 200 as 204. §2.8
     if (status === 200 || status === 204) return null

@@ -1,6 +1,6 @@
 import { misfit } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
-import { within } from './within.ts'
+import { isPromise, within } from './within.ts'
 
 /** How long a hook may take for one answer. */
 const BUDGET_MS = 5000
@@ -15,6 +15,19 @@ export function hostHook<Args extends unknown[], Answer>(
   clock: Clock
 ): (...args: Args) => Promise<Answer> {
   return async (...args) => read(await within<unknown>(BUDGET_MS, clock, () => hook(...args)))
+}
+
+/**
+ * The answer of a hook that has to answer at once. A promise is refused, and a rejection of it is caught, because one
+ * that nobody handles would end the process.
+ * @throws MisfitError
+ */
+export function atOnce<Answer>(answer: Answer, source: string): Answer {
+  if (isPromise(answer)) {
+    Promise.resolve(answer).catch(() => {})
+    throw misfit('hook', { source, got: answer, takes: 'an answer at once, and no promise' })
+  }
+  return answer
 }
 
 const isNone = (answer: unknown): answer is undefined | null => answer === undefined || answer === null

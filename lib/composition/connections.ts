@@ -1,8 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { UpstreamReports } from '../adapters/upstream/outages.ts'
 import { completeProfile } from '../accounts/federated-account.ts'
 import { OWN_FIELDS } from '../accounts/register.ts'
 import { misfit } from '../errors.ts'
-import { hostHook } from '../boundary/host-hooks.ts'
+import { atOnce } from '../boundary/host-hooks.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
 import type { Outbound } from '../ports/outbound.ts'
@@ -10,6 +11,7 @@ import type { GrantDeps } from '../oauth/deps.ts'
 import type { State } from '../ports/state.ts'
 import { type Connection, type Upstream, UPSTREAM } from '../ports/upstream.ts'
 import type { ConnectionSettings } from '../settings/sections/connections.ts'
+import { connectionSwitch } from './connection-switch.ts'
 import { connectionGrants } from './connection-grants.ts'
 import type { Settings } from '../settings/settings.ts'
 
@@ -70,7 +72,9 @@ export async function connectionsOf(settings: Settings, parts: Parts): Promise<R
         connectionOf(connection, {
           ...parts,
           callbackUrl,
-          upstream: (connection.provider as { [UPSTREAM]?: Upstream })[UPSTREAM] ?? upstream(connection, parts),
+          upstream:
+            (connection.provider as { [UPSTREAM]?: Upstream })[UPSTREAM] ??
+            upstream(connection, { ...parts, reports: reportsOf(connection, parts) }),
           secrets: settings.secrets,
           names,
           fits
@@ -78,6 +82,37 @@ export async function connectionsOf(settings: Settings, parts: Parts): Promise<R
       ]
     })
   )
+}
+
+/** The log lines about the provider of a connection. */
+function reportsOf({ id, provider }: ConnectionSettings, { log }: Pick<Parts, 'log'>): UpstreamReports {
+  return {
+    down(of, { message }) {
+      log.error(
+        ...logLine('FST_AUTHORITY_PROVIDER_DOWN', `the connection "${id}": ${message}`, {
+          connection: id,
+          endpoint: of
+        })
+      )
+    },
+    back(of) {
+      log.info(
+        ...logLine('FST_AUTHORITY_PROVIDER_BACK', `the connection "${id}": ${of} answers again`, {
+          connection: id,
+          endpoint: of
+        })
+      )
+    },
+    hostFailed(error) {
+      const name = provider.protocol === 'oauth2' ? 'identify' : 'assertion'
+      log.error(
+        ...logLine('FST_AUTHORITY_HOOK_FAILED', `the function ${name} of the connection "${id}" failed`, {
+          err: error,
+          connection: id
+        })
+      )
+    }
+  }
 }
 
 /**
@@ -135,19 +170,7 @@ function connectionOf(
       return otherwise
     }
   }
-  const { enabled, profile, assurance } = hooks
-  const isEnabled =
-    typeof enabled === 'boolean'
-      ? async () => enabled
-      : hostHook(
-          enabled,
-          (answer) => {
-            if (typeof answer !== 'boolean')
-              throw misfit('hook', { source: 'connections.enabled', got: answer, takes: 'true or false' })
-            return answer
-          },
-          clock
-        )
+  const { profile, assurance } = hooks
   return {
     id,
     name,
@@ -165,22 +188,12 @@ function connectionOf(
     formPost: provider.formPost,
     provesFreshness: provider.provesFreshness,
     button: { ...button, brand: provider.brand },
-    async enabled() {
-      try {
-        return await isEnabled()
-      } catch (error) {
-        log.error(
-          ...logLine(
-            'FST_AUTHORITY_HOOK_FAILED',
-            `the function enabled of the connection "${id}" failed; nobody signs in through it meanwhile`,
-            { err: error }
-          )
-        )
-        return false
-      }
-    },
+    ...connectionSwitch({ id, enabled: hooks.enabled }, { clock, log }),
     profile(claims) {
-      const given = profile === null ? claims : asked('profile', () => objectOf(profile(claims), 'profile'), {})
+      const given =
+        profile === null
+          ? claims
+          : asked('profile', () => objectOf(atOnce(profile(claims), 'connections.profile'), 'profile'), {})
       return Object.fromEntries(
         names.flatMap((field) =>
           Object.hasOwn(given, field) && fits(field, given[field]) ? [[field, given[field]]] : []
@@ -188,13 +201,19 @@ function connectionOf(
       )
     },
     assurance: (claims) =>
-      assurance === null ? {} : asked('assurance', () => assuranceOf(objectOf(assurance(claims), 'assurance')), {})
+      assurance === null
+        ? {}
+        : asked(
+            'assurance',
+            () => assuranceOf(objectOf(atOnce(assurance(claims), 'connections.assurance'), 'assurance')),
+            {}
+          )
   }
 }
 
 function objectOf(answer: unknown, hook: string): Record<string, unknown> {
   if (answer === undefined || answer === null) return {}
-  if (typeof answer !== 'object' || Array.isArray(answer) || 'then' in answer)
+  if (typeof answer !== 'object' || Array.isArray(answer))
     throw misfit('hook', { source: `connections.${hook}`, got: answer, takes: 'an object, at once' })
   return answer as Record<string, unknown>
 }

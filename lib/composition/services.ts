@@ -4,7 +4,7 @@ import { withFactors } from '../accounts/begin-session.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { formPost } from '../adapters/node/form-post.ts'
-import { outbound } from '../adapters/node/outbound.ts'
+import { distanceOfHost, outbound } from '../adapters/node/outbound.ts'
 import { systemRandom } from '../adapters/node/system-random.ts'
 import { type BackChannelLogout, createBackChannelLogout } from '../authorize/back-channel-logout.ts'
 import { missingSteps } from '../authorize/authorize.ts'
@@ -111,7 +111,7 @@ export async function createServices(
   const backChannel: BackChannelLogout = createBackChannelLogout({
     clients,
     idTokens: identity,
-    formPost: formPost(leaving),
+    formPost: formPost(leaving, async () => await distanceOfHost(settings.issuer)),
     clock,
     onError: (error, what) => {
       log.error(...logLine('FST_AUTHORITY_BACK_CHANNEL_FAILED', what, { err: error }))

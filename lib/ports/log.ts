@@ -44,6 +44,10 @@ export const LOG_CODES = {
   FST_AUTHORITY_EVENT_HANDLER_FAILED:
     'error: a handler of `app.authority.on` threw or rejected: `event` says of which event. No ' +
     'request was broken by it.',
+  FST_AUTHORITY_PROVIDER_DOWN:
+    'error: a provider of `connections` does not answer, or not with what it should: `connection` says which. Said ' +
+    'once an outage of each of its endpoints. People can sign in in other ways meanwhile.',
+  FST_AUTHORITY_PROVIDER_BACK: 'info: it answers again.',
   FST_AUTHORITY_PAGE_FAILED: 'error: a page could not be made as it should be; a plainer one was sent.',
   FST_AUTHORITY_MESSAGE_FAILED: 'error: a message was given up, or there is no room for more: look at `sendMessage`.',
   FST_AUTHORITY_BACK_CHANNEL_FAILED: 'error: a client was not told of a sign-out: look at its `backchannelLogoutUri`.',
@@ -68,4 +72,16 @@ export function logLine(
   bindings: Readonly<Record<string, unknown>> = {}
 ): [Record<string, unknown>, string] {
   return [{ code, ...bindings }, `fastify-authority: ${text}`]
+}
+
+/** A copy for the log of an error of the host's code: message and stack, without the secrets that the code had. */
+export function withoutSecrets(error: unknown, secrets: ReadonlyArray<string | undefined>): Error {
+  const scrub = (text: string): string =>
+    secrets.reduce<string>(
+      (rest, secret) => (secret === undefined || secret === '' ? rest : rest.replaceAll(secret, '[removed]')),
+      text
+    )
+  const copy = new Error(scrub(error instanceof Error ? error.message : 'It failed without an Error.'))
+  if (error instanceof Error && error.stack !== undefined) copy.stack = scrub(error.stack)
+  return copy
 }

@@ -141,9 +141,12 @@ export interface Connection {
   /** `brand` names a mark that the pages know. */
   button: { brand: string | null; label: string | null; logoUrl: string | null }
   /**
-   * Asked at the start and at the callback of each sign-in. A hook that throws or answers anything but `true` is no.
+   * Asked at the start and at the callback of each sign-in. A hook that throws or answers anything but `true` is no. An
+   * answer is kept for a second.
    */
   enabled(): Promise<boolean>
+  /** The same for a page, which waits half a second, and then shows what the hook said last. */
+  shown(): Promise<boolean>
   /** Fields of `registration.fields` and the standard claims of a profile, and never a reserved one. */
   profile(claims: Readonly<Record<string, unknown>>): Record<string, unknown>
   /**

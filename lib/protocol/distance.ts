@@ -1,10 +1,11 @@
 /** How far away an address is, which decides who may have it called. */
+import { isLoopbackHost } from './redirect-uri.ts'
 
 /** This machine, its link, a private network, and everything else. A higher number is farther away. */
 export const THIS_MACHINE = 0
 const THIS_LINK = 1
-const PRIVATE_NETWORK = 2
-const PUBLIC = 3
+export const PRIVATE_NETWORK = 2
+export const PUBLIC = 3
 export type Distance = typeof THIS_MACHINE | typeof THIS_LINK | typeof PRIVATE_NETWORK | typeof PUBLIC
 
 type Range = readonly [address: string, bits: number]
@@ -67,6 +68,10 @@ const PARSED = RANGES.map(
 /** Prefixes of IPv6 that have an IPv4 address in their last 32 bits: mapped, compatible and NAT64 (RFC 6052). */
 const EMBEDDING = ['::ffff:0:0', '64:ff9b::', '64:ff9b:1::'].map((prefix) => wordsOf(prefix) ?? [])
 
+export function nearer(one: Distance, other: Distance): Distance {
+  return one < other ? one : other
+}
+
 /** The distance of an IP address. What is no address is this machine, so that nobody else can name it. */
 export function distanceOf(address: string): Distance {
   const words = wordsOf(address)
@@ -77,6 +82,24 @@ export function distanceOf(address: string): Distance {
       : words
   const found = PARSED.find(([, ranges]) => ranges.some(({ words: range, bits }) => isWithin(plain, range, bits)))
   return found === undefined ? PUBLIC : found[0]
+}
+
+/**
+ * Whether this service calls a URL that was named by a party at this distance: by TLS, or on this machine. The address
+ * that a name has is checked when it is connected to.
+ */
+export function mayCall(url: string, noNearerThan: Distance): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname, username, password } = new URL(url)
+  const isHere = isLoopbackHost(hostname)
+  const address = hostname.replace(/^\[|\]$/g, '')
+  return (
+    username === '' &&
+    password === '' &&
+    (protocol === 'https:' || (protocol === 'http:' && isHere)) &&
+    (!isHere || noNearerThan === THIS_MACHINE) &&
+    (wordsOf(address) === null || distanceOf(address) >= noNearerThan)
+  )
 }
 
 function isWithin(words: readonly number[], range: readonly number[], bits: number): boolean {

@@ -4,6 +4,7 @@ import t from '../support/tap.ts'
 import { formPost } from '../../lib/adapters/node/form-post.ts'
 import { outbound } from '../../lib/adapters/node/outbound.ts'
 import { systemClock } from '../../lib/adapters/node/system-clock.ts'
+import { PUBLIC } from '../../lib/protocol/distance.ts'
 import type { FormAnswer } from '../../lib/ports/form-post.ts'
 
 interface Seen {
@@ -51,8 +52,12 @@ async function rp(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/bc?tenant=1`, seen, closed: () => closed }
 }
 
-const ask = async (url: string, timeoutMs = 5000): Promise<FormAnswer> =>
-  await formPost(outbound(systemClock))(url, { logout_token: 'a.b+c/d=&e' }, { timeoutMs })
+const ask = async (url: string, timeoutMs = 5000, thirdParty = false): Promise<FormAnswer> =>
+  await formPost(outbound(systemClock), async () => PUBLIC)(
+    url,
+    { logout_token: 'a.b+c/d=&e' },
+    { timeoutMs, thirdParty }
+  )
 const post = async (url: string, timeoutMs = 5000): Promise<number> => (await ask(url, timeoutMs)).status
 
 t.test('a form by POST, with no credentials and no cookie', async (t) => {
@@ -186,4 +191,13 @@ t.test('nobody there: a rejection whose text has no token', async (t) => {
     t.ok(error instanceof Error, bad)
     t.notMatch((error as Error).message + String((error as { cause?: unknown }).cause), /a\.b/)
   }
+})
+
+t.test('does not call a nearer address that a third party named', async (t) => {
+  const { url, seen } = await rp(t, (reply) => {
+    reply.end()
+  })
+  for (const near of [url, url.replace('127.0.0.1', 'localhost'), 'https://10.0.0.1/', 'https://[fd00::1]/'])
+    await t.rejects(ask(near, 5000, true), { code: 'BAD_URL' }, near)
+  t.strictSame(seen, [])
 })

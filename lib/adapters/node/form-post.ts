@@ -1,4 +1,4 @@
-import { THIS_MACHINE } from '../../protocol/distance.ts'
+import { type Distance, THIS_MACHINE } from '../../protocol/distance.ts'
 import type { FormPost } from '../../ports/form-post.ts'
 import type { Outbound } from '../../ports/outbound.ts'
 
@@ -6,8 +6,9 @@ import type { Outbound } from '../../ports/outbound.ts'
 const MAX_BODY = 1024
 const MAX_ERROR_LENGTH = 64
 
-export function formPost(outbound: Outbound): FormPost {
-  return async (url, params, { timeoutMs }) => {
+/** `ownDistance`: of the addresses of this service, as others see it. */
+export function formPost(outbound: Outbound, ownDistance: () => Promise<Distance>): FormPost {
+  return async (url, params, { timeoutMs, thirdParty }) => {
     const { status, text } = await outbound({
       url,
       method: 'POST',
@@ -16,7 +17,7 @@ export function formPost(outbound: Outbound): FormPost {
         'content-type': 'application/x-www-form-urlencoded;charset=UTF-8'
       },
       body: new URLSearchParams(params).toString(),
-      noNearerThan: THIS_MACHINE,
+      noNearerThan: thirdParty ? await ownDistance() : THIS_MACHINE,
       reads: 'status',
       maxBytes: MAX_BODY,
       timeoutMs

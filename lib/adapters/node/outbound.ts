@@ -5,11 +5,10 @@
 import dns from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
-import { isIP, type LookupFunction, type Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import type { Clock } from '../../ports/clock.ts'
 import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from '../../ports/outbound.ts'
-import { type Distance, distanceOf, THIS_MACHINE } from '../../protocol/distance.ts'
-import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
+import { type Distance, distanceOf, mayCall, nearer, PUBLIC } from '../../protocol/distance.ts'
 
 /** Calls to one origin at one time. One more is refused, so that a server that hangs holds no more sockets. */
 const MAX_UNDER_WAY = 50
@@ -35,7 +34,8 @@ export function outbound(clock: Clock): Outbound {
   }
 
   return async (request) => {
-    const url = checkedUrl(request)
+    if (!mayCall(request.url, request.noNearerThan)) throw new OutboundError('BAD_URL')
+    const url = new URL(request.url)
     const before = underWay.get(url.origin) ?? 0
     if (before >= MAX_UNDER_WAY) throw new OutboundError('BUSY')
     underWay.set(url.origin, before + 1)
@@ -49,21 +49,18 @@ export function outbound(clock: Clock): Outbound {
   }
 }
 
-function checkedUrl({ url: text, noNearerThan }: OutboundRequest): URL {
-  if (!URL.canParse(text)) throw new OutboundError('BAD_URL')
-  const url = new URL(text)
-  const isHere = isLoopbackHost(url.hostname)
-  if (
-    url.username !== '' ||
-    url.password !== '' ||
-    !(url.protocol === 'https:' || (url.protocol === 'http:' && isHere))
-  )
-    throw new OutboundError('BAD_URL')
-  // No name is looked up for an address, so the look-up can't refuse it.
-  const address = url.hostname.replace(/^\[|\]$/g, '')
-  if ((isHere && noNearerThan !== THIS_MACHINE) || (isIP(address) !== 0 && distanceOf(address) < noNearerThan))
-    throw new OutboundError('TOO_NEAR')
-  return url
+/**
+ * The distance of the nearest address of our own host. A host that can't be looked up is far away, because less can be
+ * called then.
+ */
+export async function distanceOfHost(url: string): Promise<Distance> {
+  const { hostname } = new URL(url)
+  return await new Promise((resolve) => {
+    dns.lookup(hostname.replace(/^\[|\]$/g, ''), { all: true }, (error, found) => {
+      const distances = error === null ? found.map(({ address }) => distanceOf(address)) : []
+      resolve(distances.reduce(nearer, PUBLIC))
+    })
+  })
 }
 
 /** Looks a name up and gives only the addresses that are far enough away. */

@@ -1,8 +1,8 @@
 /** A call to another provider, and what is read of its answer. */
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import { type Outbound, OutboundError } from '../../ports/outbound.ts'
-import { THIS_MACHINE } from '../../protocol/distance.ts'
-import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
+import { type Distance, mayCall } from '../../protocol/distance.ts'
+import { BusyError } from './outages.ts'
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 256 * 1024
@@ -27,17 +27,18 @@ export interface ProviderRequest {
 /** How a provider is reached. */
 export interface Reach {
   outbound: Outbound
+  /** The distance of the party that named the URLs. */
+  noNearerThan: Distance
   /** Ends the request early. */
   signal?: AbortSignal | undefined
 }
 
-/** Whether this service asks anything there: by TLS, or on this machine. */
-export function isReachable(url: string): boolean {
-  if (!URL.canParse(url)) return false
-  const { protocol, hostname, username, password } = new URL(url)
-  return (
-    username === '' && password === '' && (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)))
-  )
+/** An answer of status 200 to 299, or 400 and more. `json` is what `text` says. */
+export interface ProviderAnswer {
+  status: number
+  json: unknown
+  text: string
+  distance: Distance
 }
 
 /**
@@ -47,15 +48,16 @@ export function isReachable(url: string): boolean {
  */
 export async function askProvider(
   { url, method, headers, body, of, reason, form = false, empty = false }: ProviderRequest,
-  { outbound, signal }: Reach
-): Promise<{ status: number; json: unknown }> {
-  if (!isReachable(url)) throw new UpstreamError(reason, `The URL of ${of} is not an https: one.`)
-  const { status, type, text } = await outbound({
+  { outbound, noNearerThan, signal }: Reach
+): Promise<ProviderAnswer> {
+  if (!mayCall(url, noNearerThan))
+    throw new UpstreamError(reason, `The URL of ${of} is not an https: one, or nearer than the party that named it.`)
+  const { status, type, text, distance } = await outbound({
     url,
     method,
     headers,
     body,
-    noNearerThan: THIS_MACHINE,
+    noNearerThan,
     reads: empty ? 'status' : 'whole',
     maxBytes: MAX_BYTES,
     timeoutMs: TIMEOUT_MS,
@@ -69,18 +71,23 @@ export async function askProvider(
       reason,
       `${upper(of)} answered ${status} with ${readable ? 'a redirect' : 'something else than JSON'}.`
     )
-  if (empty) return { status, json: null }
+  if (empty) return { status, json: null, text, distance }
   return {
     status,
-    json: JSON_TYPE.test(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text))
+    json: JSON_TYPE.test(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text)),
+    text,
+    distance
   }
 }
 
 function failureOf(error: unknown, of: string, reason: UpstreamFailure): UpstreamError {
   const code = error instanceof OutboundError ? error.code : 'NO_CONNECTION'
+  if (code === 'BUSY') return new BusyError(of)
   if (code === 'TOO_LARGE') return new UpstreamError(reason, `${upper(of)} answered more than ${MAX_BYTES} bytes.`)
   if (code === 'ENCODED')
     return new UpstreamError(reason, `${upper(of)} answered with a content encoding that was not asked for.`)
+  if (code === 'TOO_NEAR')
+    return new UpstreamError(reason, `The address of ${of} is nearer to this service than the party that named it.`)
   if (code === 'TIMEOUT' || code === 'ABORTED')
     return new UpstreamError('outage', `${upper(of)} did not answer in time.`)
   return new UpstreamError('outage', `${upper(of)} can't be reached (${code}).`)

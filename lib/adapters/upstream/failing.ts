@@ -2,14 +2,19 @@ import * as oauth from 'oauth4webapi'
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 
 /**
- * What the engine, or a host's `identify`, refuses, as the error of this port. What they say holds what was answered;
- * only words of ours and the engine's go on.
+ * Turns every error of the engine or of a host's `identify` into the error of this port. Their messages quote what was
+ * answered, so only words of ours and the engine's go on. `onForeign` is told of an error of anybody else.
  */
-export async function failing<Answer>(reason: UpstreamFailure, work: () => Promise<Answer>): Promise<Answer> {
+export async function failing<Answer>(
+  reason: UpstreamFailure,
+  work: () => Promise<Answer>,
+  onForeign?: (error: unknown) => void
+): Promise<Answer> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof UpstreamError) throw error
+    onForeign?.(error)
     const code =
       error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError
         ? [error.code, claimOf(error)].filter((word) => word !== null).join(' ')

@@ -2,11 +2,14 @@ import type { Clock } from '../../ports/clock.ts'
 
 /** How long between two fetches that strangers or failures bring about. */
 const PAUSE_MS = 10_000
+/** How long the first failure is kept. Each further one is kept for twice as long, up to the pause. */
+const FIRST_PAUSE_MS = 1000
 
 interface Kept<Value> {
   /**
    * What is known. Waits only where nothing is known yet; what is older than its time is fetched anew behind the
-   * answer. @throws what the first fetch throws
+   * answer. @throws what the last fetch threw, which is kept for one second after the first failure and for ten after
+   * the fifth
    */
   get(): Promise<Value>
   /** Fetched anew now, or `null` where that was done less than ten seconds ago, or failed. */
@@ -14,20 +17,28 @@ interface Kept<Value> {
 }
 
 /**
- * Something of another server's that changes seldom. Of any number of calls one fetches; a fetch that fails changes
- * nothing.
+ * Something of another server's that changes seldom. Of any number of calls one fetches. A failure is kept too, but
+ * replaces nothing that is known.
  */
 export function kept<Value>(fetchIt: () => Promise<Value>, maxAgeMs: number, clock: Clock): Kept<Value> {
   let known: { value: Value; at: number } | null = null
+  let failed: { error: unknown; until: number; pauseMs: number } | null = null
   let pending: Promise<Value> | null = null
   let retriedAt = -Infinity
   let renewedAt = -Infinity
 
   const fetched = async (): Promise<Value> => {
     const at = clock.monotonic()
-    const value = await fetchIt()
-    known = { value, at }
-    return value
+    try {
+      const value = await fetchIt()
+      known = { value, at }
+      failed = null
+      return value
+    } catch (error) {
+      const pauseMs = failed === null ? FIRST_PAUSE_MS : Math.min(2 * failed.pauseMs, PAUSE_MS)
+      failed = { error, until: clock.monotonic() + pauseMs, pauseMs }
+      throw error
+    }
   }
   const refresh = async (): Promise<Value> =>
     await (pending ??= fetched().finally(() => {
@@ -36,7 +47,10 @@ export function kept<Value>(fetchIt: () => Promise<Value>, maxAgeMs: number, clo
 
   return {
     async get() {
-      if (known === null) return await refresh()
+      if (known === null) {
+        if (failed !== null && pending === null && clock.monotonic() < failed.until) throw failed.error
+        return await refresh()
+      }
       const { value, at } = known
       const now = clock.monotonic()
       if (now - at >= maxAgeMs && now - retriedAt >= PAUSE_MS) {

@@ -1,41 +1,63 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { UpstreamError } from '../../errors.ts'
 import type { Provider } from '../../ports/provider.ts'
-import { askProvider, isReachable, type Reach } from './ask-provider.ts'
+import { type Distance, mayCall, THIS_MACHINE } from '../../protocol/distance.ts'
+import { askProvider, type Reach } from './ask-provider.ts'
 
 /** What ID tokens can be signed with so that their signature says who signed them. */
 const ASYMMETRIC = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/
+
+/** The endpoints of a provider. The service calls all of them but the first, to which browsers are led. */
+const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'userinfo_endpoint']
+
+interface ProviderMetadata {
+  as: AuthorizationServer
+  /** The distance of the party that named the endpoints: the provider, or the host, which may name any. */
+  namedFrom: Distance
+}
 
 /**
  * The provider's endpoints and what it can do, from its metadata or, where they are fixed, from what is known of it.
  * @throws UpstreamError `outage`
  */
-export async function metadataOf(provider: Provider, reach: Reach): Promise<AuthorizationServer> {
+export async function metadataOf(provider: Provider, reach: Reach): Promise<ProviderMetadata> {
   const { endpoints, issuer } = provider
-  const found =
+  const { found, namedFrom }: { found: Readonly<Record<string, unknown>>; namedFrom: Distance } =
     endpoints === null
       ? await discovered(issuer, reach)
       : {
-          issuer,
-          authorization_endpoint: endpoints.authorization,
-          token_endpoint: endpoints.token,
-          jwks_uri: endpoints.keys,
-          userinfo_endpoint: endpoints.userinfo
+          found: {
+            issuer,
+            authorization_endpoint: endpoints.authorization,
+            token_endpoint: endpoints.token,
+            jwks_uri: endpoints.keys,
+            userinfo_endpoint: endpoints.userinfo
+          },
+          namedFrom: THIS_MACHINE
         }
-  const needed =
-    provider.protocol === 'openid'
-      ? ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
-      : ['authorization_endpoint', 'token_endpoint']
-  const missing = needed.find((name) => typeof found[name] !== 'string' || !isReachable(found[name]))
-  if (missing !== undefined)
-    throw new UpstreamError('outage', `The metadata of the provider have no ${missing} that is an https: URL.`)
-  return { ...found, id_token_signing_alg_values_supported: signingAlgs(provider, found) } as AuthorizationServer
+  const needed = provider.protocol === 'openid' ? ENDPOINTS.slice(0, 3) : ENDPOINTS.slice(0, 2)
+  const wrong = ENDPOINTS.find((name) => {
+    const url: unknown = found[name]
+    return url === undefined ? needed.includes(name) : typeof url !== 'string' || !mayCall(url, namedFrom)
+  })
+  if (wrong !== undefined)
+    throw new UpstreamError(
+      'outage',
+      `The metadata of the provider have no ${wrong} that is an https: URL and no nearer than the provider.`
+    )
+  return {
+    as: { ...found, id_token_signing_alg_values_supported: signingAlgs(provider, found) } as AuthorizationServer,
+    namedFrom
+  }
 }
 
 /** @see OpenID Connect Discovery 1.0 §4.1, §4.3 */
-async function discovered(issuer: string, reach: Reach): Promise<Record<string, unknown>> {
+async function discovered(
+  issuer: string,
+  reach: Reach
+): Promise<{ found: Record<string, unknown>; namedFrom: Distance }> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const { status, json } = await askProvider(
+  const { status, json, distance } = await askProvider(
     { url, method: 'GET', of: "the provider's metadata", reason: 'outage' },
     reach
   )
@@ -47,7 +69,7 @@ async function discovered(issuer: string, reach: Reach): Promise<Record<string, 
       'outage',
       "The provider's metadata are those of another issuer than the connection names, byte for byte."
     )
-  return found
+  return { found, namedFrom: distance }
 }
 
 /** @see RFC 7517 §5 */

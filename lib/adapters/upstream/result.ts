@@ -1,3 +1,5 @@
+import { Type } from '@sinclair/typebox'
+import { Errors } from '@sinclair/typebox/errors'
 import { UpstreamError } from '../../errors.ts'
 import type { Assertion } from '../../ports/provider.ts'
 import type { UpstreamResult } from '../../ports/upstream.ts'
@@ -5,8 +7,9 @@ import type { UpstreamResult } from '../../ports/upstream.ts'
 type Claims = Readonly<Record<string, unknown>>
 
 const MAX_SUBJECT = 255
+const MAX_ISSUER = 2048
 /** Most databases can't hold these. */
-const UNSTORABLE = /[\0\p{Cs}]/u
+const STORABLE = '[^\\0\\p{Cs}]'
 const MAX_EMAIL = 254
 /** Of one text of a profile, in characters. */
 const MAX_TEXT = 2048
@@ -28,20 +31,45 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Record<string, 
   }
 }
 
+/** What every provider must say of a person. An address and a profile that do not fit are left out further down. */
+const AssertionSchema = Type.Object({
+  subject: Type.RegExp(new RegExp(`^${STORABLE}{1,${MAX_SUBJECT}}$`, 'u'), {
+    description: `a text of 1 to ${MAX_SUBJECT} characters that can be stored`
+  }),
+  issuer: Type.Optional(
+    Type.RegExp(new RegExp(`^${STORABLE}{1,${MAX_ISSUER}}$`, 'u'), {
+      description: `a text of 1 to ${MAX_ISSUER} characters that can be stored, or nothing`
+    })
+  ),
+  email: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'a text, or nothing' })),
+  profile: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'an object, or nothing' })),
+  authenticatedAt: Type.Optional(Type.Number({ minimum: 0, description: 'milliseconds since the epoch, or nothing' })),
+  claims: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'an object, or nothing' }))
+})
+
+/** @throws UpstreamError `userinfo` */
+function checkAssertion(assertion: unknown): asserts assertion is Assertion {
+  const wrong = Errors(AssertionSchema, assertion).First()
+  if (wrong === undefined) return
+  const field = wrong.path.split('/')[1] ?? ''
+  throw new UpstreamError(
+    'userinfo',
+    field === '' || wrong.schema.description === undefined
+      ? "The provider's word on who the person is has no subject: it is no object of an assertion."
+      : `The provider's word on who the person is does not fit: ${field} has to be ${wrong.schema.description}.`
+  )
+}
+
 /**
- * What the use cases learn. An address that the provider has not verified is not among it. @throws UpstreamError
- * `userinfo` for an assertion without a subject
+ * The assertion as the use cases get it. An address that the provider has not verified is not part of it.
+ * @throws UpstreamError `userinfo` for an assertion that does not fit
  */
 export function resultOf(
   { assertion, claims }: { assertion: Assertion; claims: Claims },
   issuer: string
 ): Omit<UpstreamResult, 'tokens'> {
+  checkAssertion(assertion)
   const { subject, issuer: own = issuer, email, emailVerified, emailAuthoritative, authenticatedAt } = assertion
-  if (typeof subject !== 'string' || subject === '' || subject.length > MAX_SUBJECT || UNSTORABLE.test(subject))
-    throw new UpstreamError(
-      'userinfo',
-      `The provider's word on who the person is has no subject of 1 to ${MAX_SUBJECT} characters that can be stored.`
-    )
   const verified = emailVerified === true && typeof email === 'string' && email !== '' && email.length <= MAX_EMAIL
   const profile = Object.fromEntries(Object.entries(assertion.profile ?? {}).filter(([, value]) => isPlain(value)))
   return {
@@ -51,7 +79,7 @@ export function resultOf(
       ...(verified ? { email } : {}),
       emailAuthoritative: verified && emailAuthoritative === true,
       profile,
-      ...(typeof authenticatedAt === 'number' ? { authenticatedAt } : {})
+      ...(authenticatedAt === undefined ? {} : { authenticatedAt })
     },
     claims: { ...claims, ...profile }
   }

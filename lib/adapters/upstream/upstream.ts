@@ -1,22 +1,27 @@
 import * as oauth from 'oauth4webapi'
 import { UpstreamError } from '../../errors.ts'
 import type { Clock } from '../../ports/clock.ts'
+import { withoutSecrets } from '../../ports/log.ts'
 import type { Outbound } from '../../ports/outbound.ts'
 import type { Assertion, UpstreamClient } from '../../ports/provider.ts'
 import type { Upstream, UpstreamFlow, UpstreamResult, UpstreamTokens } from '../../ports/upstream.ts'
+import { type Distance, nearer, PRIVATE_NETWORK, THIS_MACHINE } from '../../protocol/distance.ts'
 import { checkUpstreamAnswer } from '../../protocol/upstream-answer.ts'
 import { clientAuthentication } from './client-authentication.ts'
 import { failing } from './failing.ts'
-import { askProvider, type ProviderRequest, type Reach } from './ask-provider.ts'
+import { askProvider, type ProviderAnswer, type ProviderRequest, type Reach } from './ask-provider.ts'
+import { inTime } from './budget.ts'
+import { engineFetch, tokensOf } from './engine-fetch.ts'
 import { appTokenClaims, decoded, signatureCheck } from './id-token.ts'
 import { kept } from './kept.ts'
 import { keySetAt, metadataOf } from './metadata.ts'
+import { type UpstreamReports, watchOutages } from './outages.ts'
 import { mergedClaims, resultOf } from './result.ts'
 
 const METADATA_MAX_AGE_MS = 86_400_000
 const KEYS_MAX_AGE_MS = 600_000
-/** Of all that one callback asks of the provider. */
-const BUDGET_MS = 6000
+/** The browser made the code up, or brings it again: the words of RFC 6749 §5.2 and of GitHub. */
+const USED_UP = ['invalid_grant', 'bad_verification_code']
 /** What RFC 6749 §5.2 and GitHub call the reasons. No other word of the provider's is repeated. */
 const KNOWN_ERRORS = [
   'invalid_request',
@@ -30,12 +35,33 @@ const KNOWN_ERRORS = [
   'redirect_uri_mismatch'
 ]
 
+interface UpstreamDeps {
+  clock: Clock
+  outbound: Outbound
+  reports: UpstreamReports
+}
+
 /** One client at one provider, by oauth4webapi. Nothing is asked of the provider before the first sign-in. */
-export function upstream(client: UpstreamClient, { clock, outbound }: { clock: Clock; outbound: Outbound }): Upstream {
+export function upstream(client: UpstreamClient, { clock, outbound, reports }: UpstreamDeps): Upstream {
   const { provider, scopes, pkce } = client
-  const metadata = kept(async () => await metadataOf(provider, { outbound }), METADATA_MAX_AGE_MS, clock)
+  const outages = watchOutages(reports)
+  const ask = async (request: ProviderRequest, reach: Reach): Promise<ProviderAnswer> =>
+    await outages.over(request.of, async () => await askProvider(request, reach))
+  /** The host named what its options name, and may name any address. */
+  const byHost: Reach = { outbound, noNearerThan: THIS_MACHINE }
+  const metadata = kept(
+    async () => await outages.over("the provider's metadata", async () => await metadataOf(provider, byHost)),
+    METADATA_MAX_AGE_MS,
+    clock
+  )
   const keys = kept(
-    async () => await keySetAt((await metadata.get()).jwks_uri ?? '', { outbound }),
+    async () => {
+      const { as, namedFrom } = await metadata.get()
+      return await outages.over(
+        "the provider's key set",
+        async () => await keySetAt(as.jwks_uri ?? '', { outbound, noNearerThan: namedFrom })
+      )
+    },
     KEYS_MAX_AGE_MS,
     clock
   )
@@ -51,20 +77,23 @@ export function upstream(client: UpstreamClient, { clock, outbound }: { clock: C
     answer: URLSearchParams,
     iss: string | null,
     flow: UpstreamFlow,
-    reach: Reach
+    signal: AbortSignal
   ): Promise<Redeemed> {
-    const found = await metadata.get()
+    const { as: found, namedFrom } = await metadata.get()
+    const reach = { outbound, signal, noNearerThan: namedFrom }
+    let distance = namedFrom
     const as = { ...found, issuer: iss ?? found.issuer }
     const checked = oauth.validateAuthResponse(as, engineClient(), answer, flow.state)
     let token: Record<string, unknown> = {}
     const fetchToken = engineFetch(
       { of: 'the token endpoint', reason: 'exchange', form: provider.protocol === 'oauth2' },
-      reach,
-      (status, body) => {
+      async (request) => await ask(request, reach),
+      ({ status, distance: from }, body) => {
+        distance = from
         // GitHub says what is wrong with status 200.
         if (status !== 200 || body['error'] !== undefined)
           throw new UpstreamError(
-            'exchange',
+            USED_UP.includes(body['error'] as string) ? 'mismatch' : 'exchange',
             `The token endpoint refused the code: it answered ${status} and ` +
               `${KNOWN_ERRORS.find((known) => known === body['error']) ?? 'no error of RFC 6749'}.`
           )
@@ -88,7 +117,8 @@ export function upstream(client: UpstreamClient, { clock, outbound }: { clock: C
             async () => await oauth.processGenericTokenEndpointResponse(as, engineClient(), response)
           )
         ),
-        idToken: null
+        idToken: null,
+        distance
       }
     // Of the issuers that are one provider's the token must name the one that the answer named; all else of it is
     // checked against that.
@@ -103,21 +133,28 @@ export function upstream(client: UpstreamClient, { clock, outbound }: { clock: C
         })
     )
     await verify(as, response)
-    return { tokens: tokensOf(body), idToken: oauth.getValidatedIdTokenClaims(body) as Record<string, unknown> }
+    return {
+      tokens: tokensOf(body),
+      idToken: oauth.getValidatedIdTokenClaims(body) as Record<string, unknown>,
+      distance
+    }
   }
 
   async function userinfo(
     { tokens, idToken }: Redeemed & { idToken: Record<string, unknown> },
-    reach: Reach
+    signal: AbortSignal
   ): Promise<Record<string, unknown>> {
-    const as = await metadata.get()
+    const { as, namedFrom } = await metadata.get()
     if (provider.protocol !== 'openid' || !provider.userinfo || as.userinfo_endpoint === undefined) return {}
     return await failing('userinfo', async () => {
       const response = await oauth.userInfoRequest(
         as,
         engineClient(),
         tokens.accessToken,
-        engineFetch({ of: 'userinfo', reason: 'userinfo' }, reach)
+        engineFetch(
+          { of: 'userinfo', reason: 'userinfo' },
+          async (request) => await ask(request, { outbound, signal, noNearerThan: namedFrom })
+        )
       )
       return await oauth.processUserInfoResponse(as, engineClient(), String(idToken['sub']), response)
     })
@@ -126,16 +163,18 @@ export function upstream(client: UpstreamClient, { clock, outbound }: { clock: C
   async function assertionOf(
     answer: URLSearchParams,
     redeemed: Redeemed,
-    reach: Reach
+    signal: AbortSignal
   ): Promise<{ assertion: Assertion; claims: Readonly<Record<string, unknown>> }> {
     if (provider.protocol === 'openid') {
       const { idToken } = redeemed
       if (idToken === null) throw new UpstreamError('id_token', 'There is no ID token.')
-      const claims = mergedClaims(idToken, await userinfo({ ...redeemed, idToken }, reach))
+      const claims = mergedClaims(idToken, await userinfo({ ...redeemed, idToken }, signal))
       return { assertion: provider.assertion(claims, answer), claims }
     }
+    // The host's code names the URL, perhaps from an answer: no service of this machine, unless the provider is one.
+    const reach: Reach = { outbound, signal, noNearerThan: nearer(redeemed.distance, PRIVATE_NETWORK) }
     const get = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
-      const { status, json } = await askProvider(
+      const { status, json } = await ask(
         {
           url,
           method: 'GET',
@@ -148,13 +187,21 @@ export function upstream(client: UpstreamClient, { clock, outbound }: { clock: C
       if (status !== 200) throw new UpstreamError('userinfo', `The API of the provider answered ${status}.`)
       return json
     }
-    const assertion = await failing('userinfo', async () => await provider.identify(get, redeemed.tokens))
-    return { assertion, claims: assertion.claims ?? {} }
+    const { accessToken, refreshToken, idToken } = redeemed.tokens
+    const assertion = await failing(
+      'userinfo',
+      async () => await provider.identify(get, redeemed.tokens),
+      (error) => {
+        reports.hostFailed(withoutSecrets(error, [accessToken, refreshToken, idToken]))
+      }
+    )
+    // `claims` of an assertion that does not fit are not read: it is checked by `resultOf`.
+    return { assertion, claims: (assertion as Partial<Assertion> | null | undefined)?.claims ?? {} }
   }
 
   return {
     async authorizationUrl(flow, wishes) {
-      const { authorization_endpoint: endpoint = '' } = await metadata.get()
+      const { authorization_endpoint: endpoint = '' } = (await metadata.get()).as
       const url = new URL(endpoint)
       const params = {
         ...provider.parameters,
@@ -175,139 +222,80 @@ export function upstream(client: UpstreamClient, { clock, outbound }: { clock: C
     },
 
     async authenticate(answer, flow) {
-      return await inTime(clock, async (signal): Promise<UpstreamResult> => {
-        const { authorization_response_iss_parameter_supported: issuerPromised = false } = await metadata.get()
-        const { iss } = checkUpstreamAnswer(answer, {
-          state: flow.state,
-          issuerPromised,
-          acceptsIssuer: provider.acceptsIssuer
-        })
-        const reach = { outbound, signal }
-        const redeemed = await redeem(answer, iss, flow, reach)
-        return { ...resultOf(await assertionOf(answer, redeemed, reach), provider.issuer), tokens: redeemed.tokens }
-      })
+      return await failing(
+        'exchange',
+        async () =>
+          await inTime(clock, outages, async (signal): Promise<UpstreamResult> => {
+            const { authorization_response_iss_parameter_supported: issuerPromised = false } = (await metadata.get()).as
+            const { iss } = checkUpstreamAnswer(answer, {
+              state: flow.state,
+              issuerPromised,
+              acceptsIssuer: provider.acceptsIssuer
+            })
+            const redeemed = await redeem(answer, iss, flow, signal)
+            const said = await assertionOf(answer, redeemed, signal)
+            return { ...resultOf(said, provider.issuer), tokens: redeemed.tokens }
+          })
+      )
     },
 
     async revoke(token) {
       const url = provider.endpoints?.revocation
       if (url === undefined) return
-      const as = await metadata.get()
-      const body = new URLSearchParams({ token, token_type_hint: 'refresh_token' })
-      const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' })
-      await clientAuthentication(client, as, clock)(as, engineClient(), body, headers)
-      const { status } = await askProvider(
-        {
-          url,
-          method: 'POST',
-          headers: Object.fromEntries(headers),
-          body: body.toString(),
-          of: 'the revocation endpoint',
-          reason: 'exchange',
-          empty: true
-        },
-        { outbound }
-      )
-      if (status !== 200) throw new UpstreamError('exchange', `The revocation endpoint answered ${status}.`)
+      await failing('exchange', async () => {
+        const { as } = await metadata.get()
+        const body = new URLSearchParams({ token, token_type_hint: 'refresh_token' })
+        const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' })
+        await clientAuthentication(client, as, clock)(as, engineClient(), body, headers)
+        const { status } = await ask(
+          {
+            url,
+            method: 'POST',
+            headers: Object.fromEntries(headers),
+            body: body.toString(),
+            of: 'the revocation endpoint',
+            reason: 'exchange',
+            empty: true
+          },
+          byHost
+        )
+        if (status !== 200) throw new UpstreamError('exchange', `The revocation endpoint answered ${status}.`)
+      })
     },
 
     async verifyIdToken(token, rules) {
       if (provider.protocol !== 'openid') throw new UpstreamError('id_token', 'The provider has no ID tokens.')
-      return await inTime(clock, async () => {
-        const claims = await appTokenClaims({
-          token,
-          rules: { ...rules, now: clock.now() },
-          provider,
-          metadata: metadata.get,
-          clientFor: engineClient,
-          verify
-        })
-        return {
-          ...resultOf({ assertion: provider.assertion(claims, new URLSearchParams()), claims }, provider.issuer),
-          issuedAt: Number(claims['iat'])
-        }
-      })
+      return await failing(
+        'id_token',
+        async () =>
+          await inTime(clock, outages, async () => {
+            const claims = await appTokenClaims({
+              token,
+              rules: { ...rules, now: clock.now() },
+              provider,
+              metadata: async () => (await metadata.get()).as,
+              clientFor: engineClient,
+              verify
+            })
+            return {
+              ...resultOf({ assertion: provider.assertion(claims, new URLSearchParams()), claims }, provider.issuer),
+              issuedAt: Number(claims['iat'])
+            }
+          })
+      )
     }
-  }
-}
-
-/** What it gives, or an `outage` after six seconds, whatever it still waits for. */
-async function inTime<Answer>(clock: Clock, work: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
-  const abort = new AbortController()
-  let cancel = (): void => {}
-  const late = new Promise<never>((_resolve, reject) => {
-    cancel = clock.after(BUDGET_MS, () => {
-      reject(new UpstreamError('outage', 'The provider did not answer all that was asked of it in time.'))
-      abort.abort()
-    })
-  })
-  try {
-    return await Promise.race([work(abort.signal), late])
-  } finally {
-    cancel()
   }
 }
 
 interface Redeemed {
   tokens: UpstreamTokens
   idToken: Record<string, unknown> | null
-}
-
-/**
- * What the engine asks, sent under our limits. What it gets is made of JSON that was read whole, and looked at by
- * `inspect`.
- */
-function engineFetch(
-  request: Pick<ProviderRequest, 'of' | 'reason' | 'form'>,
-  reach: Reach,
-  inspect?: (status: number, body: Record<string, unknown>) => void
-): {
-  [oauth.customFetch]: (
-    url: string,
-    init: { method: string; headers: Record<string, string>; body?: string | URLSearchParams | undefined }
-  ) => Promise<Response>
-  [oauth.allowInsecureRequests]: true
-} {
-  return {
-    // What may be asked by http is decided by `send`.
-    [oauth.allowInsecureRequests]: true,
-    async [oauth.customFetch](url, { method, headers, body }) {
-      const { status, json } = await askProvider(
-        { ...request, url, method: method === 'POST' ? 'POST' : 'GET', headers, body: body?.toString() },
-        reach
-      )
-      if (typeof json !== 'object' || json === null || Array.isArray(json))
-        throw new UpstreamError(request.reason, `The answer of ${request.of} is no JSON object.`)
-      const found = { ...json } as Record<string, unknown>
-      if (request.form === true) {
-        // An ID token of a provider that is known by its API is nothing to rely on, and some leave the type of the
-        // other out.
-        delete found['id_token']
-        found['token_type'] ??= 'bearer'
-      }
-      inspect?.(status, found)
-      return Response.json(found, { status })
-    }
-  }
+  /** Of the token endpoint. */
+  distance: Distance
 }
 
 /** The `iss` of a token, before anything of it is checked. */
 function issuerOf(idToken: unknown): string | null {
   const iss = typeof idToken === 'string' ? decoded(idToken.split('.')[1])?.['iss'] : undefined
   return typeof iss === 'string' ? iss : null
-}
-
-function tokensOf({
-  access_token: accessToken,
-  refresh_token: refreshToken,
-  id_token: idToken,
-  expires_in: expiresIn,
-  scope
-}: oauth.TokenEndpointResponse): UpstreamTokens {
-  return {
-    accessToken,
-    ...(refreshToken === undefined ? {} : { refreshToken }),
-    ...(idToken === undefined ? {} : { idToken }),
-    ...(expiresIn === undefined ? {} : { expiresIn }),
-    ...(scope === undefined ? {} : { scope })
-  }
 }

@@ -246,6 +246,7 @@ t.test('FED-16 what is turned off between the start and the callback', async (t)
   const off = await connectApp(t, { connection: { enabled: () => on } })
   const { state } = await off.start()
   on = false
+  off.clock.step(1000)
   await refused(
     t,
     off,

@@ -32,6 +32,8 @@ export interface Answer {
   headers?: Record<string, string>
   /** Nothing is answered. */
   hangs?: boolean
+  /** The connection ends without an answer. */
+  cuts?: boolean
 }
 
 type Route = (asked: Asked) => Answer | Promise<Answer>
@@ -81,26 +83,28 @@ export async function providerServer(
       body,
       type,
       headers = {},
-      hangs = false
+      hangs = false,
+      cuts = false
     } = (await routes[`${one.method} ${host === undefined ? '' : url.host}${url.pathname}`]?.(one)) ?? {
       status: 404,
       json: { error: 'no such route' }
     }
-    if (hangs) return
+    if (cuts) response.destroy()
+    if (hangs || cuts) return
     response.writeHead(status, { 'content-type': type ?? 'application/json; charset=utf-8', ...headers })
     response.end(body ?? JSON.stringify(json))
   }
 
   const original = https.request
   if (hosts.length > 0) {
-    const played = (url: URL, options: RequestOptions): ClientRequest =>
-      hosts.includes(url.host)
-        ? request(`${origin}${url.pathname}${url.search}`, {
-            ...options,
-            agent: false,
-            headers: { ...(options.headers as Record<string, string>), 'x-played-host': url.host }
-          })
-        : original(url, options)
+    const played = (url: URL, options: RequestOptions): ClientRequest => {
+      if (!hosts.includes(url.host)) return original(url, options)
+      const headers = { ...(options.headers as Record<string, string>), 'x-played-host': url.host }
+      const sent = request(`${origin}${url.pathname}${url.search}`, { ...options, agent: false, headers })
+      // To the library, a host that is played is on the internet.
+      sent.on('socket', (socket) => Object.defineProperty(socket, 'remoteAddress', { value: '203.0.114.1' }))
+      return sent
+    }
     https.request = played as typeof https.request
   }
   return {

@@ -1,4 +1,5 @@
 import { outbound } from '../../../lib/adapters/node/outbound.ts'
+import type { UpstreamReports } from '../../../lib/adapters/upstream/outages.ts'
 import { upstream } from '../../../lib/adapters/upstream/upstream.ts'
 import { UpstreamError } from '../../../lib/errors.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'
@@ -21,10 +22,18 @@ export function flow(over: Partial<UpstreamFlow> = {}): UpstreamFlow {
 }
 
 /** The upstream of a connection as the host gives it. */
-export function upstreamOf(option: ConnectionOption, clock: Clock = steppedClock(Date.now())): Upstream {
+export function upstreamOf(
+  option: ConnectionOption,
+  clock: Clock = steppedClock(Date.now()),
+  reports: Partial<UpstreamReports> = {}
+): Upstream {
   const [settings] = resolveConnections([option], true)
   if (settings === undefined) throw new Error('no connection')
-  return upstream(settings, { clock, outbound: outbound(clock) })
+  return upstream(settings, {
+    clock,
+    outbound: outbound(clock),
+    reports: { down: () => {}, back: () => {}, hostFailed: () => {}, ...reports }
+  })
 }
 
 /** One whole sign-in: the URL, the answer that `answerTo` makes of it, and what comes of that. */

@@ -44,6 +44,7 @@ const CONNECTION: Connection = {
   provesFreshness: false,
   button: { brand: null, label: null, logoUrl: null },
   enabled: async () => true,
+  shown: async () => true,
   profile: () => ({}),
   assurance: () => ({}),
   onSignIn: null

@@ -128,7 +128,9 @@ t.test(
       },
       () => 7,
       () => [],
-      async () => ({ name: 'x' })
+      async () => ({ name: 'x' }),
+      // A rejection that nobody handles would end the process.
+      async () => await Promise.reject(new Error('broken later'))
     ]) {
       const { connection, lines } = await made({ profile: profile as never })
       t.strictSame(connection.profile({ name: 'Ann' }), {})
@@ -144,7 +146,8 @@ t.test(
       () => ({ amr: 'pwd' }),
       () => ({ amr: [7] }),
       () => ({ acr: '' }),
-      () => 'mfa'
+      () => 'mfa',
+      async () => await Promise.reject(new Error('broken later'))
     ]) {
       const { connection, lines } = await made({ assurance: assurance as never })
       t.strictSame(connection.assurance({}), {})
@@ -177,6 +180,44 @@ t.test(
     const pending = slow.connection.enabled()
     slow.step(5000)
     t.equal(await pending, false, 'nor is it waited for')
+  }
+)
+
+t.test(
+  'asks the function enabled once a second, and has no page wait for it for more than half a second',
+  async (t) => {
+    let asked = 0
+    let answer: () => Promise<boolean> = async () => true
+    const { connection, lines, step } = await made({
+      enabled: async () => {
+        asked++
+        return await answer()
+      }
+    })
+    await Promise.all(Array.from({ length: 100 }, async () => await connection.shown()))
+    step(999)
+    t.equal(await connection.enabled(), true)
+    t.equal(asked, 1)
+    answer = async () => await Promise.reject(new Error('broken'))
+    step(1)
+    for (let i = 0; i < 100; i++) t.equal(await connection.enabled(), false)
+    t.equal(asked, 2, 'a failure is kept too')
+    t.equal(lines.filter(({ code }) => code === 'FST_AUTHORITY_HOOK_FAILED').length, 1, 'with one line')
+    answer = async () => true
+    step(1000)
+    t.equal(await connection.shown(), true)
+    answer = async () => await new Promise(() => {})
+    step(1000)
+    const page = connection.shown()
+    const flow = connection.enabled()
+    step(500)
+    t.equal(await page, true, 'a page shows what was said last')
+    const next = connection.shown()
+    step(500)
+    t.equal(await next, true)
+    t.equal(asked, 4, 'which is asked once')
+    step(4000)
+    t.equal(await flow, false, 'a sign-in waits')
   }
 )
 

@@ -90,7 +90,7 @@ t.test('GitHub', async (t) => {
   // covers FED-8
   await t.test('an error comes with status 200, a token perhaps form-encoded', async (t) => {
     t.match(await refusalOf(signIn(github(client), { code: 'used' })), {
-      reason: 'exchange',
+      reason: 'mismatch',
       message: /bad_verification_code/
     })
     server.is.formEncoded = true

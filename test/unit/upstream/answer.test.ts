@@ -67,7 +67,7 @@ t.test('an answer that is not one to this request is refused, and the token endp
     t.equal((await refusalOf(subject.authenticate(answer, flow()))).reason, reason, name)
   t.equal(server.count('/token'), 0)
   t.equal((await subject.authenticate(good, flow())).assertion.subject, 'person-1', 'the right one is still good')
-  t.match(await refusalOf(subject.authenticate(good, flow())), { reason: 'exchange', message: /invalid_grant/ }, 'once')
+  t.match(await refusalOf(subject.authenticate(good, flow())), { reason: 'mismatch', message: /invalid_grant/ }, 'once')
 })
 
 t.test('the iss of the answer is told', async (t) => {
@@ -173,7 +173,7 @@ t.test('a client without PKCE sends no verifier, and one with it is refused with
     await refusalOf(
       subject.authenticate(answer, flow({ codeVerifier: 'another-verifier-of-at-least-43-characters-xxxxxx' }))
     ),
-    { reason: 'exchange', message: /invalid_grant/ }
+    { reason: 'mismatch', message: /invalid_grant/ }
   )
   await signInAt(upstreamOf(oidc({ ...option, pkce: false })), server.answerTo)
   t.notOk(server.asked.at(-3)?.form.has('code_verifier'))

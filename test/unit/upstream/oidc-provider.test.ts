@@ -42,7 +42,7 @@ t.test('a person comes back with a subject, a profile and times', async (t) => {
   t.ok(tokens.idToken)
   t.match(
     await refusalOf(subject.authenticate(answer, flow())),
-    { reason: 'exchange', message: /invalid_grant/ },
+    { reason: 'mismatch', message: /invalid_grant/ },
     'a code is good once'
   )
 })
@@ -53,8 +53,8 @@ t.test('and not for another state, nonce, verifier, redirect URI or client', asy
   const wrong: Array<[Partial<ReturnType<typeof flow>>, string]> = [
     [{ state: 'other' }, 'mismatch'],
     [{ nonce: 'other' }, 'id_token'],
-    [{ codeVerifier: 'another-verifier-of-at-least-43-characters-xxxxxx' }, 'exchange'],
-    [{ redirectUri: `${REDIRECT_URI}/x` }, 'exchange']
+    [{ codeVerifier: 'another-verifier-of-at-least-43-characters-xxxxxx' }, 'mismatch'],
+    [{ redirectUri: `${REDIRECT_URI}/x` }, 'mismatch']
   ]
   for (const [change, reason] of wrong) {
     const answer = await walk(await subject.authorizationUrl(flow(), {}))

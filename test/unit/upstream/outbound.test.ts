@@ -1,9 +1,13 @@
 /** A provider that is slow, broken, hostile or not there: what it costs, and what is said of it. */
+import dns from 'node:dns'
 import { createServer } from 'node:https'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from '../../support/tap.ts'
+import { outbound } from '../../../lib/adapters/node/outbound.ts'
+import type { Upstream } from '../../../lib/ports/upstream.ts'
+import { PRIVATE_NETWORK, PUBLIC, THIS_MACHINE } from '../../../lib/protocol/distance.ts'
 import { oauth2, oidc } from '../../../lib/connections/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import { freePort } from '../../support/free-port.ts'
@@ -175,14 +179,90 @@ t.test('a host that is not there, and a certificate that nobody signed', async (
   t.match(message, /SELF_SIGNED|CERT/)
 })
 
-t.test('a provider that comes back is found again without a restart', async (t) => {
+t.test(
+  'asks a provider that is down at most once a second, then less and less, and reports the outage once',
+  async (t) => {
+    const server = await provider(t)
+    for (const [route, of] of [
+      ['GET /.well-known/openid-configuration', "the provider's metadata"],
+      ['GET /keys', "the provider's key set"]
+    ] as const) {
+      const clock = steppedClock(Date.now())
+      const told: string[] = []
+      const subject = upstreamOf(connectionTo(server.issuer), clock, {
+        down: (what, { message }) => told.push(`${what} down: ${message}`),
+        back: (what) => told.push(`${what} back`)
+      })
+      const usual = server.routes[route]
+      server.routes[route] = () => ({ status: 503, json: {} })
+      const path = route.slice(4)
+      const before = server.count(path)
+      const signIn = async (): Promise<{ reason: string }> => await refusalOf(signInAt(subject, server.answerTo))
+      for (const [pauseMs, times] of [
+        [0, 1],
+        [999, 1],
+        [1, 2],
+        [1999, 2],
+        [1, 3],
+        [4000, 4],
+        [8000, 5],
+        [9999, 5],
+        [1, 6],
+        [9999, 6],
+        [1, 7]
+      ] as const) {
+        clock.step(pauseMs)
+        for (let i = 0; i < 10; i++) t.match(await signIn(), { reason: 'outage' })
+        t.equal(server.count(path) - before, times, `${path} after ${pauseMs} ms more`)
+      }
+      t.match(told, [`${of} down`], 'one report of a hundred failures')
+      if (usual !== undefined) server.routes[route] = usual
+      clock.step(10_000)
+      t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1', 'without a restart')
+      t.match(told, [/down/, `${of} back`])
+      t.equal(told.length, 2)
+    }
+  }
+)
+
+t.test('reports an outage of the token endpoint once, and its end', async (t) => {
   const server = await provider(t)
-  const subject = upstreamOf(connectionTo(server.issuer))
-  const usual = server.routes['GET /.well-known/openid-configuration']
-  server.routes['GET /.well-known/openid-configuration'] = () => ({ status: 503, json: {} })
-  t.match(await refusalOf(subject.authorizationUrl(flow(), {})), { reason: 'outage' })
-  if (usual !== undefined) server.routes['GET /.well-known/openid-configuration'] = usual
-  t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1')
+  const told: string[] = []
+  const subject = upstreamOf(connectionTo(server.issuer), undefined, {
+    down: (what) => told.push(`${what} down`),
+    back: (what) => told.push(`${what} back`)
+  })
+  const usual = server.routes['POST /token']
+  server.routes['POST /token'] = () => ({ cuts: true })
+  for (let i = 0; i < 5; i++) t.match(await refusalOf(signInAt(subject, server.answerTo)), { reason: 'outage' })
+  if (usual !== undefined) server.routes['POST /token'] = usual
+  await signInAt(subject, server.answerTo)
+  await signInAt(subject, server.answerTo)
+  t.strictSame(told, ['the token endpoint down', 'the token endpoint back'])
+})
+
+t.test('has at most fifty calls to one provider under way', async (t) => {
+  const server = await provider(t)
+  const told: string[] = []
+  const clock = steppedClock(Date.now())
+  const subject = upstreamOf(connectionTo(server.issuer), clock, { down: (what) => told.push(what) })
+  await signInAt(subject, server.answerTo)
+  let asked = 0
+  const fifty = new Promise<void>((resolve) => {
+    server.routes['POST /token'] = () => {
+      if (++asked === 50) resolve()
+      return { hangs: true }
+    }
+  })
+  const waiting = Array.from({ length: 50 }, async () => await refusalOf(signInAt(subject, server.answerTo)))
+  await fifty
+  for (let i = 0; i < 20; i++)
+    t.match(await refusalOf(signInAt(subject, server.answerTo)), { reason: 'outage', message: /Too many/ })
+  t.equal(asked, 50)
+  t.strictSame(told, [], 'which says nothing of the provider')
+  clock.step(5000)
+  await Promise.all(waiting)
+  t.strictSame(told, ['the token endpoint'])
 })
 
 t.test('metadata are kept for a day and keys for ten minutes, and go on while the provider has none', async (t) => {
@@ -259,6 +339,105 @@ t.test('only https: is asked, and http: on this machine', async (t) => {
   )
 })
 
+t.test('calls nothing that is nearer than the provider that named it', async (t) => {
+  const near = await provider(t)
+  const hosts = ['sso.example', 'api.sso.example']
+  const server = await openidServer(
+    {},
+    {
+      hosts,
+      issuer: () => 'https://sso.example',
+      authorize: 'sso.example/authorize',
+      token: 'sso.example/token',
+      keys: 'sso.example/keys',
+      userinfo: 'api.sso.example/userinfo'
+    }
+  )
+  t.teardown(async () => {
+    await server.close()
+  })
+  const subject = (): Upstream => upstreamOf(connectionTo('https://sso.example'))
+  t.equal((await signInAt(subject(), server.answerTo)).assertion.subject, 'person-1', 'of the same distance')
+  const places = [
+    `${near.origin}/admin`,
+    `${near.origin.replace('127.0.0.1', 'localhost')}/admin`,
+    'https://localhost/admin',
+    'https://127.0.0.1/admin',
+    'https://[::1]/admin',
+    'https://[::ffff:10.0.0.1]/admin',
+    'https://10.0.0.1/admin',
+    'https://169.254.169.254/latest/meta-data',
+    'https://[fd00:ec2::254]/',
+    'https://2130706433/admin'
+  ]
+  for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'userinfo_endpoint']) {
+    for (const place of places) {
+      server.is.metadata = { [name]: place }
+      t.match(
+        await refusalOf(signInAt(subject(), server.answerTo)),
+        { reason: 'outage', message: new RegExp(name) },
+        `${name} ${place}`
+      )
+    }
+  }
+  t.strictSame(near.asked, [])
+})
+
+t.test('calls no name whose addresses are nearer than the provider', async (t) => {
+  const { lookup } = dns
+  t.teardown(() => {
+    dns.lookup = lookup
+  })
+  const call = outbound(steppedClock())
+  const near = await provider(t)
+  const { port } = new URL(near.origin)
+  for (const [address, bound, code] of [
+    ['127.0.0.1', PUBLIC, 'TOO_NEAR'],
+    ['127.0.0.1', PRIVATE_NETWORK, 'TOO_NEAR'],
+    ['::1', PUBLIC, 'TOO_NEAR'],
+    ['10.1.2.3', PUBLIC, 'TOO_NEAR'],
+    ['::ffff:192.168.0.1', PUBLIC, 'TOO_NEAR'],
+    ['64:ff9b::7f00:1', PUBLIC, 'TOO_NEAR'],
+    ['fe80::1', PRIVATE_NETWORK, 'TOO_NEAR'],
+    // It is connected to, and is no server of TLS.
+    ['127.0.0.1', THIS_MACHINE, /^(?!TOO_NEAR)/]
+  ] as const) {
+    dns.lookup = ((_name: string, _options: object, tell: (error: null, found: unknown[]) => void) => {
+      tell(null, [{ address, family: address.includes(':') ? 6 : 4 }])
+    }) as typeof dns.lookup
+    await t.rejects(
+      call({
+        url: `https://provider.example:${port}/`,
+        method: 'GET',
+        noNearerThan: bound,
+        reads: 'whole',
+        maxBytes: 10,
+        timeoutMs: 1000
+      }),
+      { code },
+      `${address} for ${bound}`
+    )
+  }
+  t.strictSame(near.asked, [])
+})
+
+t.test('an answer that is nested too deep is a refusal', async (t) => {
+  const server = await provider(t)
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  const usual = { ...server.routes }
+  for (const [route, reason] of [
+    ['GET /.well-known/openid-configuration', /outage/],
+    ['POST /token', /id_token|exchange|mismatch/],
+    ['GET /keys', /outage|id_token/],
+    ['GET /userinfo', /userinfo/]
+  ] as const) {
+    Object.assign(server.routes, usual, {
+      [route]: () => ({ body: `{"sub":${deep},"access_token":"x","keys":${deep}}` })
+    })
+    t.match((await refusalOf(signInAt(upstreamOf(connectionTo(server.issuer)), server.answerTo))).reason, reason, route)
+  }
+})
+
 // covers ADV-supabase-CVE-2026-31813
 t.test('metadata of another issuer are refused', async (t) => {
   const server = await provider(t)
@@ -282,6 +461,20 @@ t.test("what the host's identify throws ends the sign-in as one of the provider'
     () => ({ subject: '' }),
     () => ({ subject: 7 as unknown as string }),
     () => ({ subject: 'x'.repeat(256) }),
+    ...['', 'x'.repeat(2049), 'a\0b', '\ud800', null, 7, {}].map((issuer) => () => ({
+      subject: 'x',
+      issuer: issuer as string
+    })),
+    ...[Number.NaN, Number.POSITIVE_INFINITY, -1, '7', null].map((time) => () => ({
+      subject: 'x',
+      authenticatedAt: time as number
+    })),
+    ...[7, {}].map((email) => () => ({ subject: 'x', email: email as string })),
+    ...[7, 'x', null, []].map((profile) => () => ({
+      subject: 'x',
+      profile: profile as unknown as object as Record<string, unknown>
+    })),
+    ...[null, undefined, 7, 'x', []].map((answer) => () => answer as unknown as { subject: string }),
     async (get: (url: string) => Promise<unknown>) => ({ subject: String(await get(`${server.origin}/nowhere`)) })
   ]) {
     const option = oauth2({
@@ -294,8 +487,29 @@ t.test("what the host's identify throws ends the sign-in as one of the provider'
       tokenEndpoint: `${server.origin}/token`,
       identify
     })
-    t.match(await refusalOf(signInAt(upstreamOf(option), server.answerTo)), { reason: 'userinfo' })
+    t.match(await refusalOf(signInAt(upstreamOf(option), server.answerTo)), { reason: 'userinfo' }, identify.toString())
   }
+})
+
+t.test("reports the host's own error in identify with its stack and without the tokens", async (t) => {
+  const server = await provider(t)
+  const failed: Error[] = []
+  const option = oauth2({
+    id: 'up',
+    issuer: server.issuer,
+    clientId: 'client',
+    clientSecret: 's',
+    scopes: [],
+    authorizationEndpoint: `${server.origin}/authorize`,
+    tokenEndpoint: `${server.origin}/token`,
+    identify: (_get, { accessToken }) => {
+      throw new TypeError(`can't read x of ${accessToken}`)
+    }
+  })
+  const subject = upstreamOf(option, undefined, { hostFailed: (error) => failed.push(error) })
+  t.match(await refusalOf(signInAt(subject, server.answerTo)), { reason: 'userinfo' })
+  t.match(failed, [{ message: "can't read x of [removed]", stack: /outbound\.test/ }])
+  t.notMatch(failed[0]?.stack, /upstream-access-token/)
 })
 
 t.test('every request names this service and bears no cookie', async (t) => {

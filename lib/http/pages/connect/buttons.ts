@@ -17,7 +17,7 @@ export async function connectButtons(
 ): Promise<ConnectButton[]> {
   if (connect === null) return []
   const all = [...connect.connections.values()]
-  const enabled = await Promise.all(all.map(async (connection) => await connection.enabled()))
+  const enabled = await Promise.all(all.map(async (connection) => await connection.shown()))
   return all
     .filter((_connection, index) => enabled[index] === true)
     .map(({ id, name, button: { brand, label, logoUrl } }) => ({

@@ -67,7 +67,8 @@ export async function failConnect(
     reason: error instanceof StaleSignInError ? 'connection_stale' : reason,
     detail: `connection ${connection}: ${error.reason}`,
     ...(code === 'temporarily_unavailable' ? { headers: { 'retry-after': '5' } } : {}),
-    cause: error
+    // An outage has a line of its own, or each try would be another.
+    ...(error.reason === 'outage' ? {} : { cause: error })
   })
   const uiLocales = new URLSearchParams(query.slice(1)).get('ui_locales')?.split(' ') ?? []
   return await pages.send(

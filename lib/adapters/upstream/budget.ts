@@ -1,0 +1,32 @@
+import { UpstreamError } from '../../errors.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Outages } from './outages.ts'
+
+/** For all that one sign-in asks of the provider. */
+const BUDGET_MS = 6000
+const ALL = 'all that one sign-in asks of the provider'
+
+/** Gives the result of the work, or an `outage` after six seconds, and ends the calls that are under way then. */
+export async function inTime<Answer>(
+  clock: Clock,
+  outages: Outages,
+  work: (signal: AbortSignal) => Promise<Answer>
+): Promise<Answer> {
+  const abort = new AbortController()
+  let cancel = (): void => {}
+  const late = new Promise<never>((_resolve, reject) => {
+    cancel = clock.after(BUDGET_MS, () => {
+      const error = new UpstreamError('outage', 'The provider did not answer all that was asked of it in time.')
+      reject(error)
+      outages.began(ALL, error)
+      abort.abort()
+    })
+  })
+  try {
+    const answer = await Promise.race([work(abort.signal), late])
+    outages.ended(ALL)
+    return answer
+  } finally {
+    cancel()
+  }
+}

@@ -1,0 +1,53 @@
+import { UpstreamError } from '../../errors.ts'
+
+/** Told of what an operator has to know. */
+export interface UpstreamReports {
+  /** An outage has begun: once until it ends. `of`: the endpoint, in the words of a sentence. */
+  down(of: string, error: UpstreamError): void
+  back(of: string): void
+  /** A function of the host's failed, with an error of its own that holds no token. */
+  hostFailed(error: Error): void
+}
+
+/** Too many calls wait for the provider, which may be well. */
+export class BusyError extends UpstreamError {
+  constructor(of: string) {
+    super('outage', `Too many calls of ${of} are under way.`)
+  }
+}
+
+export interface Outages {
+  /** Does the work, and reports where an outage of that endpoint begins with it or ends. */
+  over<Answer>(of: string, work: () => Promise<Answer>): Promise<Answer>
+  began(of: string, error: UpstreamError): void
+  ended(of: string): void
+}
+
+/** Reports each endpoint's outages once when they begin and once when they end, however many sign-ins they stop. */
+export function watchOutages({ down, back }: UpstreamReports): Outages {
+  const away = new Set<string>()
+  const began = (of: string, error: UpstreamError): void => {
+    if (away.has(of)) return
+    away.add(of)
+    down(of, error)
+  }
+  const ended = (of: string): void => {
+    if (away.delete(of)) back(of)
+  }
+  return {
+    began,
+    ended,
+    async over(of, work) {
+      try {
+        const answer = await work()
+        ended(of)
+        return answer
+      } catch (error) {
+        // More calls than one provider gets say nothing of the provider.
+        if (error instanceof UpstreamError && error.reason === 'outage' && !(error instanceof BusyError))
+          began(of, error)
+        throw error
+      }
+    }
+  }
+}
