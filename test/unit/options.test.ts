@@ -534,7 +534,7 @@ t.test('every other option with what it does not take', async (t) => {
     [{ rateLimit: true }, 'rateLimit', 'true', /^false or/],
     [{ rateLimit: { login: true } }, 'rateLimit.login', 'true', /^false or/],
     [{ rateLimit: { login: 5 } }, 'rateLimit.login', '5', /^false or/],
-    [{ rateLimit: { account: { count: 'none' } } }, 'rateLimit.account.count', '"none"', /"all", "failed"/],
+    [{ rateLimit: { login: { count: 'none' } } }, 'rateLimit.login.count', '"none"', /"all", "failed"/],
     [{ rateLimit: { key: 'ip' } }, 'rateLimit.key', '"ip"', /^a function/],
     [{ rateLimit: { apiKey: 'x-api-key' } }, 'rateLimit.apiKey', '"x-api-key"', /^{ header, verify }/],
     [{ rateLimit: { apiKey: { header: 'x-api-key' } } }, 'rateLimit.apiKey.verify', 'nothing', /^a function/],
@@ -595,6 +595,13 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
     [{ registration: { verify: true } }, 'registration.verify', 'verifyEmail'],
     [{ rateLimit: { signIn: false } }, 'rateLimit.signIn', 'login'],
     [{ rateLimit: { login: { timeWindow: 1 } } }, 'rateLimit.login.timeWindow', 'windowMs'],
+    ...['account', 'secondFactor', 'refresh', 'connect', 'emailCode'].map(
+      (rule): [Record<string, unknown>, string, string] => [
+        { rateLimit: { [rule]: { count: 'all' } } },
+        `rateLimit.${rule}.count`,
+        'windowMs'
+      ]
+    ),
     [{ rateLimit: { apiKey: { verify: fn, name: 'x' } } }, 'rateLimit.apiKey.name', 'header'],
     [{ decorators: { user: 'x' } }, 'decorators.user', 'authenticate']
   ]
@@ -985,7 +992,7 @@ t.test('good options pass', async (t) => {
     {
       rateLimit: {
         login: false,
-        account: { max: 3, windowMs: 1000, count: 'all' },
+        account: { max: 3, windowMs: 1000 },
         key: fn,
         apiKey: { verify: fn },
         prefix: 'x:',

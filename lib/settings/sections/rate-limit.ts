@@ -6,12 +6,15 @@ import { MAX_COUNTED } from '../../protocol/bounds.ts'
 import { fn, integer, oneOf, optional, words } from '../schema-words.ts'
 
 /** What a rule takes; what is left out has its default. `false` turns it off. */
-export type RuleOption =
-  | false
-  | { windowMs?: number | undefined; max?: number | undefined; count?: 'all' | 'failed' | undefined }
+export type RuleOption = false | { windowMs?: number | undefined; max?: number | undefined }
+/** Of a rule for which the host can say what counts. */
+export type CountingRuleOption = false | (Exclude<RuleOption, false> & { count?: 'all' | 'failed' | undefined })
 
 /** The option `rateLimit`, but for `false`. */
 export interface RateLimitOptions extends Partial<Record<RuleName, RuleOption | undefined>> {
+  login?: CountingRuleOption | undefined
+  register?: CountingRuleOption | undefined
+  passwordReset?: CountingRuleOption | undefined
   /** Replaces the client's address as what is counted. Where it throws or returns nothing, the address counts. */
   key?: ((request: FastifyRequest) => string | Promise<string>) | undefined
   /** The custom 429 handler: may set status and headers; what it returns is the body. */
@@ -42,37 +45,33 @@ export const RATE_LIMIT_DEFAULTS = {
   onStoreError: 'local'
 } as const
 
-const ruleTakes = 'false or { windowMs, max, count }'
-const rule = (description: string, shown: string) =>
-  optional(
-    Type.Union(
-      [
-        Type.Literal(false),
-        Type.Object(
-          {
-            windowMs: optional(
-              integer(1, 86_400_000 * 31, ' of milliseconds', { description: 'Length of the sliding window.' })
-            ),
-            max: optional(
-              Type.Integer({
-                minimum: 1,
-                maximum: MAX_COUNTED,
-                takes:
-                  `a whole number from 1 to ${MAX_COUNTED}: each attempt looks at all that is counted, and ` +
-                  'the store does nothing else meanwhile',
-                description: 'How many pass in any window.'
-              })
-            ),
-            count: optional(
-              oneOf(['all', 'failed'], { description: '`"failed"`: an attempt that succeeds is given back.' })
-            )
-          },
-          { additionalProperties: false }
-        )
-      ],
-      { takes: ruleTakes, description, default: shown }
-    )
+const ALLOWANCE = {
+  windowMs: optional(integer(1, 86_400_000 * 31, ' of milliseconds', { description: 'Length of the sliding window.' })),
+  max: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_COUNTED,
+      takes:
+        `a whole number from 1 to ${MAX_COUNTED}: each attempt looks at all that is counted, and ` +
+        'the store does nothing else meanwhile',
+      description: 'How many pass in any window.'
+    })
   )
+}
+const COUNT = {
+  count: optional(oneOf(['all', 'failed'], { description: '`"failed"`: an attempt that succeeds is given back.' }))
+}
+
+const ruleOf = (properties: typeof ALLOWANCE, description: string, shown: string) =>
+  optional(
+    Type.Union([Type.Literal(false), Type.Object(properties, { additionalProperties: false })], {
+      takes: `false or { ${Object.keys(properties).join(', ')} }`,
+      description,
+      default: shown
+    })
+  )
+const rule = (description: string, shown: string) => ruleOf(ALLOWANCE, description, shown)
+const countingRule = (description: string, shown: string) => ruleOf({ ...ALLOWANCE, ...COUNT }, description, shown)
 
 export const RATE_LIMIT_SCHEMA = optional(
   Type.Union(
@@ -80,9 +79,9 @@ export const RATE_LIMIT_SCHEMA = optional(
       Type.Literal(false),
       Type.Object(
         {
-          login: rule('Every password attempt, per address.', '5 in 15 minutes'),
-          register: rule('Registrations, per address.', '3 in an hour'),
-          passwordReset: rule(
+          login: countingRule('Every password attempt, per address.', '5 in 15 minutes'),
+          register: countingRule('Registrations, per address.', '3 in an hour'),
+          passwordReset: countingRule(
             'Password reset requests, per address. With it goes a bound per account: one message of a ' +
               'kind in five minutes.',
             '3 in an hour'
@@ -97,8 +96,7 @@ export const RATE_LIMIT_SCHEMA = optional(
           ),
           refresh: rule(
             'Refresh tokens, codes, one-time tokens and client secrets that were no good, per address, ' +
-              'counted when they have failed. What is good always passes, so `count` makes no difference ' +
-              'here.',
+              'counted when they have failed. What is good always passes.',
             '100 in 15 minutes'
           ),
           connect: rule(
@@ -171,7 +169,9 @@ export const RATE_LIMIT_SCHEMA = optional(
     ],
     {
       takes: 'false or an object of rules',
-      description: '`false` turns all limits off. Each rule is `false` or `{ windowMs, max, count }`.'
+      description:
+        '`false` turns all limits off. Each rule is `false` or `{ windowMs, max }`; `login`, `register` and ' +
+        '`passwordReset` take `count` too.'
     }
   )
 )
@@ -209,7 +209,7 @@ export function resolveRateLimits(given: RateLimitOptions | false = {}): RateLim
   }
 }
 
-function resolveRule(name: RuleName, given: RuleOption = {}): RateLimits['rules'][RuleName] {
+function resolveRule(name: RuleName, given: CountingRuleOption = {}): RateLimits['rules'][RuleName] {
   if (given === false) return false
   const {
     windowMs = RATE_LIMIT_DEFAULTS[name].windowMs,

@@ -27,11 +27,17 @@ t.test('RL parts of a rule, single rules and everything can be changed', async (
   const resolved = resolveRateLimits({
     login: { max: 7 },
     account: false,
-    refresh: { count: 'all' },
+    refresh: { windowMs: 5 },
+    register: { count: 'failed' },
     apiKey: { header: 'X-Partner', verify }
   })
   t.match(resolved, {
-    rules: { login: { windowMs: 900_000, max: 7, count: 'all' }, account: false, refresh: { max: 100, count: 'all' } }
+    rules: {
+      login: { windowMs: 900_000, max: 7, count: 'all' },
+      account: false,
+      refresh: { windowMs: 5, max: 100, count: 'failed' },
+      register: { max: 3, count: 'failed' }
+    }
   })
   t.same(resolved && resolved.apiKey, { header: 'x-partner', verify }, 'as Node spells headers')
   t.match(resolveRateLimits({ apiKey: { verify } }), { apiKey: { header: 'x-api-key' } })
