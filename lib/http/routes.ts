@@ -13,7 +13,7 @@ import { consentPage } from './pages/consent.ts'
 import type { Cors, CorsPolicy } from './edge/cors.ts'
 import { guardSenders, type SendersDeps } from './edge/senders.ts'
 import type { HttpDeps } from './edge/deps.ts'
-import { tellOfLateDocuments, useDocuments } from './edge/documents.ts'
+import { namesOf, tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
 import { introspectRoute } from './api/introspect.ts'
 import { jwksRoute } from './api/jwks.ts'
@@ -73,6 +73,7 @@ interface Group {
 export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, placement: Placement): Promise<void> {
   const guardOf = createGuards(deps)
   tellOfLateDocuments(host)
+  const names = namesOf(Object.keys(deps.usualPaths) as PathName[], deps.path)
   const schemes = securitySchemes({
     ...deps,
     hostPrefix: host.prefix,
@@ -92,7 +93,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, pla
         }
         if (placement.watch !== null) child.addHook('onRequest', placement.watch)
         useCallers(child, guardOf)
-        useDocuments(child, { pages: pages !== undefined, schemes, path: deps.path, usualPaths: deps.usualPaths })
+        useDocuments(child, { pages: pages !== undefined, schemes, names, usualPaths: deps.usualPaths })
         policy?.(child)
         guardSenders(child, { ...deps.senders, hostAnswersPreflights: policy === undefined })
         child.addHook('onSend', (_request, reply, payload, done) => {

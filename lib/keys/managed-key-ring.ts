@@ -54,6 +54,8 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   const { algs } = options
   const { clock, engine, store, sealer } = deps
   let ring: RingEntry[] = []
+  /** Keys that this instance is adding to the store, so that it need not open and check what it has just sealed. */
+  const made = new Map<string, LoadedKey>()
   /** Those that can't be read, by `kid`. */
   const setAside = new Set<string>()
   let lastLook = -Infinity
@@ -70,6 +72,8 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
 
   /** The key, or `null` where it can't be read: that is told once, and the key is set aside. */
   async function open(stored: StoredKey): Promise<RingEntry | null> {
+    const own = made.get(stored.kid)
+    if (own !== undefined) return { stored, key: own }
     const plain = sealer.open(stored.sealed)
     try {
       if (plain !== null) return { stored, key: await engine.load(JSON.parse(plain) as JsonWebKeyObject) }
@@ -150,9 +154,14 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
       publicJwk: key.publicJwk ?? {},
       sealed: sealer.seal(JSON.stringify(privateJwk))
     }
-    if (await store.addIfAbsent(stored)) deps.onChange('created', stored)
-    // Whether this one won or another instance's did: the list has the truth.
-    await reload()
+    made.set(key.kid, key)
+    try {
+      if (await store.addIfAbsent(stored)) deps.onChange('created', stored)
+      // Whether this one won or another instance's did: the list has the truth.
+      await reload()
+    } finally {
+      made.delete(key.kid)
+    }
   }
 
   /** Makes the next key in time, and forgets those whose last token is dead. */

@@ -33,7 +33,8 @@ interface DocumentsDeps {
   /** Whether the routes are pages. */
   pages: boolean
   schemes: SecuritySchemes
-  path(name: PathName): string
+  /** By `namesOf`. */
+  names: ReadonlyMap<string, PathName>
   /** Where each path is below the prefix by default; `null`: at the root. */
   usualPaths: Readonly<Record<PathName, string | null>>
 }
@@ -75,16 +76,12 @@ const ids = new WeakMap<object, Map<string, string>>()
  * one kind only.
  */
 export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void {
-  // Of two names for one path the first one counts.
-  const names = new Map(
-    (Object.keys(deps.usualPaths) as PathName[]).map((name) => [deps.path(name), name] as const).reverse()
-  )
   child.addHook('onRoute', (route) => {
     const { hide } = (route.schema ?? {}) as RouteSchema
     const config: Partial<CallersConfig> = route.config ?? {}
     const own = route.url.slice(child.prefix.length)
     const parameters = parametersOf(own)
-    const name = names.get(own.slice(0, own.length - parameters.length)) ?? null
+    const name = deps.names.get(own.slice(0, own.length - parameters.length)) ?? null
     const usual = name === null ? null : `${usualPath(name, deps)}${parameters}`
     const claim = (method: string): string => operationId(child.server, method, route.url, usual)
     const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
@@ -111,6 +108,11 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
     }
     Object.assign(route, { config: { ...route.config, swaggerTransform: hide === true ? false : transform } })
   })
+}
+
+/** The name of each path. Of two names for one path the first one counts. */
+export function namesOf(names: readonly PathName[], path: (name: PathName) => string): ReadonlyMap<string, PathName> {
+  return new Map(names.map((name) => [path(name), name] as const).reverse())
 }
 
 /**

@@ -93,7 +93,8 @@ async function launch(args: string[] = []): Promise<Browser> {
   return await chromium.launch({
     executablePath,
     headless: true,
-    args: process.getuid?.() === 0 ? ['--no-sandbox', ...args] : args
+    // Without it a processor plays the part of a graphics card.
+    args: ['--disable-gpu', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...args]
   })
 }
 
