@@ -2,7 +2,7 @@ import { OAuthError } from '../errors.ts'
 import { NO_REQUEST } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
-import type { Origin } from '../sessions/sessions.ts'
+import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { finishNewPassword, isUnfinished, type NewPassword, setNewPassword } from './new-password.ts'
@@ -10,8 +10,8 @@ import { requireGoodPassword } from './password-policy.ts'
 
 interface PasswordChange {
   userId: string
-  /** The session that asks: it is the one that stays. */
-  sid?: string | undefined
+  /** The sign-in that asks. */
+  stays?: StayingSignIn | undefined
   currentPassword: string
   newPassword: string
   locale?: string | undefined
@@ -27,8 +27,8 @@ interface PasswordChange {
  * first); `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function changePassword(change: PasswordChange, deps: AccountsDeps): Promise<void> {
-  const { userId, sid, newPassword, locale, origin } = change
-  const given: NewPassword = { by: 'change', exceptSid: sid, locale, origin }
+  const { userId, stays, newPassword, locale, origin } = change
+  const given: NewPassword = { by: 'change', stays, locale, origin }
   const user = await deps.users.findById(userId)
   if (user !== null && (await wasBegunBefore(user, newPassword, deps))) {
     await finishNewPassword(user, given, deps)
@@ -77,7 +77,7 @@ async function wasBegunBefore(user: User, newPassword: string, deps: AccountsDep
 
 async function verifyCurrent(
   user: User | null,
-  { userId, sid, currentPassword, origin }: PasswordChange,
+  { userId, stays, currentPassword, origin }: PasswordChange,
   deps: AccountsDeps
 ): Promise<User> {
   // Whoever is signed in may change the password, e-mail verified or not.
@@ -88,7 +88,7 @@ async function verifyCurrent(
     {
       reason: reason ?? 'unknown_user',
       userId,
-      sid: sid ?? null,
+      sid: stays?.sid ?? null,
       clientId: null,
       ...(user === null ? {} : { username: user.username })
     },

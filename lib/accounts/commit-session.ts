@@ -1,7 +1,6 @@
 import type { UserFactors } from '../ports/factor-store.ts'
-import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
-import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
+import type { Browser, BrowserSessions, OpenSession } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import type { FirstFactor } from './first-factor.ts'
 import { tellOfNewSignIn } from './new-sign-in.ts'
@@ -22,7 +21,7 @@ export interface SignIn extends FirstFactor {
 
 export interface SessionBegun {
   cookie: string
-  session: BrowserSession
+  session: OpenSession
   user: User
 }
 

@@ -2,7 +2,7 @@ import { UpstreamError } from '../errors.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
-import type { Origin } from '../sessions/sessions.ts'
+import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { acceptsEmail, type FederatedPerson } from './federated-account.ts'
 import { allowed, decideFederated } from './federated-decision.ts'
@@ -14,7 +14,7 @@ interface Link {
   person: FederatedPerson
   /** Who is signed in, and has just signed in. */
   user: User
-  sid: string
+  stays: StayingSignIn
   /**
    * The account has the address of the identity. So its owner may not have been the first to sign up with it: whatever
    * others opened ends.
@@ -30,7 +30,7 @@ interface Link {
  * @throws UpstreamError `taken`, `disabled`, `email`
  */
 export async function linkToAccount(
-  { connection, person, user, sid, contested, origin, locale }: Link,
+  { connection, person, user, stays, contested, origin, locale }: Link,
   deps: AccountsDeps
 ): Promise<void> {
   const owner = (await deps.users.findByIdentity?.(person)) ?? null
@@ -51,7 +51,7 @@ export async function linkToAccount(
   )
   if (decision === 'already_linked') return
   const link = linkOf(person, { connection: connection.id, now: deps.clock.now(), user })
-  const stored = await storeLink({ user, link, contested, exceptSid: sid, origin, locale }, deps)
+  const stored = await storeLink({ user, link, contested, stays, origin, locale }, deps)
   if (stored === 'taken') throw new UpstreamError('taken', 'The identity was linked to another user meanwhile.')
   if (stored === 'unknown_user') throw new UpstreamError('disabled', 'The account was removed meanwhile.')
 }

@@ -2,7 +2,7 @@ import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { digest } from '../protocol/digest.ts'
 import { partitionOf } from '../protocol/partition.ts'
-import type { Origin } from '../sessions/sessions.ts'
+import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { AccountsDeps } from './deps.ts'
 import { endProvisionalLinks } from './identities.ts'
@@ -16,7 +16,7 @@ export interface NewPassword {
    */
   by: 'change' | 'reset' | 'disowned' | 'email_sign_in'
   /** The sign-in that stays. */
-  exceptSid?: string | undefined
+  stays?: StayingSignIn | null | undefined
   /** The language in which the user is told. */
   locale?: string | undefined
   origin: Origin
@@ -52,7 +52,7 @@ export async function setNewPassword(
     expiresAt: clock.now() + UNFINISHED_FOR_MS
   })
   if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now()))) return false
-  events.emit('password_changed', { userId: user.id, sid: given.exceptSid ?? null, by: given.by }, given.origin)
+  events.emit('password_changed', { userId: user.id, sid: given.stays?.sid ?? null, by: given.by }, given.origin)
   if (given.by !== 'disowned')
     deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale, origin: given.origin })
   await finishNewPassword(user, given, deps)
@@ -89,7 +89,7 @@ export async function isUnfinished(
  */
 export async function endAll(
   user: User,
-  { by, exceptSid, locale, origin }: NewPassword,
+  { by, stays, locale, origin }: NewPassword,
   deps: AccountsDeps
 ): Promise<void> {
   const { id } = user
@@ -99,7 +99,7 @@ export async function endAll(
       ? undefined
       : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)
   ])
-  const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { exceptSid, origin })])
+  const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { stays, origin })])
   const [consents] = await Promise.allSettled([endConsents(id, { by: 'password_changed', origin }, deps)])
   for (const step of [links, sessions, consents]) if (step.status === 'rejected') throw step.reason
 }

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import type { Origin } from '../sessions/sessions.ts'
+import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { listLinks, withdrawGrant } from './identities.ts'
 import { endOpenTokens } from './message-tokens.ts'
@@ -10,7 +10,7 @@ import { addressed, type MessageCause } from './outbox.ts'
 interface Removal extends MessageCause {
   user: User
   /** The sign-in that asks; `null`: the host does. */
-  sid: string | null
+  stays: StayingSignIn | null
   /** Who of the host's asks, where it says so. */
   admin?: string | undefined
 }
@@ -26,12 +26,16 @@ interface Removal extends MessageCause {
  *
  * @throws OAuthError `temporarily_unavailable`
  */
-export async function removeAccount({ user, sid, admin, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
+export async function removeAccount(
+  { user, stays, admin, locale, origin }: Removal,
+  deps: AccountsDeps
+): Promise<void> {
+  const sid = stays?.sid ?? null
   if (deps.users.remove === undefined)
     throw new OAuthError('server_error', 'Accounts can not be removed here.', {
       detail: 'the user store has no remove'
     })
-  await endAll(user.id, { ...(sid === null ? {} : { exceptSid: sid }), origin }, deps)
+  await endAll(user.id, { stays, origin }, deps)
   const links = await listLinks(user.id, deps)
   try {
     await deps.users.remove(user.id)
@@ -79,15 +83,12 @@ export async function endRest(userId: string, origin: Origin, deps: AccountsDeps
 /** Sign-ins end first, since a new consent or link takes one. Each step is tried even where another has failed. */
 async function endAll(
   userId: string,
-  { exceptSid, origin }: { exceptSid?: string; origin: Origin },
+  { stays = null, origin }: { stays?: StayingSignIn | null; origin: Origin },
   deps: AccountsDeps
 ): Promise<void> {
   const steps = [
     async () => {
-      await deps.sessions.revokeAll(userId, 'account_removed', {
-        ...(exceptSid === undefined ? {} : { exceptSid }),
-        origin
-      })
+      await deps.sessions.revokeAll(userId, 'account_removed', { stays, origin })
     },
     async () => {
       await endConsents(userId, { by: 'account_removed', origin }, deps)

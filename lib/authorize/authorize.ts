@@ -7,7 +7,7 @@ import { isFirstParty, mayBeAnsweredAt, mayUse } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
-import type { BrowserSession } from '../ports/session-store.ts'
+import type { OpenSession } from '../sessions/browser-sessions.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
 import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
 import {
@@ -190,7 +190,7 @@ async function issueCode(
   signedIn: SignedInPerson,
   { origin }: BrowserContext,
   deps: AuthorizeDeps
-): Promise<string | { session: BrowserSession | null }> {
+): Promise<string | { session: OpenSession | null }> {
   const { request, client, redirectUri, scopes, authentication, now } = facts
   const {
     tokens,

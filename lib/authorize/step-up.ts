@@ -30,20 +30,21 @@ export async function stepUp(
   const { origin } = browser
   const proof = await proveFactor(given, user, found, { clientId, origin, locale }, accounts)
   const methods = [...session.methods.filter(({ method }) => method !== proof.method), proof]
-  const renewed = await browserSessions.start(user.id, methods, { ...browser, session })
+  const renewed = await browserSessions.renew(methods, browser)
+  // It has ended meanwhile, or another tab has replaced its secret.
+  if (renewed === null) throw signInAgain()
   let now = null
   try {
     const [active, factors] = await Promise.all([
       userOf(renewed.session, { users: accounts.users, sessions }),
       accounts.factors.store.findFactors(user.id)
     ])
-    // Another session: the one that was to be renewed has ended, and what it had proved with it. Other factors: they
-    // were reset.
-    if (renewed.session.sid === session.sid && factors.deviceEpoch === found.deviceEpoch) now = active
+    // Other factors: they were reset.
+    if (factors.deviceEpoch === found.deviceEpoch) now = active
   } finally {
     if (now === null) await sessions.revokeBrowserSession(user.id, renewed.session.sid, 'undone', { origin })
   }
-  if (now === null) throw new OAuthError('login_required', 'Sign in again.')
+  if (now === null) throw signInAgain()
   accounts.events.emit(
     'step_up',
     { userId: user.id, sid: session.sid, methods: methods.map(({ method }) => method) },
@@ -51,3 +52,5 @@ export async function stepUp(
   )
   return { ...renewed, user: now }
 }
+
+const signInAgain = (): OAuthError => new OAuthError('login_required', 'Sign in again.')

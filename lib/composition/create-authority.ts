@@ -152,7 +152,7 @@ export function createAuthority({
       const admin = adminOf(options)
       const user = await accounts.users.findById(userId)
       if (user !== null)
-        await removeAccount({ user, sid: null, admin, locale: undefined, origin: NO_REQUEST }, accounts)
+        await removeAccount({ user, stays: null, admin, locale: undefined, origin: NO_REQUEST }, accounts)
       else await endRest(userId, NO_REQUEST, accounts)
       return user !== null
     },

@@ -28,6 +28,8 @@ export interface BrowserSession {
 
 export interface SessionUse {
   sid: string
+  /** The digest of the secret by which the session is used. */
+  digest: string
   now: number
   /** The new `idleExpiresAt`, never beyond `expiresAt`. */
   idleExpiresAt: number
@@ -38,42 +40,63 @@ export interface SessionUse {
 export interface SessionRenewal {
   sid: string
   userId: string
-  /** The digest of the secret that ends. */
+  /** The digest of the live secret, which is replaced. */
   formerDigest: string
   digest: string
-  /** Becomes `authenticatedAt` and `lastUsedAt`. */
+  /** Becomes `lastUsedAt`. */
   now: number
-  /** Take the place of those that the session had. */
+  /** Of the new secret, like `methods`: what was proved with the former one stays with that. */
+  authenticatedAt: number
   methods: AuthenticationProof[]
   expiresAt: number
   idleExpiresAt: number
 }
 
+/** The session that stays when all others of its user end. */
+export interface StayingSession {
+  sid: string
+  /**
+   * The live secret, which dies at once, and the one that takes its place with the same proofs. `null`: nobody can be
+   * given a new secret, so no secret of the session works any more.
+   */
+  secret: { formerDigest: string; digest: string } | null
+}
+
 /**
- * How many secrets of one session work at once. Parallel sign-ins in one browser leave one each; the cookie holds the
- * last, so few are ever of use.
+ * How long a replaced secret goes on working, with its own proofs, for what another tab of the browser has sent
+ * already.
  */
+export const REPLACED_SECRET_MS = 10_000
+
+/** How many secrets of one session are kept: the live one and those that were replaced last. */
 export const MAX_SECRETS = 4
 
 /**
- * Browser sessions. Every operation is atomic across all instances. Outages reject. An ended session is as one that
- * never was. One session ends by `revokeSession` of the token store, together with what hangs on it.
+ * Browser sessions. Each secret of a session has its own proofs, and one secret is live at most. Every operation is
+ * atomic across all instances. Outages reject. An ended session is as one that never was. One session ends by
+ * `revokeSession` of the token store, together with what hangs on it.
  */
 export interface SessionStore {
   /** At most `maxSessionsPerUser` stay; one more ends the one created first. */
   createSession(session: BrowserSession, digest: string): Promise<void>
-  /** The session if it is alive at `now` and `digest` is one of its secrets'. */
+  /**
+   * The session if it is alive at `now`, with the proofs of the secret of this digest. That secret is the live one, or
+   * was replaced less than `REPLACED_SECRET_MS` ago.
+   */
   findSession(sid: string, digest: string, now: number): Promise<BrowserSession | null>
-  /** Counts as a use. `false`, and nothing is changed, if it is not alive. */
+  /** Counts as a use. `false`, and nothing is changed, if `findSession` would not find it. */
   useSession(use: SessionUse): Promise<boolean>
   /**
-   * The user proved again who they are: a new secret takes the former's place, and the lifetimes begin anew. Of two
-   * parallel ones both new secrets work, and the former no longer does; the newest four work. `false`, and nothing is
-   * changed, if that user's session is not alive.
+   * Gives the session a new live secret with proofs of its own, and begins the lifetimes anew. `false`, and nothing is
+   * changed, if `formerDigest` is not the live secret of a session of that user that is alive. So of two parallel
+   * renewals one succeeds, and a secret that was replaced or was never there renews nothing.
    */
   renewSession(renewal: SessionRenewal): Promise<boolean>
-  /** Ends all of the user's but `exceptSid`; resolves to those it ended. */
-  revokeSessionsOfUser(userId: string, exceptSid?: string): Promise<BrowserSession[]>
-  /** Alive at `now`, newest first. */
+  /**
+   * Ends all of the user's but `stays`; resolves to those it ended. The session that stays has no secret afterwards but
+   * `stays.secret.digest`. It ends too where neither that nor `formerDigest` is its live secret.
+   */
+  revokeSessionsOfUser(userId: string, stays?: StayingSession): Promise<BrowserSession[]>
+  /** Alive at `now`, newest first, each with the proofs of its newest secret. */
   listSessionsOfUser(userId: string, now: number): Promise<BrowserSession[]>
 }

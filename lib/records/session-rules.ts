@@ -1,13 +1,31 @@
-import { type BrowserSession, MAX_SECRETS, type SessionRenewal, type SessionUse } from '../ports/session-store.ts'
+import {
+  type BrowserSession,
+  MAX_SECRETS,
+  REPLACED_SECRET_MS,
+  type SessionRenewal,
+  type SessionUse,
+  type StayingSession
+} from '../ports/session-store.ts'
 import { sessionKey } from './keys.ts'
 import { type Entry, generationIn, indexIn, recordKeyOf } from './user-index.ts'
 import type { View } from './view.ts'
 
-/** A browser session with the digests of the secrets that work, oldest first. */
+type Proved = Pick<BrowserSession, 'authenticatedAt' | 'methods'>
+
+/** A secret of a session, with what was proved with it. */
+interface Secret extends Proved {
+  digest: string
+  /** `null`: it is the live one. */
+  replacedAt: number | null
+}
+
+/** A browser session, with the proofs of its newest secret, and its secrets, oldest first. */
 interface Held {
   session: BrowserSession
-  digests: string[]
+  secrets: Secret[]
 }
+
+type PackedSecret = [digest: string, authenticatedAt: number, methods: BrowserSession['methods'], at: number | null]
 
 type PackedSession = [
   userId: string,
@@ -20,13 +38,13 @@ type PackedSession = [
   userAgent: string | null,
   clientIds: string[],
   generation: string,
-  digests: string[]
+  secrets: PackedSecret[]
 ]
 
 const copiesOf = (methods: BrowserSession['methods']): BrowserSession['methods'] =>
   methods.map((proof) => structuredClone(proof))
 
-const pack = ({ session, digests }: Held, generation: string): PackedSession => [
+const pack = ({ session, secrets }: Held, generation: string): PackedSession => [
   session.userId,
   session.authenticatedAt,
   copiesOf(session.methods),
@@ -37,12 +55,17 @@ const pack = ({ session, digests }: Held, generation: string): PackedSession => 
   session.userAgent,
   [...session.clientIds],
   generation,
-  digests
+  secrets.map(({ digest, authenticatedAt, methods, replacedAt }) => [
+    digest,
+    authenticatedAt,
+    copiesOf(methods),
+    replacedAt
+  ])
 ]
 
 function unpack(sid: string, packed: PackedSession): Held {
   const [userId, authenticatedAt, methods, createdAt, lastUsedAt, expiresAt, idleExpiresAt, ...rest] = packed
-  const [userAgent, clientIds, , digests] = rest
+  const [userAgent, clientIds, , secrets] = rest
   const session = {
     sid,
     userId,
@@ -55,7 +78,15 @@ function unpack(sid: string, packed: PackedSession): Held {
     userAgent,
     clientIds: [...clientIds]
   }
-  return { session, digests }
+  return {
+    session,
+    secrets: secrets.map(([digest, provedAt, proofs, replacedAt]) => ({
+      digest,
+      authenticatedAt: provedAt,
+      methods: copiesOf(proofs),
+      replacedAt
+    }))
+  }
 }
 
 const EXPIRES_AT = 5
@@ -107,17 +138,40 @@ export function createSession(view: View, session: BrowserSession, digest: strin
   index.bound(entry, max, createdAt, isSessionAliveAt(createdAt))
   // The index first: it makes the generation.
   index.save(createdAt)
-  put(view, { session, digests: [digest] })
+  put(view, { session, secrets: [liveSecret(digest, session)] })
+}
+
+const liveSecret = (digest: string, { authenticatedAt, methods }: Proved): Secret => ({
+  digest,
+  authenticatedAt,
+  methods,
+  replacedAt: null
+})
+
+/** Whether the secret still works, live or replaced. */
+const worksAt =
+  (now: number) =>
+  ({ replacedAt }: Secret): boolean =>
+    replacedAt === null || now < replacedAt + REPLACED_SECRET_MS
+
+/** The session with its secret of this digest, both alive. */
+function opened(view: View, sid: string, digest: string, now: number): { held: Held; secret: Secret } | null {
+  const held = alive(view, sid, now)
+  const secret = held?.secrets.find((one) => one.digest === digest)
+  return held === null || secret === undefined || !worksAt(now)(secret) ? null : { held, secret }
 }
 
 export function findSession(view: View, sid: string, digest: string, now: number): BrowserSession | null {
-  const held = alive(view, sid, now)
-  return held?.digests.includes(digest) === true ? held.session : null
+  const found = opened(view, sid, digest, now)
+  if (found === null) return null
+  const { authenticatedAt, methods } = found.secret
+  return { ...found.held.session, authenticatedAt, methods }
 }
 
-export function useSession(view: View, { sid, now, idleExpiresAt, clientId }: SessionUse): boolean {
-  const held = alive(view, sid, now)
-  if (held === null) return false
+export function useSession(view: View, { sid, digest, now, idleExpiresAt, clientId }: SessionUse): boolean {
+  const found = opened(view, sid, digest, now)
+  if (found === null) return false
+  const { held } = found
   const { session } = held
   const isNew = clientId !== undefined && !session.clientIds.includes(clientId)
   put(view, {
@@ -133,17 +187,19 @@ export function useSession(view: View, { sid, now, idleExpiresAt, clientId }: Se
 }
 
 export function renewSession(view: View, renewal: SessionRenewal): boolean {
-  const { sid, userId, formerDigest, digest, now, methods, expiresAt, idleExpiresAt } = renewal
-  const before = alive(view, sid, now)
-  if (before === null || before.session.userId !== userId) return false
+  const { sid, userId, formerDigest, digest, now, authenticatedAt, methods, expiresAt, idleExpiresAt } = renewal
+  const found = opened(view, sid, formerDigest, now)
+  if (found === null || found.held.session.userId !== userId || found.secret.replacedAt !== null) return false
   const index = indexIn(view, userId)
   // A lost index has just ended it.
   if (alive(view, sid, now) === null) return false
-  const session = { ...before.session, authenticatedAt: now, methods, lastUsedAt: now, expiresAt, idleExpiresAt }
+  const session = { ...found.held.session, authenticatedAt, methods, lastUsedAt: now, expiresAt, idleExpiresAt }
   index.set(entryOf(session))
   index.save(now)
-  const digests = [...before.digests.filter((live) => live !== formerDigest), digest].slice(-MAX_SECRETS)
-  put(view, { session, digests })
+  const replaced = found.held.secrets
+    .filter(worksAt(now))
+    .map((secret) => (secret.replacedAt === null ? { ...secret, replacedAt: now } : secret))
+  put(view, { session, secrets: [...replaced, liveSecret(digest, session)].slice(-MAX_SECRETS) })
   return true
 }
 
@@ -158,17 +214,33 @@ export function endSession(view: View, userId: string, sid: string): BrowserSess
   return held.session
 }
 
-export function revokeSessionsOfUser(view: View, userId: string, exceptSid?: string): BrowserSession[] {
+export function revokeSessionsOfUser(view: View, userId: string, stays?: StayingSession): BrowserSession[] {
   const index = indexIn(view, userId)
-  const entries = index.entries().filter(({ sid, kind }) => kind === 'session' && sid !== exceptSid)
-  const records = view.all(entries.map(recordKeyOf))
-  if (entries.length === 0) return []
-  for (const entry of entries) view.remove(recordKeyOf(entry))
-  index.drop(new Set(entries.map(({ sid }) => sid)))
-  index.save()
-  return entries.flatMap(({ sid }, at) =>
-    records[at] === null ? [] : [unpack(sid, records[at] as PackedSession).session]
+  const all = index.entries().filter(({ kind }) => kind === 'session')
+  const records = view.all(all.map(recordKeyOf))
+  const isKept = all.some(({ sid }) => sid === stays?.sid) && stays !== undefined && keepsOne(view, stays)
+  const ended = all.flatMap((entry, at) =>
+    isKept && entry.sid === stays.sid ? [] : [{ entry, record: records[at] as PackedSession | null }]
   )
+  if (ended.length === 0) return []
+  for (const { entry } of ended) view.remove(recordKeyOf(entry))
+  index.drop(new Set(ended.map(({ entry }) => entry.sid)))
+  index.save()
+  return ended.flatMap(({ entry, record }) => (record === null ? [] : [unpack(entry.sid, record).session]))
+}
+
+/** Takes all secrets from the session but the new one. `false`: who asks does not hold its live secret any more. */
+function keepsOne(view: View, { sid, secret }: StayingSession): boolean {
+  const held = stored(view, sid)
+  if (held === null) return false
+  if (secret === null) {
+    put(view, { ...held, secrets: [] })
+    return true
+  }
+  const live = held.secrets.find(({ replacedAt }) => replacedAt === null)
+  if (live === undefined || (live.digest !== secret.formerDigest && live.digest !== secret.digest)) return false
+  put(view, { ...held, secrets: [liveSecret(secret.digest, live)] })
+  return true
 }
 
 export function listSessionsOfUser(view: View, userId: string, now: number): BrowserSession[] {

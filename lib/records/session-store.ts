@@ -36,8 +36,8 @@ export function recordSessionStore({ transact, look, evicts }: Transactor, max: 
         (view) => renewSession(view, renewal),
         renewal
       ),
-    revokeSessionsOfUser: (userId, exceptSid) =>
-      transact(partitionOf(userId), index, (view) => revokeSessionsOfUser(view, userId, exceptSid)),
+    revokeSessionsOfUser: (userId, stays) =>
+      transact(partitionOf(userId), index, (view) => revokeSessionsOfUser(view, userId, stays)),
     listSessionsOfUser: (userId, now) =>
       look(partitionOf(userId), index, (view) => listSessionsOfUser(view, userId, now))
   }

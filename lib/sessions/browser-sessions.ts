@@ -4,15 +4,21 @@ import type { BrowserSession, SessionStore, SessionUse } from '../ports/session-
 import { type AuthenticationProof, provedSince } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, parseCredential, sidOf } from '../protocol/credential.ts'
-import type { Origin, Sessions } from './sessions.ts'
+import type { Origin, Sessions, StayingSignIn } from './sessions.ts'
 import type { User } from '../ports/user-store.ts'
+
+/** A browser session with the secret that a request showed. The proofs are those of that secret. */
+export interface OpenSession extends BrowserSession {
+  /** The digest of the secret. */
+  secretDigest: string
+}
 
 /** A browser as one request shows it. */
 export interface Browser {
   /** The value of its session cookie. */
   cookie: string | undefined
   /** The live session that this cookie proves. */
-  session: BrowserSession | null
+  session: OpenSession | null
   /**
    * What it has of earlier sign-ins after which it was to be remembered; absent also where the sign-in of now is to be
    * a full one.
@@ -32,7 +38,7 @@ export interface Browser {
 
 /** Who is signed in in a browser. */
 export interface SignedInPerson {
-  session: BrowserSession
+  session: OpenSession
   user: User
 }
 
@@ -41,31 +47,37 @@ export interface SignedInPerson {
  */
 export interface BrowserSessions {
   /** The live session of this cookie. Looks, and does not count as a use. */
-  find(cookie: string | undefined): Promise<BrowserSession | null>
+  find(cookie: string | undefined): Promise<OpenSession | null>
   /**
    * Signs a user in who has just given these proofs: a new cookie value, whatever the browser had before. Where that
-   * was a live session of the same user, it goes on under a new secret, and rests on these proofs alone; one of another
-   * user ends.
+   * was the live secret of a session of the same user, the session goes on under a new secret, and rests on these
+   * proofs alone. A session of another user ends.
    */
   start(
     userId: string,
     methods: AuthenticationProof[],
     browser: Pick<Browser, 'cookie' | 'session' | 'origin'>
-  ): Promise<{ session: BrowserSession; cookie: string }>
+  ): Promise<StartedSession>
   /**
-   * Gives the live session of this user in this browser other proofs, under a new secret. `null`: it has ended, and no
-   * other begins: what somebody does while they are signed in must not outlast that all their sign-ins were ended
-   * meanwhile.
+   * Gives the session of this browser other proofs, under a new secret. `null`: the session has ended, or its secret
+   * was replaced meanwhile, and no other begins: what somebody does while they are signed in must not outlast that all
+   * their sign-ins were ended.
    */
-  renew(
-    userId: string,
-    methods: AuthenticationProof[],
-    browser: Pick<Browser, 'cookie' | 'session'>
-  ): Promise<{ session: BrowserSession; cookie: string } | null>
+  renew(methods: AuthenticationProof[], browser: Pick<Browser, 'cookie' | 'session'>): Promise<StartedSession | null>
+  /**
+   * Has the session of this browser stay when all others of its user end. `replaced` is called with the cookie of the
+   * new secret, each time that it may have taken the place of the former one.
+   */
+  stay(sid: string, browser: Pick<Browser, 'cookie'>, replaced: (cookie: string) => void): StayingSignIn
   /** Counts as a use, by `clientId` where a client takes part. `false`: it has ended meanwhile. */
-  use(session: BrowserSession, clientId?: string): Promise<boolean>
+  use(session: OpenSession, clientId?: string): Promise<boolean>
   /** That use as a value, for an operation of the store that commits it together with something else. */
-  useOf(session: BrowserSession, clientId?: string): SessionUse
+  useOf(session: OpenSession, clientId?: string): SessionUse
+}
+
+interface StartedSession {
+  session: OpenSession
+  cookie: string
 }
 
 interface BrowserSessionPolicy {
@@ -94,38 +106,36 @@ export function browserSessions(
   }
 
   async function renew(
-    userId: string,
     methods: AuthenticationProof[],
     { cookie, session: former }: Pick<Browser, 'cookie' | 'session'>
-  ): Promise<{ session: BrowserSession; cookie: string } | null> {
+  ): Promise<StartedSession | null> {
     const presented = parseCredential(cookie ?? '')
-    if (presented === null) return null
+    if (presented === null || former === null) return null
     const now = clock.now()
     const secret = random.secret()
-    const times = lifetimes(now, methods)
-    if (
-      !(await store.renewSession({
-        sid: presented.sid,
-        userId,
-        formerDigest: presented.digest,
-        digest: digest(secret),
-        now,
-        methods,
-        ...times
-      }))
-    )
-      return null
-    const session =
-      former === null
-        ? await store.findSession(presented.sid, digest(secret), now)
-        : { ...former, authenticatedAt: now, methods, lastUsedAt: now, ...times }
-    return session === null ? null : { session, cookie: formatCredential(presented.id, secret) }
+    const proved = { authenticatedAt: now, methods, ...lifetimes(now, methods) }
+    const secretDigest = digest(secret)
+    const renewed = await store.renewSession({
+      sid: presented.sid,
+      userId: former.userId,
+      formerDigest: presented.digest,
+      digest: secretDigest,
+      now,
+      ...proved
+    })
+    return renewed
+      ? {
+          session: { ...former, ...proved, lastUsedAt: now, secretDigest },
+          cookie: formatCredential(presented.id, secret)
+        }
+      : null
   }
 
-  function useOf({ sid, expiresAt }: BrowserSession, clientId?: string): SessionUse {
+  function useOf({ sid, secretDigest, expiresAt }: OpenSession, clientId?: string): SessionUse {
     const now = clock.now()
     return {
       sid,
+      digest: secretDigest,
       now,
       idleExpiresAt: Math.min(expiresAt, now + idleTimeoutMs),
       ...(clientId === undefined ? {} : { clientId })
@@ -135,18 +145,21 @@ export function browserSessions(
   return {
     async find(cookie) {
       const presented = parseCredential(cookie ?? '')
-      return presented === null ? null : await store.findSession(presented.sid, presented.digest, clock.now())
+      if (presented === null) return null
+      const found = await store.findSession(presented.sid, presented.digest, clock.now())
+      return found === null ? null : { ...found, secretDigest: presented.digest }
     },
 
     async start(userId, methods, browser) {
       const { session: former, origin } = browser
-      // No session may be known because another tab has signed in since this request was sent, and the cookie has a new
-      // secret by now: the browser still has one session. It is renewed for its own user alone, so a planted cookie
-      // brings nobody into another person's session.
-      const renewed = former === null || former.userId === userId ? await renew(userId, methods, browser) : null
+      const isTheirs = former?.userId === userId
+      // A session is renewed by its live secret alone. Where another tab has replaced it meanwhile, the sign-in gets a
+      // session of its own, because anyone may hold what was replaced.
+      const renewed = isTheirs ? await renew(methods, browser) : null
       if (renewed !== null) return renewed
       // Before the new session begins, so that where this fails, the browser still has the former one.
-      if (former !== null) await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
+      if (former !== null && !isTheirs)
+        await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
       // The id is made here and never taken from a cookie, so one that was planted names no session. @see ASVS 7.2.4
       const sessionId = newCredentialId(userId, random.id())
       const secret = random.secret()
@@ -162,11 +175,30 @@ export function browserSessions(
         userAgent: origin.userAgent?.slice(0, 256) ?? null,
         clientIds: []
       }
-      await store.createSession(session, digest(secret))
-      return { session, cookie: formatCredential(sessionId, secret) }
+      const secretDigest = digest(secret)
+      await store.createSession(session, secretDigest)
+      return { session: { ...session, secretDigest }, cookie: formatCredential(sessionId, secret) }
     },
 
     renew,
+    stay(sid, { cookie }, replaced) {
+      const presented = parseCredential(cookie ?? '')
+      const secret = random.secret()
+      return {
+        sid,
+        browser:
+          presented === null
+            ? null
+            : {
+                sid: presented.sid,
+                formerDigest: presented.digest,
+                digest: digest(secret),
+                replaced: () => {
+                  replaced(formatCredential(presented.id, secret))
+                }
+              }
+      }
+    },
     use: async (session, clientId) => await store.useSession(useOf(session, clientId)),
     useOf
   }

@@ -11,6 +11,26 @@ export type { Origin } from '../events.ts'
 type EndedBy = AuthorityEvents['logged_out']['by']
 
 /**
+ * The sign-in that stays when all others of its user end. Its browser gets a new secret, so that no copy of the cookie
+ * stays with it.
+ */
+export interface StayingSignIn {
+  /** A family, or a browser session. */
+  sid: string
+  /**
+   * The session that the browser shows by its cookie, with the secret that dies and the one that it gets. `null`: it
+   * shows none.
+   */
+  browser: {
+    sid: string
+    formerDigest: string
+    digest: string
+    /** Called when the browser must be given the new secret. Never throws. */
+    replaced(): void
+  } | null
+}
+
+/**
  * A user's sign-ins: refresh token families and browser sessions. This is the one place where they end, so that there
  * is an event, their access tokens are refused here at once, and the clients of a browser session are notified.
  */
@@ -48,10 +68,15 @@ export interface Sessions {
   /** Whether the user has a family or a browser session of this id now, asked of the stores. */
   isAlive(userId: string, sid: string): Promise<boolean>
   /**
-   * Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in.
-   * By `password_changed` that one outlives the change.
+   * Ends all of the user's but `stays`: a browser session, or a family with the browser session that it began in. By
+   * `password_changed` that sign-in outlives the change. The session gets a new secret, its former ones die at once.
+   * A session whose cookie was not shown has no secret afterwards: its clients stay, and its browser is signed out.
    */
-  revokeAll(userId: string, by: EndedBy, options: { exceptSid?: string | undefined; origin: Origin }): Promise<void>
+  revokeAll(
+    userId: string,
+    by: EndedBy,
+    options: { stays?: StayingSignIn | null | undefined; origin: Origin }
+  ): Promise<void>
 }
 
 /**
@@ -151,20 +176,27 @@ export function sessions({
       return family?.userId === userId || ofBrowsers.some((session) => session.sid === sid)
     },
 
-    async revokeAll(userId, by, { exceptSid, origin }) {
-      const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())
-      const exceptSession = kept === null ? exceptSid : (kept.sessionSid ?? undefined)
+    async revokeAll(userId, by, { stays = null, origin }) {
+      const family = stays === null ? null : await tokens.findFamily(stays.sid, clock.now())
+      const sessionSid = family === null ? stays?.sid : family.sessionSid
+      const shown = stays?.browser?.sid === sessionSid ? (stays?.browser ?? null) : null
+      const secret = shown === null ? null : { formerDigest: shown.formerDigest, digest: shown.digest }
       // A sign-in is noted as one that outlives a password change only where the change itself keeps it. A thief who
       // ends all other sign-ins must not stay in by that when the owner sets a new password.
-      const keeps = by === 'password_changed' || exceptSid === undefined
+      const keeps = by === 'password_changed' || stays === null
       const [noted] = await Promise.allSettled([
-        keeps
-          ? keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock })
-          : undefined
+        keeps ? keepSignIn(userId, family ?? stays, { oneTimeTokens, clock }) : undefined
       ])
       await endAll(userId, by, origin, {
-        browser: () => browserSessions.revokeSessionsOfUser(userId, exceptSession),
-        families: () => tokens.revokeFamiliesOfUser(userId, exceptSid)
+        async browser() {
+          const ended = await browserSessions.revokeSessionsOfUser(
+            userId,
+            sessionSid === null || sessionSid === undefined ? undefined : { sid: sessionSid, secret }
+          )
+          if (ended.every(({ sid }) => sid !== sessionSid)) shown?.replaced()
+          return ended
+        },
+        families: () => tokens.revokeFamiliesOfUser(userId, stays?.sid)
       })
       if (noted.status === 'rejected') throw noted.reason
     }

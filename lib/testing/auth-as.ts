@@ -68,11 +68,14 @@ export async function sessionAs(
   user: { id: string },
   { amr = [], acr }: Pick<AuthAsOptions, 'amr' | 'acr'> = {}
 ): Promise<{ cookie: string; 'sec-fetch-site': string }> {
-  const cookies: string[] = []
+  let cookies: string[] = []
   const request = { headers: {}, ip: '127.0.0.1' }
   const reply = {
-    header: (_name: string, value: string) => {
-      cookies.push(value)
+    request,
+    getHeader: () => cookies,
+    removeHeader() {},
+    header(_name: string, values: string[]) {
+      cookies = values
     }
   }
   await app.authority.signIn(request as never, reply as never, user.id, { amr, ...proofs(acr) })

@@ -1,4 +1,10 @@
-import type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from '../ports/session-store.ts'
+import type {
+  BrowserSession,
+  SessionRenewal,
+  SessionStore,
+  SessionUse,
+  StayingSession
+} from '../ports/session-store.ts'
 import { MINUTE, T0, named } from './token-fixtures.ts'
 
 export const NOW = T0 + MINUTE
@@ -21,6 +27,7 @@ export const session = (fields: Partial<BrowserSession> = {}): BrowserSession =>
 })
 export const use = (fields: Partial<SessionUse> = {}): SessionUse => ({
   sid: named('sid-1'),
+  digest: 'digest-0',
   now: NOW,
   idleExpiresAt: T0 + 31 * MINUTE,
   ...fields
@@ -31,11 +38,17 @@ export const renewal = (fields: Partial<SessionRenewal> = {}): SessionRenewal =>
   formerDigest: 'digest-0',
   digest: 'digest-1',
   now: NOW,
+  authenticatedAt: NOW,
   methods: [{ method: 'password', at: NOW }],
   expiresAt: T0 + 61 * MINUTE,
   idleExpiresAt: T0 + 31 * MINUTE,
   ...fields
 })
+/** The session that stays when all others end, with `digest-1` for `digest-0`. */
+export const staying = (
+  name = 'sid-1',
+  secret: StayingSession['secret'] = { formerDigest: 'digest-0', digest: 'digest-1' }
+): StayingSession => ({ sid: named(name), secret })
 /** What `renewal` makes of `session`. */
 export const renewed = {
   ...session(),
@@ -47,8 +60,8 @@ export const renewed = {
 }
 
 /** Those of the digests that named(`sid-1`) is found by. */
-export async function live(sessions: SessionStore, digests: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(digests.map((digest) => sessions.findSession(named('sid-1'), digest, NOW)))
+export async function live(sessions: SessionStore, digests: readonly string[], now = NOW): Promise<string[]> {
+  const found = await Promise.all(digests.map((digest) => sessions.findSession(named('sid-1'), digest, now)))
   return digests.filter((_, index) => found[index] !== null)
 }
 

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { SessionStore } from '../ports/session-store.ts'
 import { caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
-import { NOW, live, renewal, session, sids, use } from './session-fixtures.ts'
+import { NOW, live, renewal, renewed, session, sids, staying, use } from './session-fixtures.ts'
 import { MINUTE, T0, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
@@ -92,20 +92,58 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
       await sessions.createSession(session({ sid }), 'digest-0')
     await sessions.createSession(session({ sid: named('sid-4', 'user-104981'), userId: 'user-104981' }), 'digest-0')
-    const ended = await sessions.revokeSessionsOfUser('user-19367', named('sid-2'))
+    const ended = await sessions.revokeSessionsOfUser('user-19367', staying('sid-2'))
     deepEqual(
       ended.toSorted((a, b) => (a.sid < b.sid ? -1 : 1)),
       [session(), session({ sid: named('sid-3') })]
     )
     deepEqual(sids(await sessions.listSessionsOfUser('user-19367', NOW)), [named('sid-2')])
     equal(await sessions.findSession(named('sid-1'), 'digest-0', NOW), null)
+    equal(await sessions.findSession(named('sid-2'), 'digest-0', NOW), null, 'the secret that it had')
+    deepEqual(await sessions.findSession(named('sid-2'), 'digest-1', NOW), session({ sid: named('sid-2') }))
     deepEqual(
-      sids(await sessions.revokeSessionsOfUser('user-19367', named('sid-4'))),
+      sids(await sessions.revokeSessionsOfUser('user-19367', staying('sid-4'))),
       [named('sid-2')],
       'the exception of another user keeps nothing of this one'
     )
     deepEqual(await sessions.revokeSessionsOfUser('user-19367'), [])
     ok(await sessions.findSession(named('sid-4', 'user-104981'), 'digest-0', NOW))
+  })
+
+  define('the session that stays has the new secret alone, and its proofs', async (sessions) => {
+    await sessions.createSession(session(), 'digest-a')
+    await sessions.renewSession(renewal({ formerDigest: 'digest-a', digest: 'digest-0' }))
+    for (const turn of ['once', 'again', 'for a third time']) {
+      deepEqual(await sessions.revokeSessionsOfUser('user-19367', staying()), [], turn)
+      deepEqual(await live(sessions, ['digest-a', 'digest-0', 'digest-1']), ['digest-1'], turn)
+      deepEqual(await sessions.findSession(named('sid-1'), 'digest-1', NOW), renewed, turn)
+      equal(await sessions.useSession(use()), false, turn)
+    }
+    equal(await sessions.renewSession(renewal({ formerDigest: 'digest-0', digest: 'digest-2' })), false)
+    equal(await sessions.renewSession(renewal({ formerDigest: 'digest-1', digest: 'digest-2' })), true)
+  })
+
+  define('a session whose secret was replaced does not stay', async (sessions) => {
+    for (const formerDigest of ['digest-0', 'none']) {
+      await sessions.createSession(session(), 'digest-0')
+      await sessions.renewSession(renewal())
+      const stays = staying('sid-1', { formerDigest, digest: 'digest-2' })
+      deepEqual(await sessions.revokeSessionsOfUser('user-19367', stays), [renewed])
+      deepEqual(await live(sessions, ['digest-0', 'digest-1', 'digest-2']), [])
+    }
+  })
+
+  define('a session that stays without a new secret is there, and nobody gets in', async (sessions, { state }) => {
+    await sessions.createSession(session(), 'digest-0')
+    await sessions.renewSession(renewal())
+    deepEqual(await sessions.revokeSessionsOfUser('user-19367', staying('sid-1', null)), [])
+    deepEqual(await live(sessions, ['digest-0', 'digest-1']), [])
+    for (const digest of ['digest-0', 'digest-1']) {
+      equal(await sessions.useSession(use({ digest })), false)
+      equal(await sessions.renewSession(renewal({ formerDigest: digest, digest: 'digest-2' })), false)
+    }
+    deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [renewed])
+    deepEqual((await state.tokens.revokeSession('user-19367', named('sid-1'))).session, renewed)
   })
 
   define('sessions are listed newest first, of that user only', async (sessions) => {

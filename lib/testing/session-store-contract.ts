@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { SessionStore } from '../ports/session-store.ts'
+import { REPLACED_SECRET_MS, type SessionStore } from '../ports/session-store.ts'
 import { partitionOf } from '../protocol/partition.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
@@ -72,11 +72,11 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     deepEqual((await sessions.findSession(named('sid-1'), 'digest-0', NOW))?.clientIds.toSorted(), clientIds.toSorted())
   })
 
-  define('a renewal begins the lifetimes anew under a new secret, and the former is dead', async (sessions) => {
+  define('a renewal begins the lifetimes anew under a new secret, with the proofs of that secret', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.renewSession(renewal()), true)
-    equal(await sessions.findSession(named('sid-1'), 'digest-0', NOW), null)
     deepEqual(await sessions.findSession(named('sid-1'), 'digest-1', NOW), renewed)
+    deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [renewed])
     for (let index = 1; index < 10; index++)
       equal(
         await sessions.renewSession(renewal({ formerDigest: `digest-${index}`, digest: `digest-${index + 1}` })),
@@ -87,49 +87,56 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
         sessions,
         Array.from({ length: 11 }, (_, index) => `digest-${index}`)
       ),
-      ['digest-10']
+      ['digest-7', 'digest-8', 'digest-9', 'digest-10'],
+      'four secrets are kept'
     )
   })
 
-  define('of two parallel renewals both new secrets work, and the former does not', async (sessions) => {
+  for (const after of [-1, 0, 1]) {
+    const works = after < 0
+    define(
+      `${after} ms from ten seconds after a renewal the replaced secret ${works ? 'has its own proofs' : 'is dead'}`,
+      async (sessions) => {
+        await sessions.createSession(session(), 'digest-0')
+        await sessions.renewSession(renewal())
+        const now = NOW + REPLACED_SECRET_MS + after
+        const { authenticatedAt, methods } = session()
+        deepEqual(
+          await sessions.findSession(named('sid-1'), 'digest-0', now),
+          works ? { ...renewed, authenticatedAt, methods } : null
+        )
+        equal(await sessions.useSession(use({ now })), works)
+        deepEqual(await live(sessions, ['digest-1'], now), ['digest-1'])
+      }
+    )
+  }
+
+  define('a secret that was replaced, or was never there, renews nothing', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
-    deepEqual(await parallel(2, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` }))), [
-      true,
-      true
-    ])
-    deepEqual(await live(sessions, ['digest-0', 'digest-1', 'digest-2']), ['digest-1', 'digest-2'])
+    await sessions.renewSession(renewal())
+    for (const formerDigest of ['digest-0', 'none', '', 'digest-2'])
+      equal(await sessions.renewSession(renewal({ formerDigest, digest: 'digest-2' })), false, formerDigest)
+    const long = { now: NOW + MINUTE, expiresAt: T0 + 61 * MINUTE, idleExpiresAt: T0 + 31 * MINUTE }
+    equal(await sessions.renewSession(renewal({ ...long, digest: 'digest-2' })), false)
+    deepEqual(await sessions.findSession(named('sid-1'), 'digest-1', NOW), renewed)
+    equal(await sessions.findSession(named('sid-1'), 'digest-2', NOW), null)
+    equal(await sessions.useSession(use({ digest: 'digest-2' })), false)
   })
 
-  define('of 50 parallel renewals four new secrets work', async (sessions) => {
-    await sessions.createSession(session(), 'digest-0')
-    ok(
-      (await parallel(50, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` })))).every(Boolean)
-    )
-    const works = await live(
-      sessions,
-      Array.from({ length: 51 }, (_, index) => `digest-${index}`)
-    )
-    equal(works.length, 4)
-    ok(!works.includes('digest-0'))
-  })
-
-  define('with four secrets, one more ends the oldest', async (sessions) => {
-    await sessions.createSession(session(), 'digest-0')
-    for (const index of [1, 2, 3, 4, 5]) await sessions.renewSession(renewal({ digest: `digest-${index}` }))
-    deepEqual(await live(sessions, ['digest-0', 'digest-1', 'digest-2', 'digest-3', 'digest-4', 'digest-5']), [
-      'digest-2',
-      'digest-3',
-      'digest-4',
-      'digest-5'
-    ])
-    await sessions.renewSession(renewal({ formerDigest: 'digest-5', digest: 'digest-6' }))
-    deepEqual(await live(sessions, ['digest-2', 'digest-3', 'digest-4', 'digest-5', 'digest-6']), [
-      'digest-2',
-      'digest-3',
-      'digest-4',
-      'digest-6'
-    ])
-  })
+  for (const count of [2, 50]) {
+    define(`of ${count} parallel renewals of one secret one succeeds`, async (sessions) => {
+      await sessions.createSession(session(), 'digest-0')
+      const done = await parallel(count, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` })))
+      equal(done.filter(Boolean).length, 1)
+      deepEqual(
+        await live(
+          sessions,
+          Array.from({ length: count + 1 }, (_, index) => `digest-${index}`)
+        ),
+        ['digest-0', `digest-${done.indexOf(true) + 1}`]
+      )
+    })
+  }
 
   define("another user's session is not renewed", async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
@@ -166,14 +173,14 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
         await sessions.renewSession(renewal({ sid, userId: value, formerDigest: value, digest: `${value} 2` })),
         true
       )
-      equal(await sessions.findSession(sid, value, NOW), null)
-      equal(await sessions.useSession(use({ sid, clientId: `${value} 2` })), true)
+      equal(await sessions.findSession(sid, value, NOW + REPLACED_SECRET_MS), null)
+      equal(await sessions.useSession(use({ sid, digest: `${value} 2`, clientId: `${value} 2` })), true)
       deepEqual(
         (await sessions.listSessionsOfUser(value, NOW)).map((listed) => [listed.sid, listed.clientIds]),
         [[sid, [value, `${value} 2`]]]
       )
       ok(await sessions.findSession(sid, `${value} 2`, NOW))
-      deepEqual(sids(await sessions.revokeSessionsOfUser(value, 'another')), [sid])
+      deepEqual(sids(await sessions.revokeSessionsOfUser(value, { sid: 'another', secret: null })), [sid])
     })
   }
 

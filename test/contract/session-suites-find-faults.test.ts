@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Fault } from './support/planted-faults.ts'
+import { NOW } from '../../lib/testing/session-fixtures.ts'
 import { mustBeFound } from './support/planted-faults.ts'
 
 const FAULTS: Fault[] = [
@@ -7,31 +8,52 @@ const FAULTS: Fault[] = [
     name: 'a renewal that keeps the former secret',
     of: ({ browserSessions }) => ({
       browserSessions: {
-        renewSession: async (renewal) => await browserSessions.renewSession({ ...renewal, formerDigest: '' })
+        findSession: async (sid, digest) => await browserSessions.findSession(sid, digest, NOW)
       }
     }),
     found: [
-      'browserSessions: a renewal begins',
-      'browserSessions: of two parallel renewals',
-      'browserSessions: with four secrets',
+      'browserSessions: 0 ms from ten seconds after a renewal',
       'browserSessions: strings are kept as they are: quotes'
     ]
   },
   {
-    name: 'a renewal that one of two loses',
+    name: 'a renewal by whatever secret the cookie had',
     of: ({ browserSessions }) => {
-      const ended = new Set<string>()
+      const live = new Map<string, string>()
       return {
         browserSessions: {
+          async createSession(session, digest) {
+            live.set(session.sid, digest)
+            await browserSessions.createSession(session, digest)
+          },
           async renewSession(renewal) {
-            if (ended.has(renewal.formerDigest)) return false
-            ended.add(renewal.formerDigest)
-            return await browserSessions.renewSession(renewal)
+            const formerDigest = live.get(renewal.sid) ?? ''
+            const done = await browserSessions.renewSession({ ...renewal, formerDigest })
+            if (done) live.set(renewal.sid, renewal.digest)
+            return done
           }
         }
       }
     },
-    found: ['browserSessions: of two parallel renewals', 'browserSessions: of 50 parallel renewals']
+    found: ['browserSessions: a secret that was replaced', 'browserSessions: the session that stays has']
+  },
+  {
+    name: 'all others end, and a copy of the cookie stays',
+    of: ({ browserSessions }) => ({
+      browserSessions: {
+        revokeSessionsOfUser: async (userId, stays) =>
+          await browserSessions.revokeSessionsOfUser(
+            userId,
+            stays === undefined || stays.secret === null
+              ? stays
+              : { sid: stays.sid, secret: { ...stays.secret, digest: stays.secret.formerDigest } }
+          )
+      }
+    }),
+    found: [
+      'browserSessions: the session that stays has the new secret alone',
+      'codes of a session: no code by a secret'
+    ]
   },
   {
     name: "a renewal of whoever's session",
@@ -60,7 +82,12 @@ const FAULTS: Fault[] = [
               use.sid,
               use.clientId === undefined || known.includes(use.clientId) ? known : [...known, use.clientId]
             )
-            return await browserSessions.useSession({ sid: use.sid, now: use.now, idleExpiresAt: use.idleExpiresAt })
+            return await browserSessions.useSession({
+              sid: use.sid,
+              digest: use.digest,
+              now: use.now,
+              idleExpiresAt: use.idleExpiresAt
+            })
           },
           async findSession(...args) {
             const session = await browserSessions.findSession(...args)

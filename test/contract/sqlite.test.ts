@@ -113,7 +113,7 @@ t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and work
     () => state.tokens.redeemCode(redemption),
     () => state.tokens.revokeFamiliesOfClient('user-19367', 'c'),
     () => state.browserSessions.createSession(session('sid-1'), 'd'),
-    () => state.browserSessions.useSession({ sid: sidOf('sid-1'), now: 1, idleExpiresAt: 900 }),
+    () => state.browserSessions.useSession({ sid: sidOf('sid-1'), digest: 'd', now: 1, idleExpiresAt: 900 }),
     () => state.browserSessions.renewSession(renewal),
     () => state.tokens.revokeSession('user-19367', sidOf('sid-1')),
     () => state.consents.grantConsent(consent),

@@ -83,7 +83,8 @@ t.test('a browser changes the password: it stays signed in, nobody else does', a
   const { app } = subject
   await signUp(app)
   const { refresh_token: refresh } = await signIn(app)
-  const [here, there] = [await browserOf(subject), await browserOf(subject)]
+  let here = await browserOf(subject)
+  const there = await browserOf(subject)
   const change = async (body: object, headers: object = OWN): Promise<[number, string | undefined]> => {
     const reply = await app.inject({
       method: 'POST',
@@ -91,6 +92,7 @@ t.test('a browser changes the password: it stays signed in, nobody else does', a
       headers: { ...here, ...headers },
       payload: body
     })
+    for (const { name, value } of reply.cookies) here = { cookie: `${name}=${value}` }
     return [reply.statusCode, reply.body === '' ? undefined : (reply.json().error as string)]
   }
   t.strictSame(await change({ current_password: 'wrong', new_password: NEXT }), [400, 'invalid_grant'])

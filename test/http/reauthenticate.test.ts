@@ -1,5 +1,6 @@
 /** Who is signed in proves anew that it is them, with all that the account takes, and as nobody else. */
 import t from '../support/tap.ts'
+import { REPLACED_SECRET_MS } from '../../lib/ports/session-store.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import type { PasskeyRequestOptions } from '../../lib/protocol/webauthn-options.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
@@ -72,6 +73,7 @@ t.test('the password of who is signed in, a new secret, and back to where it was
   )
   const old = testBrowser(app)
   old.cookies.set('authority_session', before ?? '')
+  clock.step(REPLACED_SECRET_MS)
   t.equal((await old.get('/auth/account')).statusCode, 303, 'the secret of before opens nothing')
   t.ok(sid)
 

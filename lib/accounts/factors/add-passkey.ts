@@ -8,14 +8,21 @@ import { hasSecondFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import { endingOthers, lookAgain } from './addition.ts'
 import { additionBy, isChallengeOf, type PasskeyConfig } from './passkey-options.ts'
-import type { GivenCredential, PasskeyAdded, Enroller, PasskeyDeps, PasskeyKind } from './passkeys.ts'
+import type { GivenCredential, PasskeyAdded, Enroller, PasskeyDeps, PasskeyKind, Staying } from './passkeys.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 
 const KINDS: readonly PasskeyKind[] = ['passkey', 'security_key']
 
 /** See `Passkeys.add`. */
 export async function addPasskey(
-  { credential, name, locale, origin, ...of }: Enroller & MessageCause & { credential: GivenCredential; name: string },
+  {
+    credential,
+    name,
+    stays,
+    locale,
+    origin,
+    ...of
+  }: Enroller & Staying & MessageCause & { credential: GivenCredential; name: string },
   config: PasskeyConfig,
   deps: PasskeyDeps
 ): Promise<PasskeyAdded> {
@@ -43,7 +50,7 @@ export async function addPasskey(
   const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }
   const isFirst = !hasSecondFactor(found)
   const added = await endingOthers(
-    { endsOthers: isFirst && sid !== null, userId: user.id, sid, origin },
+    { endsOthers: isFirst && sid !== null, userId: user.id, stays, origin },
     async () => {
       const outcome = await store.addPasskey({
         userId: user.id,

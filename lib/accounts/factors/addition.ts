@@ -1,6 +1,6 @@
 import { OAuthError } from '../../errors.ts'
 import { isActive } from '../../sessions/active-user.ts'
-import type { Origin } from '../../sessions/sessions.ts'
+import type { Origin, StayingSignIn } from '../../sessions/sessions.ts'
 import type { Enroller, PasskeyDeps } from './passkeys.ts'
 
 /**
@@ -9,13 +9,18 @@ import type { Enroller, PasskeyDeps } from './passkeys.ts'
  * them, once it is stored: by then somebody who sent the form twice may be signed in by the first of the two.
  */
 export async function endingOthers<Stored>(
-  { endsOthers, userId, sid, origin }: { endsOthers: boolean; userId: string; sid: string | null; origin: Origin },
+  {
+    endsOthers,
+    userId,
+    stays,
+    origin
+  }: { endsOthers: boolean; userId: string; stays: StayingSignIn | null; origin: Origin },
   store: () => Promise<Stored>,
   deps: Pick<PasskeyDeps, 'sessions' | 'background' | 'onError'>
 ): Promise<Stored> {
   if (!endsOthers) return await store()
   const endOthers = async (): Promise<void> => {
-    await deps.sessions.revokeAll(userId, 'factors_changed', { exceptSid: sid ?? undefined, origin })
+    await deps.sessions.revokeAll(userId, 'factors_changed', { stays, origin })
   }
   await endOthers()
   const stored = await store()
@@ -24,7 +29,7 @@ export async function endingOthers<Stored>(
   const what = 'the other sign-ins of somebody who added a second factor could not be ended'
   await endOthers().catch((error: unknown) => {
     deps.onError(error, what)
-    deps.background.run(`addition ${userId} ${sid ?? ''}`, what, endOthers, { retries: true })
+    deps.background.run(`addition ${userId} ${stays?.sid ?? ''}`, what, endOthers, { retries: true })
   })
   return stored
 }

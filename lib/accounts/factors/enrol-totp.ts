@@ -6,7 +6,7 @@ import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '.
 import { addressed, type MessageCause } from '../outbox.ts'
 import { requireConfirmedAddress } from './confirmed-address.ts'
 import { endingOthers, lookAgain } from './addition.ts'
-import type { Enroller } from './passkeys.ts'
+import type { Enroller, Staying } from './passkeys.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 import { hasSecondFactor } from './deps.ts'
@@ -93,7 +93,7 @@ function open(
     : null
 }
 
-type Confirmation = Enroller & MessageCause & { enrolment: string; code: string; name: string }
+type Confirmation = Enroller & Staying & MessageCause & { enrolment: string; code: string; name: string }
 
 /**
  * Stores the app once a code of it is right. The first second factor of a user ends all their other sign-ins: whoever
@@ -102,7 +102,7 @@ type Confirmation = Enroller & MessageCause & { enrolment: string; code: string;
  * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
  */
 export async function confirmEnrolment(
-  { enrolment, code, name, locale, origin, ...of }: Confirmation,
+  { enrolment, code, name, stays, locale, origin, ...of }: Confirmation,
   deps: ProvingDeps
 ): Promise<{ factorId: string; recoveryCodes: string[] | null; proof: AuthenticationProof }> {
   const {
@@ -139,7 +139,7 @@ export async function confirmEnrolment(
     lastUsedAt: null
   }
   const added = await endingOthers(
-    { endsOthers: isFirst && sid !== null, userId: user.id, sid, origin },
+    { endsOthers: isFirst && sid !== null, userId: user.id, stays, origin },
     async () => {
       const outcome = await store.addTotp({
         userId: user.id,

@@ -68,7 +68,7 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
     lastUsedAt: null
   }
   return await endingOthers(
-    { endsOthers: !hasSecondFactor(found), userId: user.id, sid: null, origin: NO_REQUEST },
+    { endsOthers: !hasSecondFactor(found), userId: user.id, stays: null, origin: NO_REQUEST },
     async () => {
       const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
       if (outcome === 'full')

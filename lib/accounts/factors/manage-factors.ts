@@ -5,6 +5,7 @@ import type { User } from '../../ports/user-store.ts'
 import { signsInByMail } from '../by-mail.ts'
 import { listLinks, waysIn } from '../identities.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
+import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { hasSecondFactor, passkeysIn } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
@@ -69,7 +70,7 @@ interface Removal extends MessageCause {
   factorId: string
   by: 'user' | 'host'
   /** The sign-in that asks, which goes on while the user has another factor. */
-  sid?: string
+  stays?: StayingSignIn
   /**
    * `true`: the sign-in that asks goes on in any case, because the caller replaces it by one without what the factor
    * proved.
@@ -85,7 +86,7 @@ interface Removal extends MessageCause {
  * @throws OAuthError `not_found`, `last_factor`
  */
 export async function removeFactor(
-  { user, factorId, by, sid, isLowered = false, locale, origin }: Removal,
+  { user, factorId, by, stays, isLowered = false, locale, origin }: Removal,
   deps: ProvingDeps
 ): Promise<{ left: boolean }> {
   const {
@@ -136,7 +137,7 @@ export async function removeFactor(
   let left = false
   const end = async (): Promise<void> => {
     left = hasSecondFactor(await store.findFactors(userId))
-    await sessions.revokeAll(userId, 'factors_changed', { exceptSid: left || isLowered ? sid : undefined, origin })
+    await sessions.revokeAll(userId, 'factors_changed', { stays: left || isLowered ? stays : null, origin })
   }
   // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work
   // goes on behind the reply.

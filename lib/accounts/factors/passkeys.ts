@@ -6,7 +6,7 @@ import type { Random } from '../../ports/random.ts'
 import type { User, UserStore } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../protocol/webauthn-options.ts'
-import type { Sessions } from '../../sessions/sessions.ts'
+import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'
 import type { Background } from '../background.ts'
 import type { MessageCause, Outbox } from '../outbox.ts'
 import type { FactorPolicy } from './factor-policy.ts'
@@ -32,6 +32,11 @@ export type Enroller = (
   | { user: User; sid: string }
   | { user: User; sid: null; ticket: string; holds(): Promise<boolean> }
 ) & { isInvited?: boolean | undefined }
+
+/** The sign-in that stays where the first factor of a user ends all others; `null`: nobody is signed in yet. */
+export interface Staying {
+  stays: StayingSignIn | null
+}
 
 /** What a known person is asked for: after the first factor, or once more while they are signed in. */
 export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication'; sid: string }
@@ -99,7 +104,7 @@ export interface Passkeys {
    * `temporarily_unavailable`
    */
   add(
-    addition: Enroller & MessageCause & { credential: GivenCredential; name: string },
+    addition: Enroller & Staying & MessageCause & { credential: GivenCredential; name: string },
     deps: PasskeyDeps
   ): Promise<PasskeyAdded>
 

@@ -100,7 +100,7 @@ function changePasswordRoute(child: FastifyInstance, { grants, limiter, path }: 
     },
     async (request, reply) =>
       await guarded(async () => {
-        const { user, sid } = accountOf(request)
+        const { user, stay } = accountOf(request)
         // Under the normalised name, as sign-ins count it.
         await limiter.reserve(
           request,
@@ -110,7 +110,7 @@ function changePasswordRoute(child: FastifyInstance, { grants, limiter, path }: 
             await changePassword(
               {
                 userId: user.id,
-                sid,
+                stays: stay(reply),
                 currentPassword: request.body.current_password,
                 newPassword: request.body.new_password,
                 locale: localeOf(request),

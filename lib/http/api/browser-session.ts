@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
-import type { BrowserSession } from '../../ports/session-store.ts'
+import type { OpenSession } from '../../sessions/browser-sessions.ts'
 import { releasedClaims } from '../../tokens/released-claims.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
@@ -34,7 +34,7 @@ export function browserSessionRoutes(child: FastifyInstance, { authorize, browse
 
   async function answer(
     request: FastifyRequest,
-    use: (session: BrowserSession) => Promise<boolean>
+    use: (session: OpenSession) => Promise<boolean>
   ): Promise<{ user: Record<string, unknown>; expires_in: number }> {
     const signedIn = await browser.signedIn(request)
     if (signedIn === null || !(await use(signedIn.session)))

@@ -124,10 +124,19 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
     },
     async (request, reply) =>
       await guarded(async () => {
-        const { user, sid } = accountOf(request)
+        const { user, sid, stay } = accountOf(request)
         const { enrolment, code, name = '' } = request.body
         const { factorId, recoveryCodes } = await confirmEnrolment(
-          { user, sid, enrolment, code, name, locale: localeOf(request), origin: originOf(request) },
+          {
+            user,
+            sid,
+            stays: stay(reply),
+            enrolment,
+            code,
+            name,
+            locale: localeOf(request),
+            origin: originOf(request)
+          },
           accounts
         )
         reply.code(201)
@@ -184,7 +193,11 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
     },
     async (request, reply) =>
       await guarded(async () => {
-        await removeFactor({ ...(await fresh(request)), factorId: request.params.id, by: 'user' }, accounts)
+        const { user, stay, locale, origin } = await fresh(request)
+        await removeFactor(
+          { user, stays: stay(reply), factorId: request.params.id, by: 'user', locale, origin },
+          accounts
+        )
         reply.code(204)
       })
   )

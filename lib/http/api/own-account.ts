@@ -164,9 +164,12 @@ function removeRoute(child: FastifyInstance, deps: HttpDeps): void {
     },
     async (request, reply) =>
       await guarded(async () => {
-        const { user, sid } = accountOf(request)
+        const { user, stay } = accountOf(request)
         await freshSignIn(request, reply, request.body?.password, deps)
-        await removeAccount({ user, sid, locale: localeOf(request), origin: originOf(request) }, accounts)
+        await removeAccount(
+          { user, stays: stay(reply), locale: localeOf(request), origin: originOf(request) },
+          accounts
+        )
         reply.code(204)
       })
   )

@@ -95,10 +95,10 @@ export function passkeyRoutes(
     },
     async (request, reply) =>
       await guarded(async () => {
-        const { user, sid } = accountOf(request)
+        const { user, sid, stay } = accountOf(request)
         const { credential, name = '' } = request.body
         const { factorId, recoveryCodes } = await passkeys.add(
-          { user, sid, credential, name, locale: localeOf(request), origin: originOf(request) },
+          { user, sid, stays: stay(reply), credential, name, locale: localeOf(request), origin: originOf(request) },
           accounts
         )
         reply.code(201)

@@ -1,5 +1,5 @@
 import { isPublic } from '../../clients/rights.ts'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import type { GrantDeps } from '../../oauth/deps.ts'
@@ -12,6 +12,7 @@ import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOwnPage } from '../../protocol/same-origin.ts'
 import { parseTokenQuery } from '../../protocol/token-query.ts'
 import { requireFirstParty } from '../../oauth/require-first-party.ts'
+import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { liveSession } from '../../sessions/live-session.ts'
 import type { RequestBrowser } from './request-browser.ts'
 import type { Callers, Guard } from './callers.ts'
@@ -31,6 +32,8 @@ interface AccountCaller {
   authentication: AuthenticationContext
   /** The browser session by which they ask, or in which the family began. */
   sessionSid: string | null
+  /** Has this sign-in stay when all others of the user end. */
+  stay(reply: FastifyReply): StayingSignIn
 }
 
 export interface GuardDeps {
@@ -38,7 +41,7 @@ export interface GuardDeps {
   clientsOf: ClientsOf
   authenticate: Hook
   readAuth: ReadAuth
-  browser: Pick<RequestBrowser, 'hasCookie' | 'signedIn'>
+  browser: Pick<RequestBrowser, 'hasCookie' | 'signedIn' | 'stay'>
   limiter: RequestLimiter
 }
 
@@ -112,21 +115,27 @@ function accountHook(deps: GuardDeps): Hook {
       admit(async () => await accountOfBrowser(request, deps))
     else {
       authenticate(request, reply, (error) => {
-        if (error === undefined || error === null) admit(async () => await accountOfToken(readAuth(request), deps))
+        if (error === undefined || error === null)
+          admit(async () => await accountOfToken(readAuth(request), request, deps))
         else done(error)
       })
     }
   }
 }
 
-async function accountOfToken(claims: AccessTokenClaims | null, { grants }: GuardDeps): Promise<AccountCaller> {
+async function accountOfToken(
+  claims: AccessTokenClaims | null,
+  request: FastifyRequest,
+  { grants, browser }: GuardDeps
+): Promise<AccountCaller> {
   if (claims !== null) await requireFirstParty(claims, grants.clients)
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
   return {
     user,
     sid: family.sid,
     authentication: { acr: family.acr, amr: family.amr, authenticatedAt: family.authenticatedAt },
-    sessionSid: family.sessionSid
+    sessionSid: family.sessionSid,
+    stay: (reply) => browser.stay(request, reply, family.sid)
   }
 }
 
@@ -142,7 +151,8 @@ async function accountOfBrowser(request: FastifyRequest, { grants, browser }: Gu
     user,
     sid: session.sid,
     authentication: { ...contextOf(session), authenticatedAt: provedSince(session) },
-    sessionSid: session.sid
+    sessionSid: session.sid,
+    stay: (reply) => browser.stay(request, reply, session.sid)
   }
 }
 

@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { BrowserSession } from '../../ports/session-store.ts'
 import type { User, UserStore } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { userOf } from '../../sessions/active-user.ts'
-import type { Browser, BrowserSessions, SignedInPerson } from '../../sessions/browser-sessions.ts'
-import type { Sessions } from '../../sessions/sessions.ts'
+import type { Browser, BrowserSessions, OpenSession, SignedInPerson } from '../../sessions/browser-sessions.ts'
+import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'
 import { originOf } from './deps.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import { localeOf } from './locale.ts'
@@ -27,12 +26,17 @@ export interface RequestBrowser {
     reply: FastifyReply,
     userId: string,
     methods: AuthenticationProof[]
-  ): Promise<BrowserSession>
+  ): Promise<OpenSession>
   /**
-   * Gives the session that the user has there other proofs. Does nothing where it has ended meanwhile. The reply must
-   * not be sent yet.
+   * Gives the session that the user has there other proofs, under a new secret. Does nothing where the session has
+   * ended, or the secret that the request showed was replaced by another request. The reply must not be sent yet.
    */
   renew(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<void>
+  /**
+   * The sign-in of this id stays when all others of its user end, and the browser is given a new secret where its
+   * cookie is of the session that stays. Changes nothing by itself. The reply must not be sent before that end.
+   */
+  stay(request: FastifyRequest, reply: FastifyReply, sid: string): StayingSignIn
   /** Ends the session, if there is one, and takes the cookie out of the browser. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Gives the browser the cookie of a session that has just begun, or begun anew. */
@@ -62,8 +66,16 @@ export function requestBrowser({
   users,
   known
 }: RequestBrowserDeps): RequestBrowser {
+  /** The values that replies to these requests bring: with the next request the browser shows them. */
+  const given = new WeakMap<FastifyRequest, string>()
+  const cookieOf = (request: FastifyRequest): string | undefined => given.get(request) ?? cookie.read(request)
+  const setCookie = (reply: FastifyReply, value: string): void => {
+    given.set(reply.request, value)
+    cookie.set(reply, value)
+  }
+
   async function read(request: FastifyRequest): Promise<Browser> {
-    const value = cookie.read(request)
+    const value = cookieOf(request)
     return {
       cookie: value,
       session: await browserSessions.find(value),
@@ -84,19 +96,24 @@ export function requestBrowser({
     },
     async signIn(request, reply, userId, methods) {
       const started = await browserSessions.start(userId, methods, await read(request))
-      cookie.set(reply, started.cookie)
+      setCookie(reply, started.cookie)
       return started.session
     },
     async renew(request, reply, userId, methods) {
-      const renewed = await browserSessions.renew(userId, methods, await read(request))
-      if (renewed !== null) cookie.set(reply, renewed.cookie)
+      const shown = await read(request)
+      const renewed = shown.session?.userId === userId ? await browserSessions.renew(methods, shown) : null
+      if (renewed !== null) setCookie(reply, renewed.cookie)
     },
+    stay: (request, reply, sid) =>
+      browserSessions.stay(sid, { cookie: cookieOf(request) }, (value) => {
+        setCookie(reply, value)
+      }),
     async signOut(request, reply) {
       const { session, origin } = await read(request)
       if (session !== null) await sessions.revokeBrowserSession(session.userId, session.sid, 'user', { origin })
       cookie.clear(reply)
     },
-    setCookie: cookie.set,
+    setCookie,
     makeKnown: known.add,
     async knownAs(request, name) {
       const user = known.mayKnow(request) ? await users.findByUsername(name).catch(() => null) : null

@@ -75,11 +75,13 @@ export function sessionCookie({ issuer, prefix, maxAgeSeconds, of = 'session' }:
   const { secure, nameOf } = cookieNaming({ issuer, prefix })
   const name = nameOf(of)
   const write = (reply: FastifyReply, value: string, seconds: number): void => {
-    // reply.header adds to the set-cookie headers that are there, and replaces none.
-    reply.header(
-      'set-cookie',
+    // A reply sets a cookie once: the last value counts. reply.header adds to the others.
+    const others = [reply.getHeader('set-cookie') ?? []].flat().filter((other) => !String(other).startsWith(`${name}=`))
+    reply.removeHeader('set-cookie')
+    reply.header('set-cookie', [
+      ...others.map(String),
       `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
-    )
+    ])
   }
   return {
     name,

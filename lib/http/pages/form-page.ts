@@ -19,6 +19,8 @@ import type { PageContent, PageSettings } from './reply.ts'
 /** A request for a page, and where its person came from and goes on to. */
 export interface Visit {
   request: FastifyRequest
+  /** For cookies alone: the page or the way on is sent by who called. */
+  reply: FastifyReply
   journey: Journey
   origin: Origin
   /** The language of what this makes be sent. */
@@ -117,9 +119,10 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     leadsOn = false
   } = page
 
-  async function visitOf(request: FastifyRequest): Promise<Visit> {
+  async function visitOf(request: FastifyRequest, reply: FastifyReply): Promise<Visit> {
     return {
       request,
+      reply,
       journey: await (page.journeyOf?.(request) ?? journeys.read(request)),
       origin: originOf(request),
       locale: localeOf(request)
@@ -164,7 +167,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     path(page.path),
     { ...pageGet({ summary: pageSummary, querystring }), exposeHeadRoute: tokenInAddress },
     async (request, reply) => {
-      const visit = await visitOf(request)
+      const visit = await visitOf(request, reply)
       return await answer(visit, reply, await page.open(visit))
     }
   )
@@ -173,7 +176,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     path(page.path),
     formPost({ summary: formSummary, body, querystring: tokenInAddress ? undefined : querystring }),
     async (request, reply) => {
-      const visit = await visitOf(request)
+      const visit = await visitOf(request, reply)
       const form = formOf(request)
       const outcome = await attempt(async () => {
         const { limit, before, work } = await page.submit(form, visit)

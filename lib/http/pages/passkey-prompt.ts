@@ -55,6 +55,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
       async submit(form, visit) {
         const {
           request,
+          reply,
           journey,
           journey: { next },
           locale,
@@ -69,7 +70,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
           work: async () =>
             await addPasskey(
               { person, credential, name: form.name ?? '', locale, origin },
-              { request, journey, goOn: goOn(next), backUrl: next },
+              { request, reply, journey, goOn: goOn(next), backUrl: next },
               on,
               deps
             )

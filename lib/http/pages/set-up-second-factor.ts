@@ -111,8 +111,9 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
   }
 
   /** A passkey where the form has one, or else an app. */
-  async function added(owing: Owing, form: Form, { locale, origin }: Visit): Promise<PasskeyAdded> {
-    const given = { ...enrollerOf(owing, accounts), name: form.name ?? '', locale, origin }
+  async function added(owing: Owing, form: Form, { request, reply, locale, origin }: Visit): Promise<PasskeyAdded> {
+    const stays = 'step' in owing ? null : browser.stay(request, reply, owing.person.session.sid)
+    const given = { ...enrollerOf(owing, accounts), stays, name: form.name ?? '', locale, origin }
     const { credential = '' } = form
     if (passkeys !== null && credential !== '') return await passkeys.add({ ...given, credential }, accounts)
     const { enrolment, code } = required(form, ['enrolment', 'code'])
@@ -127,11 +128,12 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
   ): Promise<{ recoveryCodes: string[] | null; begun: SessionBegun | null }> {
     const done = await added(owing, form, visit)
     const { recoveryCodes, proof } = done
+    // After the factor was stored: that may have given this browser a new secret.
     const read = await browser.read(visit.request)
     if ('step' in owing)
       return { recoveryCodes, begun: await signInEnrolled(owing.step, done, read, { ...authorize, accounts }) }
     const { user, session } = owing.person
-    const begun = await authorize.browserSessions.renew(user.id, [...session.methods, proof], read)
+    const begun = await authorize.browserSessions.renew([...session.methods, proof], read)
     return { recoveryCodes, begun: begun === null ? null : { ...begun, user } }
   }
 

@@ -182,6 +182,7 @@ export function operations(
       () =>
         browserSessions.useSession({
           sid: sidFor(user, 'browser'),
+          digest: secretOf('browser'),
           now: NOW,
           idleExpiresAt: END,
           clientId: 'bytes-of-another'
@@ -196,6 +197,7 @@ export function operations(
           formerDigest: secretOf('browser'),
           digest: secretOf('renewed'),
           now: NOW,
+          authenticatedAt: NOW,
           methods: [{ method: 'password', at: NOW }],
           expiresAt: END,
           idleExpiresAt: END

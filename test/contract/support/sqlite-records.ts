@@ -73,6 +73,7 @@ export const renewal: SessionRenewal = {
   formerDigest: 'd',
   digest: 'e',
   now: 1,
+  authenticatedAt: 1,
   methods: [{ method: 'password', at: 1 }],
   expiresAt: 1000,
   idleExpiresAt: 1000

@@ -103,10 +103,11 @@ async function work(round: number): Promise<string[]> {
     formerDigest: 'first',
     digest: `of ${name}`,
     now: NOW,
+    authenticatedAt: NOW,
     methods: [{ method: 'password', at: NOW }],
     ...lifetime
   })
-  await browserSessions.useSession({ sid, now: NOW, idleExpiresAt: NOW + 1e6, clientId: name })
+  await browserSessions.useSession({ sid, digest: `of ${name}`, now: NOW, idleExpiresAt: NOW + 1e6, clientId: name })
   await consents.grantConsent({
     userId: `user-${round}`,
     clientId: 'c',

@@ -166,7 +166,8 @@ export async function pagesApp(
               expiresAt: 1,
               idleExpiresAt: 1,
               userAgent: null,
-              clientIds: []
+              clientIds: [],
+              secretDigest: ''
             }
           }
         }

@@ -1,9 +1,11 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import {
   MAX_SECRETS,
+  REPLACED_SECRET_MS,
   type BrowserSession,
   type SessionRenewal,
-  type SessionUse
+  type SessionUse,
+  type StayingSession
 } from '../../../lib/ports/session-store.ts'
 import { anything, type Expectation, is, rejected } from './histories.ts'
 
@@ -12,10 +14,16 @@ export interface SessionWorld {
   entries: Entry[]
 }
 
+interface Secret {
+  digest: string
+  proved: Pick<BrowserSession, 'authenticatedAt' | 'methods'>
+  replacedAt: number | null
+}
+
 interface Entry {
   session: BrowserSession
-  /** Of the secrets that work, oldest first. */
-  digests: string[]
+  /** Oldest first. One is live at most. */
+  secrets: Secret[]
 }
 
 /** How many browsers a user may be signed in with in the stores that are looked at. */
@@ -31,6 +39,18 @@ const remove = (world: SessionWorld, ended: Entry): void => {
 const bySid = (sessions: readonly BrowserSession[]): BrowserSession[] =>
   sessions.toSorted((one, other) => (one.sid < other.sid ? -1 : 1))
 
+const secretIn = ({ secrets }: Entry, wanted: string, now: number): Secret | undefined =>
+  secrets.find(
+    ({ digest, replacedAt }) => digest === wanted && (replacedAt === null || now < replacedAt + REPLACED_SECRET_MS)
+  )
+/** Whether the session stays, by its live secret or by nobody's. */
+function keepsOne(entry: Entry, { secret }: StayingSession): boolean {
+  const live = entry.secrets.find(({ replacedAt }) => replacedAt === null)
+  if (secret !== null && live?.digest !== secret.formerDigest && live?.digest !== secret.digest) return false
+  entry.secrets = secret === null || live === undefined ? [] : [{ ...live, digest: secret.digest }]
+  return true
+}
+
 /** Each method of the port, and the methods of the token store that begin with a use of a session, or end one. */
 export const SESSIONS = {
   createSession(world: SessionWorld, _now: number, session: BrowserSession, digest: string): Expectation {
@@ -42,18 +62,27 @@ export const SESSIONS = {
       .toSorted((one, other) => other.session.createdAt - one.session.createdAt)
       .slice(MAX_SESSIONS - 1))
       remove(world, entry)
-    world.entries.push({ session: { ...session }, digests: [digest] })
+    const { authenticatedAt, methods } = session
+    world.entries.push({
+      session: { ...session },
+      secrets: [{ digest, proved: { authenticatedAt, methods }, replacedAt: null }]
+    })
     return is(undefined)
   },
 
   findSession(world: SessionWorld, _now: number, sid: string, digest: string, now: number): Expectation {
     const entry = find(world, sid, now)
-    return is(entry?.digests.includes(digest) === true ? entry.session : null)
+    const secret = entry === undefined ? undefined : secretIn(entry, digest, now)
+    return is(entry === undefined || secret === undefined ? null : { ...entry.session, ...secret.proved })
   },
 
-  useSession(world: SessionWorld, _now: number, { sid, now, idleExpiresAt, clientId }: SessionUse): Expectation {
+  useSession(
+    world: SessionWorld,
+    _now: number,
+    { sid, digest, now, idleExpiresAt, clientId }: SessionUse
+  ): Expectation {
     const entry = find(world, sid, now)
-    if (entry === undefined) return is(false)
+    if (entry === undefined || secretIn(entry, digest, now) === undefined) return is(false)
     const { expiresAt, clientIds } = entry.session
     Object.assign(entry.session, {
       lastUsedAt: now,
@@ -70,12 +99,16 @@ export const SESSIONS = {
   renewSession(
     world: SessionWorld,
     _now: number,
-    { sid, userId, formerDigest, digest, now, methods, expiresAt, idleExpiresAt }: SessionRenewal
+    { sid, userId, formerDigest, digest, now, authenticatedAt, methods, expiresAt, idleExpiresAt }: SessionRenewal
   ): Expectation {
     const entry = find(world, sid, now)
     if (entry === undefined || entry.session.userId !== userId) return is(false)
-    entry.digests = [...entry.digests.filter((live) => live !== formerDigest), digest].slice(-MAX_SECRETS)
-    Object.assign(entry.session, { authenticatedAt: now, lastUsedAt: now, methods, expiresAt, idleExpiresAt })
+    const live = entry.secrets.find(({ replacedAt }) => replacedAt === null)
+    if (live?.digest !== formerDigest) return is(false)
+    live.replacedAt = now
+    const proved = { authenticatedAt, methods }
+    entry.secrets = [...entry.secrets, { digest, proved, replacedAt: null }].slice(-MAX_SECRETS)
+    Object.assign(entry.session, { ...proved, lastUsedAt: now, expiresAt, idleExpiresAt })
     return is(true)
   },
 
@@ -89,8 +122,10 @@ export const SESSIONS = {
     }
   },
 
-  revokeSessionsOfUser(world: SessionWorld, now: number, userId: string, exceptSid?: string): Expectation {
-    const ended = world.entries.filter(({ session }) => session.userId === userId && session.sid !== exceptSid)
+  revokeSessionsOfUser(world: SessionWorld, now: number, userId: string, stays?: StayingSession): Expectation {
+    const ended = world.entries.filter(
+      (entry) => entry.session.userId === userId && !(entry.session.sid === stays?.sid && keepsOne(entry, stays))
+    )
     for (const entry of ended) remove(world, entry)
     const expired = new Set(
       ended.filter(({ session }) => !isSessionAlive(session, now)).map(({ session }) => session.sid)

@@ -109,7 +109,13 @@ const METHODS = {
           codeDigest: `${sid} code`,
           codeExpiresAt: NOW + MINUTE
         }),
-        { sid: of(user, sessionSid), now: NOW, idleExpiresAt: NOW + MINUTE, clientId: 'client-1' }
+        {
+          sid: of(user, sessionSid),
+          digest: `${sessionSid} digest`,
+          now: NOW,
+          idleExpiresAt: NOW + MINUTE,
+          clientId: 'client-1'
+        }
       ),
     step: (world: World, sid: string, sessionSid: string) =>
       world.sessions.includes(sessionSid)

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { authenticatePassword, confirmAuthentic } from '../../../lib/accounts/authenticate-password.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
-import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, sidFor } from './world.ts'
+import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, sidFor, staying } from './world.ts'
 
 const BCRYPT = `$2b$10$${'a'.repeat(53)}`
 const at = { clientId: null, origin }
@@ -190,7 +190,7 @@ t.test('in whatever order a login meets a password change, the old password leav
       changePassword(
         {
           userId: user.id,
-          sid: sidFor(user.id, 'mine'),
+          stays: staying(sidFor(user.id, 'mine')),
           currentPassword: PASSWORD,
           newPassword: NEXT_PASSWORD,
           origin

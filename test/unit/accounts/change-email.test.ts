@@ -6,7 +6,7 @@ import { register } from '../../../lib/accounts/register.ts'
 import { requestEmailVerification, verifyEmail } from '../../../lib/accounts/verify-email.ts'
 import type { User } from '../../../lib/ports/user-store.ts'
 import { faulty } from './faulty.ts'
-import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world } from './world.ts'
+import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, staying } from './world.ts'
 import type { World, WorldOptions } from './world.ts'
 
 const ADA = 'ada@example.com'
@@ -219,7 +219,14 @@ t.test('a link that is not good', async (t) => {
     },
     'after a change of the password': async (w, user, token) => {
       await changePassword(
-        { userId: user.id, sid: SID, currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, locale: undefined, origin },
+        {
+          userId: user.id,
+          stays: staying(SID),
+          currentPassword: PASSWORD,
+          newPassword: NEXT_PASSWORD,
+          locale: undefined,
+          origin
+        },
         w.deps
       )
       return token

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
-import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, sidFor } from './world.ts'
+import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, sidFor, staying } from './world.ts'
 
 const WRONG = { error: 'invalid_grant', message: 'The current password is wrong.', statusCode: 400, headers: {} }
 
@@ -18,7 +18,13 @@ t.test('a new password ends all other sessions and reset links', async (t) => {
     expiresAt: w.clock.now() + 1000
   })
   await changePassword(
-    { userId: user.id, sid: sidFor(user.id, 'mine'), currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+    {
+      userId: user.id,
+      stays: staying(sidFor(user.id, 'mine')),
+      currentPassword: PASSWORD,
+      newPassword: NEXT_PASSWORD,
+      origin
+    },
     w.deps
   )
   await turns()

@@ -118,7 +118,15 @@ export async function federatedWorld(
     async link(user: User, person: FederatedPerson): Promise<string> {
       try {
         await linkToAccount(
-          { connection: acme, person, user, sid: 'sid', contested: false, origin, locale: undefined },
+          {
+            connection: acme,
+            person,
+            user,
+            stays: { sid: 'sid', browser: null },
+            contested: false,
+            origin,
+            locale: undefined
+          },
           w.deps
         )
         return 'done'

@@ -12,7 +12,7 @@ import { disownAccount, requestEmailVerification } from '../../../lib/accounts/v
 import { changePassword } from '../../../lib/accounts/change-password.ts'
 import { parallel, tally } from '../../../lib/testing/contract.ts'
 import type { UserStore } from '../../../lib/ports/user-store.ts'
-import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, type World } from './world.ts'
+import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, type World, staying } from './world.ts'
 
 const AT_OP = { issuer: 'https://op.example', subject: 'subject-canary', connection: 'op', email: 'ada@op.example' }
 const OTHER = { ...AT_OP, subject: 'subject-other', connection: 'other' }
@@ -328,7 +328,7 @@ t.test("a removal takes the links along: the next sign-in there is a stranger's"
   const w = await world()
   const ada = await w.addUser()
   await linkByHost(ada.id, AT_OP, w.deps)
-  await removeAccount({ user: ada, sid: 'sid', locale: undefined, origin }, w.deps)
+  await removeAccount({ user: ada, stays: staying('sid'), locale: undefined, origin }, w.deps)
   t.equal(await w.store.findByIdentity(AT_OP), null)
   t.same(await listLinks(ada.id, w.deps), [])
 })

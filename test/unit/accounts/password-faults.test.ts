@@ -6,7 +6,7 @@ import { createEvents } from '../../../lib/events.ts'
 import { revocations } from '../../../lib/sessions/revocations.ts'
 import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { faulty } from './faulty.ts'
-import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, sidFor } from './world.ts'
+import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, sidFor, staying } from './world.ts'
 import type { World } from './world.ts'
 
 /** A user who is signed in here, and whose password a thief knows: signed in too, with a client of theirs allowed. */
@@ -84,7 +84,13 @@ const FLOWS: Flow[] = [
     name: 'change',
     begin: async (_w, userId) => async (deps) => {
       await changePassword(
-        { userId, sid: sidFor(userId, 'mine'), currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+        {
+          userId,
+          stays: staying(sidFor(userId, 'mine')),
+          currentPassword: PASSWORD,
+          newPassword: NEXT_PASSWORD,
+          origin
+        },
         deps
       )
     },
@@ -207,7 +213,7 @@ t.test('a link that has set its password sets no other, finished or not', async 
 t.test('a finished change leaves no second way to prove the password', async (t) => {
   const { w, userId } = await robbed()
   await changePassword(
-    { userId, sid: sidFor(userId, 'mine'), currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
+    { userId, stays: staying(sidFor(userId, 'mine')), currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },
     w.deps
   )
   t.match(
@@ -215,7 +221,7 @@ t.test('a finished change leaves no second way to prove the password', async (t)
       changePassword(
         {
           userId,
-          sid: sidFor(userId, 'mine'),
+          stays: staying(sidFor(userId, 'mine')),
           currentPassword: 'a guess that is wrong',
           newPassword: NEXT_PASSWORD,
           origin

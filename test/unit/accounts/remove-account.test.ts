@@ -8,7 +8,7 @@ import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
 import type { User } from '../../../lib/ports/user-store.ts'
 import { digestOfOneTimeToken } from '../../../lib/protocol/one-time-token.ts'
 import { faulty } from './faulty.ts'
-import { origin, outcomeOf, PASSWORD, world, sidFor } from './world.ts'
+import { origin, outcomeOf, PASSWORD, world, sidFor, staying } from './world.ts'
 import type { World } from './world.ts'
 
 /** A user with sign-ins of both kinds, a client they allowed, and links. */
@@ -79,7 +79,7 @@ t.test('the account is removed with all that hangs on it', async (t) => {
     'verify_email'
   ])
   w.told.length = 0
-  await removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, w.deps)
+  await removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, w.deps)
   await w.idle()
   t.same(await leftOf(w, user), [])
   t.equal(await w.store.findById(user.id), null)
@@ -105,7 +105,7 @@ t.test('another user is left alone, and the name is free', async (t) => {
   const { w, user } = await settled()
   const bob = await w.addUser({ username: 'bob@example.com', email: 'bob@example.com' })
   await w.addSession(bob.id, 'of-bob')
-  await removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, w.deps)
+  await removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, w.deps)
   t.same(await w.sids(bob.id), ['of-bob'])
   const next = await w.addUser()
   t.not(next.id, user.id)
@@ -116,7 +116,7 @@ t.test('ten at once all succeed', async (t) => {
   const { w, user } = await settled()
   const outcomes = await Promise.all(
     Array.from({ length: 10 }, () =>
-      outcomeOf(removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, w.deps))
+      outcomeOf(removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, w.deps))
     )
   )
   t.same(new Set(outcomes), new Set(['done']))
@@ -130,7 +130,7 @@ t.test('a sign-in that began meanwhile is gone, or finds no user', async (t) => 
     await w.store.remove(id)
   }
   await removeAccount(
-    { user, sid: sidFor(user.id, 'mine'), locale: undefined, origin },
+    { user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin },
     { ...w.deps, users: { ...w.deps.users, remove } }
   )
   t.same(await leftOf(w, user), [])
@@ -147,7 +147,7 @@ t.test(
   async (t) => {
     const { w, user } = await settled()
     const { deps, calls } = faulty(w, 0, 'not done')
-    await removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, deps)
+    await removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, deps)
     const steps = calls().length
     t.ok(steps >= 15, `${steps} calls`)
     for (const fault of ['not done', 'lost', 'from there on'] as const) {
@@ -156,7 +156,7 @@ t.test(
         const { w, user } = await settled()
         const { deps, heal } = faulty(w, failing, fault)
         const failed = await outcomeOf(
-          removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, deps)
+          removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, deps)
         ).catch(() => 'down')
         const isGone = (await w.store.findById(user.id)) === null
         t.equal(
@@ -173,7 +173,9 @@ t.test(
         heal()
         if (failed !== 'done')
           t.equal(
-            await outcomeOf(removeAccount({ user, sid: sidFor(user.id, 'mine'), locale: undefined, origin }, w.deps)),
+            await outcomeOf(
+              removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, w.deps)
+            ),
             'done',
             `${at}: a repeat`
           )

@@ -1,3 +1,4 @@
+import type { StayingSignIn } from '../../../lib/sessions/sessions.ts'
 import { partitionOf } from '../../../lib/protocol/partition.ts'
 import { setImmediate } from 'node:timers/promises'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
@@ -261,3 +262,6 @@ export const WRONG_LOGIN: Outcome = {
   statusCode: 400,
   headers: {}
 }
+
+/** The sign-in of this id, which shows no browser session. */
+export const staying = (sid: string): StayingSignIn => ({ sid, browser: null })

@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { logout } from '../../../lib/authorize/logout.ts'
 import type { OAuthError } from '../../../lib/errors.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
-import type { BrowserSession } from '../../../lib/ports/session-store.ts'
+import type { OpenSession } from '../../../lib/sessions/browser-sessions.ts'
 import type { LogoutParams } from '../../../lib/protocol/logout-request.ts'
 import type { IdTokenHint } from '../../../lib/tokens/id-tokens.ts'
 import { partitionOf } from '../../../lib/protocol/partition.ts'
@@ -46,7 +46,7 @@ async function journey() {
     session,
     ask: async (
       params: LogoutParams,
-      { confirmed = false, session: of = session }: { confirmed?: boolean; session?: BrowserSession | null } = {}
+      { confirmed = false, session: of = session }: { confirmed?: boolean; session?: OpenSession | null } = {}
     ) => await logout(params, { session: of, origin, confirmed }, deps),
     alive: async () => (await world.browser.find(cookie)) !== null
   }

@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
 import { partitionOf } from '../../../lib/protocol/partition.ts'
-import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
+import { sessions as createSessions, type StayingSignIn } from '../../../lib/sessions/sessions.ts'
 import { NEW_BROWSER, origin, sessionWorld, type SessionWorld } from './session-world.ts'
 
 const anns = (name: string): string => partitionOf('ann') + name
@@ -83,7 +83,11 @@ t.test("revoking a family or a browser session: the user's own only", async (t) 
 })
 
 // covers ASVS-7.4.3 ASVS-7.4.5
-t.test('revokeAll ends families, codes and browser sessions, but those of exceptSid', async (t) => {
+/** A sign-in that stays and shows no cookie. */
+const staying = (sid: string | undefined): StayingSignIn | null => (sid === undefined ? null : { sid, browser: null })
+
+// covers ASVS-7.4.3 ASVS-7.4.5
+t.test('revokeAll ends families, codes and browser sessions, but the sign-in that stays', async (t) => {
   const cases: Array<
     [string, (sids: { here: string; there: string }) => string | undefined, string[], Array<'here' | 'there'>]
   > = [
@@ -98,7 +102,7 @@ t.test('revokeAll ends families, codes and browser sessions, but those of except
     await t.test(what, async (t) => {
       const world = sessionWorld()
       const sids = await annEverywhere(world)
-      await world.sessions.revokeAll('ann', 'password_changed', { exceptSid: except(sids), origin })
+      await world.sessions.revokeAll('ann', 'password_changed', { stays: staying(except(sids)), origin })
       t.strictSame(await world.families(), families)
       t.strictSame(
         await world.browsers(),
@@ -120,7 +124,7 @@ t.test('a store that fails in one half: the other half ends and is told, and the
     throw new Error('down')
   }
   const noFamilies = createSessions({ ...world.deps, tokens: { ...world.state.tokens, revokeFamiliesOfUser: down } })
-  await t.rejects(noFamilies.revokeAll('ann', 'disabled', { exceptSid: here, origin }), { message: 'down' })
+  await t.rejects(noFamilies.revokeAll('ann', 'disabled', { stays: staying(here), origin }), { message: 'down' })
   t.strictSame(await world.browsers(), [here])
   t.equal(world.ended.flat().length, 1)
   t.equal(world.loggedOut.length, 1)

@@ -199,7 +199,7 @@ async function link(
       connection,
       person: personOf(result, connection, accounts.clock.now()),
       user: signedIn.user,
-      sid: linkTo.sid,
+      stays: { sid: linkTo.sid, browser: null },
       contested: false,
       origin: originOf(request),
       locale: localeOf(request)

@@ -124,12 +124,20 @@ async function ownerIn(
 }
 
 async function linkNow(
-  { pending: { person }, connection, request }: Waiting,
+  { pending: { person }, connection, request, reply }: Waiting,
   { user, session: { sid } }: SignedInPerson,
-  { authorize: { accounts } }: ConnectPageDeps
+  { authorize: { accounts }, browser }: ConnectPageDeps
 ): Promise<void> {
   await linkToAccount(
-    { connection, person, user, sid, contested: true, origin: originOf(request), locale: localeOf(request) },
+    {
+      connection,
+      person,
+      user,
+      stays: browser.stay(request, reply, sid),
+      contested: true,
+      origin: originOf(request),
+      locale: localeOf(request)
+    },
     accounts
   )
 }

@@ -11,7 +11,7 @@ interface NewPasskey extends MessageCause {
   name: string
 }
 
-interface WayOn extends Pick<Visit, 'request' | 'journey'> {
+interface WayOn extends Pick<Visit, 'request' | 'reply' | 'journey'> {
   goOn: Leave
   /** Where the page of the recovery codes leads. */
   backUrl: string
@@ -22,26 +22,25 @@ interface WayOn extends Pick<Visit, 'request' | 'journey'> {
  */
 export async function addPasskey(
   { person: { user, session }, ...added }: NewPasskey,
-  { request, journey: { uiLocales }, goOn, backUrl }: WayOn,
+  { request, reply, journey: { uiLocales }, goOn, backUrl }: WayOn,
   { factors, passkeys }: { factors: FactorDeps; passkeys: Passkeys },
   { authorize, browser, pages }: PageDeps
 ): Promise<Leave> {
   const { recoveryCodes, proof } = await passkeys.add(
-    { user, sid: session.sid, ...added },
+    { user, sid: session.sid, stays: browser.stay(request, reply, session.sid), ...added },
     { ...authorize.accounts, factors }
   )
-  return async (reply) => {
-    await browser.renew(request, reply, user.id, [
-      ...session.methods.filter(({ method }) => method !== proof.method),
-      proof
-    ])
-    if (recoveryCodes === null) return await goOn(reply)
-    return await pages.send(
+  await browser.renew(request, reply, user.id, [
+    ...session.methods.filter(({ method }) => method !== proof.method),
+    proof
+  ])
+  if (recoveryCodes === null) return goOn
+  return async () =>
+    await pages.send(
       request,
       reply,
       'account_recovery_codes',
       { username: user.username, signedIn: true, codes: recoveryCodes, backUrl },
       { uiLocales }
     )
-  }
 }

@@ -17,7 +17,7 @@ export function overviewPage(child: FastifyInstance, deps: PageDeps, links: Acco
     if (person === null)
       return await signInFirst(
         'account',
-        { request, journey, origin: originOf(request), locale: localeOf(request) },
+        { request, reply, journey, origin: originOf(request), locale: localeOf(request) },
         deps
       )(reply)
     const {

@@ -59,7 +59,7 @@ export function passkeyPage(
         }
       },
       async submit(form, visit) {
-        const { person, request, journey, locale, origin } = visit
+        const { person, request, reply, journey, locale, origin } = visit
         await requireFreshSignIn(freshnessIn(person, origin), accounts)
         const { credential } = required(form, ['credential'])
         const overview = `${deps.link('security')}${journey.query}`
@@ -68,7 +68,13 @@ export function passkeyPage(
           work: async () =>
             await addPasskey(
               { person, credential, name: form.name ?? '', locale, origin },
-              { request, journey, goOn: goOn(withQuery(overview, { done: 'passkey_added' })), backUrl: overview },
+              {
+                request,
+                reply,
+                journey,
+                goOn: goOn(withQuery(overview, { done: 'passkey_added' })),
+                backUrl: overview
+              },
               on,
               deps
             )

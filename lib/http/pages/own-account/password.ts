@@ -40,6 +40,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
       submit(form, visit) {
         const {
           request,
+          reply,
           person: { user, session },
           locale,
           origin
@@ -61,15 +62,20 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
           limit: passwordLimit(user),
           async work() {
             await changePassword(
-              { userId: user.id, sid: session.sid, currentPassword, newPassword, locale, origin },
+              {
+                userId: user.id,
+                stays: browser.stay(request, reply, session.sid),
+                currentPassword,
+                newPassword,
+                locale,
+                origin
+              },
               accounts
             )
             const now = await accounts.users.findById(user.id)
-            return async (reply) => {
-              // The browser was known by the former password, and is so by the new one.
-              if (now !== null) await browser.makeKnown(request, reply, now)
-              return await accountPageAfter('accountPassword', visit, 'password', deps)(reply)
-            }
+            // The browser was known by the former password, and is so by the new one.
+            if (now !== null) await browser.makeKnown(request, reply, now)
+            return accountPageAfter('accountPassword', visit, 'password', deps)
           }
         }
       },

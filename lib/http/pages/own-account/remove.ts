@@ -33,6 +33,8 @@ export function removePage(child: FastifyInstance, deps: PageDeps): void {
       },
       async submit(form, visit) {
         const {
+          request,
+          reply,
           person: {
             user,
             session: { sid }
@@ -45,7 +47,7 @@ export function removePage(child: FastifyInstance, deps: PageDeps): void {
           ...(await proven(form, await proofOf(path, visit, deps, { always: true }), visit, accounts)),
           limit: null,
           async work() {
-            await removeAccount({ user, sid, locale, origin }, accounts)
+            await removeAccount({ user, stays: browser.stay(request, reply, sid), locale, origin }, accounts)
             return async (reply) => {
               browser.clearCookie(reply)
               return await goOn(withQuery(`${link(path)}${query}`, { done: 'removed' }))(reply)

@@ -108,6 +108,8 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
       },
       async submit(form, visit) {
         const {
+          request,
+          reply,
           person: {
             user,
             session: { sid }
@@ -133,23 +135,21 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
             if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
             const { factors: listed } = await listFactors(user.id, accounts)
             const { left } = await removeFactor(
-              { user, factorId, by: 'user', sid, isLowered: true, locale, origin },
+              { user, factorId, by: 'user', stays: browser.stay(request, reply, sid), isLowered: true, locale, origin },
               accounts
             )
             const done = listed.some(({ id, kind }) => id === factorId && kind === 'passkey')
               ? 'passkey_removed'
               : 'factor_removed'
             if (left) return done
-            return async (reply) => {
-              // What is left of this sign-in is what it began with.
-              await browser.renew(
-                visit.request,
-                reply,
-                user.id,
-                visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
-              )
-              return await goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))(reply)
-            }
+            // What is left of this sign-in is what it began with.
+            await browser.renew(
+              request,
+              reply,
+              user.id,
+              visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
+            )
+            return goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))
           }
         }
       },
@@ -201,6 +201,7 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
       submit(form, visit) {
         const {
           request,
+          reply,
           person: { user, session },
           locale,
           origin
@@ -210,19 +211,26 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
           limit: null,
           async work() {
             const { recoveryCodes, proof } = await confirmEnrolment(
-              { user, sid: session.sid, enrolment: sealed, code, name: form.name ?? '', locale, origin },
+              {
+                user,
+                sid: session.sid,
+                stays: browser.stay(request, reply, session.sid),
+                enrolment: sealed,
+                code,
+                name: form.name ?? '',
+                locale,
+                origin
+              },
               accounts
             )
             const shown = recoveryCodes === null ? 'factor_added' : showCodes(recoveryCodes, visit, deps)
             if (typeof shown === 'string') return shown
-            return async (reply) => {
-              // Whoever has just given a code of the app has signed in with it.
-              await browser.renew(request, reply, user.id, [
-                ...session.methods.filter(({ method }) => method !== 'otp'),
-                proof
-              ])
-              return await shown(reply)
-            }
+            // Whoever has just given a code of the app has signed in with it.
+            await browser.renew(request, reply, user.id, [
+              ...session.methods.filter(({ method }) => method !== 'otp'),
+              proof
+            ])
+            return shown
           }
         }
       },

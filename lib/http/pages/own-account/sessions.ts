@@ -39,6 +39,8 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
       },
       submit({ session: id, decision }, visit) {
         const {
+          request,
+          reply,
           person: { user, session },
           origin
         } = visit
@@ -49,7 +51,7 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
         async function end(): Promise<'session' | 'others' | ReturnType<typeof signInFirst>> {
           if (decision === 'end_others' || decision === 'end_all') {
             await sessions.revokeAll(user.id, 'user', {
-              ...(decision === 'end_others' ? { exceptSid: session.sid } : {}),
+              stays: decision === 'end_others' ? browser.stay(request, reply, session.sid) : null,
               origin
             })
             return decision === 'end_others' ? 'others' : await signOut()

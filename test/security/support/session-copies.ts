@@ -1,0 +1,25 @@
+/** Somebody's browsers, and copies of their cookies. */
+import { type TestBrowser, testBrowser } from '../../support/browser.ts'
+import type { TestApp } from '../../support/app.ts'
+
+/** A browser with the same cookies, as a thief has them who copied the jar. */
+export function copyOf(app: TestApp['app'], browser: TestBrowser): TestBrowser {
+  const copy = testBrowser(app)
+  for (const [name, value] of browser.cookies) copy.cookies.set(name, value)
+  return copy
+}
+/** How much the session of the browser is worth; `undefined`: nobody is signed in. */
+export const acrOf = async (browser: TestBrowser): Promise<string | null | undefined> =>
+  ((await browser.get('/who')).json() as { acr: string | null } | null)?.acr
+export const whoRoute = {
+  before(app: TestApp['app']) {
+    app.get('/who', { onRequest: [(...args) => app.authority.readSession(...args)] }, async (request) =>
+      JSON.stringify(request.authSession ?? null)
+    )
+    app.get('/vouch', async (request, reply) => {
+      const { sub } = request.query as { sub: string }
+      await app.authority.signIn(request, reply, sub, { amr: ['pwd'] })
+      return 'ok'
+    })
+  }
+}
