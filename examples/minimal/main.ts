@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import authPlugin, { memoryUserStore } from 'fastify-authority'
 
-const app = Fastify()
+const app = Fastify({ logger: true })
 await app.register(authPlugin, { issuer: 'http://localhost:3000', users: memoryUserStore() })
 app.get('/', { onRequest: [app.authority.readSession] }, async (request, reply) => {
   return request.authSession ?? reply.redirect('/auth/login')

@@ -123,7 +123,7 @@ t.test('the guides print the files that the test runs', async (t) => {
 })
 
 t.test('two instances behind nginx with TLS', async (t) => {
-  const { origin, plainOrigin, ca, nginx, smtp, servers, commands, upstream, update } = await startTopology(t, {
+  const { origin, plainOrigin, ca, nginx, smtp, servers, commands, upstream, start, update } = await startTopology(t, {
     DRAIN_SECONDS: '2',
     RATE_LIMIT_BYPASS: '127.0.1.0/24'
   })
@@ -267,5 +267,25 @@ t.test('two instances behind nginx with TLS', async (t) => {
     )
     t.match((await browser.get('/')).text, 'Signed in as')
     t.equal(upstream(), composeText('nginx/upstream.conf'))
+  })
+
+  const statusOf = async (path: string): Promise<number> => (await person(`${origin}${path}`)).status
+  const end = async (name: string, signal: 'SIGKILL' | 'SIGTERM'): Promise<unknown> =>
+    await servers[name]?.at(-1)?.kill(signal)
+  await t.test('one crashes and is back, and then the other ends: people notice nothing', async (t) => {
+    await end('app-1', 'SIGKILL')
+    for (let turn = 0; turn < 4; turn++) t.equal(await statusOf('/auth/login'), 200, 'the other answers')
+    await start('app-1')
+    await end('app-2', 'SIGTERM')
+    for (let turn = 0; turn < 20; turn++) t.equal(await statusOf('/auth/login'), 200, 'it is asked again')
+  })
+
+  await t.test('where no instance answers, the error log has no token', async (t) => {
+    await end('app-1', 'SIGKILL')
+    const links = ['reset-password', 'verify-email', 'email-link', 'second-factor/link', 'undo']
+    for (const path of links) t.equal(await statusOf(`/auth/${path}?token=token-of-a-mail`), 502)
+    t.equal(await statusOf('/auth/login?return_to=/another-address'), 502)
+    t.match(nginx.errorLog(), '/another-address', 'it has the addresses of other requests')
+    t.notMatch(nginx.errorLog(), 'token-of-a-mail')
   })
 })

@@ -59,6 +59,8 @@ export interface Topology {
   commands: string[]
   /** The list of instances as it is now. */
   upstream(): string
+  /** Starts an instance that has ended. */
+  start(name: string): Promise<void>
   /** Runs `update.sh`. */
   update(): Promise<void>
 }
@@ -164,6 +166,7 @@ export async function startTopology(t: Test, env: Record<string, string>): Promi
     smtp,
     servers,
     commands,
+    start: run,
     upstream: () => readFileSync(join(folder, 'nginx/upstream.conf'), 'utf8'),
     async update() {
       await execute('sh', ['update.sh'], { cwd: folder, env: docker })
