@@ -303,15 +303,16 @@ for (const [what, options, without] of CONFIGURATIONS) {
       return `${method === 'HEAD' ? 'GET' : method} ${path === '' ? url : url.replace(path, usual)}`
     }
     const seen = new Set<string>()
+    /** Preflights that are not answered as such, and answers that say that the service failed. */
+    const wrong: string[] = []
     for (const route of subject.routes) {
       const name = nameOf(route)
       if (route.method === 'OPTIONS') {
-        for (const caller of ALL)
-          t.match(
-            (await subject.send(caller, route, {})) ?? { statusCode: 204, body: '' },
-            { statusCode: 204, body: '' },
-            `${name}, ${caller}`
-          )
+        for (const caller of ALL) {
+          const reply = await subject.send(caller, route, {})
+          if (reply !== null && (reply.statusCode !== 204 || reply.body !== ''))
+            wrong.push(`${name}, ${caller}: ${reply.statusCode} ${reply.body.slice(0, 100)}`)
+        }
         continue
       }
       const row = TABLE[name]
@@ -328,10 +329,8 @@ for (const [what, options, without] of CONFIGURATIONS) {
         if (reply === null) continue
         there.push(caller)
         if (reply.statusCode !== 401 && reply.statusCode !== 403) entered.push(caller)
-        t.ok(
-          reply.statusCode < 500,
-          `${route.method} ${route.url}, ${caller}: ${reply.statusCode} ${reply.body.slice(0, 100)}`
-        )
+        if (reply.statusCode >= 500)
+          wrong.push(`${route.method} ${route.url}, ${caller}: ${reply.statusCode} ${reply.body.slice(0, 100)}`)
         if (letIn === ACCOUNT && caller === 'third-party token')
           t.match(
             reply,
@@ -349,6 +348,7 @@ for (const [what, options, without] of CONFIGURATIONS) {
         `${route.method} ${route.url}`
       )
     }
+    t.strictSame(wrong, [], 'every preflight is answered, and nothing fails')
     t.strictSame(
       [...seen].toSorted(),
       Object.keys(TABLE)

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
+import { holdsInTable } from '../support/table.ts'
 import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
 import { settingsOf } from '../../lib/settings/check.ts'
@@ -66,18 +67,18 @@ const COMPANIONS: Record<string, Record<string, unknown>> = {
 t.test('every number: type, range, both ends', async (t) => {
   for (const [section, name, min, max] of NUMBERS) {
     const path = `${section}.${name}`
-    for (const [value, shown] of [
-      ...NO_NUMBER,
-      [min - 1, String(min - 1)],
-      [max + 1, String(max + 1)]
-    ] as typeof NO_NUMBER) {
-      const message = messageOf({ issuer: ISSUER, users, [section]: { [name]: value } })
-      t.ok(
-        message.startsWith(`Invalid option "${path}": got ${shown}; it takes a whole number`),
-        `${path} = ${shown}: ${message}`
-      )
-      t.match(message, new RegExp(`from ${min} to ${max}\\.$`))
-    }
+    await holdsInTable(t, `${path} refuses what is no number of its range`, ({ row }) => {
+      for (const [value, shown] of [
+        ...NO_NUMBER,
+        [min - 1, String(min - 1)],
+        [max + 1, String(max + 1)]
+      ] as typeof NO_NUMBER) {
+        const message = messageOf({ issuer: ISSUER, users, [section]: { [name]: value } })
+        const start = `Invalid option "${path}": got ${shown}; it takes a whole number`
+        const end = `from ${min} to ${max}.`
+        row(`${shown}: ${message}`, [message.startsWith(start), message.endsWith(end)], [true, true])
+      }
+    })
     for (const value of [min, max]) {
       const companion = COMPANIONS[`${path} = ${value}`] ?? COMPANIONS[path] ?? {}
       const given = { ...companion, [section]: { ...(companion[section] as object), [name]: value } }

@@ -1,4 +1,5 @@
 import t from '../../support/tap.ts'
+import { holdsInTable } from '../../support/table.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
 import { directionOf, LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
 import type { PageError } from '../../../lib/pages/common-model.ts'
@@ -129,13 +130,15 @@ t.test('texts arrive as they are', async (t) => {
 
 // covers ASVS-1.2.2
 t.test('no link and no form leads to a scheme that runs or loads something', async (t) => {
-  for (const url of URLS) {
-    for (const name of PAGES) {
-      const root = parse(renderPage(name, poisoned(MODELS[name], url) as PageModels[typeof name]))
-      for (const { attributes } of [...all(root, 'a'), ...all(root, 'form')])
-        t.equal(attributes.href ?? attributes.action, '#', `${name} ${JSON.stringify(url)}`)
+  await holdsInTable(t, 'every link and form leads nowhere', ({ row }) => {
+    for (const url of URLS) {
+      for (const name of PAGES) {
+        const root = parse(renderPage(name, poisoned(MODELS[name], url) as PageModels[typeof name]))
+        for (const { attributes } of [...all(root, 'a'), ...all(root, 'form')])
+          row(`${name} ${JSON.stringify(url)}`, attributes.href ?? attributes.action, '#')
+      }
     }
-  }
+  })
   t.equal(
     one(page('form_post', { action: 'com.example.app:/cb' }), 'form').attributes.action,
     'com.example.app:/cb',
@@ -168,11 +171,12 @@ t.test('every page', async (t) => {
         ['/auth/pages.css?v=1', '/auth/pages.js?v=1', ...(ASKING.includes(name) ? ['/auth/passkeys.js?v=1'] : [])],
         'R9700-4.2.4 nothing of third parties'
       )
-      for (const { attributes } of all(root))
-        t.same(
-          Object.keys(attributes).filter((attribute) => attribute.startsWith('on') || attribute === 'style'),
-          []
-        )
+      t.same(
+        all(root)
+          .flatMap(({ attributes }) => Object.keys(attributes))
+          .filter((attribute) => attribute.startsWith('on') || attribute === 'style'),
+        []
+      )
       for (const form of all(root, 'form')) t.match(form.attributes, { method: 'post', action: String })
       for (const { attributes } of inputsOf(root)) {
         t.equal(
@@ -451,14 +455,22 @@ t.test('what is over has no form', async (t) => {
 })
 
 t.test('every page in every language: no placeholder is left', async (t) => {
-  for (const lang of LOCALES) {
-    for (const name of PAGES) {
-      const html = renderPage(name, { ...MODELS[name], lang, dir: directionOf(lang), messages: messagesOf(lang) })
-      t.notMatch(html.replace(/ data-(?:options|signals)="[^"]*"/g, ''), /[{}]|undefined|\[object/, `${lang} ${name}`)
-      t.same(one(parse(html), 'html').attributes, { lang, dir: lang === 'ar' ? 'rtl' : 'ltr' })
-      // Chinese and Japanese put no space between sentences.
-      t.notMatch(html, /\u3002 \S/, `${lang} ${name}`)
-      t.notMatch(html, /[\uff1a:]\s*[\uff1a:]/, `${lang} ${name}: one colon at a time`)
+  await holdsInTable(t, 'each page in each language', ({ row }) => {
+    for (const lang of LOCALES) {
+      for (const name of PAGES) {
+        const html = renderPage(name, { ...MODELS[name], lang, dir: directionOf(lang), messages: messagesOf(lang) })
+        row(
+          `${lang} ${name}`,
+          {
+            leftOpen: html.replace(/ data-(?:options|signals)="[^"]*"/g, '').match(/[{}]|undefined|\[object/g),
+            root: one(parse(html), 'html').attributes,
+            // Chinese and Japanese put no space between sentences.
+            spaces: html.match(/\u3002 \S/g),
+            twoColons: html.match(/[\uff1a:]\s*[\uff1a:]/g)
+          },
+          { leftOpen: null, root: { lang, dir: lang === 'ar' ? 'rtl' : 'ltr' }, spaces: null, twoColons: null }
+        )
+      }
     }
-  }
+  })
 })
