@@ -96,7 +96,11 @@ export type OAuthErrorReason =
 
 export interface OAuthErrorOptions {
   statusCode?: number
+  /** `FST_AUTHORITY_OAUTH`, unless it is a mistake of the host's that has a code of its own. */
+  code?: OAuthError['code']
   reason?: OAuthErrorReason
+  /** Where a browser gets what it lacks: a path of this origin. */
+  redirectTo?: string
   /** The field of the request that it is about. */
   field?: string
   headers?: Record<string, string>
@@ -117,7 +121,7 @@ export interface OAuthErrorOptions {
  * it was made from. @see RFC 6749 §5.2
  */
 export class OAuthError extends Error {
-  readonly code = 'FST_AUTHORITY_OAUTH'
+  readonly code: 'FST_AUTHORITY_OAUTH' | 'FST_AUTHORITY_NO_GUARD'
   readonly error: OAuthErrorCode
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string>>
@@ -125,6 +129,7 @@ export class OAuthError extends Error {
   readonly detail: string | undefined
   readonly reason: OAuthErrorReason | undefined
   readonly field: string | undefined
+  readonly redirectTo: string | undefined
 
   constructor(error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     const message = description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500)
@@ -136,6 +141,7 @@ export class OAuthError extends Error {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     if (spared) Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
     this.name = 'OAuthError'
+    this.code = options.code ?? 'FST_AUTHORITY_OAUTH'
     this.error = error
     this.statusCode = options.statusCode ?? STATUS[error]
     this.headers = options.headers ?? {}
@@ -143,6 +149,7 @@ export class OAuthError extends Error {
     this.detail = options.detail
     this.reason = options.reason
     this.field = options.field
+    this.redirectTo = options.redirectTo
   }
 }
 

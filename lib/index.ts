@@ -52,7 +52,8 @@ export type { Health } from './composition/health.ts'
 export type { Session } from './sessions/list.ts'
 export type { ClaimsFunction, TokenResponse } from './oauth/deps.ts'
 export type { ClaimsContext } from './tokens/released-claims.ts'
-export type { Hook } from './http/edge/guard.ts'
+export type { Hook } from './http/edge/hook.ts'
+export type { TokenGuards } from './composition/guards.ts'
 export type { AuthSession } from './http/edge/session-hook.ts'
 export type {
   AccountAccess,

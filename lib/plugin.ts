@@ -4,17 +4,11 @@ import fp from 'fastify-plugin'
 import type { Authority } from './composition/authority.ts'
 import { cookiesOf } from './composition/cookies.ts'
 import { createAuthority } from './composition/create-authority.ts'
+import { tokenGuards, type TokenGuards } from './composition/guards.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
 import { createServices, type Services } from './composition/services.ts'
-import {
-  authenticateHook,
-  authenticateOptionalHook,
-  type Hook,
-  type ReadAuth,
-  requireAuthHook,
-  requireFirstPartyHook,
-  requireScopeHook
-} from './http/edge/guard.ts'
+import { tokenCheck } from './http/edge/guard.ts'
+import type { Hook } from './http/edge/hook.ts'
 import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
@@ -27,14 +21,14 @@ import { sendErrorPage } from './http/pages/errors.ts'
 import { registerRoutes } from './http/routes.ts'
 import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
-import { decorateShared, refuseTakenNames } from './composition/names.ts'
+import { decorateAll, refuseTakenNames } from './composition/names.ts'
 import { accountUrl, connectionCallbacks, messageUrls, pageDeps } from './composition/pages.ts'
 import { refuseTakenRoutes } from './composition/taken-routes.ts'
 import { placesOf } from './settings/places.ts'
 import { redisClientOf } from './settings/redis-client.ts'
 import type { User } from './ports/user-store.ts'
 import type { AccessTokenClaims } from './protocol/access-token.ts'
-import { type AuthRequirements, stepUpOf } from './settings/auth-requirements.ts'
+import { ANY_SIGN_IN, stepUpOf } from './settings/auth-requirements.ts'
 import { settingsOf } from './settings/check.ts'
 import type { AuthorityOptions } from './settings/options.ts'
 import { PATHS, type PathName } from './settings/paths.ts'
@@ -42,35 +36,24 @@ import { warnOfUnsafeSettings } from './settings/warnings.ts'
 import { logLine } from './ports/log.ts'
 
 /** What the plugin adds to the instance, under these names or those of the option `decorators`. */
-export interface AuthorityDecorators {
-  /** An `onRequest` hook: verifies the Bearer access token and sets `request.auth`. 401 otherwise. @see RFC 6750 */
-  authenticate: Hook
-  /** The same where a token was sent. Where none was, `request.auth` stays `null` and the request goes on. */
-  authenticateOptional: Hook
+export interface AuthorityDecorators extends TokenGuards {
   /**
-   * A hook for after `authenticate`, which by itself takes the tokens of every client: 403 for those of clients with
-   * `firstParty: false`.
+   * An `onRequest` hook for the routes of the host's own front end: sets `request.auth`. It takes an access token of a
+   * user, of no client or of a first-party one. It takes the browser session where the request comes from a page of
+   * this origin. 401 otherwise, and 403 for the tokens of third-party clients and of machines.
    */
-  requireFirstParty: Hook
-  /** A hook for after `authenticate`: 403 unless all these scopes were granted. */
-  requireScope: (...scopes: string[]) => Hook
-  /**
-   * A hook for after `authenticate`: the token's user must have signed in `maxAge` seconds ago at the most, and by what
-   * is worth `acr` at the least. Else 401 `insufficient_user_authentication` with a challenge that names both, for a
-   * new sign-in; a claim that a token lacks counts as not met. Tokens without a user (`client_credentials`) are 403
-   * `access_denied`, since no sign-in would help.
-   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what can't be met
-   * @see RFC 9470 §3
-   */
-  requireAuth: (required: AuthRequirements) => Hook
+  requireUser: Hook
   authority: Authority
 }
 
 declare module 'fastify' {
   interface FastifyInstance extends AuthorityDecorators {}
   interface FastifyRequest {
-    /** The claims of the verified access token, frozen; `null` before `authenticate` ran. */
-    auth: AccessTokenClaims | null
+    /**
+     * The claims of the verified access token, frozen. It is `null` before a guard ran, and after
+     * `authenticateOptional` where no token was sent.
+     */
+    auth: AccessTokenClaims
     /** Who is signed in in this browser; `null` where nobody is, or before `app.authority.readSession` ran. */
     authSession: AuthSession | null
   }
@@ -96,9 +79,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   })
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
-  const readAuth: ReadAuth = (request) =>
-    (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null
-  const authenticate = authenticateHook(accessTokens, names.auth)
+  const token = tokenCheck(accessTokens)
   const cookies = cookiesOf(settings, `${host.prefix}${places.prefix}`)
   const browser = requestBrowser({
     cookies,
@@ -123,23 +104,6 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     )
     return step === null || step === 'never' ? step : { path: `${host.prefix}${path(steps[step])}` }
   }
-  host.decorateRequest(names.auth, null)
-  decorateShared(host, 'authSession', names.authSession, () => {
-    host.decorateRequest(names.authSession, null)
-  })
-  host.decorate(names.authenticate, authenticate)
-  decorateShared(host, 'authenticateOptional', names.authenticateOptional, () => {
-    host.decorate(names.authenticateOptional, authenticateOptionalHook(authenticate))
-  })
-  decorateShared(host, 'requireFirstParty', names.requireFirstParty, () => {
-    host.decorate(names.requireFirstParty, requireFirstPartyHook(grants.clients, readAuth))
-  })
-  host.decorate(names.requireScope, (...scopes: string[]) => requireScopeHook(scopes, readAuth))
-  decorateShared(host, 'requireAuth', names.requireAuth, () => {
-    host.decorate(names.requireAuth, (required: AuthRequirements) =>
-      requireAuthHook(stepUpOf(required, names.requireAuth, settings.acrValues), settings.acrValues, readAuth, clock)
-    )
-  })
   const registration =
     settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
@@ -153,10 +117,12 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
           cookies,
           redirectLogin: places.redirectLogin
         })
-  const { readSession, requireSession } = sessionHooks(
+  const { readSession, requireSession, requireUser } = sessionHooks(
     {
       browser,
       browserSessions: authorize.browserSessions,
+      clients: grants.clients,
+      token,
       clock,
       issuer: settings.issuer,
       stepPath,
@@ -166,11 +132,12 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       sendErrorPage:
         pages === null ? null : async (error, request, reply) => await sendErrorPage(error, request, reply, pages)
     },
-    names.authSession
+    names
   )
-  host.decorate(
-    names.authority,
-    createAuthority({
+  decorateAll(host, names, {
+    ...tokenGuards(token, settings, { clients: grants.clients, clock, log: host.log }),
+    requireUser,
+    authority: createAuthority({
       health: services.health,
       grants,
       accessTokens,
@@ -180,7 +147,12 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       readSession,
       limiter,
       requireSession:
-        pages === null ? null : (required) => requireSession(stepUpOf(required, 'requireSession', settings.acrValues)),
+        pages === null
+          ? null
+          : (...given) =>
+              requireSession(
+                given.length === 0 ? ANY_SIGN_IN : stepUpOf(given[0], 'requireSession', settings.acrValues)
+              ),
       enrolmentUrl:
         pages === null
           ? null
@@ -194,7 +166,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
               url
             }))
     })
-  )
+  })
   const listed = Array.isArray(settings.clients) ? settings.clients : null
   const clientsOf = listed === null ? oncePerRequest(grants.clients) : () => grants.clients
   await registerRoutes(
@@ -205,8 +177,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       grants,
       clientsOf,
       ring,
-      authenticate,
-      readAuth,
+      token,
       browser,
       cookieName: cookies.session.name,
       usualPaths: PATHS,

@@ -24,6 +24,6 @@ await app.register(authPlugin, { issuer: process.env['ISSUER'] ?? 'http://localh
 app.get('/me', { onRequest: [app.authenticate] }, async (request) =>
   db
     .prepare('SELECT person_no, login, crypt_pw IS NOT NULL AS has_old_hash FROM crm_person WHERE person_no = ?')
-    .get(Number(request.auth?.sub))
+    .get(Number(request.auth.sub))
 )
 await app.listen({ port: Number(process.env['PORT'] ?? 3000) })

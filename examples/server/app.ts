@@ -49,7 +49,7 @@ export async function buildApp(config: Config): Promise<FastifyInstance> {
       sub: user.id,
       username: user.username,
       ...(user.email === undefined ? {} : { email: user.email }),
-      scope: request.auth?.scope
+      scope: request.auth.scope
     }
   })
   return app

@@ -27,7 +27,7 @@ await app.register(authPlugin, {
 
 app.get('/api/me', { onRequest: [app.authenticate, app.requireScope('profile')] }, async (request) => {
   const user = request.auth === null ? null : await users.findById(request.auth.sub)
-  return { username: user?.username ?? null, scope: request.auth?.scope }
+  return { username: user?.username ?? null, scope: request.auth.scope }
 })
 
 const {

@@ -3,7 +3,7 @@ import type { ImportedTotp } from '../accounts/factors/import-totp.ts'
 import type { HostLink } from '../accounts/identities.ts'
 import type { Events } from '../events.ts'
 import type { TokenResponse } from '../oauth/deps.ts'
-import type { Hook } from '../http/edge/guard.ts'
+import type { Hook } from '../http/edge/hook.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import type { AuthRequirements } from '../settings/auth-requirements.ts'
 import type { Session } from '../sessions/list.ts'
@@ -50,15 +50,16 @@ export interface Authority {
    */
   readSession: Hook
   /**
-   * Makes an `onRequest` hook for pages that need a sign-in of `maxAge` seconds ago at the most, worth `acr` at the
-   * least: sets `request.authSession`, or leads to the sign-in page and back (303), or to where what `acr` takes is set
-   * up. What changes something is taken from pages of this origin alone (403 `access_denied`), and no form is carried
-   * over the sign-in. Somebody who has signed in just now, or has no way to show `acr`, is 403
-   * `unmet_authentication_requirements`.
+   * Makes an `onRequest` hook for pages that need a sign-in, of at most `maxAge` seconds ago and worth at least `acr`
+   * where these are given. Sets `request.authSession`, or leads to the sign-in page and back (303), or to where what
+   * `acr` takes is set up. Called without a callback, it sends nothing and rejects with `login_required` (401), whose
+   * `redirectTo` is that place. A request that changes something is taken from pages of this origin alone (403
+   * `access_denied`), and no form is carried over the sign-in. Somebody who has signed in just now, or has no way to
+   * show `acr`, is 403 `unmet_authentication_requirements`.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what can't be met, and with `pages:
    * false`
    */
-  requireSession(required: AuthRequirements): Hook
+  requireSession(...required: [] | [AuthRequirements]): Hook
   /** Ends all sessions of the user, everywhere. Call it after disabling one. */
   revokeUser(userId: string): Promise<void>
   /** Alive now, newest first: browser sessions and token families. */

@@ -10,7 +10,7 @@ import { OAuthError } from '../errors.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
 import { issueTokens, reportIssued } from '../oauth/issue-tokens.ts'
-import type { Hook } from '../http/edge/guard.ts'
+import type { Hook } from '../http/edge/hook.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { RequestBrowser } from '../http/edge/request-browser.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
@@ -112,10 +112,10 @@ export function createAuthority({
     },
     signOut: browser.signOut,
     readSession,
-    requireSession(required) {
+    requireSession(...required) {
       if (requireSession === null)
         throw badOption('pages', 'got false; app.authority.requireSession needs a sign-in page to lead to')
-      return requireSession(required)
+      return requireSession(...required)
     },
     revokeUser: async (userId) => {
       await sessions.revokeAll(userId, 'host', { origin: NO_REQUEST })

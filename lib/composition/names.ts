@@ -14,6 +14,7 @@ const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'authSession',
   'authenticateOptional',
   'requireFirstParty',
+  'requireUser',
   'requireAuth'
 ])
 
@@ -47,20 +48,23 @@ export function refuseTakenNames(host: FastifyInstance, names: Settings['decorat
   throw new StartError(
     'FST_AUTHORITY_NAME_TAKEN',
     `${already.charAt(0).toUpperCase()}${already.slice(1)}. Set other names by the option ` +
-      `decorators of fastify-authority, such as decorators: { ${others.join(', ')} }.`
+      'decorators of fastify-authority, or decorators.prefix for all of them, such as ' +
+      `decorators: { ${others.join(', ')} }.`
   )
 }
 
-/** Decorates what can be shared, unless another of our plugins has. */
-export function decorateShared(
+/** Decorates all of it, but for what can be shared and another of our plugins has decorated. */
+export function decorateAll(
   host: FastifyInstance,
-  what: 'authSession' | 'authenticateOptional' | 'requireFirstParty' | 'requireAuth',
-  name: string,
-  decorate: () => void
+  names: Settings['decorators'],
+  members: Readonly<Record<Exclude<DecoratorName, 'auth' | 'authSession'>, unknown>>
 ): void {
-  if (isOurs(host, what, name)) return
-  decorate()
-  ours.set(host.server, (ours.get(host.server) ?? new Set()).add(`${what} ${name}`))
+  for (const [what, name] of Object.entries(names) as Array<[DecoratorName, string]>) {
+    if (isOurs(host, what, name)) continue
+    if (what === 'auth' || what === 'authSession') host.decorateRequest(name, null)
+    else host.decorate(name, members[what])
+    ours.set(host.server, (ours.get(host.server) ?? new Set()).add(`${what} ${name}`))
+  }
 }
 
 function isOurs(host: FastifyInstance, what: string, name: string): boolean {

@@ -7,6 +7,9 @@ export const LOG_CODES = {
     'error: a request was answered 503, because a store is out of reach or something of it ' +
     'failed. `err` has the cause.',
   FST_AUTHORITY_FAULT: 'error: a request was answered 500: a mistake in some code. `err` says which.',
+  FST_AUTHORITY_NO_GUARD:
+    'error: a request was answered 500, because a hook such as `requireScope` stands on a route without ' +
+    '`app.authenticate` before it.',
   FST_AUTHORITY_STORE_DOWN:
     'error: a store does not answer: `store` says which. Said once an outage, and at the ' +
     'start. Nothing has to be restarted.',
@@ -57,6 +60,9 @@ export const LOG_CODES = {
   FST_AUTHORITY_RATE_LIMITED:
     'info: a rate limit refuses requests. Said once a minute and rule; each refusal is a line at `debug`.',
   FST_AUTHORITY_UNSAFE: 'warn: a configuration that works and is unsafe. The line has the mend.',
+  FST_AUTHORITY_UNKNOWN_SCOPE:
+    'warn, once a scope: `requireScope` asks for a scope that nobody can be granted, so its routes refuse everybody. ' +
+    'Add it to the option `scopes`.',
   FST_AUTHORITY_UNDOCUMENTED:
     "warn: @fastify/swagger was registered after this plugin, so the app's document has none " +
     "of the plugin's routes. Register it first.",

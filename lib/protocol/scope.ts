@@ -23,6 +23,9 @@ export function parseScope(requested: string | undefined): string[] | undefined 
   return tokens
 }
 
+/** Whether it can be the name of one scope. @see RFC 6749 §3.3 */
+export const isScopeToken = (name: string): boolean => SCOPE.test(name) && !name.includes(' ')
+
 /** `scope` of an answer or a token: nothing where nothing is granted, for an empty list is none. @see RFC 6749 §3.3 */
 export function scopeMember(scopes: readonly string[]): { scope?: string } {
   return scopes.length === 0 ? {} : { scope: scopes.join(' ') }

@@ -1,3 +1,4 @@
+import { isScopeToken } from '../protocol/scope.ts'
 import type { StepUp } from '../protocol/step-up.ts'
 import { badOption, invalid } from './option-error.ts'
 
@@ -11,6 +12,9 @@ export interface AuthRequirements {
   /** What the sign-in is worth at the least: a value of `acr_values_supported`. A stronger one meets a weaker. */
   acr?: string | undefined
 }
+
+/** What any sign-in meets. */
+export const ANY_SIGN_IN: StepUp = { maxAge: null, acr: null }
 
 const A_YEAR = 31_536_000
 
@@ -34,6 +38,18 @@ export function stepUpOf(given: unknown, name: string, acrValues: readonly strin
   if (acr !== undefined && !(typeof acr === 'string' && acrValues.includes(acr)))
     throw invalid(`${name}.acr`, acr, acrTakes(acrValues))
   return { maxAge: maxAge ?? null, acr: acr ?? null }
+}
+
+/**
+ * Checks the scopes that a host asks for where it sets up its routes. A hook without a scope would let everybody in.
+ * @param name what the host called, for the message
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
+ */
+export function scopesOf(given: readonly unknown[], name: string): string[] {
+  const takes = `names of scopes, one by one: ${name}('orders:read', 'orders:write')`
+  if (given.length === 0) throw invalid(name, undefined, takes)
+  for (const scope of given) if (typeof scope !== 'string' || !isScopeToken(scope)) throw invalid(name, scope, takes)
+  return given as string[]
 }
 
 /** What an option takes that names an `acr`. */

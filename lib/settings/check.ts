@@ -265,7 +265,7 @@ function checkBypass({ rateLimit }: Settings): void {
 function checkNames({ decorators }: Settings): void {
   const names = Object.values(decorators)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw invalid('decorators', twice, 'eight different names')
+  if (twice !== undefined) throw invalid('decorators', twice, 'nine different names')
 }
 
 function checkPaths({ paths }: Settings): void {

@@ -3,6 +3,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
+import { DECORATOR_DEFAULTS } from '../../lib/settings/sections/decorators.ts'
 import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { authPlugin } from '../../lib/plugin.ts'
@@ -192,8 +193,9 @@ t.test('what the app gets is in its page, and nothing else', async (t) => {
   })
   await app.register(authPlugin, { issuer: 'http://localhost:3000', users: memoryUserStore() })
   const page = read('docs/reference/host.md')
-  for (const name of ['authenticate', 'authenticateOptional', 'requireFirstParty', 'requireScope', 'requireAuth'])
-    t.ok(app.hasDecorator(name) && page.includes(`\`app.${name}`), name)
+  const hooks = Object.keys(DECORATOR_DEFAULTS).filter((name) => !['authority', 'auth', 'authSession'].includes(name))
+  t.ok(hooks.includes('requireUser'))
+  for (const name of hooks) t.ok(app.hasDecorator(name) && page.includes(`\`app.${name}`), name)
   const section = page.split(/^## app\.authority$/m)[1]?.split(/^## /m)[0] ?? ''
   const rows = section
     .split('\n')

@@ -187,7 +187,7 @@ t.test('readSession: an outage is 503, not a stranger and not a crash', async (t
   }
   const reply = await app.inject({ url: '/host/me', headers: { cookie } })
   t.equal(reply.statusCode, 503)
-  t.match(reply.json(), { error: 'temporarily_unavailable' })
+  t.match(reply.json(), { message: 'The service is not available at the moment.' })
   t.notMatch(reply.body, /secret detail/)
   t.equal((await app.inject({ url: '/host/me' })).statusCode, 200, 'who sent no cookie is not asked about')
 })

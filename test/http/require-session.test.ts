@@ -3,7 +3,7 @@ import t, { type Test } from '../support/tap.ts'
 import { messagesOf } from '../../lib/pages/texts.ts'
 import authPlugin, { type AuthorityOptions, type AuthRequirements, StartError } from '../../lib/index.ts'
 import { sessionAs } from '../../lib/testing/index.ts'
-import { ISSUER, PASSWORD, signUp, type TestApp, testApp } from '../support/app.ts'
+import { ISSUER, PASSWORD, signUp, tellCode, type TestApp, testApp } from '../support/app.ts'
 import { formAction, type TestBrowser, testBrowser } from '../support/browser.ts'
 import { ownOptions } from './coexistence/support/host.ts'
 
@@ -20,6 +20,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}): Prom
       host.route({
         method: ['GET', 'POST', 'DELETE'],
         url,
+        errorHandler: tellCode,
         onRequest: (...args) => {
           host.authority.requireSession(required)(...args)
         },

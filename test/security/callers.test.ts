@@ -199,7 +199,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
           for (const one of [method].flat()) routes.push({ method: one, url })
       })
       // Under its own name the hook is there for the routes of `testApp`.
-      if (options.decorators !== undefined) app.decorate('authenticate', () => {})
+      if (options.decorators !== undefined) app.decorate('authenticate', (() => {}) as never)
       app.post('/host/sign-in', async (request, reply) => {
         await app.authority.signIn(request, reply, (await users.findByUsername('ann'))?.id ?? '')
         return {}

@@ -1,9 +1,16 @@
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions
+} from 'fastify'
 import authPlugin, {
   type AuthorityEventName,
   type AuthorityOptions,
   memoryUserStore,
-  type Message
+  type Message,
+  OAuthError
 } from '../../lib/index.ts'
 import { EVENT_NAMES } from '../../lib/events.ts'
 import {
@@ -63,8 +70,9 @@ export async function testApp(
     app.authority.on(name, (payload) => {
       events.push({ name, payload: payload as unknown as Record<string, unknown> })
     })
-  app.get('/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
-  app.get('/admin', { onRequest: [app.authenticate, app.requireScope('admin')] }, async () => 'admin')
+  const errorHandler = tellCode
+  app.get('/me', { onRequest: [app.authenticate], errorHandler }, async (request) => request.auth)
+  app.get('/admin', { onRequest: [app.authenticate, app.requireScope('admin')], errorHandler }, async () => 'admin')
   await app.ready()
   return {
     app,
@@ -76,6 +84,15 @@ export async function testApp(
       await app.close()
     }
   }
+}
+
+/** The error handler of a route of the host's, so that a test sees the code of a refusal by a hook. */
+export function tellCode(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (!(error instanceof OAuthError)) throw error
+  return reply
+    .code(error.statusCode)
+    .headers(error.headers)
+    .send({ error: error.error, error_description: error.message, code: error.code })
 }
 
 export interface Tokens {

@@ -557,8 +557,9 @@ t.test('every other option with what it does not take', async (t) => {
       JSON.stringify(auth),
       /^a name/
     ]),
-    [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /eight different/],
-    [{ decorators: { authSession: 'auth' } }, 'decorators', '"auth"', /eight different/],
+    [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /nine different/],
+    [{ decorators: { authSession: 'auth' } }, 'decorators', '"auth"', /nine different/],
+    [{ decorators: { prefix: '2nd' } }, 'decorators.prefix', '"2nd"', /^a name/],
     [{ decorators: { authSession: '' } }, 'decorators.authSession', '""', /^a name/],
     [{ claims: {} }, 'claims', 'an object', /^a function/],
     [{ clock: 1 }, 'clock', '1', /^a Clock/],

@@ -1,5 +1,5 @@
 import { isPublic } from '../../clients/rights.ts'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import type { GrantDeps } from '../../oauth/deps.ts'
@@ -20,7 +20,7 @@ import type { ClientsOf } from './client-origins.ts'
 import { rememberClient } from './cors.ts'
 import { originOf } from './deps.ts'
 import { guarded } from './error-reply.ts'
-import type { Hook, ReadAuth } from './guard.ts'
+import { type Check, foundBy } from './hook.ts'
 import type { RequestLimiter } from './limit.ts'
 
 /** Who called a route for the account itself. */
@@ -39,8 +39,7 @@ interface AccountCaller {
 export interface GuardDeps {
   grants: GrantDeps
   clientsOf: ClientsOf
-  authenticate: Hook
-  readAuth: ReadAuth
+  token: Check<AccessTokenClaims>
   browser: Pick<RequestBrowser, 'hasCookie' | 'signedIn' | 'stay'>
   limiter: RequestLimiter
 }
@@ -59,7 +58,11 @@ export const tokenOf = (request: FastifyRequest): AccessTokenClaims => found(tok
 /** The guard of each kind of callers; of one kind always the same hooks. */
 export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
   const ownPage: Guard = { onRequest: ownPageHook(deps.grants.accounts.issuer) }
-  const account: Guard = { onRequest: accountHook(deps) }
+  const account: Guard = {
+    onRequest: async (request: FastifyRequest) => {
+      accounts.set(request, await guarded(async () => await accountCaller(request, deps)))
+    }
+  }
   const client: Guard = {
     preHandler: async (request, reply) => {
       clients.set(request, await guarded(async () => await provenClient(request, reply, deps)))
@@ -86,7 +89,7 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
  * Lets in only what a page of our own sends. What another site sends is not even parsed, and counts under no limit, or
  * any site could use up its visitor's attempts.
  */
-function ownPageHook(issuer: string): Hook {
+function ownPageHook(issuer: string): onRequestHookHandler {
   return (request, _reply, done) => {
     if (isFromOwnPage(request, issuer)) done()
     else done(crossSite())
@@ -102,33 +105,18 @@ export function crossSite(): OAuthError {
 }
 
 /** Where a request has both a token and a session cookie, the token decides. */
-function accountHook(deps: GuardDeps): Hook {
-  const { authenticate, readAuth, browser } = deps
-  return (request, reply, done) => {
-    const admit = (find: () => Promise<AccountCaller>): void => {
-      guarded(find).then((caller) => {
-        accounts.set(request, caller)
-        done()
-      }, done)
-    }
-    if (!isBearer(request.headers.authorization) && browser.hasCookie(request))
-      admit(async () => await accountOfBrowser(request, deps))
-    else {
-      authenticate(request, reply, (error) => {
-        if (error === undefined || error === null)
-          admit(async () => await accountOfToken(readAuth(request), request, deps))
-        else done(error)
-      })
-    }
-  }
+async function accountCaller(request: FastifyRequest, deps: GuardDeps): Promise<AccountCaller> {
+  return !isBearer(request.headers.authorization) && deps.browser.hasCookie(request)
+    ? await accountOfBrowser(request, deps)
+    : await accountOfToken(await foundBy(deps.token, request), request, deps)
 }
 
 async function accountOfToken(
-  claims: AccessTokenClaims | null,
+  claims: AccessTokenClaims,
   request: FastifyRequest,
   { grants, browser }: GuardDeps
 ): Promise<AccountCaller> {
-  if (claims !== null) await requireFirstParty(claims, grants.clients)
+  await requireFirstParty(claims, grants.clients)
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
   return {
     user,
@@ -158,7 +146,7 @@ async function accountOfBrowser(request: FastifyRequest, { grants, browser }: Gu
 
 async function provenClient(
   request: FastifyRequest,
-  reply: Parameters<Hook>[1],
+  reply: FastifyReply,
   { grants, clientsOf, limiter }: GuardDeps
 ): Promise<Client> {
   const query = parseTokenQuery(request.body)

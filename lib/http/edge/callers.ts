@@ -1,4 +1,10 @@
-import type { FastifyContextConfig, FastifyInstance, onRequestHookHandler, preHandlerHookHandler } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  onRequestAsyncHookHandler,
+  onRequestHookHandler,
+  preHandlerHookHandler
+} from 'fastify'
 
 /**
  * Who may call a route. Every route of ours declares it, or the start fails, and `createGuards` makes of it the hooks
@@ -16,7 +22,7 @@ export type Callers = 'anyone' | 'own_page' | 'account' | 'client' | { scope: st
 
 /** The hooks that let only these callers in. */
 export interface Guard {
-  onRequest?: onRequestHookHandler
+  onRequest?: onRequestHookHandler | onRequestAsyncHookHandler
   preHandler?: preHandlerHookHandler
 }
 

@@ -41,10 +41,7 @@ export function usePlainJson(child: FastifyInstance): void {
   })
 }
 
-/**
- * Sends an error in the shape of RFC 6749 §5.2, also on the host's routes, past the host's response schemas and
- * serializers.
- */
+/** Sends an error in the shape of RFC 6749 §5.2, past the host's serializers. */
 export function sendOAuthError(error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   logRefusal(error, request)
   reply.headers(error.headers)
@@ -74,9 +71,11 @@ export function logRefusal(error: OAuthError, request: FastifyRequest): void {
     const code =
       cause instanceof MisfitError || cause instanceof MissingPackageError
         ? cause.code
-        : error.error === 'server_error'
-          ? 'FST_AUTHORITY_FAULT'
-          : 'FST_AUTHORITY_UNAVAILABLE'
+        : error.code === 'FST_AUTHORITY_NO_GUARD'
+          ? error.code
+          : error.error === 'server_error'
+            ? 'FST_AUTHORITY_FAULT'
+            : 'FST_AUTHORITY_UNAVAILABLE'
     request.log.error(...logLine(code, error.message, { err: cause ?? error, detail }))
   } else {
     request.log.debug({ error: error.error, detail }, 'fastify-authority: request refused')

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
@@ -7,129 +7,88 @@ import type { Clock } from '../../ports/clock.ts'
 import type { ClientStore } from '../../ports/client-store.ts'
 import { requireFirstParty } from '../../oauth/require-first-party.ts'
 import type { AccessTokens } from '../../tokens/access-tokens.ts'
-import { guarded, sendOAuthError } from './error-reply.ts'
+import type { Check } from './hook.ts'
 
-export type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
-
-/** The claims that `authenticate` left on a request, under whatever name the host chose. */
-export type ReadAuth = (request: FastifyRequest) => AccessTokenClaims | null
+/** Requests that a guard has let in without a token. */
+const anonymous = new WeakSet<FastifyRequest>()
 
 /**
- * The `onRequest` hook of protected routes. It is synchronous, without a promise, where the token was verified before.
- * It answers refusals itself, so that they are alike on every route, whatever error handler the host has.
- * @see RFC 6750 §2.1, §3
+ * The access token of a request. @see RFC 6750 §2.1, §3
  */
-export function authenticateHook(tokens: AccessTokens, name: string): Hook {
-  return function authenticate(request, reply, done) {
-    let claims: ReturnType<AccessTokens['authenticate']>
-    try {
-      claims = tokens.authenticate(request.headers.authorization)
-    } catch (error) {
-      refuse(error, request, reply, done)
-      return
-    }
-    if (claims instanceof Promise) acceptLater(claims, request, reply, done)
-    else if (claims instanceof OAuthError) refuse(claims, request, reply, done)
-    else {
-      ;(request as unknown as Record<string, unknown>)[name] = claims
-      done()
-    }
-  }
-
-  function acceptLater(
-    claims: Promise<AccessTokenClaims>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    done: HookHandlerDoneFunction
-  ): void {
-    claims.then(
-      (verified) => {
-        ;(request as unknown as Record<string, unknown>)[name] = verified
-        done()
-      },
-      (error: unknown) => {
-        refuse(error, request, reply, done)
-      }
-    )
-  }
+export function tokenCheck(tokens: AccessTokens): Check<AccessTokenClaims> {
+  return (request) => tokens.authenticate(request.headers.authorization)
 }
 
 /** The same where a token was sent. Without one, the request goes on with nobody signed in. */
-export function authenticateOptionalHook(authenticate: Hook): Hook {
-  return function authenticateOptional(request, reply, done) {
-    if (isBearer(request.headers.authorization)) authenticate(request, reply, done)
-    else done()
-  }
-}
-
-/** A hook for after `authenticate`: refuses tokens of third-party clients, by what is registered now. */
-export function requireFirstPartyHook(clients: ClientStore, readAuth: ReadAuth): Hook {
-  return function firstPartyOnly(request, reply, done) {
-    const claims = readAuth(request)
-    if (claims === null) refuse(missingToken(), request, reply, done)
-    else
-      guarded(async () => {
-        await requireFirstParty(claims, clients)
-      }).then(
-        () => {
-          done()
-        },
-        (error: unknown) => {
-          refuse(error, request, reply, done)
-        }
-      )
-  }
-}
-
-/** A hook for after `authenticate`: all of the scopes must have been granted. @see RFC 6750 §3.1 */
-export function requireScopeHook(required: readonly string[], readAuth: ReadAuth): Hook {
-  return function requireScope(request, reply, done) {
-    const claims = readAuth(request)
-    if (claims === null) {
-      refuse(missingToken(), request, reply, done)
-      return
-    }
-    const granted = claims.scope?.split(' ') ?? []
-    if (required.every((scope) => granted.includes(scope))) done()
-    else refuse(insufficientScope(required), request, reply, done)
+export function optionalTokenCheck(check: Check<AccessTokenClaims>): Check<AccessTokenClaims | null> {
+  return (request) => {
+    if (isBearer(request.headers.authorization)) return check(request)
+    anonymous.add(request)
+    return null
   }
 }
 
 /**
- * A hook for after `authenticate`: the token's user must have signed in recently enough, and well enough. A token
- * without a user is refused for good: no sign-in would make it another.
- * @param acrValues what this configuration can give
- * @see RFC 9470 §3, §4
+ * What a guard before this one left on the request. A route without one is a mistake of the host's, which a refusal of
+ * the token would hide.
+ * @param auth the name of the request's decorator
+ * @param hook the name of the hook that looks for it
  */
-export function requireAuthHook(
-  required: StepUp,
-  acrValues: readonly string[],
-  readAuth: ReadAuth,
-  clock: Clock
-): Hook {
-  return function requireAuth(request, reply, done) {
-    const claims = readAuth(request)
-    if (claims === null) refuse(missingToken(), request, reply, done)
-    else if (claims.sid === undefined)
-      refuse(
-        new OAuthError('access_denied', 'A token of a user is needed.', { withoutStack: true }),
-        request,
-        reply,
-        done
-      )
-    else if (
-      isEnough(
-        { acr: claims.acr, authenticatedAt: typeof claims.auth_time === 'number' ? claims.auth_time * 1000 : null },
-        required,
-        clock.now()
-      )
-    )
-      done()
-    else refuse(insufficientAuthentication(required, acrValues), request, reply, done)
+export function claimsCheck(auth: string, hook: string): (request: FastifyRequest) => AccessTokenClaims | OAuthError {
+  return (request) => {
+    const claims = (request as unknown as Record<string, AccessTokenClaims | null>)[auth] ?? null
+    if (claims !== null) return claims
+    if (anonymous.has(request)) return missingToken()
+    return new OAuthError('server_error', `No guard ran before ${hook}. Put app.authenticate before it.`, {
+      code: 'FST_AUTHORITY_NO_GUARD',
+      withoutStack: true
+    })
   }
 }
 
-function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-  if (error instanceof OAuthError) sendOAuthError(error, request, reply)
-  else done(error as Error)
+type Claims = ReturnType<typeof claimsCheck>
+
+/** Refuses tokens of third-party clients, by what is registered now. */
+export function firstPartyCheck(claimsOf: Claims, clients: ClientStore): Check<AccessTokenClaims> {
+  return async (request) => {
+    const claims = claimsOf(request)
+    if (!(claims instanceof OAuthError)) await requireFirstParty(claims, clients)
+    return claims
+  }
+}
+
+/** All of the scopes must have been granted. @see RFC 6750 §3.1 */
+export function scopeCheck(claimsOf: Claims, required: readonly string[]): Check<AccessTokenClaims> {
+  return (request) => {
+    const claims = claimsOf(request)
+    if (claims instanceof OAuthError) return claims
+    const granted = claims.scope?.split(' ') ?? []
+    return required.every((scope) => granted.includes(scope)) ? claims : insufficientScope(required)
+  }
+}
+
+/**
+ * The token's user must have signed in recently enough, and well enough.
+ * @param acrValues what this configuration can give
+ * @see RFC 9470 §3, §4
+ */
+export function signInCheck(
+  claimsOf: Claims,
+  required: StepUp,
+  acrValues: readonly string[],
+  clock: Clock
+): Check<AccessTokenClaims> {
+  return (request) => {
+    const claims = claimsOf(request)
+    if (claims instanceof OAuthError) return claims
+    if (claims.sid === undefined) return withoutUser()
+    const { acr, auth_time: seconds } = claims
+    const signIn = { acr, authenticatedAt: typeof seconds === 'number' ? seconds * 1000 : null }
+    return isEnough(signIn, required, clock.now()) ? claims : insufficientAuthentication(required, acrValues)
+  }
+}
+
+/** 403 for a token without a user, because no sign-in would make it another. */
+export function withoutUser(): OAuthError {
+  return new OAuthError('access_denied', 'A token of a user is needed.', { withoutStack: true })
 }

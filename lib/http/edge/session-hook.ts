@@ -1,16 +1,21 @@
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import { contextOf, wasProvedJustNow } from '../../protocol/authentication.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { localPath } from '../../protocol/return-to.ts'
-import { isSameOrigin } from '../../protocol/same-origin.ts'
+import { isFromOwnPage, isSameOrigin } from '../../protocol/same-origin.ts'
 import { isEnough, type StepUp } from '../../protocol/step-up.ts'
+import type { AccessTokenClaims } from '../../protocol/access-token.ts'
+import { isBearer, missingToken } from '../../protocol/bearer.ts'
+import { requireFirstParty } from '../../oauth/require-first-party.ts'
+import type { ClientStore } from '../../ports/client-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { BrowserSession } from '../../ports/session-store.ts'
 import type { BrowserSessions, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { crossSite } from './caller-guards.ts'
-import { guarded, noStore, sendOAuthError } from './error-reply.ts'
-import type { Hook } from './guard.ts'
+import { noStore } from './error-reply.ts'
+import { withoutUser } from './guard.ts'
+import { type Check, foundBy, type Hook, hookOf } from './hook.ts'
 import type { RequestBrowser } from './request-browser.ts'
 
 /** Who is signed in in the browser that sent a request. */
@@ -29,6 +34,8 @@ export interface AuthSession {
 interface SessionHookDeps {
   browser: Pick<RequestBrowser, 'hasCookie' | 'signedIn'>
   browserSessions: Pick<BrowserSessions, 'use'>
+  clients: ClientStore
+  token: Check<AccessTokenClaims>
   clock: Clock
   issuer: string
   /** The path of the sign-in page. */
@@ -48,18 +55,31 @@ interface SessionHooks {
   readSession: Hook
   /** The same for pages that need somebody; all others are led to the sign-in page and back. */
   requireSession(required: StepUp): Hook
+  /**
+   * For the routes of the host's own front end: a token of a user, of no client or of a first-party one, or the browser
+   * session from a page of this origin. Sets the claims on the request, alike for both.
+   */
+  requireUser: Hook
 }
 
 /** A session is written as used once in this time at most, so that a page with many requests makes one write. */
 const USE_EVERY_MS = 60_000
 
-/**
- * The `onRequest` hooks for a host's own pages. Both count as a use; an outage is answered here with 503, alike on
- * every route.
- */
+/** The `onRequest` hooks for a host's own pages and front ends. Each counts as a use of the session. */
 export function sessionHooks(
-  { browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, stepPath, sendErrorPage }: SessionHookDeps,
-  name: string
+  {
+    browser,
+    browserSessions,
+    clients,
+    token,
+    clock,
+    issuer,
+    loginPath,
+    reauthenticatePath,
+    stepPath,
+    sendErrorPage
+  }: SessionHookDeps,
+  names: { auth: string; authSession: string }
 ): SessionHooks {
   async function find(request: FastifyRequest): Promise<SignedInPerson | null> {
     const person = browser.hasCookie(request) ? await browser.signedIn(request) : null
@@ -70,65 +90,100 @@ export function sessionHooks(
       : null
   }
 
-  function keep(request: FastifyRequest, session: BrowserSession | null): void {
-    ;(request as unknown as Record<string, unknown>)[name] = session === null ? null : shown(session)
-  }
-
-  /** @returns whether the request goes on; else the reply is sent. */
-  async function admit(request: FastifyRequest, reply: FastifyReply, required: StepUp): Promise<boolean> {
+  async function sessionFor(request: FastifyRequest, required: StepUp): Promise<AuthSession> {
     // The cookie comes with the posts of sibling subdomains, too.
     if (!isSafe(request) && !isSameOrigin(request.headers, issuer)) throw crossSite()
     const person = await find(request)
     const session = person?.session ?? null
     const now = clock.now()
     const context = session === null ? null : contextOf(session, required.acr === null ? [] : [required.acr])
-    if (session !== null && context !== null && isEnough(context, required, now)) {
-      keep(request, session)
-      return true
-    }
+    if (session !== null && context !== null && isEnough(context, required, now)) return shown(session)
     const step =
       person !== null && context === null && required.acr !== null ? await stepPath(person, required.acr) : null
-    if (step !== null && step !== 'never') {
-      noStore(reply)
-      reply.redirect(`${step.path}?${serializeParams({ return_to: wayBack(request, issuer) })}`, 303)
-      return false
-    }
+    const back = wayBack(request, issuer)
+    if (step !== null && step !== 'never') throw signInNeeded(step.path, { return_to: back })
     if (session !== null && context === null && (step === 'never' || wasProvedJustNow(session, now)))
       throw new OAuthError(
         'unmet_authentication_requirements',
         'The sign-in of this account is not worth what the page asks for.',
         { statusCode: 403, reason: 'sign_in_too_weak' }
       )
-    noStore(reply)
     const page = session === null ? null : reauthenticatePath
     const prompt = session === null || page !== null ? undefined : 'login'
-    reply.redirect(`${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt })}`, 303)
-    return false
+    throw signInNeeded(page ?? loginPath, { return_to: back, prompt })
+  }
+
+  /** Where a request has both a token and a session cookie, the token decides. */
+  async function userOf(request: FastifyRequest): Promise<AccessTokenClaims> {
+    const byCookie =
+      !isBearer(request.headers.authorization) &&
+      browser.hasCookie(request) &&
+      // Another site is not even told whether its visitor is signed in.
+      isFromOwnPage(request, issuer)
+    if (byCookie) {
+      const session = (await find(request))?.session
+      if (session === undefined) throw missingToken()
+      return claimsOf(session, issuer)
+    }
+    const claims = await foundBy(token, request)
+    if (claims.sid === undefined) throw withoutUser()
+    await requireFirstParty(claims, clients)
+    return claims
+  }
+
+  async function read(request: FastifyRequest): Promise<AuthSession | null> {
+    const session = (await find(request))?.session
+    return session === undefined ? null : shown(session)
   }
 
   return {
-    readSession(request, reply, done) {
-      if (browser.hasCookie(request)) {
-        run(request, reply, done, async () => {
-          keep(request, (await find(request))?.session ?? null)
-          return true
-        })
-        return
-      }
-      keep(request, null)
-      done()
-    },
+    readSession: hookOf(
+      (request): ReturnType<typeof read> | null => (browser.hasCookie(request) ? read(request) : null),
+      names.authSession
+    ),
     requireSession: (required) =>
-      function requireSession(request, reply, done) {
-        run(
-          request,
-          reply,
-          done,
-          async () => await admit(request, reply, required),
-          (wantsPage(request) ? sendErrorPage : null) ?? sendOAuthError
-        )
-      }
+      hookOf(
+        async (request) => await sessionFor(request, required),
+        names.authSession,
+        (error, request, reply) => {
+          if (error.redirectTo !== undefined) {
+            noStore(reply)
+            reply.redirect(error.redirectTo, 303)
+            return true
+          }
+          if (sendErrorPage === null || !wantsPage(request)) return false
+          void sendErrorPage(error, request, reply)
+          return true
+        }
+      ),
+    requireUser: hookOf(userOf, names.auth)
   }
+}
+
+function signInNeeded(page: string, params: Parameters<typeof serializeParams>[0]): OAuthError {
+  return new OAuthError('login_required', 'A sign-in is needed.', {
+    statusCode: 401,
+    withoutStack: true,
+    redirectTo: `${page}?${serializeParams(params)}`
+  })
+}
+
+/** A browser session in the words of an access token. It has no scope: a person may do anything with what is theirs. */
+function claimsOf(session: BrowserSession, issuer: string): AccessTokenClaims {
+  const { acr, amr, authenticatedAt } = contextOf(session)
+  const { userId, sid, createdAt, expiresAt } = session
+  return Object.freeze({
+    iss: issuer,
+    sub: userId,
+    aud: issuer,
+    exp: Math.floor(expiresAt / 1000),
+    iat: Math.floor(createdAt / 1000),
+    jti: sid,
+    sid,
+    auth_time: Math.floor(authenticatedAt / 1000),
+    ...(acr === null ? {} : { acr }),
+    ...(amr.length === 0 ? {} : { amr: Object.freeze(amr) })
+  })
 }
 
 /**
@@ -148,24 +203,6 @@ function wantsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
 function isZeroWeight(parameter: string): boolean {
   const [name, value] = parameter.split('=')
   return name === 'q' && Number(value) === 0
-}
-
-function run(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: HookHandlerDoneFunction,
-  work: () => Promise<boolean>,
-  send: (...refused: Parameters<typeof sendOAuthError>) => unknown = sendOAuthError
-): void {
-  guarded(work).then(
-    (goesOn) => {
-      if (goesOn) done()
-    },
-    (error: unknown) => {
-      if (error instanceof OAuthError) void send(error, request, reply)
-      else done(error as Error)
-    }
-  )
 }
 
 function shown(session: BrowserSession): AuthSession {

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from '../../support/tap.ts'
 import authPlugin, { type AuthorityOptions, memoryUserStore, StartError } from '../../../lib/index.ts'
 import type { Hook } from '../../../lib/index.ts'
-import { bearer, ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, tellCode } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { ownOptions } from './support/host.ts'
 
@@ -35,13 +35,14 @@ function newApp(t: Test): FastifyInstance {
 const SECOND = { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }
 const OF_REQUESTS = ['auth', 'authSession']
 const OPTIONS: Array<[keyof NonNullable<AuthorityOptions['decorators']>, (app: FastifyInstance) => unknown]> = [
-  ['authenticate', (app) => app.decorate('authenticate', (() => {}) as Hook)],
-  ['authenticateOptional', (app) => app.decorate('authenticateOptional', (() => {}) as Hook)],
-  ['requireFirstParty', (app) => app.decorate('requireFirstParty', (() => {}) as Hook)],
-  ['requireAuth', (app) => app.decorate('requireAuth', () => (() => {}) as Hook)],
-  ['requireScope', (app) => app.decorate('requireScope', () => (() => {}) as Hook)],
+  ['authenticate', (app) => app.decorate('authenticate', (() => {}) as unknown as Hook)],
+  ['authenticateOptional', (app) => app.decorate('authenticateOptional', (() => {}) as unknown as Hook)],
+  ['requireFirstParty', (app) => app.decorate('requireFirstParty', (() => {}) as unknown as Hook)],
+  ['requireUser', (app) => app.decorate('requireUser', (() => {}) as unknown as Hook)],
+  ['requireAuth', (app) => app.decorate('requireAuth', () => (() => {}) as unknown as Hook)],
+  ['requireScope', (app) => app.decorate('requireScope', () => (() => {}) as unknown as Hook)],
   ['authority', (app) => app.decorate('authority', {} as never)],
-  ['auth', (app) => app.decorateRequest('auth', null)],
+  ['auth', (app) => app.decorateRequest('auth', null as never)],
   ['authSession', (app) => app.decorateRequest('authSession', null)]
 ]
 
@@ -144,7 +145,7 @@ t.test('registered twice without other names: the same StartError, and no half o
 
 t.test('a StartError is one by its class', async (t) => {
   const app = newApp(t)
-  app.decorateRequest('auth', null)
+  app.decorateRequest('auth', null as never)
   await t.rejects(async () => {
     await app.register(authPlugin, ownOptions())
   }, StartError)
@@ -188,7 +189,7 @@ t.test('decorators under other names work', async (t) => {
     { onRequest: [own.signedIn] },
     async (request) => (request as unknown as { claims: { sub: string } }).claims
   )
-  app.get('/admin', { onRequest: [own.signedIn, own.scoped('admin')] }, async () => 'admin')
+  app.get('/admin', { onRequest: [own.signedIn, own.scoped('admin')], errorHandler: tellCode }, async () => 'admin')
   for (const name of ['authenticate', 'requireScope', 'authority']) t.notOk(app.hasDecorator(name))
   t.notOk(app.hasRequestDecorator('auth') || app.hasRequestDecorator('authSession'))
   app.get('/visitor', { onRequest: [own.idp.readSession] }, async (request) => ({
@@ -208,6 +209,42 @@ t.test('decorators under other names work', async (t) => {
   t.same((await browser.get('/visitor')).json(), { visitor: null })
   t.equal((await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })).statusCode, 303)
   t.same((await browser.get('/visitor')).json(), { visitor: sub })
+})
+
+t.test('a prefix names everything that is not named, so that a second service has nothing of the first', async (t) => {
+  const app = newApp(t)
+  await app.register(authPlugin, ownOptions({ rateLimit: false }))
+  await app.register(
+    authPlugin,
+    ownOptions({ rateLimit: false, prefix: '/staff', decorators: { prefix: 'staff', authority: 'office' } })
+  )
+  const staff = app as unknown as {
+    staffAuthenticate: Hook
+    staffRequireUser: Hook
+    staffRequireScope: (...scopes: string[]) => Hook
+    office: FastifyInstance['authority']
+  }
+  for (const name of ['Authenticate', 'AuthenticateOptional', 'RequireFirstParty', 'RequireUser', 'RequireAuth'])
+    t.ok(app.hasDecorator(`staff${name}`), name)
+  t.ok(app.hasRequestDecorator('staffAuth') && app.hasRequestDecorator('staffAuthSession'))
+  t.notOk(app.hasDecorator('staffAuthority'), 'a name that is given is taken as it is')
+  for (const [url, hooks] of Object.entries({
+    '/one': [staff.staffAuthenticate, staff.staffRequireScope('openid')],
+    '/two': [staff.staffRequireUser],
+    '/three': [app.authenticate]
+  }))
+    app.get(url, { onRequest: hooks }, async () => 'in')
+  await signUp(app)
+  const user = { username: 'ann', password: PASSWORD }
+  const { sub } = (await app.inject({ method: 'POST', url: '/staff/register', payload: user })).json()
+  const { access_token: token } = await staff.office.issueTokens(sub)
+  const { access_token: other } = await signIn(app)
+  const ask = async (credential: string): Promise<number[]> =>
+    await Promise.all(
+      ['/one', '/two', '/three'].map(async (url) => (await app.inject({ url, headers: bearer(credential) })).statusCode)
+    )
+  t.strictSame(await ask(token), [200, 200, 401])
+  t.strictSame(await ask(other), [401, 401, 200])
 })
 
 // covers ASVS-8.4.1

@@ -6,7 +6,7 @@ import t, { type Test } from '../../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { authAs, sessionAs, softPasskey } from '../../../lib/testing/index.ts'
-import { ISSUER, PASSWORD, testApp } from '../../support/app.ts'
+import { ISSUER, PASSWORD, tellCode, testApp } from '../../support/app.ts'
 import { codeFor, formOf } from '../../support/factors.ts'
 import { answerOf, authorizePath, CALLBACK } from '../../support/openid.ts'
 import { testBrowser } from '../../support/browser.ts'
@@ -43,6 +43,7 @@ async function byMail(
         host.get(
           `/${acr}`,
           {
+            errorHandler: tellCode,
             onRequest: (...args) => {
               host.authority.requireSession({ acr })(...args)
             }

@@ -2,7 +2,7 @@
 import t from '../../support/tap.ts'
 import { memoryUserStore, type AuthorityOptions, type Client } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
-import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'
+import { bearer, ISSUER, PASSWORD, tellCode } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { factorApp, formOf, logIn } from '../../support/factors.ts'
 import { answerOn } from '../../support/passkey-pages.ts'
@@ -108,6 +108,7 @@ t.test(
             host.get(
               `/${acr}`,
               {
+                errorHandler: tellCode,
                 onRequest: (...args) => {
                   host.authority.requireSession({ acr })(...args)
                 }
@@ -174,6 +175,7 @@ t.test("with a sign-in page of the host's own a passkey is asked for as the seco
     host.get(
       '/phr',
       {
+        errorHandler: tellCode,
         onRequest: (...args) => {
           host.authority.requireSession({ acr: 'phr' })(...args)
         }

@@ -12,6 +12,7 @@ import { accountPages } from '../../../lib/http/pages/account.ts'
 import { accountRoutes } from '../../../lib/http/api/accounts.ts'
 import { useStrictValidation } from '../../../lib/http/edge/body.ts'
 import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
+import { missingToken } from '../../../lib/protocol/bearer.ts'
 import { useCallers } from '../../../lib/http/edge/callers.ts'
 import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
 import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
@@ -231,10 +232,7 @@ export async function pagesApp(
   const guardOf = createGuards({
     ...deps,
     grants,
-    authenticate: (_request: unknown, _reply: unknown, done: () => void) => {
-      done()
-    },
-    readAuth: () => null
+    token: () => missingToken()
   } as unknown as GuardDeps)
   options.host?.(app)
   await app.register(

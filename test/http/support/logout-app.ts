@@ -17,6 +17,7 @@ import { registerFormParser } from '../../../lib/http/pages/forms.ts'
 import type { PageReply } from '../../../lib/http/pages/reply.ts'
 import { sessionCookie } from '../../../lib/http/edge/session-cookie.ts'
 import { sessionHooks } from '../../../lib/http/edge/session-hook.ts'
+import { missingToken } from '../../../lib/protocol/bearer.ts'
 import { sessionRoutes } from '../../../lib/http/api/sessions.ts'
 import { messagesOf } from '../../../lib/pages/texts.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
@@ -83,6 +84,8 @@ export async function logoutApp(
     {
       browser,
       browserSessions: world.browser,
+      clients: grants.clients,
+      token: () => missingToken(),
       clock: world.clock,
       issuer,
       loginPath: `${prefix}/login`,
@@ -90,7 +93,7 @@ export async function logoutApp(
       sendErrorPage: null,
       stepPath: async () => null
     },
-    'authSession'
+    { auth: 'auth', authSession: 'authSession' }
   )
   const authority: Authority = createAuthority({
     health: undefined as never,
@@ -149,10 +152,7 @@ export async function logoutApp(
       child as unknown as FastifyInstance,
       createGuards({
         grants,
-        authenticate: (_request: unknown, _reply: unknown, done: () => void) => {
-          done()
-        },
-        readAuth,
+        token: readAuth,
         browser
       } as unknown as GuardDeps)
     )

@@ -1,0 +1,66 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { claimsCheck, firstPartyCheck, optionalTokenCheck, scopeCheck, signInCheck } from '../http/edge/guard.ts'
+import { type Check, type Hook, hookOf } from '../http/edge/hook.ts'
+import type { ClientStore } from '../ports/client-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import { logLine } from '../ports/log.ts'
+import type { AccessTokenClaims } from '../protocol/access-token.ts'
+import { type AuthRequirements, scopesOf, stepUpOf } from '../settings/auth-requirements.ts'
+import type { Settings } from '../settings/settings.ts'
+
+/** The hooks of the host's routes that look at an access token. */
+export interface TokenGuards {
+  /** An `onRequest` hook: verifies the Bearer access token and sets `request.auth`. 401 otherwise. @see RFC 6750 */
+  authenticate: Hook
+  /** The same where a token was sent. Where none was, `request.auth` stays `null` and the request goes on. */
+  authenticateOptional: Hook
+  /**
+   * A hook for after `authenticate`, which by itself takes the tokens of every client: 403 for those of clients with
+   * `firstParty: false`.
+   */
+  requireFirstParty: Hook
+  /**
+   * Makes a hook for after `authenticate`: 403 unless all these scopes were granted.
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what is no name of a scope
+   */
+  requireScope: (...scopes: string[]) => Hook
+  /**
+   * Makes a hook for after `authenticate`: the token's user must have signed in at most `maxAge` seconds ago, and by
+   * what is worth at least `acr`. Else 401 `insufficient_user_authentication` with a challenge that names both, for a
+   * new sign-in. A claim that a token lacks counts as not met. Tokens without a user (`client_credentials`) are 403
+   * `access_denied`, because no sign-in would help.
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what can't be met
+   * @see RFC 9470 §3
+   */
+  requireAuth: (required: AuthRequirements) => Hook
+}
+
+export function tokenGuards(
+  token: Check<AccessTokenClaims>,
+  { decorators: names, scopes: offered, acrValues }: Pick<Settings, 'decorators' | 'scopes' | 'acrValues'>,
+  { clients, clock, log }: { clients: ClientStore; clock: Clock; log: FastifyBaseLogger }
+): TokenGuards {
+  const unknown = new Set<string>()
+  const warnOf = (scope: string): void => {
+    if (offered.includes(scope) || unknown.has(scope)) return
+    unknown.add(scope)
+    const text =
+      `${names.requireScope}('${scope}') refuses everybody, because nobody can be granted this scope. ` +
+      `The option scopes has ${offered.join(', ')}: add it there, or mend the name.`
+    log.warn(...logLine('FST_AUTHORITY_UNKNOWN_SCOPE', text))
+  }
+  return {
+    authenticate: hookOf(token, names.auth),
+    authenticateOptional: hookOf(optionalTokenCheck(token), names.auth),
+    requireFirstParty: hookOf(firstPartyCheck(claimsCheck(names.auth, names.requireFirstParty), clients), names.auth),
+    requireScope(...given) {
+      const scopes = scopesOf(given, names.requireScope)
+      for (const scope of scopes) warnOf(scope)
+      return hookOf(scopeCheck(claimsCheck(names.auth, names.requireScope), scopes), names.auth)
+    },
+    requireAuth(required) {
+      const stepUp = stepUpOf(required, names.requireAuth, acrValues)
+      return hookOf(signInCheck(claimsCheck(names.auth, names.requireAuth), stepUp, acrValues, clock), names.auth)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { OAuthError } from '../../errors.ts'
+import { guarded, logRefusal, serviceError } from './error-reply.ts'
+
+/**
+ * A hook that lets a request go on only with what it looks for, in whichever way it is called. With a callback, as
+ * Fastify and @fastify/auth call it, it calls `done(error)`. Without one, from your own code, it returns a promise that
+ * rejects: `await app.authenticate(request, reply)`. The error is an `OAuthError`. A hook sends no answer.
+ */
+export interface Hook {
+  (request: FastifyRequest, reply?: FastifyReply): Promise<void>
+  (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void
+}
+
+/**
+ * Finds what a request has to bring, without a promise where nothing has to be looked up. A refusal may be thrown or
+ * returned, because a throw costs more than all the rest.
+ */
+export type Check<Found> = (request: FastifyRequest) => Found | OAuthError | Promise<Found | OAuthError>
+
+/** Sends the answer to a refused browser. @returns whether it did */
+type Answer = (error: OAuthError, request: FastifyRequest, reply: FastifyReply) => boolean
+
+/**
+ * Makes the hook of a check. All hooks of the plugin are made here, so that each works in every way in which it can be
+ * called, and none can answer a request whose caller goes on.
+ * @param to the name of the request's decorator that gets what the check found
+ * @param answer for the pages of a browser, in a hook with a callback alone
+ */
+export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer): Hook {
+  function keep(request: FastifyRequest, found: Found): void {
+    ;(request as unknown as Record<string, unknown>)[to] = found
+  }
+
+  async function go(request: FastifyRequest): Promise<void> {
+    keep(request, await foundBy(check, request))
+  }
+
+  return function hook(request: FastifyRequest, reply?: FastifyReply, done?: HookHandlerDoneFunction) {
+    if (typeof done !== 'function') return go(request)
+    const settle = (found: Found | OAuthError): void => {
+      if (found instanceof OAuthError) {
+        if (answer?.(found, request, reply as FastifyReply) === true) return
+        logRefusal(found, request)
+        done(found)
+      } else {
+        keep(request, found)
+        done()
+      }
+    }
+    let found: ReturnType<typeof check>
+    try {
+      found = check(request)
+    } catch (error) {
+      settle(refusalOf(error))
+      return undefined
+    }
+    if (found instanceof Promise)
+      found.then(settle, (error: unknown) => {
+        settle(refusalOf(error))
+      })
+    else settle(found)
+    return undefined
+  } as Hook
+}
+
+/** What a check finds. @throws OAuthError whatever went wrong */
+export async function foundBy<Found>(check: Check<Found>, request: FastifyRequest): Promise<Found> {
+  const found = await guarded(async () => await check(request))
+  if (found instanceof OAuthError) throw found
+  return found
+}
+
+function refusalOf(error: unknown): OAuthError {
+  return error instanceof OAuthError ? error : serviceError(error)
+}

@@ -1,0 +1,133 @@
+import t from '../support/tap.ts'
+import type { Hook } from '../../lib/index.ts'
+import { sessionAs } from '../../lib/testing/index.ts'
+import { bearer, ISSUER, type LightMyRequestResponse, signUp } from '../support/app.ts'
+import { appWith, next } from './support/hooks-app.ts'
+
+t.test('a hook without a guard before it is the mistake of the host, and says so', async (t) => {
+  const lines: Array<Record<string, unknown>> = []
+  const { app } = await appWith(
+    t,
+    (host) => {
+      const hooks: Record<string, Hook[]> = {
+        '/scope': [host.requireScope('openid')],
+        '/first': [host.requireFirstParty],
+        '/auth': [host.requireAuth({ maxAge: 60 })],
+        '/before': [host.requireScope('openid'), host.authenticate],
+        '/optional': [host.authenticateOptional, host.requireScope('openid')]
+      }
+      for (const [url, of] of Object.entries(hooks)) host.get(url, { onRequest: of }, next)
+    },
+    { logger: { level: 'error', stream: { write: (line: string) => lines.push(JSON.parse(line)) } } }
+  )
+  const { sub } = await signUp(app)
+  const good = bearer((await app.authority.issueTokens(sub)).access_token)
+  for (const url of ['/scope', '/first', '/auth', '/before']) {
+    for (const headers of [{}, good]) {
+      const reply = await app.inject({ url, headers })
+      t.match([reply.statusCode, reply.json()], [500, { code: 'FST_AUTHORITY_NO_GUARD', message: /app\.authenticate/ }])
+      t.equal(reply.headers['x-reached'], undefined)
+    }
+  }
+  t.match(lines[0], { code: 'FST_AUTHORITY_NO_GUARD', msg: /No guard ran before requireScope/ })
+  t.equal((await app.inject({ url: '/optional', headers: good })).statusCode, 200)
+  t.match(await app.inject('/optional'), { statusCode: 401, headers: { 'www-authenticate': 'Bearer' } })
+})
+
+t.test('requireScope checks its names where it is made, and warns once of a scope that nobody has', async (t) => {
+  const lines: Array<Record<string, unknown>> = []
+  const { app } = await appWith(t, () => {}, {
+    logger: { level: 'warn', stream: { write: (line: string) => lines.push(JSON.parse(line)) } }
+  })
+  const unknown = (): Array<Record<string, unknown>> =>
+    lines.filter(({ code }) => code === 'FST_AUTHORITY_UNKNOWN_SCOPE')
+  const before = unknown().length
+  for (const [given, got] of [
+    [[['openid']], 'an array of "openid"'],
+    [[''], '""'],
+    [['openid', undefined], 'nothing'],
+    [['openid profile'], '"openid profile"'],
+    [[1], '1'],
+    [[], 'nothing']
+  ] as const)
+    t.throws(() => app.requireScope(...(given as unknown as string[])), {
+      code: 'FST_AUTHORITY_INVALID_OPTIONS',
+      message: `Invalid option "requireScope": got ${got}; it takes names of scopes, one by one`
+    } as never)
+  t.equal(unknown().length, before)
+  app.requireScope('openid', 'profile')
+  t.equal(unknown().length, before)
+  app.requireScope('orders:read')
+  app.requireScope('openid', 'orders:read')
+  t.match(unknown().slice(before), [{ level: 40, msg: /requireScope\('orders:read'\).*openid, profile/ }])
+  t.equal(unknown().length, before + 1)
+})
+
+// covers ASVS-8.3.1 ASVS-3.5.1
+t.test('requireUser takes the browser session from pages of this origin alone', async (t) => {
+  const { app, clock } = await appWith(t, (host) => {
+    host.route({
+      method: ['GET', 'POST'],
+      url: '/user',
+      onRequest: [host.requireUser],
+      handler: async (request) => request.auth
+    })
+    host.get('/scoped', { onRequest: [host.requireUser, host.requireScope('openid')] }, next)
+    host.get('/recent', { onRequest: [host.requireUser, host.requireAuth({ maxAge: 60 })] }, next)
+  })
+  const { sub } = await signUp(app)
+  const now = Math.floor(clock.now() / 1000)
+  const { cookie } = await sessionAs(app, { id: sub }, { acr: 'password' })
+  const ask = async (
+    headers: Record<string, string>,
+    method: 'GET' | 'POST' = 'POST',
+    url = '/user'
+  ): Promise<LightMyRequestResponse> => await app.inject({ method, url, headers })
+  const own = { cookie, 'sec-fetch-site': 'same-origin' }
+  for (const method of ['GET', 'POST'] as const) {
+    const reply = await ask(own, method)
+    t.equal(reply.statusCode, 200, method)
+    t.match(reply.json(), { iss: ISSUER, sub, sid: String, auth_time: now, acr: 'password', amr: ['pwd'] }, method)
+    t.notOk('scope' in reply.json())
+    t.equal((await ask({ cookie, origin: ISSUER }, method)).statusCode, 200, 'a browser without Sec-Fetch-Site')
+    t.equal((await ask({ cookie }, method)).statusCode, method === 'GET' ? 200 : 401, `${method}: neither header`)
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site', origin: 'http://app.localhost:3000' },
+      { origin: 'https://evil.example' },
+      { origin: 'null' }
+    ]) {
+      const refused = await ask({ cookie, ...headers } as Record<string, string>, method)
+      t.strictSame(
+        [refused.statusCode, refused.headers['www-authenticate']],
+        [401, 'Bearer'],
+        `${method} ${JSON.stringify(headers)}`
+      )
+    }
+  }
+  t.equal((await ask({ ...own, ...bearer('x') })).statusCode, 401, 'a token that is sent decides')
+  t.equal((await ask({ 'x-api-key': 'key' })).statusCode, 401)
+  t.equal((await ask({ ...own, authorization: 'Basic YTpi' })).statusCode, 200, 'what is no token decides nothing')
+  t.equal((await ask(own, 'GET', '/scoped')).statusCode, 403, 'a session has no scope')
+  t.equal((await ask(own, 'GET', '/recent')).statusCode, 200)
+  clock.step(61_000)
+  t.match(await ask(own, 'GET', '/recent'), { statusCode: 401 })
+  await app.authority.revokeUser(sub)
+  t.equal((await ask(own)).statusCode, 401, 'one that has ended')
+})
+
+t.test('requireSession without arguments asks for any session', async (t) => {
+  const { app, clock } = await appWith(t, (host) => {
+    host.get('/page', { onRequest: [host.authority.requireSession()] }, async (request) => request.authSession)
+  })
+  const { sub } = await signUp(app)
+  t.match(await app.inject('/page?a=1'), {
+    statusCode: 303,
+    headers: { location: '/auth/login?return_to=%2Fpage%3Fa%3D1', 'cache-control': 'no-store' }
+  })
+  const { cookie } = await sessionAs(app, { id: sub })
+  clock.step(3_600_000)
+  const reply = await app.inject({ url: '/page', headers: { cookie } })
+  t.equal(reply.statusCode, 200)
+  t.match(reply.json(), { sub, acr: null })
+})
