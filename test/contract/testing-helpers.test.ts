@@ -108,11 +108,7 @@ t.test('authAs takes a scope and a client, and sessionAs is a browser that is si
           '/account',
           {
             onRequest: async (request, reply) => {
-              await new Promise<void>((resolve) => {
-                app.authority.readSession.call(app, request, reply, () => {
-                  resolve()
-                })
-              })
+              await app.authority.readSession(request, reply)
             }
           },
           async (request) => request.authSession

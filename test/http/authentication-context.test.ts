@@ -22,12 +22,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}) {
       '/host/me',
       {
         onRequest: async (request, reply) => {
-          await new Promise<void>((resolve, reject) => {
-            app.authority.readSession.call(app, request, reply, (error) => {
-              if (error === undefined) resolve()
-              else reject(error)
-            })
-          })
+          await app.authority.readSession(request, reply)
         }
       },
       async (request) => ({ session: request.authSession })

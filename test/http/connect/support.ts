@@ -63,12 +63,7 @@ export async function connectApp(
         '/who',
         {
           async onRequest(request, reply) {
-            await new Promise<void>((resolve, reject) => {
-              app.authority.readSession.call(app, request, reply, (error) => {
-                if (error === undefined || error === null) resolve()
-                else reject(error)
-              })
-            })
+            await app.authority.readSession(request, reply)
           }
         },
         async (request) => ({ userId: request.authSession?.sub ?? null })
