@@ -1,13 +1,13 @@
 import type { Consent } from '../ports/consent-store.ts'
 import { CONSENTS } from './keys.ts'
-import type { View } from './view.ts'
+import { rowOf, type View } from './view.ts'
 
 type PackedConsent = [clientId: string, scopes: string[], grantedAt: number, expiresAt: number]
 /** All consents of a user, in the order in which they were first granted. */
 type PackedConsents = [userId: string, consents: PackedConsent[]]
 
 function grantedBy(view: View, userId: string): PackedConsent[] {
-  const stored = view.get(CONSENTS) as PackedConsents | null
+  const stored = rowOf<PackedConsents>(view.get(CONSENTS), 2)
   return stored === null || stored[0] !== userId ? [] : stored[1]
 }
 

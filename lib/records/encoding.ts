@@ -26,30 +26,38 @@ export function encode(value: unknown, lineage: readonly string[]): string {
   return JSON.stringify(typeof value === 'object' ? { ...value, lineage } : { value, lineage })
 }
 
+/**
+ * The value of a record that nobody can read. It is a row without columns, so no rule takes it for one of its own, and
+ * it is no missing record either. The next write of the key replaces it.
+ */
+export const DAMAGED: readonly unknown[] = Object.freeze([])
+
 export function decode(record: StoredRecord | null): Decoded | null {
   if (record === null) return null
   const { version } = record
   const parsed = parse(record.value)
-  // No rule writes it, and a damaged record must not pass for one that is not there.
-  if (parsed === null) throw new TypeError('The store holds a record without a value.')
-  if (Array.isArray(parsed) && Array.isArray(parsed.at(-1))) {
+  if (Array.isArray(parsed) && isLineage(parsed.at(-1))) {
     const lineage = parsed.pop() as string[]
     return { version, decoded: parsed, lineage }
   }
-  if (typeof parsed !== 'object' || !('lineage' in parsed)) return { version, decoded: parsed, lineage: [] }
-  const { lineage, ...value } = parsed as { lineage: string[] }
+  if (typeof parsed !== 'object' || parsed === null || !('lineage' in parsed) || !isLineage(parsed.lineage))
+    return { version, decoded: DAMAGED, lineage: [] }
+  const { lineage, ...value } = parsed
   const names = Object.keys(value)
   const isAlone = names.length === 1 && names[0] === 'value'
   const decoded = isAlone ? (value as { value?: unknown }).value : names.length === 0 ? null : value
   return { version, decoded, lineage }
 }
 
+const isLineage = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
+/** `null` where it is no JSON: no rule writes that. */
 function parse(value: string): unknown {
   try {
     return JSON.parse(value)
   } catch {
-    // The parser's own error quotes what it could not read.
-    throw new TypeError('The store holds a record that is no JSON.')
+    return null
   }
 }
 

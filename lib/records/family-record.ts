@@ -1,7 +1,7 @@
 import type { RefreshTokenFamily, ReplacedToken, TokenUse } from '../ports/token-store.ts'
 import { familyKey } from './keys.ts'
 import { type Entry, generationIn } from './user-index.ts'
-import type { View } from './view.ts'
+import { rowOf, type View } from './view.ts'
 
 /** A refresh token family, or an authorization code as long as it has no current token. */
 export interface Held {
@@ -92,6 +92,9 @@ function unpack(sid: string, packed: PackedFamily): Held {
   }
 }
 
+/** `null` where there is none, or a damaged one. */
+const packedIn = (record: unknown): PackedFamily | null => rowOf<PackedFamily>(record, 19)
+
 const EXPIRES_AT = 8
 const IDLE_EXPIRES_AT = 9
 const GENERATION_AT = 14
@@ -100,7 +103,7 @@ const GENERATION_AT = 14
 export const isFamilyAliveAt =
   (now: number) =>
   (record: unknown): boolean => {
-    const packed = record as PackedFamily | null
+    const packed = packedIn(record)
     return packed !== null && now < packed[EXPIRES_AT] && now < packed[IDLE_EXPIRES_AT]
   }
 
@@ -121,7 +124,7 @@ export const familyEntryOf = ({ family, currentDigest }: Held): Entry => ({
 
 /** The family or code, whether or not it is alive. */
 export function storedFamily(view: View, sid: string): Held | null {
-  const record = view.get(familyKey(sid)) as PackedFamily | null
+  const record = packedIn(view.get(familyKey(sid)))
   return record === null || record[GENERATION_AT] !== generationIn(view) ? null : unpack(sid, record)
 }
 

@@ -132,12 +132,11 @@ function removeThose(view: View, userId: string, condition: (entry: Entry) => bo
   const index = indexIn(view, userId)
   const ended = index.entries().filter((entry) => entry.kind !== 'session' && condition(entry))
   for (const entry of ended) view.remove(recordKeyOf(entry))
-  const sids = ended.map(({ sid }) => sid)
-  if (sids.length > 0) {
-    index.drop(new Set(sids))
+  if (ended.length > 0) {
+    index.drop(ended)
     index.save()
   }
-  return sids
+  return ended.map(({ sid }) => sid)
 }
 
 export const revokeFamiliesOfUser = (view: View, userId: string, exceptSid?: string): string[] =>

@@ -6,7 +6,7 @@ import {
   type OneTimeTokenPurpose
 } from '../ports/one-time-token-store.ts'
 import { oneTimeTokenKey } from './keys.ts'
-import type { View } from './view.ts'
+import { rowOf, type View } from './view.ts'
 
 /** The token of a user for one purpose, with the wrong guesses at it and those it replaced. */
 interface Held extends OneTimeToken {
@@ -18,7 +18,7 @@ interface Held extends OneTimeToken {
 type PackedToken = [userId: string, digest: string, expiresAt: number, failures: number, failuresUntil: number]
 
 function stored(view: View, purpose: OneTimeTokenPurpose): Held | null {
-  const packed = view.get(oneTimeTokenKey(purpose)) as PackedToken | null
+  const packed = rowOf<PackedToken>(view.get(oneTimeTokenKey(purpose)), 5)
   if (packed === null) return null
   const [userId, digest, expiresAt, failures, failuresUntil] = packed
   return { purpose, digest, userId, expiresAt, failures, failuresUntil }

@@ -31,11 +31,24 @@ export async function commitSurely(
   }
 }
 
+/** Reads, and reads again once where the answer was lost: a read changes nothing. */
+export async function readSurely(store: RecordStore, partition: string, keys: readonly string[]): Promise<Found> {
+  try {
+    return await store.read(partition, keys)
+  } catch (error) {
+    if (!isOutage(error)) throw error
+    return await store.read(partition, keys)
+  }
+}
+
 /** Whether the first commit was done, as far as the record under one of its keys tells. `null`: it wrote none there. */
-function standingOf({ change }: RecordWrite, record: StoredRecord | null): 'done' | 'not done' | 'unclear' | null {
+function standingOf(
+  { expect, change }: RecordWrite,
+  record: StoredRecord | null
+): 'done' | 'not done' | 'unclear' | null {
   if (typeof change !== 'object') return null
-  // Removed by a commit that never looked at the record, or gone with time: to all others it was not done.
-  if (record === null) return 'not done'
+  // A record that was there went with time, or by a commit that never looked at it, before or after the first commit.
+  if (record === null) return expect === null ? 'not done' : 'unclear'
   const { version, lineage } = decode(record) ?? { version: '', lineage: [] }
   const writer = writerOf(change.version)
   const ours = [version, ...lineage].find((one) => writerOf(one) === writer)

@@ -1,11 +1,17 @@
 import type { StoredKey } from '../ports/key-store.ts'
 import { NEVER } from '../ports/record-store.ts'
+import { DAMAGED } from './encoding.ts'
 import { assertionKey, KEYS, OWNER } from './keys.ts'
 import type { View } from './view.ts'
 
 /** What belongs to the service and to no user: signing keys, the owner of the state, and assertions that count once. */
 
-const storedKeys = (view: View): readonly StoredKey[] => (view.get(KEYS) as readonly StoredKey[] | null) ?? []
+/** Throws where the keys can't be read: only a person may decide that the service signs with others. */
+function storedKeys(view: View): readonly StoredKey[] {
+  const keys = view.get(KEYS)
+  if (keys === DAMAGED) throw new TypeError('The signing keys in the state are damaged.')
+  return (keys as readonly StoredKey[] | null) ?? []
+}
 
 export const listKeys = (view: View): StoredKey[] => structuredClone([...storedKeys(view)])
 
@@ -29,7 +35,8 @@ function saveKeys(view: View, keys: StoredKey[]): void {
 
 /** The issuer that named itself first owns the state for good. */
 export function claimState(view: View, issuer: string): string {
-  const owner = view.get(OWNER) as string | null
+  const owner = view.get(OWNER) as string | null | typeof DAMAGED
+  if (typeof owner === 'object' && owner !== null) throw new TypeError('The owner of the state is damaged.')
   if (owner === null) view.put(OWNER, { kind: 'owner', userId: null, value: issuer, expiresAt: NEVER })
   return owner ?? issuer
 }

@@ -8,7 +8,7 @@ import {
 } from '../ports/session-store.ts'
 import { sessionKey } from './keys.ts'
 import { type Entry, generationIn, indexIn, recordKeyOf } from './user-index.ts'
-import type { View } from './view.ts'
+import { rowOf, type View } from './view.ts'
 
 type Proved = Pick<BrowserSession, 'authenticatedAt' | 'methods'>
 
@@ -89,6 +89,9 @@ function unpack(sid: string, packed: PackedSession): Held {
   }
 }
 
+/** `null` where there is none, or a damaged one. */
+const packedIn = (record: unknown): PackedSession | null => rowOf<PackedSession>(record, 11)
+
 const EXPIRES_AT = 5
 const IDLE_EXPIRES_AT = 6
 const GENERATION_AT = 9
@@ -96,7 +99,7 @@ const GENERATION_AT = 9
 const isSessionAliveAt =
   (now: number) =>
   (record: unknown): boolean => {
-    const packed = record as PackedSession | null
+    const packed = packedIn(record)
     return packed !== null && now < packed[EXPIRES_AT] && now < packed[IDLE_EXPIRES_AT]
   }
 
@@ -110,7 +113,7 @@ const entryOf = ({ sid, createdAt, expiresAt }: BrowserSession): Entry => ({
 })
 
 function stored(view: View, sid: string): Held | null {
-  const record = view.get(sessionKey(sid)) as PackedSession | null
+  const record = packedIn(view.get(sessionKey(sid)))
   return record === null || record[GENERATION_AT] !== generationIn(view) ? null : unpack(sid, record)
 }
 
@@ -206,12 +209,15 @@ export function renewSession(view: View, renewal: SessionRenewal): boolean {
 /** Ends that user's session, as a part of `revokeSession`; what it was. */
 export function endSession(view: View, userId: string, sid: string): BrowserSession | null {
   const held = stored(view, sid)
-  if (held === null || held.session.userId !== userId) return null
+  if (held !== null && held.session.userId !== userId) return null
   const index = indexIn(view, userId)
-  index.drop(new Set([sid]))
+  const entry = index.entries().find((one) => one.kind === 'session' && one.sid === sid)
+  // The index may name one whose record is damaged, or gone: that ends too.
+  if (held === null && entry === undefined) return null
+  if (entry !== undefined) index.drop([entry])
   index.save()
   view.remove(sessionKey(sid))
-  return held.session
+  return held?.session ?? null
 }
 
 export function revokeSessionsOfUser(view: View, userId: string, stays?: StayingSession): BrowserSession[] {
@@ -220,11 +226,11 @@ export function revokeSessionsOfUser(view: View, userId: string, stays?: Staying
   const records = view.all(all.map(recordKeyOf))
   const isKept = all.some(({ sid }) => sid === stays?.sid) && stays !== undefined && keepsOne(view, stays)
   const ended = all.flatMap((entry, at) =>
-    isKept && entry.sid === stays.sid ? [] : [{ entry, record: records[at] as PackedSession | null }]
+    isKept && entry.sid === stays.sid ? [] : [{ entry, record: packedIn(records[at]) }]
   )
   if (ended.length === 0) return []
   for (const { entry } of ended) view.remove(recordKeyOf(entry))
-  index.drop(new Set(ended.map(({ entry }) => entry.sid)))
+  index.drop(ended.map(({ entry }) => entry))
   index.save()
   return ended.flatMap(({ entry, record }) => (record === null ? [] : [unpack(entry.sid, record).session]))
 }

@@ -3,7 +3,7 @@ import { machineNow, monotonicNow, versionMaker, waitUnevenly } from './chance.t
 import { decideAll, type Decisions, type Outcome, type Snapshot, writesOf } from './decisions.ts'
 import { type Decoded, decode } from './encoding.ts'
 import { remembered } from './remembered.ts'
-import { commitSurely } from './resend.ts'
+import { commitSurely, readSurely } from './resend.ts'
 import type { Decide } from './view.ts'
 
 interface TransactorOptions {
@@ -79,7 +79,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
   }
 
   async function read(partition: string, keys: readonly string[]): Promise<Snapshot> {
-    const found = keys.length === 0 ? [] : await store.read(partition, keys)
+    const found = keys.length === 0 ? [] : await readSurely(store, partition, keys)
     return { records: learned(partition, keys, found), isGuess: false }
   }
 

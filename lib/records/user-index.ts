@@ -1,5 +1,5 @@
 import { familyKey, GENERATION, INDEX, sessionKey } from './keys.ts'
-import type { View } from './view.ts'
+import { rowOf, type View } from './view.ts'
 
 /** A family, code or session of a user, as far as decisions need it that have only the user. */
 export interface Entry {
@@ -15,9 +15,10 @@ type EntryKind = 'code' | 'online' | 'offline' | 'session'
 /** All that a user has, in the order in which it was added. An entry counts only with its record. */
 export interface UserIndex {
   entries(): readonly Entry[]
-  /** Adds the entry, or replaces the one of this sid. */
+  /** Adds the entry, or replaces the one of the same record. */
   set(entry: Entry): void
-  drop(sids: ReadonlySet<string>): void
+  /** Drops these of its entries. */
+  drop(ended: readonly Entry[]): void
   /**
    * Leaves the user `max` of the kind of `kept`, which is among them: what has ended goes first, then what was created
    * first, then what was added first. `isAlive` judges a record.
@@ -44,6 +45,10 @@ type PackedGeneration = [generation: string, end: number]
 export const recordKeyOf = ({ kind, sid }: Pick<Entry, 'kind' | 'sid'>): string =>
   kind === 'session' ? sessionKey(sid) : familyKey(sid)
 
+const indexRow = (view: View): PackedIndex | null => rowOf<PackedIndex>(view.get(INDEX), 2)
+const generationRow = (view: View): PackedGeneration | null => rowOf<PackedGeneration>(view.get(GENERATION), 2)
+const isOfSession = ({ kind }: Entry): boolean => kind === 'session'
+
 /**
  * The generation that records of this partition must have to count; `''` where the store loses nothing by itself. Under
  * eviction a record counts only as long as the index does that names it: whoever finds the index lost ends its
@@ -51,7 +56,7 @@ export const recordKeyOf = ({ kind, sid }: Pick<Entry, 'kind' | 'sid'>): string 
  */
 export function generationIn(view: View): string | null {
   if (!view.evicts) return ''
-  return (view.get(GENERATION) as PackedGeneration | null)?.[0] ?? null
+  return generationRow(view)?.[0] ?? null
 }
 
 /** The keys to read for a decision on the index, and on one record without it. */
@@ -59,28 +64,33 @@ export const indexKeys = (view: Pick<View, 'evicts'>): string[] => (view.evicts 
 export const generationKeys = (view: Pick<View, 'evicts'>): string[] => (view.evicts ? [GENERATION] : [])
 
 /** The user whose index this is. */
-export const ownerOfIndex = (view: View): string | null => (view.get(INDEX) as PackedIndex | null)?.[0] ?? null
+export const ownerOfIndex = (view: View): string | null => indexRow(view)?.[0] ?? null
 
 export function indexIn(view: View, userId: string): UserIndex {
-  const stored = view.get(INDEX) as PackedIndex | null
+  const stored = indexRow(view)
+  // Where sign-ins end by their generation, a damaged index is a lost one. Elsewhere nobody knows what it named.
+  if (stored === null && !view.evicts && view.get(INDEX) !== null)
+    throw new TypeError('The index of a user is damaged. All records of this partition have to be removed by hand.')
   if (stored !== null && stored[0] !== userId) throw new Error('The partition is that of another user.')
   let entries = (stored?.[1] ?? []).map(unpack)
 
   // One without the other: the server has thrown one of them away. Nothing counts any more that was there.
-  if (view.evicts && (stored === null) !== (view.get(GENERATION) === null)) {
+  if (view.evicts && (stored === null) !== (generationRow(view) === null)) {
     for (const entry of entries) view.remove(recordKeyOf(entry))
     view.remove(INDEX)
     view.remove(GENERATION)
     entries = []
   }
 
-  const drop = (sids: ReadonlySet<string>): void => {
-    entries = entries.filter(({ sid }) => !sids.has(sid))
+  const drop = (ended: readonly Entry[]): void => {
+    const dropped = new Set(ended)
+    entries = entries.filter((entry) => !dropped.has(entry))
   }
   return {
     entries: () => entries,
     set(entry) {
-      const at = entries.findIndex(({ sid }) => sid === entry.sid)
+      const isSession = isOfSession(entry)
+      const at = entries.findIndex((one) => one.sid === entry.sid && isOfSession(one) === isSession)
       entries = at < 0 ? [...entries, entry] : entries.with(at, entry)
     },
     drop,
@@ -95,7 +105,7 @@ export function indexIn(view: View, userId: string): UserIndex {
         .sort((a, b) => Number(b.alive) - Number(a.alive) || b.entry.createdAt - a.entry.createdAt || b.at - a.at)
       const ended = ranked.slice(max - 1).map(({ entry }) => entry)
       for (const entry of ended) view.remove(recordKeyOf(entry))
-      drop(new Set(ended.map(({ sid }) => sid)))
+      drop(ended)
     },
     save(now) {
       for (const entry of entries) if (now !== undefined && entry.expiresAt <= now) view.remove(recordKeyOf(entry))
@@ -121,7 +131,7 @@ function write(view: View, userId: string, entries: readonly Entry[], now: numbe
  * Makes a generation where there is none, and has it outlive the index. Twice as long, so that it is seldom written.
  */
 function keepGeneration(view: View, userId: string, expiresAt: number, now: number): void {
-  const stored = view.get(GENERATION) as PackedGeneration | null
+  const stored = generationRow(view)
   if (stored !== null && stored[1] >= expiresAt) return
   const end = expiresAt + Math.max(0, expiresAt - now)
   const value: PackedGeneration = [stored?.[0] ?? view.unique(), end]

@@ -33,5 +33,9 @@ export interface View {
   unique(): string
 }
 
+/** The value as a row of so many columns; `null` where there is none, or where it is damaged and counts for nothing. */
+export const rowOf = <Row extends readonly unknown[]>(value: unknown, columns: Row['length']): Row | null =>
+  Array.isArray(value) && value.length === columns ? (value as unknown as Row) : null
+
 /** A rule with its arguments: a pure function of the view. */
 export type Decide<Outcome> = (view: View) => Outcome

@@ -4,7 +4,7 @@ import t from '../support/tap.ts'
 import { recordRights } from '../../lib/adapters/postgres/record-tables.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { startPostgres } from '../support/postgres-server.ts'
-import { operations, userOf } from './support/redis-state-records.ts'
+import { operations, userOf } from './support/state-records.ts'
 
 const INVALID_OPTIONS = { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS' }
 

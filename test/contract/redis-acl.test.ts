@@ -7,7 +7,7 @@ import { COUNTER_COMMANDS, RECORD_COMMANDS } from '../../lib/adapters/redis/righ
 import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
-import { operations, userOf } from './support/redis-state-records.ts'
+import { operations, userOf } from './support/state-records.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/state.md', import.meta.url), 'utf8')
 const RIGHTS = (/ACL SETUSER authority on >password ([^\n]+)/.exec(guide)?.[1] ?? '').split(' ')

@@ -11,7 +11,7 @@ import { NEVER } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { startRedisCluster } from '../support/redis-server.ts'
 import { halfMoved } from './support/moving-slot.ts'
-import { consent, family, NOW, secretOf, session, sidFor, use, userOf } from './support/redis-state-records.ts'
+import { consent, family, NOW, secretOf, session, sidFor, use, userOf } from './support/state-records.ts'
 
 const cluster = await startRedisCluster()
 t.teardown(() => cluster.stop())

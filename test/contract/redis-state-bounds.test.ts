@@ -3,7 +3,7 @@ import { redisState } from '../../lib/adapters/redis/state.ts'
 import type { RedisStateOptions } from '../../lib/adapters/redis/state.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { startRedis } from '../support/redis-server.ts'
-import { END, MINUTE, NOW, code, family, redemption, session, sidFor, userOf } from './support/redis-state-records.ts'
+import { END, MINUTE, NOW, code, family, redemption, session, sidFor, userOf } from './support/state-records.ts'
 
 const server = await startRedis()
 t.teardown(() => server.stop())

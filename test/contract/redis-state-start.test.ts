@@ -8,7 +8,7 @@ import { redisState, type RedisState } from '../../lib/adapters/redis/state.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
 import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
 import { startRedis } from '../support/redis-server.ts'
-import { END, NOW, code, family, redemption, secretOf, sidFor, use, userOf } from './support/redis-state-records.ts'
+import { END, NOW, code, family, redemption, secretOf, sidFor, use, userOf } from './support/state-records.ts'
 
 const INVALID_OPTIONS = { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS' }
 

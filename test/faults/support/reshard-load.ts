@@ -2,16 +2,7 @@
 import type { RedisState } from '../../../lib/adapters/redis/state.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
-import {
-  END,
-  NOW,
-  consent,
-  family,
-  secretOf,
-  session,
-  sidFor,
-  use
-} from '../../contract/support/redis-state-records.ts'
+import { END, NOW, consent, family, secretOf, session, sidFor, use } from '../../contract/support/state-records.ts'
 
 export interface Tally {
   answered: number

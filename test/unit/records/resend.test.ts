@@ -45,6 +45,48 @@ t.test('a commit whose answer was lost counts once, whoever wrote since', async 
     )
 })
 
+t.test('a commit whose answer was lost is called unknown where its record is gone since', async (t) => {
+  for (const wasDone of [true, false]) {
+    const store = memoryRecords()
+    await transactor(store).transact('p', ['f:1'], add(1))
+    let commits = 0
+    const { transact } = transactor({
+      ...store,
+      async commit(...args) {
+        if (++commits > 1) return await store.commit(...args)
+        if (wasDone) await store.commit(...args)
+        await transactor(store).transact('p', [], (view) => {
+          view.remove('f:1')
+        })
+        throw new OutageError('lost')
+      }
+    })
+    const said = await transact('p', ['f:1'], add(100)).catch((error: unknown) => isOutage(error))
+    t.equal(said, true, wasDone ? 'done' : 'not done')
+    t.equal(await transactor(store).transact('p', ['f:1'], (view) => view.get('f:1')), null)
+  }
+})
+
+t.test('a read whose answer was lost is sent again once, and one that was refused is not', async (t) => {
+  const reads = async (failure: Error, losses: number): Promise<{ said: unknown; reads: number }> => {
+    const store = memoryRecords()
+    await transactor(store).transact('p', ['f:1'], add(1))
+    let count = 0
+    const { look } = transactor({
+      ...store,
+      async read(...args) {
+        if (++count <= losses) throw failure
+        return await store.read(...args)
+      }
+    })
+    const said = await look('p', ['f:1'], (view) => view.get('f:1')).catch(({ message }: Error) => message)
+    return { said, reads: count }
+  }
+  t.strictSame(await reads(new OutageError('lost'), 1), { said: 1, reads: 2 })
+  t.strictSame(await reads(new OutageError('lost'), 2), { said: 'lost', reads: 2 })
+  t.strictSame(await reads(new TypeError('refused'), 1), { said: 'refused', reads: 1 })
+})
+
 t.test('where too many wrote since, a commit that was done is called unknown and not repeated', async (t) => {
   t.strictSame(await afterOthers(MOST_WRITERS + 1, true), { said: 'unknown', sum: MOST_WRITERS + 101 })
 })
