@@ -151,7 +151,7 @@ async function gatherFacts(
       possible === null ||
       (await reachesOne(possible, user, deps, deps.accounts)),
     hostedSignIn: deps.hostedSignIn,
-    hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
+    hint: request.idTokenHint === undefined ? null : await deps.idTokens.readHint(request.idTokenHint),
     consent,
     canSignUp: deps.canSignUp,
     answered: answered ?? null,

@@ -33,8 +33,8 @@ export interface Facts {
   canProveMore: boolean
   /** Whether a page of ours can ask for what is missing. */
   hostedSignIn: boolean
-  /** `undefined`: none was sent; `null`: it is not one of ours. */
-  hint: IdTokenHint | null | undefined
+  /** `null`: none was sent, or one that can't be verified, because its key may be gone. */
+  hint: IdTokenHint | null
   consent: Consent | null
   /** Whether a person can make an account. */
   canSignUp: boolean
@@ -79,12 +79,6 @@ const CHECKS: readonly Check[] = [
     see: 'RFC 6749 §3.3',
     check: ({ scopes }) =>
       scopes.length === 0 ? new OAuthError('invalid_scope', 'None of the requested scopes can be granted.') : null
-  },
-  {
-    name: 'the ID token hint is one of ours',
-    see: 'OpenID Connect Core 1.0 §3.1.2.2',
-    check: ({ hint }) =>
-      hint === null ? new OAuthError('invalid_request', 'id_token_hint is no ID token of this issuer.') : null
   },
   {
     name: 'the requested authentication context can be given',

@@ -28,10 +28,10 @@ type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'>
  * server, which has no cookie. The holder of such a hint is a client of that session, and could end it by leading the
  * browser here as well. The answer leads back only to a registered URI of the client that the hint is for, or, after
  * the person confirmed, of the client that `client_id` names. A request that is refused leaves the session as it is.
- * Other clients keep what they were given with `offline_access`.
+ * A hint that can't be verified (its key may be gone) counts as none. Other clients keep what they were given with
+ * `offline_access`.
  *
- * @throws OAuthError `invalid_request`: a hint that is not ours, another client's, an unknown client, a URI that is not
- * registered
+ * @throws OAuthError `invalid_request`: a hint of another client, an unknown client, a URI that is not registered
  * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
  */
 export async function logout(
@@ -41,7 +41,8 @@ export async function logout(
 ): Promise<LogoutOutcome> {
   const hint = await readHint(params, deps)
   const client = await clientOf(params, hint, deps)
-  const redirectUri = registeredUri(params, client)
+  // With a hint that proves nothing the person is asked, and not led back.
+  const redirectUri = hint === null && params.id_token_hint !== undefined ? null : registeredUri(params, client)
   if (session !== null && !confirmed && !isOf(session, hint))
     return { outcome: 'confirm', session, client, redirectUri }
   const ending = session ?? sessionOf(hint, client)
@@ -64,8 +65,7 @@ async function readHint(
 ): Promise<IdTokenHint | null> {
   if (token === undefined) return null
   const hint = await idTokens.readHint(token)
-  if (hint === null) throw refused('id_token_hint is no ID token of this issuer.')
-  if (clientId !== undefined && clientId !== hint.aud)
+  if (hint !== null && clientId !== undefined && clientId !== hint.aud)
     throw refused('client_id is not the client that id_token_hint was issued to.')
   return hint
 }

@@ -20,6 +20,7 @@ interface KeyParts {
   events: Events
   log: FastifyBaseLogger
   tokenLifetimeMs: number
+  hintLifetimeMs: number
   redirectLogin: boolean
 }
 
@@ -43,7 +44,7 @@ function managedAlgorithms(
 /** The signing keys: the host's own, or managed ones. */
 export async function keyRing(
   settings: Settings,
-  { clock, state, events, log, tokenLifetimeMs, redirectLogin }: KeyParts
+  { clock, state, events, log, tokenLifetimeMs, hintLifetimeMs, redirectLogin }: KeyParts
 ): Promise<KeyRing> {
   const { keys, secrets } = settings
   if (keys !== null && !Array.isArray(keys)) return fixedKeyRing([await jwtEngine.loadSecret(keys.secret)])
@@ -71,6 +72,7 @@ export async function keyRing(
       rotateEveryMs: 90 * DAY_MS,
       announceMs: DAY_MS,
       tokenLifetimeMs,
+      hintLifetimeMs,
       pollMs: 60_000
     },
     {

@@ -35,6 +35,8 @@ import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 import { logLine } from '../ports/log.ts'
 
 /** Everything behind the routes, built once from the settings. */
+const YEAR_MS = 365 * 86_400_000
+
 export interface Services {
   clock: Clock
   state: State
@@ -90,7 +92,8 @@ export async function createServices(
     events,
     log,
     redirectLogin,
-    tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000
+    tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000,
+    hintLifetimeMs: Math.max(settings.session.expiresInMs, settings.refreshToken.expiresInMs, YEAR_MS)
   })
   const identity = idTokens(
     { issuer: settings.issuer, ...settings.idToken },

@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts'
-import type { JsonWebKeyObject, LoadedKey } from '../ports/jwt.ts'
+import type { JsonWebKeyObject, LoadedKey, VerifyingKey } from '../ports/jwt.ts'
 
 /**
  * The keys that sign and verify now: one that signs for each algorithm, and those whose tokens still live or that sign
@@ -21,6 +21,11 @@ export interface KeyRing {
   algs(): string[]
   /** A key that is published, by its `kid`. */
   find(kid: string): LoadedKey | undefined
+  /**
+   * The key of an `id_token_hint`: one that is published, or the public half of one that signed before. Relying parties
+   * keep ID tokens for longer than a key is published.
+   */
+  findForHint(kid: string): Promise<VerifyingKey | undefined>
   /**
    * Looks in the store for a key made elsewhere since; at most once in 5 s, whatever `kid`s strangers invent.
    * @throws OAuthError `temporarily_unavailable` where the store can't be reached: then an unknown `kid` says nothing
@@ -50,6 +55,7 @@ export function fixedKeyRing(keys: readonly LoadedKey[]): KeyRing {
     signingKey,
     algs: () => [...new Set(keys.map(({ alg }) => alg))],
     find: (kid) => keys.find((key) => key.kid === kid),
+    findForHint: async (kid) => keys.find((key) => key.kid === kid),
     async refresh() {},
     publicJwks: () => publicHalves(keys),
     ages: () => ({}),

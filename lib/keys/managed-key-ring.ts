@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { JsonWebKeyObject, JwtEngine, LoadedKey } from '../ports/jwt.ts'
+import type { JsonWebKeyObject, JwtEngine, LoadedKey, VerifyingKey } from '../ports/jwt.ts'
 import type { KeyStore, StoredKey } from '../ports/key-store.ts'
 import type { Sealer } from '../ports/sealer.ts'
 import { type KeyRing, noSuchAlgorithm, publicHalves } from './key-ring.ts'
@@ -14,6 +14,8 @@ interface ManagedKeyOptions {
   announceMs: number
   /** The longest that a token of any kind can live: a key stays published for that long after its last one. */
   tokenLifetimeMs: number
+  /** How long after that its public half still verifies hints. */
+  hintLifetimeMs: number
   /** How often the store is looked at. */
   pollMs: number
 }
@@ -56,6 +58,9 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   let ring: RingEntry[] = []
   /** Keys that this instance is adding to the store, so that it need not open and check what it has just sealed. */
   const made = new Map<string, LoadedKey>()
+  /** All that the store has, with those that signed before. */
+  let known: StoredKey[] = []
+  const forHints = new Map<string, VerifyingKey>()
   /** Those that can't be read, by `kid`. */
   const setAside = new Set<string>()
   let lastLook = -Infinity
@@ -74,7 +79,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   async function open(stored: StoredKey): Promise<RingEntry | null> {
     const own = made.get(stored.kid)
     if (own !== undefined) return { stored, key: own }
-    const plain = sealer.open(stored.sealed)
+    const plain = stored.sealed === null ? null : sealer.open(stored.sealed)
     try {
       if (plain !== null) return { stored, key: await engine.load(JSON.parse(plain) as JsonWebKeyObject) }
     } catch {
@@ -110,11 +115,13 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   }
 
   async function read(): Promise<StoredKey[]> {
-    const listed = (await store.list()).filter(({ alg }) => algs.includes(alg))
+    known = await store.list()
+    const listed = known.filter(({ alg }) => algs.includes(alg))
     const next: RingEntry[] = []
     for (const stored of listed) {
+      if (stored.sealed === null) continue
       const entry =
-        ring.find((known) => known.stored.kid === stored.kid) ?? (setAside.has(stored.kid) ? null : await open(stored))
+        ring.find((entry) => entry.stored.kid === stored.kid) ?? (setAside.has(stored.kid) ? null : await open(stored))
       if (entry !== null) next.push(entry)
     }
     for (const kid of setAside) if (!listed.some((stored) => stored.kid === kid)) setAside.delete(kid)
@@ -186,16 +193,24 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     const unreadable = listed.filter(
       (stored) =>
         stored.alg === alg &&
+        stored.sealed !== null &&
         setAside.has(stored.kid) &&
         stored.sequence < highest &&
         now > stored.signsFrom + longestMs
     )
     const ended = [...dead.map(({ stored }) => stored), ...unreadable]
     for (const stored of ended) {
-      await store.remove(stored.kid)
+      await store.retire(stored.kid)
       deps.onChange('retired', stored)
     }
-    if (ended.length > 0) await reload()
+    const forgotten = known.filter(
+      ({ sealed, signsFrom }) => sealed === null && now > signsFrom + longestMs + options.hintLifetimeMs
+    )
+    for (const { kid } of forgotten) {
+      await store.remove(kid)
+      forHints.delete(kid)
+    }
+    if (ended.length + forgotten.length > 0) await reload()
   }
 
   const maintaining = new Map<string, Promise<void>>()
@@ -262,6 +277,18 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     },
     algs: () => [...algs],
     find: (kid) => ring.find((entry) => entry.key.kid === kid)?.key,
+    async findForHint(kid) {
+      const key = ring.find((entry) => entry.key.kid === kid)?.key ?? forHints.get(kid)
+      const stored = known.find((one) => one.kid === kid)
+      if (key !== undefined || stored === undefined) return key
+      try {
+        const loaded = await engine.loadPublic(stored.publicJwk)
+        forHints.set(kid, loaded)
+        return loaded
+      } catch {
+        return undefined
+      }
+    },
     async refresh() {
       try {
         await lookForMore()

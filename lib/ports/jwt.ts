@@ -3,6 +3,9 @@ export type JsonWebKeyObject = Record<string, unknown>
 /** The kinds of JWT that are made here. Their `typ` keeps one from passing for another. @see RFC 8725 §3.11 */
 export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt'
 
+/** What checks the signatures of one key. */
+export type VerifyingKey = Pick<LoadedKey, 'alg' | 'verify'>
+
 /** A key that is ready for use. Both functions are synchronous; the key material was parsed once. */
 export interface LoadedKey {
   kid: string
@@ -23,6 +26,8 @@ export interface JwtEngine {
   generate(alg: string): Promise<JsonWebKeyObject>
   /** Rejects on a JWK that is no private key for its `alg`, or one too weak. */
   load(privateJwk: JsonWebKeyObject): Promise<LoadedKey>
+  /** The public half of a key, which verifies alone. Rejects on a JWK that is none. */
+  loadPublic(publicJwk: JsonWebKeyObject): Promise<VerifyingKey>
   /** HS256. */
   loadSecret(secret: string): Promise<LoadedKey>
 }

@@ -9,14 +9,16 @@ export interface StoredKey {
   signsFrom: number
   createdAt: number
   publicJwk: Record<string, unknown>
-  /** The private JWK, sealed with the option `secret`. */
-  sealed: string
+  /** The private JWK, sealed with the option `secret`; `null`: retired, so that it signs nothing any more. */
+  sealed: string | null
 }
 
 export interface KeyStore {
   list(): Promise<StoredKey[]>
   /** `false`, and nothing is written, if a key of this algorithm and sequence exists. */
   addIfAbsent(key: StoredKey): Promise<boolean>
+  /** Throws the private half away and keeps the public one. Idempotent. */
+  retire(kid: string): Promise<void>
   /** Idempotent. */
   remove(kid: string): Promise<void>
 }

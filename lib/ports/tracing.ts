@@ -95,7 +95,7 @@ export const STORE_OPERATIONS = {
     listSessionsOfUser: 1
   }),
   consents: methodsOf<ConsentStore>({ findConsent: 1, grantConsent: 1, revokeConsent: 1, listConsents: 1 }),
-  keys: methodsOf<KeyStore>({ list: 1, addIfAbsent: 1, remove: 1 }),
+  keys: methodsOf<KeyStore>({ list: 1, addIfAbsent: 1, retire: 1, remove: 1 }),
   assertions: methodsOf<AssertionStore>({ claim: 1 }),
   attempts: methodsOf<AttemptStore>({ reserve: 1, refund: 1 })
 } as const

@@ -23,6 +23,15 @@ export function addKeyIfAbsent(view: View, key: StoredKey): boolean {
   return true
 }
 
+export function retireKey(view: View, kid: string): void {
+  const keys = storedKeys(view)
+  if (keys.some((key) => key.kid === kid && key.sealed !== null))
+    saveKeys(
+      view,
+      keys.map((key) => (key.kid === kid ? { ...key, sealed: null } : key))
+    )
+}
+
 export function removeKey(view: View, kid: string): void {
   const keys = storedKeys(view)
   const left = keys.filter((key) => key.kid !== kid)

@@ -18,7 +18,7 @@ import {
   SERVICE
 } from './keys.ts'
 import { consumeToken, discardToken, findToken, putToken, redeemSignInCode } from './one-time-token-rules.ts'
-import { addKeyIfAbsent, claimAssertion, claimState, listKeys, removeKey } from './service-rules.ts'
+import { addKeyIfAbsent, claimAssertion, claimState, listKeys, removeKey, retireKey } from './service-rules.ts'
 import { recordSessionStore } from './session-store.ts'
 import { recordTokenStore } from './token-store.ts'
 import { type Transactor, transactor } from './transact.ts'
@@ -106,6 +106,7 @@ const consentStore = ({ transact, look }: Transactor): ConsentStore => ({
 const keyStore = ({ transact, look }: Transactor): KeyStore => ({
   list: () => look(SERVICE, [KEYS], listKeys),
   addIfAbsent: (key) => transact(SERVICE, [KEYS], (view) => addKeyIfAbsent(view, key)),
+  retire: (kid) => transact(SERVICE, [KEYS], (view) => retireKey(view, kid)),
   remove: (kid) => transact(SERVICE, [KEYS], (view) => removeKey(view, kid))
 })
 

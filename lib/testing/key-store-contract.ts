@@ -65,6 +65,18 @@ export function keyCases(make: () => Promise<StateSubject>): ContractCase[] {
     equal(await keys.addIfAbsent(key()), true)
   })
 
+  define('a retired key has its public half alone, and keeps its sequence', async (keys) => {
+    await keys.addIfAbsent(key())
+    await keys.retire('kid-1')
+    await keys.retire('kid-1')
+    await keys.retire('unknown')
+    deepEqual(
+      (await keys.list()).map((stored) => ({ ...stored })),
+      [key({ sealed: null })]
+    )
+    equal(await keys.addIfAbsent(key({ kid: 'kid-2' })), false)
+  })
+
   define('keys handed out are copies', async (keys) => {
     const given = key()
     await keys.addIfAbsent(given)

@@ -125,8 +125,8 @@ export function idTokens(
         const { alg, kid } = parseTokenHeader(token, 'JWT')
         if (kid === undefined) return null
         // Perhaps another instance made the key a moment ago.
-        if (ring.find(kid) === undefined) await ring.refresh()
-        const key = ring.find(kid)
+        if ((await ring.findForHint(kid)) === undefined) await ring.refresh()
+        const key = await ring.findForHint(kid)
         return key === undefined ? null : checkIdTokenHint(signedPayload(key, alg, token), issuer)
       } catch (error) {
         // A store that is down says nothing of the token.

@@ -1,4 +1,4 @@
-import type { LoadedKey } from '../ports/jwt.ts'
+import type { VerifyingKey } from '../ports/jwt.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 
 /**
@@ -6,7 +6,7 @@ import { invalidToken } from '../protocol/bearer.ts'
  * @throws OAuthError `invalid_token`
  * @see RFC 8725 §3.1
  */
-export function signedPayload(key: LoadedKey, alg: string, token: string): unknown {
+export function signedPayload(key: VerifyingKey, alg: string, token: string): unknown {
   if (key.alg !== alg) throw invalidToken('The token is signed with another algorithm.', 'alg')
   try {
     return key.verify(token)

@@ -217,6 +217,7 @@ t.test(
       const keys = {
         list: flaky(state.keys.list),
         addIfAbsent: flaky(state.keys.addIfAbsent),
+        retire: flaky(state.keys.retire),
         remove: flaky(state.keys.remove)
       }
       const instance = await testApp({ clock, users, secret: SECRET, state: { ...state, keys } })

@@ -101,7 +101,10 @@ t.test(
         t.strictSame(setCookies(reply), [])
       }
       t.equal((await post('/auth/logout', '', headers)).headers.location, '/auth/logout')
-      t.equal((await post('/auth/logout', { id_token_hint: 'made up' }, headers)).statusCode, 400)
+      t.equal(
+        (await post('/auth/logout', { id_token_hint: 'made up' }, headers)).headers.location,
+        '/auth/logout?id_token_hint=made+up'
+      )
       t.match(await me(cookie), { sub: 'ann' }, `${what}: none of these ends anything`)
       hints.hint = { sub: 'ann', aud: 'app', sid }
       const reply = await post('/auth/logout', form, headers)
@@ -141,11 +144,16 @@ t.test(
     const { cookie, sid } = await signIn()
     hints.none = { sub: 'ann', aud: 'app', sid: undefined }
     hints.unknown = { sub: 'ann', aud: 'nobody', sid }
-    for (const params of [{}, { id_token_hint: 'none' }, { id_token_hint: 'unknown' }, { client_id: 'app' }]) {
+    for (const params of [
+      {},
+      { id_token_hint: 'none' },
+      { id_token_hint: 'unknown' },
+      { id_token_hint: 'made up' },
+      { client_id: 'app' }
+    ]) {
       t.equal((await get(query(params))).statusCode, 200)
       t.match(sent.at(-1), { page: 'signed_out', content: { ended: false } }, JSON.stringify(params))
     }
-    t.equal((await get(query({ id_token_hint: 'made up' }))).statusCode, 400)
     t.match(await me(cookie), { sub: 'ann' })
     hints.hint = { sub: 'ann', aud: 'app', sid }
     const reply = await get(query({ id_token_hint: 'hint' }))
@@ -163,7 +171,6 @@ t.test('whatever is wrong is a page, never a redirect, and the session goes on',
   for (const bad of [
     query({ id_token_hint: 'hint', post_logout_redirect_uri: 'https://evil.example/' }),
     query({ id_token_hint: 'hint', post_logout_redirect_uri: `${BACK}?foo=bar` }),
-    query({ id_token_hint: 'made up', post_logout_redirect_uri: BACK }),
     query({ id_token_hint: 'hint', client_id: 'bare' }),
     query({ post_logout_redirect_uri: BACK }),
     `${query({ id_token_hint: 'hint', post_logout_redirect_uri: BACK })}&post_logout_redirect_uri=https://evil.example/`,

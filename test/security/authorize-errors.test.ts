@@ -102,8 +102,7 @@ const ERRORS: Array<[what: string, params: Params, error: string]> = [
     'OIDC-5.5 an essential acr that is not to be had',
     { claims: '{"id_token":{"acr":{"essential":true,"value":"urn:mfa"}}}' },
     'unmet_authentication_requirements'
-  ],
-  ['OIDC-3.1.2.2 a hint of nobody', { id_token_hint: 'e30.e30.e30' }, 'invalid_request']
+  ]
 ]
 
 // covers R6749-4.1.2.1 R9207-2 R6749-3.1.1 OIDF-oidcc-response-type-missing
@@ -148,7 +147,6 @@ t.test('an error says back nothing of what was sent but the state', async (t) =>
     'max_age',
     'code_challenge',
     'code_challenge_method',
-    'id_token_hint',
     'claims',
     'request',
     'registration'
@@ -331,7 +329,6 @@ t.test("a third party's mistake takes nobody to it before they signed in, unless
     { request: 'x' },
     { prompt: 'register' },
     { claims: '{' },
-    { id_token_hint: 'x' },
     { prompt: 'login register' },
     { code_challenge: CHALLENGE.repeat(5) },
     { nonce: 'x'.repeat(600) },

@@ -121,7 +121,7 @@ t.test('prompt=login asks who is signed in already; going away changes nobody', 
 })
 
 // covers OIDC-3.1.2.2 OIDF-oidcc-id-token-hint ASVS-6.8.2
-t.test('a hint is ours and of who is signed in, or there is no code', async (t) => {
+t.test('a hint that can be verified is of the one who is signed in, or there is no code', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser, clock } = subject
@@ -133,37 +133,38 @@ t.test('a hint is ours and of who is signed in, or there is no code', async (t) 
   const { id_token: hintOfBob } = (await redeem(app, code)).json()
   t.equal(decodeJwt(hintOfBob).claims['sub'], bob.sub)
   clock.step(901_000)
+  // A hint that can't be verified counts as none: its key may be gone.
   const rows: Array<[what: string, hint: string, error: string | undefined]> = [
     ["ann's, expired", ofAnn, undefined],
     ["bob's", hintOfBob, 'login_required'],
     ["another client's", forgedJwt(KEYS[1] ?? null, RS, { ...claims, aud: 'web' }), undefined],
-    ['a foreign key', forgedJwt(FOREIGN, RS, claims), 'invalid_request'],
-    ['an unknown kid', forgedJwt(KEYS[1] ?? null, { ...RS, kid: 'x' }, claims), 'invalid_request'],
-    ['no kid', forgedJwt(KEYS[1] ?? null, { alg: 'RS256', typ: 'JWT' }, claims), 'invalid_request'],
-    ['alg none', forgedJwt(null, { ...RS, alg: 'none' }, claims), 'invalid_request'],
-    ['no signature', forgedJwt(null, RS, claims), 'invalid_request'],
-    ['another issuer', forgedJwt(KEYS[1] ?? null, RS, { ...claims, iss: 'https://evil.example' }), 'invalid_request'],
-    ['a list of issuers', forgedJwt(KEYS[1] ?? null, RS, { ...claims, iss: [claims['iss']] }), 'invalid_request'],
-    ['no subject', forgedJwt(KEYS[1] ?? null, RS, { ...claims, sub: undefined }), 'invalid_request'],
+    ['a foreign key', forgedJwt(FOREIGN, RS, claims), undefined],
+    ['an unknown kid', forgedJwt(KEYS[1] ?? null, { ...RS, kid: 'x' }, claims), undefined],
+    ['no kid', forgedJwt(KEYS[1] ?? null, { alg: 'RS256', typ: 'JWT' }, claims), undefined],
+    ['alg none', forgedJwt(null, { ...RS, alg: 'none' }, claims), undefined],
+    ['no signature', forgedJwt(null, RS, claims), undefined],
+    ['another issuer', forgedJwt(KEYS[1] ?? null, RS, { ...claims, iss: 'https://evil.example' }), undefined],
+    ['a list of issuers', forgedJwt(KEYS[1] ?? null, RS, { ...claims, iss: [claims['iss']] }), undefined],
+    ['no subject', forgedJwt(KEYS[1] ?? null, RS, { ...claims, sub: undefined }), undefined],
     [
       'edited',
       ofAnn.replace(/\.[^.]+\./, `.${Buffer.from(JSON.stringify({ ...claims, sub: bob.sub })).toString('base64url')}.`),
-      'invalid_request'
+      undefined
     ],
-    ['ASVS-9.2.2 an access token', access, 'invalid_request'],
+    ['ASVS-9.2.2 an access token', access, undefined],
     [
       'ASVS-9.2.2 a logout token',
       forgedJwt(KEYS[1] ?? null, { ...RS, typ: 'logout+jwt' }, { ...claims, events: {} }),
-      'invalid_request'
+      undefined
     ],
     [
       'ASVS-9.2.2 an access token signed like an ID token',
       forgedJwt(KEYS[1] ?? null, { ...RS, typ: 'at+jwt' }, claims),
-      'invalid_request'
+      undefined
     ],
-    ['nonsense', '..', 'invalid_request'],
-    ['five parts', `${ofAnn}.a.b`, 'invalid_request'],
-    ['8 kB', 'a'.repeat(7000), 'invalid_request']
+    ['nonsense', '..', undefined],
+    ['five parts', `${ofAnn}.a.b`, undefined],
+    ['8 kB', 'a'.repeat(7000), undefined]
   ]
   for (const [what, hint, error] of rows) {
     for (const prompt of [undefined, 'none']) {

@@ -54,6 +54,12 @@ export const jwtEngine: JwtEngine = {
     return key
   },
 
+  async loadPublic(publicJwk) {
+    const { kid, alg } = publicJwk
+    const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' })
+    return bind(String(kid), String(alg), publicJwk, { public: toPem(publicKey, 'spki') })
+  },
+
   async loadSecret(secret) {
     return bind('secret', 'HS256', null, secret)
   }

@@ -211,6 +211,7 @@ export function operations(
     ['consents.revokeConsent', () => consents.revokeConsent(user, CLIENT)],
     ['keys.addIfAbsent', () => keys.addIfAbsent(key)],
     ['keys.list', () => keys.list()],
+    ['keys.retire', () => keys.retire('kid')],
     ['keys.remove', () => keys.remove('kid')],
     ['assertions.claim', async () => await assertions?.claim(secretOf('assertion'), END)],
     ['time', async () => await time?.()]

@@ -114,6 +114,22 @@ t.test('without a hint of this very session the person is asked', async (t) => {
   }
 })
 
+// covers OIDF-oidcc-rp-initiated-logout-modified-id-token-hint OIDF-oidcc-rp-initiated-logout-bad-id-token-hint
+t.test('asks where a hint cannot be verified, ends the session of the cookie, and leads nowhere', async (t) => {
+  for (const params of [
+    { id_token_hint: 'a key that is gone' },
+    { id_token_hint: 'a key that is gone', post_logout_redirect_uri: BACK },
+    { id_token_hint: 'a key that is gone', client_id: 'app', post_logout_redirect_uri: BACK }
+  ]) {
+    const { ask, alive, session } = await journey()
+    t.match(await ask(params), { outcome: 'confirm', session: { sid: session.sid }, redirectUri: null })
+    t.equal(await alive(), true)
+    t.match(await ask(params, { session: null }), { outcome: 'signed_out', ended: false })
+    t.match(await ask(params, { confirmed: true }), { outcome: 'signed_out', ended: true })
+    t.equal(await alive(), false)
+  }
+})
+
 // covers OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri
 t.test('and its like: an error, no redirect, and the session goes on, confirmed or not', async (t) => {
   const bad: Record<string, LogoutParams> = {
@@ -122,17 +138,7 @@ t.test('and its like: an error, no redirect, and the session goes on, confirmed 
       id_token_hint: 'mine',
       post_logout_redirect_uri: `${BACK}&foo=bar`
     },
-    'OIDF-oidcc-rp-initiated-logout-modified-id-token-hint': {
-      id_token_hint: 'alg none',
-      post_logout_redirect_uri: BACK
-    },
-    'OIDF-oidcc-rp-initiated-logout-bad-id-token-hint': {
-      id_token_hint: 'foreign key',
-      client_id: 'app',
-      post_logout_redirect_uri: BACK
-    },
     'OIDF-oidcc-rp-initiated-logout-no-id-token-hint': { post_logout_redirect_uri: BACK },
-    'a bad hint alone': { id_token_hint: 'foreign key' },
     'a part of it': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://app.example/' },
     'another case': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://APP.example/bye' },
     'another port': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://app.example:8443/bye' },
@@ -200,7 +206,6 @@ t.test('without a cookie, a hint of ours ends the session that it names, with wh
   }
   for (const params of [{}, { client_id: 'app' }, { logout_hint: 'ann' }])
     t.match(await ask(params, none), { outcome: 'signed_out', ended: false }, JSON.stringify(params))
-  for (const bad of ['made up', 'foreign key']) await t.rejects(ask({ id_token_hint: bad }, none), INVALID, bad)
   await t.rejects(ask({ id_token_hint: 'mine', client_id: 'shop' }, none), INVALID, 'another client')
   t.equal(await alive(), true)
   t.equal((await families()).length, 4)

@@ -24,7 +24,14 @@ function ring(
   { algs = ['ES256'], engine = jwtEngine }: RingOptions = {}
 ): KeyRing {
   return managedKeyRing(
-    { algs, rotateEveryMs: 90 * DAY, announceMs: DAY, tokenLifetimeMs: 15 * MINUTE, pollMs: MINUTE },
+    {
+      algs,
+      rotateEveryMs: 90 * DAY,
+      announceMs: DAY,
+      tokenLifetimeMs: 15 * MINUTE,
+      hintLifetimeMs: 365 * DAY,
+      pollMs: MINUTE
+    },
     {
       clock,
       engine,
@@ -92,6 +99,49 @@ t.test('a key is announced before it signs and kept until its last token is dead
   t.same(kids(one), [second.kid], 'then it is gone')
 })
 
+t.test('verifies hints with the public half of a key for a year after its last token', async (t) => {
+  const clock = steppedClock()
+  const store = memoryState().keys
+  const one = ring(clock, store)
+  await one.ready()
+  const { kid } = one.signingKey()
+  const hint = one.signingKey().sign({ sub: 'u' }, 'JWT')
+  one.close()
+  clock.step(89 * DAY)
+  const two = ring(clock, store, ['x'.repeat(32)])
+  await two.ready()
+  t.match(await (await two.findForHint(kid))?.verify(hint), { sub: 'u' }, 'also with a lost secret')
+  t.equal(two.find(kid), undefined, 'and for nothing but hints')
+  two.close()
+  clock.step(3 * DAY)
+  const three = ring(clock, store)
+  t.teardown(() => {
+    three.close()
+  })
+  await three.ready()
+  await until(async () => (await store.list()).length === 3)
+  await step(clock, DAY)
+  await until(async () => {
+    await step(clock, 10 * MINUTE)
+    return (await store.list()).some(({ sealed }) => sealed === null)
+  })
+  t.match(
+    (await store.list()).find((stored) => stored.kid === kid),
+    { sealed: null },
+    'its private half is gone'
+  )
+  t.notOk(kids(three).includes(kid))
+  t.equal(three.find(kid), undefined)
+  t.match(await (await three.findForHint(kid))?.verify(hint), { sub: 'u' })
+  t.equal(await three.findForHint('made up'), undefined)
+  clock.step(365 * DAY)
+  await until(async () => {
+    await step(clock, MINUTE)
+    return !(await store.list()).some((stored) => stored.kid === kid)
+  })
+  t.equal(await three.findForHint(kid), undefined)
+})
+
 t.test('ten instances that start together make one key; the next one too', async (t) => {
   const clock = steppedClock()
   const store = delayed(memoryState().keys)
@@ -134,7 +184,7 @@ t.test('a restart keeps the key; a rotated secret opens it; a foreign one does n
 })
 
 // covers B18
-t.test('a key that can not be read is told once, set aside, and removed when its time is over', async (t) => {
+t.test('a key that can not be read is told once, set aside, and retired when its time is over', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const former = ring(clock, store)
@@ -172,7 +222,7 @@ t.test('a key that can not be read is told once, set aside, and removed when its
   // The next key may have come late from its thread, and what is not stepped has no next look.
   await until(async () => {
     await step(clock, MINUTE)
-    return !(await stored()).some((kid) => kid === lost || kid === 'broken')
+    return (await store.list()).every(({ kid, sealed }) => sealed === null || (kid !== lost && kid !== 'broken'))
   })
   t.equal(errors.length, 2)
 })
@@ -377,8 +427,9 @@ t.test('each algorithm has its own sequence and rotation', async (t) => {
   for (let day = 0; day < 79; day++) await step(clock, DAY)
   await until(async () => (await store.list()).length === 3)
   for (let day = 0; day < 2; day++) await step(clock, DAY)
-  await until(async () => (await store.list()).length === 2)
-  const stored = await store.list()
+  const unretired = async () => (await store.list()).filter(({ sealed }) => sealed !== null)
+  await until(async () => (await unretired()).length === 2)
+  const stored = await unretired()
   const of = (alg: string): number[] =>
     stored
       .filter((key) => key.alg === alg)

@@ -34,7 +34,14 @@ interface Instance {
 async function instance(secrets: [string, ...string[]], { clock, store }: Fleet): Promise<Instance> {
   const errors: unknown[] = []
   const ring = managedKeyRing(
-    { algs: ['ES256'], rotateEveryMs: 90 * DAY, announceMs: DAY, tokenLifetimeMs: DAY, pollMs: 60_000 },
+    {
+      algs: ['ES256'],
+      rotateEveryMs: 90 * DAY,
+      announceMs: DAY,
+      tokenLifetimeMs: DAY,
+      hintLifetimeMs: 365 * 86_400_000,
+      pollMs: 60_000
+    },
     {
       clock,
       store,

@@ -33,6 +33,7 @@ async function instance(alg = 'ES256') {
     signingKey: (name) => current.signingKey(name),
     algs: () => current.algs(),
     find: (kid) => current.find(kid),
+    findForHint: async (kid) => await current.findForHint(kid),
     refresh: async () => {
       await current.refresh()
     },

@@ -153,7 +153,7 @@ t.test('a hint whose key was made elsewhere: the store is asked, and an outage i
   const { idTokens: reader, ring } = await world({
     ring: (ring) => ({
       ...ring,
-      find: (kid) => (known ? ring.find(kid) : undefined),
+      findForHint: async (kid) => (known ? ring.find(kid) : undefined),
       async refresh() {
         if (down) throw new Error('keys are down')
         known = true
