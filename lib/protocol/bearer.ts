@@ -46,7 +46,8 @@ export function headerOrFormToken(authorization: string | undefined, form: unkno
       headers: { 'www-authenticate': `Bearer error="invalid_request", error_description="${description}"` }
     })
   }
-  return wellFormed(typeof sent === 'string' ? sent : '')
+  if (typeof sent !== 'string') throw new OAuthError('invalid_request', 'access_token must be a string, sent once.')
+  return wellFormed(sent)
 }
 
 function wellFormed(token: string): string {

@@ -15,7 +15,8 @@ const MAX_FORM_PARAMETERS = 64
 
 /**
  * The parsers of our own routes, whatever the host has: JSON, and forms where OAuth says so. Everything else is 415.
- * A repeated parameter is refused here, before anything can take its first or last value for the whole.
+ * A repeated key of JSON is refused here, because `JSON.parse` keeps the last. A repeated parameter of a form is a
+ * list, which `readParams` takes only for the names that may repeat, and ignores where the name is unknown.
  * @see RFC 6749 §3.2
  */
 export function registerBodyParsers(child: FastifyInstance, { forms }: { forms: boolean }): void {
@@ -44,16 +45,19 @@ export function registerBodyParsers(child: FastifyInstance, { forms }: { forms: 
   })
 }
 
-/** @throws OAuthError `invalid_request` on a repeated parameter */
-export function parseForm(body: string): Record<string, string> {
-  const params = Object.create(null) as Record<string, string>
+/** The parameters of a form or a query: a list where the name was sent more than once. It has no prototype. */
+export type SentParams = Readonly<Record<string, string | readonly string[]>>
+
+/** @throws OAuthError `invalid_request` on too many parameters */
+export function parseForm(body: string): SentParams {
+  const params = Object.create(null) as Record<string, string | string[]>
   let count = 0
   // URLSearchParams drops a leading question mark, which may belong to the first name.
   for (const [name, value] of new URLSearchParams(`?${body}`)) {
     count += 1
     if (count > MAX_FORM_PARAMETERS) throw new OAuthError('invalid_request', 'The body has too many parameters.')
-    if (name in params) throw new OAuthError('invalid_request', 'A parameter is repeated.')
-    params[name] = value
+    const before = params[name]
+    params[name] = before === undefined ? value : [before, value].flat()
   }
   return params
 }

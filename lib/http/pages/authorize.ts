@@ -9,7 +9,7 @@ import {
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { straightOn } from './connect/straight-on.ts'
 import type { PageDeps } from './deps.ts'
-import { formOf, pageGet, postFromAnyPage, queryParams } from './forms.ts'
+import { pageGet, postFromAnyPage, queryParams, sentForm } from './forms.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
 /** `GET` and `POST /auth/authorize`. @see RFC 6749 §3.1, OpenID Connect Core 1.0 §3.1.2.1 */
@@ -49,7 +49,7 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
       body: AuthorizationRequestSchema
     }),
     async (request, reply) => {
-      const params = readAuthorizationParams(formOf(request))
+      const params = readAuthorizationParams(sentForm(request))
       // A refusal needs no cookie.
       if (!fitsAddress(params)) return await decide(params, request, reply)
       return await reply.redirect(`${deps.link('authorize')}?${carried(params)}`, 303)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema, onRequestHookHandler } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
-import { parseForm } from '../edge/body.ts'
+import { parseForm, type SentParams } from '../edge/body.ts'
 import { callableBy, type CallersConfig } from '../edge/callers.ts'
 import { noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute } from '../edge/schemas.ts'
@@ -84,9 +84,17 @@ export function pageGet({ summary, querystring }: { summary: string; querystring
   }
 }
 
-/** A post without a body, and so without a content type, is an empty form. */
+/** What a client's form posted. A post without a body, and so without a content type, is an empty form. */
+export function sentForm(request: FastifyRequest): SentParams {
+  return (request.body ?? Object.create(null)) as SentParams
+}
+
+/** What a form of our own posted. @throws OAuthError `invalid_request` on a repeated field */
 export function formOf(request: FastifyRequest): Form {
-  return (request.body ?? Object.create(null)) as Form
+  const sent = sentForm(request)
+  if (Object.values(sent).some((value) => typeof value !== 'string'))
+    throw new OAuthError('invalid_request', 'A field of the form is repeated.')
+  return sent as Form
 }
 
 /**
@@ -104,15 +112,16 @@ export function required<Name extends string>(form: Form, names: readonly Name[]
 /**
  * The parameters of the page's own address. They are not read by the host's query string parser, which may be of any
  * kind.
- * @throws OAuthError `invalid_request` on a repeated parameter
  */
-export function queryParams(request: FastifyRequest): Form {
+export function queryParams(request: FastifyRequest): SentParams {
   // As the router reads it: the query ends at a #.
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(request.url) ?? []
   return parseForm(query)
 }
 
-/** One of them; `''` where it is missing. */
+/** One of them; `''` where it is missing. @throws OAuthError `invalid_request` where it is repeated */
 export function queryParam(request: FastifyRequest, name: string): string {
-  return queryParams(request)[name] ?? ''
+  const value = queryParams(request)[name] ?? ''
+  if (typeof value !== 'string') throw new OAuthError('invalid_request', `${name} must be a string, sent once.`)
+  return value
 }

@@ -12,9 +12,9 @@ import {
 import { wordsOf } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { localPath } from '../../protocol/return-to.ts'
-import { parseForm } from '../edge/body.ts'
+import { parseForm, type SentParams } from '../edge/body.ts'
 import type { Journey, Journeys } from './journey.ts'
-import { type Form, queryParams } from './forms.ts'
+import { queryParams } from './forms.ts'
 
 /** Whether a client asks for more than whatever sign-in there is. @see OpenID Connect Core 1.0 §3.1.2.1 */
 function asksMore({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {
@@ -26,10 +26,10 @@ export function createJourneys(
   deps: AuthorizeDeps,
   { authorizeUrl, homeUrl }: { authorizeUrl: string; homeUrl: string }
 ): Journeys {
-  async function journeyOf(query: Form): Promise<Journey> {
+  async function journeyOf(query: SentParams): Promise<Journey> {
     const params = readAuthorizationParams(query)
     if (params.client_id === undefined) {
-      const next = localPath(query.return_to, deps.issuer)
+      const next = localPath(typeof query.return_to === 'string' ? query.return_to : undefined, deps.issuer)
       const kept = serializeParams({ return_to: next ?? undefined, ui_locales: params.ui_locales })
       return {
         query: kept === '' ? '' : `?${kept}`,

@@ -6,7 +6,7 @@ import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { isSameOrigin } from '../../protocol/same-origin.ts'
 import type { PageDeps } from './deps.ts'
-import { formOf, pageGet, postFromAnyPage, queryParams } from './forms.ts'
+import { pageGet, postFromAnyPage, queryParams, sentForm } from './forms.ts'
 import { LogoutRequestSchema } from '../edge/schemas.ts'
 
 /** `GET` and `POST /auth/logout`. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
@@ -23,7 +23,7 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
     deps.path('logout'),
     postFromAnyPage({ summary: 'Sign out', description: 'The parameters of the GET, as a form.' }),
     async (request, reply) => {
-      const form = formOf(request)
+      const form = sentForm(request)
       if (form.decision === undefined) return await answerClient(request, reply, readLogoutParams(form), deps)
       if (!isSameOrigin(request.headers, deps.authorize.issuer))
         throw new OAuthError('access_denied', 'The form was not sent from a page of this site.', {

@@ -61,7 +61,7 @@ t.test('JSON is read as it is', async (t) => {
   }
 })
 
-t.test('a repeated parameter is refused, however it is spelled', async (t) => {
+t.test('refuses a repeated key of JSON, however it is spelled', async (t) => {
   const send = await bodies(t)
   for (const json of [
     '{"a":1,"a":1}',
@@ -77,8 +77,12 @@ t.test('a repeated parameter is refused, however it is spelled', async (t) => {
   ]) {
     t.match(await send(json), { own: true, message: 'A parameter is repeated.' }, json)
   }
-  t.match(await send('a=1&a=1', FORM), { own: true, message: 'A parameter is repeated.' })
-  t.match(await send('a=1&%61=1', FORM), { own: true, message: 'A parameter is repeated.' })
+})
+
+t.test('keeps every value of a repeated parameter of a form', async (t) => {
+  const send = await bodies(t)
+  t.same(await send('a=1&b=2&a=1', FORM), { status: 200, body: { a: ['1', '1'], b: '2' } })
+  t.same(await send('a=1&%61=&a=3', FORM), { status: 200, body: { a: ['1', '', '3'] } })
 })
 
 t.test('what is no JSON is refused in the same words, whatever is wrong with it', async (t) => {

@@ -124,7 +124,12 @@ t.test('a token in the header or in a form, never in both', async (t) => {
       statusCode: 400,
       headers: { 'www-authenticate': /^Bearer error="invalid_request"/ }
     } as unknown as Error)
-  for (const token of ['a b', 5, ['abc'], 'x'.repeat(MAX_TOKEN_LENGTH + 1)])
+  for (const token of [5, ['abc'], ['abc', 'abc']])
+    t.throws(() => headerOrFormToken(undefined, { access_token: token }), {
+      error: 'invalid_request',
+      statusCode: 400
+    } as unknown as Error)
+  for (const token of ['a b', 'x'.repeat(MAX_TOKEN_LENGTH + 1)])
     t.throws(() => headerOrFormToken(undefined, { access_token: token }), {
       error: 'invalid_token',
       statusCode: 401

@@ -4,7 +4,8 @@ import type { Connection } from '../../../ports/upstream.ts'
 import { readAuthorizationParams } from '../../../protocol/authorization-request.ts'
 import { wordsOf } from '../../../protocol/authorization-params.ts'
 import type { PageDeps } from '../deps.ts'
-import { type Form, queryParams } from '../forms.ts'
+import type { SentParams } from '../../edge/body.ts'
+import { queryParam } from '../forms.ts'
 import type { Journey } from '../journey.ts'
 import type { ConnectDeps, ConnectFlow } from './cookies.ts'
 
@@ -31,7 +32,7 @@ interface Begin {
   connection: Connection
   journey: Pick<Journey, 'query' | 'loginHint' | 'uiLocales'>
   /** The parameters of the page's address, with what was asked of the sign-in. */
-  asked: Form
+  asked: SentParams
   /** Who links the identity; `null`: somebody signs in. */
   linkTo: ConnectFlow['linkTo']
   /** Who proves anew that it is them; `null`: whoever it is. */
@@ -86,7 +87,7 @@ export async function beginConnect(
 }
 
 /** What is not sent on is what only this service can answer: `consent`, `acr_values`, `claims`. */
-function wishesOf(asked: Form): { prompt: string[]; maxAge: number | null } {
+function wishesOf(asked: SentParams): { prompt: string[]; maxAge: number | null } {
   const { prompt, max_age: maxAge = '' } = readAuthorizationParams(asked)
   return { prompt: wordsOf(prompt), maxAge: /^\d{1,12}$/.test(maxAge) ? Number(maxAge) : null }
 }
@@ -116,6 +117,6 @@ export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: for
  * client does not carry.
  */
 export function freshness(request: FastifyRequest): Record<string, string> {
-  const { prompt = '', client_id: clientId = '' } = queryParams(request)
-  return clientId === '' && prompt === 'login' ? { prompt } : {}
+  const prompt = queryParam(request, 'prompt')
+  return queryParam(request, 'client_id') === '' && prompt === 'login' ? { prompt } : {}
 }

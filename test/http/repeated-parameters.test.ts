@@ -1,0 +1,69 @@
+/** A request may repeat what this service does not read, such as `resource` and `audience`, and nothing that it does. */
+import t from '../support/tap.ts'
+import { authorizeAs, authorizePath, CALLBACK, openidApp, tokensOf, VERIFIER } from '../support/openid.ts'
+import { testBrowser } from '../support/browser.ts'
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+const IGNORED = 'resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example&audience=a&audience=b&x=1&x=2'
+
+// covers R6749-3.1 R6749-3.2 R8707-2
+t.test('ignores repeated parameters that it does not know, at all three endpoints', async (t) => {
+  const subject = await openidApp()
+  t.teardown(subject.close)
+  const { app, browser } = subject
+  const { code = '' } = await authorizeAs(browser, `${authorizePath()}&${IGNORED}`)
+  const redeemed = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: FORM,
+    payload: `${new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: 'spa',
+      redirect_uri: CALLBACK,
+      code,
+      code_verifier: VERIFIER
+    }).toString()}&${IGNORED}`
+  })
+  t.equal(redeemed.statusCode, 200)
+  const hint = redeemed.json<{ id_token: string }>().id_token
+  const out = await browser.get(`/auth/logout?id_token_hint=${hint}&${IGNORED}`)
+  t.equal(out.statusCode, 200)
+  t.match(out.body, 'You are signed out')
+})
+
+// covers R6749-3.1 R6749-3.2
+t.test('refuses a repeated parameter that it reads, and names it', async (t) => {
+  const subject = await openidApp()
+  t.teardown(subject.close)
+  const { app } = subject
+  const { id_token: hint = '', access_token: token } = await tokensOf(subject)
+  for (const name of ['grant_type', 'username', 'scope', 'client_id']) {
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      headers: FORM,
+      payload: `grant_type=password&username=ann&password=x&scope=openid&client_id=spa&${name}=openid`
+    })
+    t.match([reply.statusCode, reply.json()], [400, { error: 'invalid_request' }], name)
+    t.match(reply.json<{ error_description: string }>().error_description, name)
+  }
+  const browser = testBrowser(app)
+  for (const name of ['client_id', 'redirect_uri', 'state', 'scope'])
+    t.equal((await browser.get(`${authorizePath()}&${name}=x`)).statusCode, 400, name)
+  t.equal((await browser.get(`/auth/logout?id_token_hint=${hint}&id_token_hint=${hint}`)).statusCode, 400)
+  const userInfo = await app.inject({
+    method: 'POST',
+    url: '/auth/userinfo',
+    headers: FORM,
+    payload: `access_token=${token}&access_token=${token}`
+  })
+  t.match([userInfo.statusCode, userInfo.json()], [400, { error: 'invalid_request' }])
+  t.equal((await browser.submit('/auth/login', { username: 'ann' })).statusCode, 400)
+  const twice = await app.inject({
+    method: 'POST',
+    url: '/auth/login',
+    headers: { ...FORM, 'sec-fetch-site': 'same-origin' },
+    payload: 'username=ann&username=bob&password=x'
+  })
+  t.equal(twice.statusCode, 400, 'a form of our own')
+})
