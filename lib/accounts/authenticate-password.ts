@@ -1,6 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import type { LoginFailure } from '../events.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
+import type { HashMatch } from '../ports/password-hasher.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
@@ -65,7 +66,8 @@ export async function proveByPassword(
       throw new OAuthError('invalid_grant', 'The e-mail address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
-  replaceOldHash(user, password, deps)
+  // With a part alone, what was typed may not be what the person takes for their password.
+  if (verdict === 'match') replaceOldHash(user, password, deps)
   return { user, factors }
 }
 
@@ -99,7 +101,7 @@ export async function confirmAuthentic(
   return now
 }
 
-type Verdict = 'match' | 'no_match' | 'unusable'
+type Verdict = HashMatch | 'unusable'
 
 /** One run of the hash whoever the user is: a decoy where there is nothing to verify, or nothing fit to be verified. */
 export async function verifyOnce(
@@ -158,9 +160,6 @@ function replaceOldHash(user: User, password: string, deps: AccountsDeps): void 
   const { users, hashing } = deps
   const { id, passwordHash } = user
   if (passwordHash === null || users.setPasswordHash === undefined || !hashing.needsRehash(passwordHash)) return
-  // WordPress leaves white space at the ends out, so what was typed may not be what the person takes for their
-  // password.
-  if (passwordHash.startsWith('$wp') && password !== password.trim()) return
   deps.background.run(rehashOf(id), 'a password hash could not be replaced', async () => {
     try {
       const next = await hashing.hash(password)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Events } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Argon2Parameters, ImportedHashVerifier, PasswordHasher } from '../ports/password-hasher.ts'
+import type { Argon2Parameters, HashMatch, ImportedHashVerifier, PasswordHasher } from '../ports/password-hasher.ts'
 import { hashingQueue } from './hashing-queue.ts'
 import type { FirebaseParameters } from './imported-hash-formats.ts'
 import { needsRehash, parseStoredHash } from './stored-hash.ts'
@@ -37,7 +37,7 @@ export interface PasswordHashing {
    * Exactly one hash runs, whatever is stored. Without a stored hash (`null`), or with one that may not run, it is a
    * decoy with the current parameters, so that the answer comes as late as any other.
    */
-  verify(stored: string | null, password: string): Promise<'match' | 'no_match' | 'unusable'>
+  verify(stored: string | null, password: string): Promise<HashMatch | 'unusable'>
   /** Whether a hash that just matched should be replaced by `hash(password)`. */
   needsRehash(stored: string): boolean
   /** Resolves when the decoy exists. Await it before the first request, or the first unknown user costs two hashes. */
@@ -105,8 +105,7 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
       }
       const parsed = parseStoredHash(stored, options.firebase)
       if (parsed.kind === 'unusable') return await refuse(parsed.reason, password)
-      if (parsed.kind !== 'argon2')
-        return (await queue.run(() => imported.verify(parsed, password))) ? 'match' : 'no_match'
+      if (parsed.kind !== 'argon2') return await queue.run(() => imported.verify(parsed, password))
 
       const pepper = parsed.keyId === undefined ? undefined : peppers.get(parsed.keyId)
       if (parsed.keyId !== undefined && pepper === undefined)

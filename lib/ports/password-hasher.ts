@@ -36,8 +36,13 @@ export interface BcryptHash {
   of: 'password' | 'sha256' | 'wordpress'
 }
 
+/**
+ * Whether a password is the one of a hash. `match_of_a_part`: the hash does not see all of what was typed, so the rest
+ * may be wrong.
+ */
+export type HashMatch = 'match' | 'match_of_a_part' | 'no_match'
+
 /** Verifies hashes that other systems made. */
 export interface ImportedHashVerifier {
-  /** `false` on no match. */
-  verify(hash: ImportedHash, password: string): Promise<boolean>
+  verify(hash: ImportedHash, password: string): Promise<HashMatch>
 }

@@ -2,6 +2,7 @@
  * People whose hashes another system made: they sign in, get an argon2id hash by it, and one that can't be used costs
  * nobody else anything.
  */
+import { hash as bcryptHash } from '@node-rs/bcrypt'
 import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { testApp } from '../support/app.ts'
@@ -99,6 +100,31 @@ t.test(
     t.equal((await signIn('wordpress')).statusCode, 200)
   }
 )
+
+t.test('keeps a bcrypt hash that did not see the whole password', async (t) => {
+  const long = 'รหัสผ่านที่ยาวมากกว่ายี่สิบสี่ตัวอักษร'
+  for (const [password, importPepper] of [
+    [long, ''],
+    ['x'.repeat(70), 'pep']
+  ] as const) {
+    const stored = await bcryptHash(password + importPepper, 4)
+    const { signIn, storedOf, close } = await host({ ann: stored }, { importPepper })
+    t.teardown(close)
+    const seen = Buffer.from(password + importPepper)
+      .subarray(0, 72)
+      .toString()
+    t.equal((await signIn('ann', `${seen} and more`)).statusCode, 200)
+    t.equal((await signIn('ann', password)).statusCode, 200)
+    t.equal((await signIn('ann', password.slice(0, 20))).statusCode, 400)
+    t.equal(await storedOf('ann'), stored, 'as it was')
+  }
+  const short = 'x'.repeat(72)
+  const { signIn, storedOf, replaced, close } = await host({ ann: await bcryptHash(short, 4) })
+  t.teardown(close)
+  const [reply] = await Promise.all([signIn('ann', short), replaced()])
+  t.equal(reply.statusCode, 200)
+  t.match(await storedOf('ann'), /^\$argon2id\$/, '72 bytes are seen')
+})
 
 // covers ASVS-11.4.2
 t.test('the same user twice at once: both sign in', async (t) => {

@@ -1,7 +1,7 @@
 import { createCipheriv, createHash, createHmac, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { MissingPackageError } from '../../errors.ts'
-import type { BcryptHash, ImportedHash, ImportedHashVerifier } from '../../ports/password-hasher.ts'
+import type { BcryptHash, HashMatch, ImportedHash, ImportedHashVerifier } from '../../ports/password-hasher.ts'
 import { phpassKey } from './phpass.ts'
 
 interface ImportedHashVerifierOptions {
@@ -70,14 +70,24 @@ async function tagOf(password: string, hash: Exclude<ImportedHash, BcryptHash>):
   return hash.kind === 'firebase' ? await firebaseTag(password, hash) : await phpassKey(password, hash)
 }
 
+/** bcrypt reads no more of what it is given. */
+const BCRYPT_BYTES = 72
+
+function seesAll(hash: ImportedHash, password: string, bcryptPepper: string): boolean {
+  if (hash.kind !== 'bcrypt' || hash.of === 'sha256') return true
+  if (hash.of === 'wordpress') return trimmed(password) === password
+  return Buffer.byteLength(password + bcryptPepper) <= BCRYPT_BYTES
+}
+
 /**
  * Verifies bcrypt (also as Django and WordPress wrap it), scrypt, Firebase's scrypt, PBKDF2 and phpass. All work is off
- * the main thread. It runs whatever parameters a hash has: bound them first. bcrypt reads 72 bytes of a password, as
- * the system did that made the hash; the argon2id hash that replaces it at the sign-in reads all.
+ * the main thread. It runs whatever parameters a hash has: bound them first. bcrypt reads 72 bytes of a password, and
+ * WordPress leaves out white space at the ends, as the systems did that made the hashes. Then what was typed may not be
+ * the person's password, and the answer is `match_of_a_part`.
  */
 export function importedHashVerifier({ bcryptPepper = '' }: ImportedHashVerifierOptions = {}): ImportedHashVerifier {
   return {
-    async verify(hash, password) {
+    async verify(hash, password): Promise<HashMatch> {
       const matches =
         hash.kind === 'bcrypt'
           ? await matchesBcrypt(hash.encoded, givenToBcrypt(hash.of, password, bcryptPepper))
@@ -85,7 +95,8 @@ export function importedHashVerifier({ bcryptPepper = '' }: ImportedHashVerifier
       // bcrypt repeats its key with a NUL after it, and HMAC fills its key up with NULs: `abc`, `abc\0` and, in bcrypt,
       // `abc\0abc` have one hash. No form sends a NUL, so a password with one never matches. The check comes after the
       // hashing, so that the time is the same either way.
-      return matches && !password.includes('\0')
+      if (!matches || password.includes('\0')) return 'no_match'
+      return seesAll(hash, password, bcryptPepper) ? 'match' : 'match_of_a_part'
     }
   }
 }

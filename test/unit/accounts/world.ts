@@ -87,7 +87,9 @@ export async function world(options: WorldOptions = {}) {
     },
     {
       hasher,
-      imported: { verify: async (hash, password) => hash.kind === 'bcrypt' && password === PASSWORD },
+      imported: {
+        verify: async (hash, password) => (hash.kind === 'bcrypt' && password === PASSWORD ? 'match' : 'no_match')
+      },
       events,
       clock,
       onUnusable() {}

@@ -23,7 +23,9 @@ async function verify(
 ): Promise<boolean> {
   const hash = parseStoredHash(encoded, project)
   if (hash.kind === 'unusable') throw new Error(`${encoded} is unusable: ${hash.reason}`)
-  return hash.kind === 'argon2' ? await argon2Hasher().verify(hash.plain, password) : await by.verify(hash, password)
+  return hash.kind === 'argon2'
+    ? await argon2Hasher().verify(hash.plain, password)
+    : (await by.verify(hash, password)) !== 'no_match'
 }
 
 const HASHES: Array<[what: string, password: string, encoded: string]> = [

@@ -7,7 +7,7 @@ const verifier = importedHashVerifier()
 async function verify(encoded: string, password: string): Promise<boolean> {
   const hash = parseStoredHash(encoded)
   if (hash.kind === 'argon2' || hash.kind === 'unusable') throw new Error(`${encoded} is ${hash.kind}`)
-  return await verifier.verify(hash, password)
+  return (await verifier.verify(hash, password)) !== 'no_match'
 }
 
 // Made by other programs: crypt_blowfish, passlib, CPython's hashlib.

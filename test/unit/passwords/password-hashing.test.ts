@@ -56,7 +56,10 @@ function spied(options: Partial<PasswordHashingOptions> = {}, { atOnce = false }
     { ...cheap, concurrency: 2, maxQueue: 3, peppers: [], firebase: null, ...options },
     {
       hasher,
-      imported: { verify: (_hash, password) => record({ engine: 'imported', password }, password === 'right') },
+      imported: {
+        verify: (_hash, password) =>
+          record({ engine: 'imported', password }, password === 'right' ? ('match' as const) : ('no_match' as const))
+      },
       events: {
         emit(name, payload) {
           events.push([name, payload])
@@ -266,7 +269,7 @@ t.test(
             return await engine.verify(...args)
           }
         },
-        imported: { verify: async () => false },
+        imported: { verify: async () => 'no_match' },
         events: { emit() {} },
         clock: steppedClock(),
         onUnusable() {}
@@ -294,7 +297,7 @@ t.test('peppers: named in the string, stripped for the engine, rotated in one ru
             return engine.verify(...args)
           }
         },
-        imported: { verify: async () => false },
+        imported: { verify: async () => 'no_match' },
         events: { emit() {} },
         clock: steppedClock(),
         onUnusable() {}
