@@ -89,12 +89,18 @@ export function sentForm(request: FastifyRequest): SentParams {
   return (request.body ?? Object.create(null)) as SentParams
 }
 
-/** What a form of our own posted. @throws OAuthError `invalid_request` on a repeated field */
+/**
+ * What a form of our own posted, without the white space at the ends that keyboards and copied text leave. A password
+ * stays as it was typed.
+ * @throws OAuthError `invalid_request` on a repeated field
+ */
 export function formOf(request: FastifyRequest): Form {
-  const sent = sentForm(request)
-  if (Object.values(sent).some((value) => typeof value !== 'string'))
-    throw new OAuthError('invalid_request', 'A field of the form is repeated.')
-  return sent as Form
+  const form = Object.create(null) as Record<string, string>
+  for (const [name, value] of Object.entries(sentForm(request))) {
+    if (typeof value !== 'string') throw new OAuthError('invalid_request', 'A field of the form is repeated.')
+    form[name] = name.includes('password') ? value : value.trim()
+  }
+  return form
 }
 
 /**
