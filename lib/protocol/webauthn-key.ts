@@ -10,6 +10,21 @@ export const PASSKEY_ALGS: readonly number[] = [-8, -7, -257]
 
 const MIN_RSA_BYTES = 256
 const MAX_RSA_BYTES = 512
+const MIN_RSA_EXPONENT = 65_537
+const FORGEABLE = 'anybody can sign for the key'
+/**
+ * The encodings of the points whose order divides 8, without the sign bit: for these a signature can be made that fits
+ * any message. @see RFC 8032 §5.1.3, RFC 7748 §7
+ */
+const SMALL_ORDER: readonly string[] = [
+  `00${'00'.repeat(31)}`,
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`
+]
 
 /**
  * A COSE key as SubjectPublicKeyInfo in DER. A point that is not on its elliptic curve is refused.
@@ -34,6 +49,18 @@ export function spkiOf(cose: CborMap): { alg: number; spki: Buffer } {
   }
 }
 
+const numberOf = (base64url: string): number => Buffer.from(base64url, 'base64url').readUIntBE(0, bytesOf(base64url))
+const bytesOf = (base64url: string): number => Buffer.byteLength(base64url, 'base64url')
+const isOdd = (base64url: string): boolean => ((Buffer.from(base64url, 'base64url').at(-1) ?? 0) & 1) === 1
+/** Whether a number is as long as its bytes say. */
+const isFull = (base64url: string): boolean => (Buffer.from(base64url, 'base64url')[0] ?? 0) > 0
+
+function isOfSmallOrder(point: Buffer): boolean {
+  const unsigned = Buffer.from(point)
+  unsigned[31] = (unsigned[31] ?? 0) & 0x7f
+  return SMALL_ORDER.includes(unsigned.toString('hex'))
+}
+
 function jwkOf(alg: number, cose: CborMap): JsonWebKey {
   const parameter = (label: number, min: number, max = min): string => {
     const value = cose.get(label)
@@ -53,11 +80,15 @@ function jwkOf(alg: number, cose: CborMap): JsonWebKey {
   }
   if (alg === -257) {
     isOf(3, undefined)
-    return { kty: 'RSA', n: parameter(-1, MIN_RSA_BYTES, MAX_RSA_BYTES), e: parameter(-2, 1, 4) }
+    const [n, e] = [parameter(-1, MIN_RSA_BYTES, MAX_RSA_BYTES), parameter(-2, 3, 4)]
+    must(isOdd(n) && isOdd(e) && isFull(n) && numberOf(e) >= MIN_RSA_EXPONENT, 'public_key', FORGEABLE)
+    return { kty: 'RSA', n, e }
   }
   if (alg === -8) {
     isOf(1, 6)
-    return { kty: 'OKP', crv: 'Ed25519', x: parameter(-2, 32) }
+    const x = parameter(-2, 32)
+    must(!isOfSmallOrder(Buffer.from(x, 'base64url')), 'public_key', FORGEABLE)
+    return { kty: 'OKP', crv: 'Ed25519', x }
   }
   isOf(2, 1)
   return { kty: 'EC', crv: 'P-256', x: parameter(-2, 32), y: parameter(-3, 32) }

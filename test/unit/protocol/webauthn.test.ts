@@ -380,6 +380,45 @@ t.test('a new credential: present, of the id that was said, with a key of what w
       ],
       'public_key'
     ],
+    ...(
+      [
+        ['an even exponent', undefined, Buffer.from([1, 0, 0])],
+        ['the exponent 1', undefined, Buffer.from([1])],
+        ['the exponent 3', undefined, Buffer.from([3])],
+        ['the exponent 0', undefined, Buffer.from([0, 0, 0])],
+        ['a power of two as modulus', Buffer.concat([Buffer.from([0x80]), Buffer.alloc(255)]), undefined],
+        ['a small modulus, filled up', Buffer.concat([Buffer.alloc(128), Buffer.alloc(128, 0xff)]), undefined]
+      ] as const
+    ).map(([name, n = Buffer.alloc(256, 0xff), e = Buffer.from([1, 0, 1])]) => [
+      `RSA with ${name}`,
+      [
+        [1, 3],
+        [3, -257],
+        [-1, n],
+        [-2, e]
+      ],
+      'public_key'
+    ]),
+    ...[
+      '00'.repeat(32),
+      `01${'00'.repeat(31)}`,
+      `01${'00'.repeat(30)}80`,
+      '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+      'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
+      `ec${'ff'.repeat(31)}`,
+      `ed${'ff'.repeat(31)}`,
+      `ee${'ff'.repeat(30)}7f`
+    ].map((point) => [
+      `Ed25519 of small order: ${point}`,
+      [
+        [1, 1],
+        [3, -8],
+        [-1, 6],
+        [-2, Buffer.from(point, 'hex')],
+        [-3, 0]
+      ],
+      'public_key'
+    ]),
     [
       'RSA of 8,192 bits',
       [
