@@ -74,7 +74,13 @@ async function count(
   if (!outcome.allowed) await refuse(outcome.refusedBy)
 }
 
-const FAILED_PROOFS: readonly OAuthErrorCode[] = ['invalid_client', 'invalid_grant', 'invalid_token']
+const FAILED_PROOFS: readonly OAuthErrorCode[] = [
+  'invalid_client',
+  'invalid_grant',
+  'invalid_token',
+  'invalid_code',
+  'invalid_credential'
+]
 
 /** A request that is at fault for another reason (a scope, a new password, a missing field) has guessed at nothing. */
 function isFailedProof(error: unknown): boolean {

@@ -13,6 +13,8 @@ export interface SecondFactorCheck {
    * stranger.
    */
   proof: string
+  /** Six digits can be guessed, so an attempt counts before it is made. Recovery codes and passkeys can't. */
+  canBeGuessed: boolean
 }
 
 export interface Rule {

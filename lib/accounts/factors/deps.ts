@@ -44,7 +44,16 @@ export function passkeysIn({ passkeys }: UserFactors, { passkeys: on }: Pick<Fac
   return on === null ? [] : passkeys.filter(({ uvInitialized, rpId }) => uvInitialized && rpId === on.rpId)
 }
 
-/** What a guess at the user's second factor counts under. */
-export function secondFactorCheck({ id, passwordHash }: User, { deviceEpoch }: UserFactors): SecondFactorCheck {
-  return { rule: 'secondFactor', userId: id, proof: `${passwordHash ?? ''}\0${deviceEpoch}` }
+/** What a proof by the user's second factor counts under. */
+export function secondFactorCheck(
+  { id, passwordHash }: User,
+  { deviceEpoch }: UserFactors,
+  { kind }: { kind: 'totp' | 'recovery_code' | 'passkey' }
+): SecondFactorCheck {
+  return {
+    rule: 'secondFactor',
+    userId: id,
+    proof: `${passwordHash ?? ''}\0${deviceEpoch}`,
+    canBeGuessed: kind === 'totp'
+  }
 }

@@ -121,14 +121,22 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     refuse: async (by) => await refuse(request, reply, by, options.onLimit, { ...deps, tell })
   })
 
+  const countUnderRefresh: RequestLimiter['countFailure'] = async (request, reply, work) => {
+    const plan = async (): Promise<{ id: string; limits: AttemptLimit[] }> => ({
+      id: deps.random.id(),
+      limits: await limitsOf(request, { rule: 'refresh' }, null, { options, bypass, deps })
+    })
+    return await countFailure(plan, work, attemptDeps(request, reply))
+  }
+
   const reserveSecondFactor = async <T>(
     request: FastifyRequest,
     reply: FastifyReply,
-    { userId, proof }: SecondFactorCheck,
+    { userId, proof, canBeGuessed }: SecondFactorCheck,
     work: () => Promise<T>
   ): Promise<T> => {
     const { secondFactor: rule } = options.rules
-    if (rule === false) return await work()
+    if (rule === false && canBeGuessed) return await work()
     const { deviceKey, random, secureCookies } = deps
     // No username has a NUL. A browser that has given the password alone is not known here: whoever knows the password
     // would have as many as they like.
@@ -136,12 +144,10 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     const token = readDeviceCookie(request, secureCookies)
     const device = verifyDevice(deviceKey, token, account)
     const key = device?.isCurrent(proof) === true ? knownDeviceKey(account, device.deviceId) : secondFactorKey(userId)
-    const limits = [limitOf('secondFactor', rule, { key, max: rule.max })]
-    const result = await reserveAttempt(
-      { id: random.id(), limits, givenBack: countsFailuresOnly(options, 'secondFactor') ? limits : [] },
-      work,
-      attemptDeps(request, reply)
-    )
+    const limits = rule === false || !canBeGuessed ? [] : [limitOf('secondFactor', rule, { key, max: rule.max })]
+    const result = canBeGuessed
+      ? await reserveAttempt({ id: random.id(), limits, givenBack: limits }, work, attemptDeps(request, reply))
+      : await countUnderRefresh(request, reply, work)
     if (!reply.sent && isFromBrowser(request))
       setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password: proof }, random.id()), secureCookies)
     return result
@@ -195,13 +201,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
         }
       )
     },
-    async countFailure(request, reply, work) {
-      const plan = async (): Promise<{ id: string; limits: AttemptLimit[] }> => ({
-        id: deps.random.id(),
-        limits: await limitsOf(request, { rule: 'refresh' }, null, { options, bypass, deps })
-      })
-      return await countFailure(plan, work, attemptDeps(request, reply))
-    },
+    countFailure: countUnderRefresh,
     close
   }
 }

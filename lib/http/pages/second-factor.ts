@@ -100,7 +100,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
         if (pending === null) return { limit: null, work: async () => beginAgain(visit) }
         const given = readFactor({ code, recoveryCode, credential })
         return {
-          limit: secondFactorCheck(userOf(pending), pending.found),
+          limit: secondFactorCheck(userOf(pending), pending.found, given),
           async work() {
             try {
               const done = { ...authorize, accounts }

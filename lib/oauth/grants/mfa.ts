@@ -101,7 +101,7 @@ export async function mfaGrant(
   if (client !== null && !mayUse(client, by === 'connection' ? TOKEN_EXCHANGE_GRANT : 'password'))
     throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   return {
-    check: secondFactorCheck(user, found),
+    check: secondFactorCheck(user, found, given),
     async finish() {
       const proof = await proveFactor(given, user, found, { clientId, origin, locale: undefined }, accounts)
       const allowed = allowedScopes(client, deps.scopes)
