@@ -24,7 +24,10 @@ export async function runFiles(root, files, { bail = false } = {}) {
   const processes = processesOf(files)
   const isBrowser = ([file]) => file.startsWith('test/browser/')
   const isFault = ([file]) => laneOf(file) === 'faults'
-  const others = processes.filter((together) => !isFault(together) && !isBrowser(together))
+  // Those of one file come last, so that at the end no processor waits long for the other.
+  const others = processes
+    .filter((together) => !isFault(together) && !isBrowser(together))
+    .sort((a, b) => Number(a.length === 1) - Number(b.length === 1))
 
   async function work(queue) {
     for (let together = queue.shift(); together !== undefined && !ending.signal.aborted; together = queue.shift()) {

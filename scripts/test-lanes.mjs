@@ -17,7 +17,13 @@ const OWN_PROCESS = [
 /** So many that starting is little beside testing, and so few that a file that is held up holds up few. */
 const MOST_TOGETHER = 16
 /** Scenarios take long, and the last must not wait for a process with many. Unit tests wait for nothing. */
-const MOST_OF_THESE_TOGETHER = { 'test/faults/': 4, 'test/http/': 32, 'test/security/': 20, 'test/unit/': 60 }
+const MOST_OF_THESE_TOGETHER = {
+  'test/concurrency/': 5,
+  'test/faults/': 4,
+  'test/http/': 32,
+  'test/security/': 20,
+  'test/unit/': 60
+}
 
 export function allTests(root) {
   return readdirSync(join(root, 'test'), { recursive: true })
@@ -26,7 +32,7 @@ export function allTests(root) {
     .sort()
 }
 
-/** They take long and notice little that others don't. `npm run nightly` runs them. */
+/** Ends of their names. They take long and notice little that others don't. `npm run nightly` runs them. */
 const NIGHTLY = [
   // The guides for user stores in other libraries, each compiled and run on its own database.
   'test/docs/user-store-guides.test.ts',
@@ -41,12 +47,8 @@ const NIGHTLY = [
   // The runner itself, with processes that hang until their time is over.
   'test/scripts/run-tests.test.ts',
   // The suites of fastify-authority/testing over stores with planted faults: they try the suites, and no rule or store.
-  'test/contract/code-suite-finds-faults.test.ts',
-  'test/contract/factor-suite-finds-faults.test.ts',
-  'test/contract/identity-suite-finds-faults.test.ts',
-  'test/contract/record-suite-finds-faults.test.ts',
-  'test/contract/session-suites-find-faults.test.ts',
-  'test/contract/suites-find-faults.test.ts',
+  'suite-finds-faults.test.ts',
+  'suites-find-faults.test.ts',
   // The example behind nginx, on real servers. `flow/example-server` has the example by itself.
   'test/flow/compose.test.ts',
   // The example signs in at another of its kind. `browser/connections` and `http/connect` have sign-in with others.
@@ -58,7 +60,7 @@ const NIGHTLY = [
 /** `npm test` runs the lane `main`. */
 export function laneOf(file) {
   if (file.startsWith('test/faults/')) return 'faults'
-  return NIGHTLY.includes(file) ? 'nightly' : 'main'
+  return NIGHTLY.some((end) => file.endsWith(end)) ? 'nightly' : 'main'
 }
 
 /** The files process by process, in the same way each time: it never depends on how long others take. */

@@ -7,14 +7,11 @@ import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import type { State } from '../../lib/ports/state.ts'
 import type { NewAuthorizationCode, NewRefreshTokenFamily } from '../../lib/ports/token-store.ts'
 import { PARTITION_LENGTH, partitionOf } from '../../lib/protocol/partition.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 
 const END = 1000
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 const pool = (await server.database()).pool()
 let schemas = 0
 

@@ -1,12 +1,9 @@
 import t from '../support/tap.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 import { federatedRows, type IdentityStore } from '../unit/accounts/federated-rows.ts'
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 // Several connections, or nothing would race.
 const pool = (await server.database()).pool({ max: 20 })
 let made = 0

@@ -4,12 +4,9 @@ import t, { type Test } from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { T0, family, named, use } from '../../lib/testing/token-fixtures.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 
 async function poolOf(t: Test): Promise<Pool> {
   const database = await server.database()

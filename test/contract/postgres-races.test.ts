@@ -8,11 +8,9 @@ import { parallel, tally } from '../../lib/testing/contract.ts'
 import { session, use as sessionUse } from '../../lib/testing/session-fixtures.ts'
 import { MINUTE, T0, code, family, named, next, redemption, use } from '../../lib/testing/token-fixtures.ts'
 import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 
 interface Instances {
   states: State[]

@@ -4,7 +4,7 @@ import t, { type Test } from '../support/tap.ts'
 import { postgresRecords } from '../../lib/adapters/postgres/record-store.ts'
 import { NEVER } from '../../lib/ports/record-store.ts'
 import { parallel } from '../../lib/testing/contract.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 import {
   DAY,
   keep,
@@ -17,10 +17,7 @@ import {
   TABLE
 } from './support/postgres-record-instances.ts'
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 const instances = async (t: Test, shape?: Shape) => await recordInstances(server, t, shape)
 
 t.test(

@@ -2,7 +2,7 @@
 import t, { type Test } from '../support/tap.ts'
 import { ANY, type StoredRecord } from '../../lib/ports/record-store.ts'
 import { parallel } from '../../lib/testing/contract.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 import {
   keep,
   NOW,
@@ -14,10 +14,7 @@ import {
   version
 } from './support/postgres-record-instances.ts'
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 const instances = async (t: Test, shape?: Shape) => await recordInstances(server, t, shape)
 
 for (const shape of ['one table', 'partitions'] as const) {

@@ -7,12 +7,9 @@ import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { ISSUER, signUp, testApp } from '../support/app.ts'
 import { testBrowser, type TestBrowser } from '../support/browser.ts'
 import { answerOf, authorizeAs, authorizePath, basic, CLIENTS, KEYS, redeem, SECRET } from '../support/openid.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 
 const NAMES: ReadonlyArray<readonly [name: string, of: RegExp]> = [
   ['user by name', /authority_users" WHERE username/],

@@ -4,15 +4,12 @@ import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { MINUTE, T0, family, named, next, use } from '../../lib/testing/token-fixtures.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 import type { PostgresDatabase } from '../support/postgres-server.ts'
 
 const DAY = 24 * 60 * MINUTE
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 
 async function fresh(): Promise<{ database: PostgresDatabase; pool: Pool; state: State }> {
   const database = await server.database()

@@ -5,12 +5,9 @@ import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
 import { stateContract } from '../../lib/testing/state-contract.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
-import { startPostgres } from '../support/postgres-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 
-const server = await startPostgres()
-t.teardown(async () => {
-  await server.stop()
-})
+const server = await sharedPostgres(t)
 // Several connections, or nothing would race.
 const pool = (await server.database()).pool({ max: 20 })
 

@@ -51,7 +51,7 @@ const PARTITIONED = `CREATE TABLE authority_records (
   END LOOP; END $$`
 
 /** Three instances with pools of their own on one fresh database. */
-export async function recordInstances(server: PostgresServer, t: Test, shape: Shape = 'one table') {
+export async function recordInstances(server: Pick<PostgresServer, 'database'>, t: Test, shape: Shape = 'one table') {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pools = Array.from({ length: 3 }, () => database.pool({ max: 10 }))
