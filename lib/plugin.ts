@@ -69,7 +69,9 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const path = (name: PathName): string =>
     places.wellKnown[name]?.path ?? settings.paths[name] ?? `${places.prefix}${PATHS[name] ?? ''}`
   refuseTakenRoutes(host, path)
+  const owner = { issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}` }
   const services = await createServices(settings, {
+    owner,
     log: host.log,
     redis: redisClientOf(host, settings),
     redirectLogin: places.redirectLogin,
@@ -80,7 +82,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
   const token = tokenCheck(accessTokens)
-  const cookies = cookiesOf(settings, `${host.prefix}${places.prefix}`)
+  const cookies = cookiesOf(settings, owner)
   const browser = requestBrowser({
     cookies,
     browserSessions: authorize.browserSessions,

@@ -23,7 +23,8 @@ import type { Random } from '../ports/random.ts'
 import type { State } from '../ports/state.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { UserStore } from '../ports/user-store.ts'
-import { deriveKey } from './secrets.ts'
+import type { CookieOwner } from '../http/edge/session-cookie.ts'
+import { cookieKey, deriveKey } from './secrets.ts'
 import type { FactorPolicy } from '../accounts/factors/factor-policy.ts'
 import type { FactorSettings } from '../settings/sections/factors.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -31,6 +32,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import { type LogCode, logLine } from '../ports/log.ts'
 
 interface AccountParts {
+  owner: CookieOwner
   users: UserStore
   clients: ClientStore
   factors: FactorStore | null
@@ -111,12 +113,15 @@ function factorSealer(secrets: readonly string[], random: Random): Sealer {
 function rememberedDevices(
   lifetimeMs: number | null,
   secrets: readonly string[],
+  owner: CookieOwner,
   random: Random
 ): FactorDeps['remembered'] {
   if (lifetimeMs === null) return null
   return {
     lifetimeMs,
-    keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) => deriveKey(secret, 'trusted-device'))
+    keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) =>
+      cookieKey(secret, 'trusted device', owner)
+    )
   }
 }
 
@@ -124,15 +129,16 @@ function rememberedDevices(
 function emailSignInOf(
   { emailSignIn, secrets }: Settings,
   {
+    owner,
     random,
     state: {
       oneTimeTokens: { redeemCode }
     }
-  }: Pick<AccountParts, 'random' | 'state'>
+  }: Pick<AccountParts, 'owner' | 'random' | 'state'>
 ): AccountsDeps['emailSignIn'] {
   if (emailSignIn === null || redeemCode === undefined) return null
   const [first = random.secret(), ...former] = secrets
-  const keyOf = (secret: string): string => deriveKey(secret, 'e-mail sign-in').toString('base64url')
+  const keyOf = (secret: string): string => cookieKey(secret, 'e-mail sign-in', owner).toString('base64url')
   return {
     ...emailSignIn,
     redeemCode,
@@ -155,6 +161,7 @@ function policyOf({ methods, required }: FactorSettings, clients: ClientStore): 
 export function accountsDeps(
   settings: Settings,
   {
+    owner,
     users,
     clients,
     factors,
@@ -223,10 +230,10 @@ export function accountsDeps(
             passkeys,
             sealer: factorSealer(settings.secrets, random),
             importKey: deriveKey(settings.secrets[0] ?? random.secret(), 'imported apps'),
-            remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random),
+            remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, owner, random),
             policy: policyOf(settings.factors, clients)
           },
-    emailSignIn: emailSignInOf(settings, { random, state }),
+    emailSignIn: emailSignInOf(settings, { owner, random, state }),
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),

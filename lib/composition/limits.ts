@@ -4,6 +4,8 @@ import { createAttemptLimiter } from '../adapters/rate-limit/limiter.ts'
 import type { Events } from '../events.ts'
 import { type KnownBrowsers, knownBrowsers } from '../http/edge/known-browsers.ts'
 import { createRequestLimiter, type RequestLimiter } from '../http/edge/limit.ts'
+import { type CookieOwner, sessionCookie } from '../http/edge/session-cookie.ts'
+import { KNOWN_FOR_SECONDS } from '../limits/known-devices.ts'
 import { type MessageBound, messageBound } from '../limits/message-bound.ts'
 import { surviveOutages } from '../boundary/attempt-outages.ts'
 import type { AttemptStore } from '../ports/attempt-store.ts'
@@ -11,7 +13,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 import { outageReports } from './outages.ts'
-import { deriveKey } from './secrets.ts'
+import { cookieKey } from './secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 
 interface LimiterParts {
@@ -21,14 +23,15 @@ interface LimiterParts {
   events: Events
   log: FastifyBaseLogger
   deviceSecret: string
+  owner: CookieOwner
   users: UserStore
   onceRehashed(user: User | null): Promise<User | null>
 }
 
 /** The limits of the option `rateLimit` for routes, and the bound on messages. */
 export async function createLimits(
-  { rateLimit: limits, issuer }: Settings,
-  { attempts, clock, random, events, log, deviceSecret, users, onceRehashed }: LimiterParts
+  { rateLimit: limits }: Settings,
+  { attempts, clock, random, events, log, deviceSecret, owner, users, onceRehashed }: LimiterParts
 ): Promise<{ limiter: RequestLimiter; messages: MessageBound; known: KnownBrowsers }> {
   const store = surviveOutages({
     store: attempts,
@@ -43,8 +46,8 @@ export async function createLimits(
     refund: store.refund,
     random
   })
-  const deviceKey = deriveKey(deviceSecret, 'known devices')
-  const secureCookies = issuer.startsWith('https:')
+  const deviceKey = cookieKey(deviceSecret, 'known devices', owner)
+  const cookie = sessionCookie({ ...owner, of: 'device', maxAgeSeconds: KNOWN_FOR_SECONDS })
   const requests = createRequestLimiter(limits, {
     attempts: { ...limiter, refund: store.refund },
     random,
@@ -54,7 +57,7 @@ export async function createLimits(
     deviceKey,
     userOf: (account) => users.findByUsername(account),
     onceRehashed,
-    secureCookies
+    deviceCookie: cookie
   })
-  return { limiter: requests, messages, known: knownBrowsers({ deviceKey, onceRehashed, secureCookies, random, log }) }
+  return { limiter: requests, messages, known: knownBrowsers({ deviceKey, onceRehashed, cookie, random, log }) }
 }

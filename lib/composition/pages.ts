@@ -11,6 +11,7 @@ import { ownTextMistake, scopeTextMistake } from '../pages/own-texts.ts'
 import { badOption } from '../settings/option-error.ts'
 import type { PathName } from '../settings/paths.ts'
 import type { PagesSettings } from '../settings/sections/pages.ts'
+import { cookieKey } from './secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 
 const PAGES = {
@@ -108,9 +109,10 @@ function connectDeps(
   [secret, ...former]: readonly string[]
 ): PageDeps['connect'] {
   if (connections.size === 0 || secret === undefined) return null
+  const keyOf = (one: string): string => cookieKey(one, 'connections', owner).toString('base64url')
   return {
     connections,
-    cookies: connectCookies(owner, { sealer: deflatingSealer(aesSealer([secret, ...former])), clock })
+    cookies: connectCookies(owner, { sealer: deflatingSealer(aesSealer([keyOf(secret), ...former.map(keyOf)])), clock })
   }
 }
 

@@ -22,6 +22,7 @@ import { accountsDeps } from './accounts.ts'
 import { connectionsOf, tokenExchangeOf } from './connections.ts'
 import { createHealth, type Health } from './health.ts'
 import { keyRing } from './keys.ts'
+import type { CookieOwner } from '../http/edge/session-cookie.ts'
 import { createLimits } from './limits.ts'
 import { passkeysOf } from './passkeys.ts'
 import { connectStores } from './stores.ts'
@@ -65,13 +66,15 @@ interface ServiceParts {
   callbackUrl(id: string): string
   /** Whether clients can send people here to sign in. */
   redirectLogin: boolean
+  /** Whose cookies those of the browsers are. */
+  owner: CookieOwner
   /** What the option `redis` names. */
   redis: RedisClient | null
 }
 
 export async function createServices(
   settings: Settings,
-  { log, messageUrl, accountUrl, callbackUrl, redirectLogin, redis }: ServiceParts
+  { log, messageUrl, accountUrl, callbackUrl, owner, redirectLogin, redis }: ServiceParts
 ): Promise<Services> {
   const random = systemRandom()
   const { secrets } = settings
@@ -138,6 +141,7 @@ export async function createServices(
     events,
     log,
     deviceSecret: secrets[0] ?? random.secret(),
+    owner,
     users: stores.users,
     onceRehashed: async (user) => await onceRehashed(user, accounts)
   })
@@ -145,6 +149,7 @@ export async function createServices(
   // Loaded before the first sign-in, and without the option not at all.
   if (settings.factors !== null) await Promise.all([withFactors(), missingSteps(), withMfa()])
   const accounts: AccountsDeps = accountsDeps(settings, {
+    owner,
     users: stores.users,
     clients,
     factors: stores.factors,

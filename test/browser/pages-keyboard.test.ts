@@ -237,7 +237,7 @@ t.test('with the keyboard alone, second factors and passkeys', async (t) => {
   await enter(page)
   t.equal(await name.inputValue(), 'Work', 'Enter renames and does not remove')
 
-  await page.context().clearCookies({ name: 'authority_session' })
+  await page.context().clearCookies({ name: /^authority_session_/ })
   await page.goto(`${origin}/auth/login?return_to=/auth/security`)
   await page.getByRole('button', { name: 'Sign in with a passkey' }).focus()
   await enter(page)
@@ -247,7 +247,7 @@ t.test('with the keyboard alone, second factors and passkeys', async (t) => {
   await enter(page)
   t.equal(await page.locator('button[value=remove]').count(), 1)
 
-  await page.context().clearCookies({ name: 'authority_session' })
+  await page.context().clearCookies({ name: /^authority_session_/ })
   await page.goto(`${origin}/auth/login?return_to=/auth/security`)
   await signInByKeys(page, username)
   t.equal(await heading(page), 'One more step')

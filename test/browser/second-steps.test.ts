@@ -19,7 +19,7 @@ const keyOn = async (shown: Page): Promise<string> => (await shown.locator('.key
 
 /** The next sign-in begins anew, in a browser that keeps all else. */
 async function begin(): Promise<void> {
-  await page.context().clearCookies({ name: 'authority_session' })
+  await page.context().clearCookies({ name: /^authority_session_/ })
   // The app shows another code by then.
   clock.step(30_000)
   await page.goto(provider.authorizeUrl())

@@ -1,3 +1,4 @@
+import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
 import { decodeJwt } from '../support/jwt.ts'
@@ -6,7 +7,7 @@ import { formAction } from '../support/browser.ts'
 import { answerOf, authorizeAs, authorizePath, redeem } from '../support/openid.ts'
 import { aliveOf, DELAYS, later, refresh, THIRD, type World, WORLDS } from './support/race.ts'
 
-const COOKIE = 'authority_session'
+const COOKIE = cookieName('session')
 
 /** Who the cookie of an answer signs in, at each instance; `null`: nobody. */
 async function whoIs({ instances, ann }: World, value: string): Promise<boolean[]> {

@@ -2,6 +2,7 @@
  * Codes and links by e-mail on every state, over HTTP: fifty at once, by two instances, and a store that fails at each
  * step.
  */
+import { cookieName } from '../support/cookies.ts'
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -128,7 +129,7 @@ for (const [where, open] of Object.entries(STATES)) {
       await subject.messages.next('verify_email')
       failAt(1)
       t.equal((await ask(subject.browser)).statusCode, 503)
-      t.notOk(subject.browser.cookies.has('authority_email'))
+      t.notOk(subject.browser.cookies.has(cookieName('email')))
       t.same(subject.sent(), [], 'nothing is sent that could not be stored')
       t.same(calls, ['oneTimeTokens.put'])
 

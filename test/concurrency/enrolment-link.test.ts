@@ -1,4 +1,5 @@
 /** One link of `startEnrolment`, and one key of `importTotp`, on every store, by two instances. */
+import { cookieName } from '../support/cookies.ts'
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -86,7 +87,7 @@ for (const [where, open] of Object.entries(WORLDS)) {
       const browsers = Array.from({ length: 50 }, (_, index) => testBrowser(instances[index % 2]?.app ?? one.app))
       const replies = await parallel(50, async (index) => await press(browsers[index] ?? testBrowser(one.app), url))
       t.strictSame(tally(replies.map(({ statusCode }) => String(statusCode))), { 303: 1, 400: 49 })
-      const [winner, ...others] = browsers.filter(({ cookies }) => cookies.has('authority_enrolment'))
+      const [winner, ...others] = browsers.filter(({ cookies }) => cookies.has(cookieName('enrolment')))
       t.equal(others.length, 0)
 
       const late = await one.app.authority.startEnrolment(sub)

@@ -1,6 +1,7 @@
 /**
  * What a browser sign-in asks of PostgreSQL, statement by statement: each is a round trip that the person waits for.
  */
+import { cookieName } from '../support/cookies.ts'
 import t, { type Test } from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
@@ -72,7 +73,7 @@ t.test('a sign-in by redirect is eight statements, and five where somebody is si
   )
   t.same(await asked(signIn), CODE, 'single sign-on')
   for (const name of browser.cookies.keys()) if (name.includes('session')) browser.cookies.delete(name)
-  t.same([...browser.cookies.keys()], ['authority_device'])
+  t.same([...browser.cookies.keys()], [cookieName('device')])
   t.same(await asked(signIn), [...SIGN_IN, ...CODE], 'of a known browser')
 })
 

@@ -1,8 +1,9 @@
 import t from '../support/tap.ts'
+import { cookieName } from '../support/cookies.ts'
 import { BACK, ISSUER, logoutApp, OWN, setCookies } from './support/logout-app.ts'
 
 const query = (params: Record<string, string>): string => `/auth/logout?${String(new URLSearchParams(params))}`
-const CLEARED = '__Host-authority_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure'
+const CLEARED = `${cookieName('session', ISSUER)}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure`
 
 // covers ASVS-10.6.2 ASVS-3.5.3
 t.test('a GET without a hint asks, and only our own form signs out', async (t) => {

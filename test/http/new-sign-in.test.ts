@@ -1,4 +1,5 @@
 /** Who signs in somewhere new is told of it, and a sign-in neither waits for that nor fails by it. */
+import { cookieName } from '../support/cookies.ts'
 import t, { type Test } from '../support/tap.ts'
 import type { AuthorityOptions, Message } from '../../lib/index.ts'
 import { PASSWORD, signUp, type TestApp, testApp } from '../support/app.ts'
@@ -22,7 +23,7 @@ async function subjectOf(
 const enter = async (browser: TestBrowser, headers: Record<string, string> = {}, password = PASSWORD) =>
   await browser.submit('/auth/login', { username: 'ann@example.com', password }, headers)
 const signOut = (browser: TestBrowser): void => {
-  browser.cookies.delete('authority_session')
+  browser.cookies.delete(cookieName('session'))
 }
 const news = ({ events }: Pick<TestApp, 'events'>): unknown[] =>
   events.filter(({ name }) => name === 'new_sign_in').map(({ payload }) => payload)
@@ -81,7 +82,7 @@ t.test('the first sign-in after a sign-up is no news, and neither is one of who 
   await browser.submit('/auth/login', { username: 'bob@example.com', password: PASSWORD })
   t.same(news(subject), [], 'the browser of the sign-up')
   await browser.submit('/auth/login?prompt=login', { username: 'bob@example.com', password: PASSWORD })
-  browser.cookies.delete('authority_device')
+  browser.cookies.delete(cookieName('device'))
   await browser.submit('/auth/login?prompt=login', { username: 'bob@example.com', password: PASSWORD })
   t.same(news(subject), [], 'the session is there')
   t.same(told(), [])
@@ -113,8 +114,8 @@ t.test('a browser is known for one account, with the password of now, and by a c
     1,
     'whoever knew a former password is a stranger'
   )
-  const token = browser.cookies.get('authority_device') ?? ''
-  browser.cookies.set('authority_device', `${token.slice(0, -2)}${token.endsWith('A') ? 'BB' : 'AA'}`)
+  const token = browser.cookies.get(cookieName('device')) ?? ''
+  browser.cookies.set(cookieName('device'), `${token.slice(0, -2)}${token.endsWith('A') ? 'BB' : 'AA'}`)
   const { body } = await browser.get('/auth/account/password')
   t.equal(
     (await browser.submit(formOf(body).action, { current_password: 'a better horse battery', password: PASSWORD }))

@@ -1,4 +1,5 @@
 /** The pages of a person's own account: who gets there, what a form does and for whom, and what it never does. */
+import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import cors from '@fastify/cors'
 import { Type } from '@sinclair/typebox'
@@ -106,7 +107,7 @@ t.test('nobody, a stranger and who is disabled are led to the sign-in and back',
     for (const [who, reply] of [
       ['nobody', await app.inject({ url: page })],
       ['a token', await app.inject({ url: page, headers: bearer(token) })],
-      ['a cookie that is none', await app.inject({ url: page, headers: { cookie: 'authority_session=x.y' } })],
+      ['a cookie that is none', await app.inject({ url: page, headers: { cookie: `${cookieName('session')}=x.y` } })],
       ['a disabled user', await ann.get(page)]
     ] as const) {
       t.equal(reply.statusCode, 303, `${who} at ${page}`)
@@ -305,7 +306,7 @@ t.test('sign-ins: listed, this one first and marked; one ends, or all others, or
     },
     'its own: the sign-out'
   )
-  t.equal(here.cookies.get('authority_session'), undefined)
+  t.equal(here.cookies.get(cookieName('session')), undefined)
   const [one, two] = [await browserOf(subject), await browserOf(subject)]
   t.match(await use(one, page, { decision: 'end_all' }), { statusCode: 303, headers: { 'set-cookie': /=; Max-Age=0/ } })
   t.notOk(await isSignedIn(one))

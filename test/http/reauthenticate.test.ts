@@ -1,4 +1,5 @@
 /** Who is signed in proves anew that it is them, with all that the account takes, and as nobody else. */
+import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { REPLACED_SECRET_MS } from '../../lib/ports/session-store.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
@@ -55,12 +56,12 @@ t.test('the password of who is signed in, a new secret, and back to where it was
   const { action } = formOf(shown.body)
   t.match(await browser.submit(action, { current_password: 'wrong password' }), { statusCode: 400 })
   t.equal((await browser.get('/pay')).statusCode, 303)
-  const before = browser.cookies.get('authority_session')
+  const before = browser.cookies.get(cookieName('session'))
   t.match(await browser.submit(action, { current_password: PASSWORD, username: 'bob' }), {
     statusCode: 303,
     headers: { location: '/pay' }
   })
-  t.not(browser.cookies.get('authority_session'), before)
+  t.not(browser.cookies.get(cookieName('session')), before)
   const [sid] = (before ?? '').split('.')
   t.match(
     (await browser.get('/pay')).json(),
@@ -72,7 +73,7 @@ t.test('the password of who is signed in, a new secret, and back to where it was
     [{ methods: ['password'], sid: String }]
   )
   const old = testBrowser(app)
-  old.cookies.set('authority_session', before ?? '')
+  old.cookies.set(cookieName('session'), before ?? '')
   clock.step(REPLACED_SECRET_MS)
   t.equal((await old.get('/auth/account')).statusCode, 303, 'the secret of before opens nothing')
   t.ok(sid)
@@ -114,16 +115,16 @@ t.test(
     const browser = testBrowser(subject.app)
     await logIn(browser)
     await browser.submit('/auth/second-factor', { code: subject.code(), remember: 'on' })
-    browser.cookies.delete('authority_session')
+    browser.cookies.delete(cookieName('session'))
     subject.clock.step(301_000)
     t.match((await logIn(browser)).headers.location, '/', 'the browser is remembered')
     const security = await browser.get('/auth/security')
     const url = (/href="(\/auth\/reauthenticate[^"]*)"/.exec(security.body)?.[1] ?? '').replaceAll('&amp;', '&')
     t.match(url, page('/auth/security'))
-    const session = browser.cookies.get('authority_session')
+    const session = browser.cookies.get(cookieName('session'))
     const step = await post(browser, url, { current_password: PASSWORD })
     t.match(step, { statusCode: 303, headers: { location: '/auth/second-factor?return_to=%2Fauth%2Fsecurity' } })
-    t.equal(browser.cookies.get('authority_session'), session, 'the session of now stays what it is')
+    t.equal(browser.cookies.get(cookieName('session')), session, 'the session of now stays what it is')
     const done = await post(browser, String(step.headers.location), { code: subject.code() })
     t.match(done, { statusCode: 303, headers: { location: '/auth/security' } })
     t.match((await browser.get('/auth/security')).body, /name="decision"/, 'and now it can be changed')
@@ -165,7 +166,7 @@ t.test('a passkey of the person, and of nobody else, for this session and once',
   const { browser, passkey } = subject
   await logIn(browser)
   t.match(await answerOn(browser, '/auth/second-factor', passkey), { statusCode: 303 })
-  const session = browser.cookies.get('authority_session')
+  const session = browser.cookies.get(cookieName('session'))
   const shown = await browser.get(page('/pay'))
   t.match(shown.headers['content-security-policy'], /passkeys\.js/)
   t.match(shown.body, /name="current_password"/, 'or the password')
@@ -185,7 +186,7 @@ t.test('a passkey of the person, and of nobody else, for this session and once',
   ]
   for (const [name, credential] of refusedOnes)
     t.match(await send(credential), { statusCode: 400 }, `an answer ${name}`)
-  t.equal(browser.cookies.get('authority_session'), session, 'the session of now stays what it is')
+  t.equal(browser.cookies.get(cookieName('session')), session, 'the session of now stays what it is')
   const other = testBrowser(subject.app)
   await logIn(other)
   await answerOn(other, '/auth/second-factor', passkey)
@@ -199,7 +200,7 @@ t.test('a passkey of the person, and of nobody else, for this session and once',
   subject.events.length = 0
   const credential = passkey.get(options)
   t.match(await send(credential), { statusCode: 303, headers: { location: '/pay' } })
-  t.not(browser.cookies.get('authority_session'), session)
+  t.not(browser.cookies.get(cookieName('session')), session)
   t.match(
     subject.events
       .filter(({ name }) => ['step_up', 'authenticated'].includes(name))
@@ -232,13 +233,13 @@ t.test('a passkey that was taken away while it was used renews no session', asyn
   const { browser } = subject
   await logIn(browser)
   await answerOn(browser, '/auth/second-factor', subject.passkey)
-  const session = browser.cookies.get('authority_session')
+  const session = browser.cookies.get(cookieName('session'))
   race.on = true
   t.match(await answerOn(browser, page('/pay'), subject.passkey), {
     statusCode: 303,
     headers: { location: '/auth/login?return_to=%2Fpay' }
   })
-  t.equal(browser.cookies.get('authority_session'), session)
+  t.equal(browser.cookies.get(cookieName('session')), session)
   t.equal((await browser.get('/auth/account')).statusCode, 303, 'what was to be renewed has ended')
 })
 
@@ -289,7 +290,7 @@ t.test('at another provider it has to be the same person, or nothing happens', a
     fake.person = person
     return await test.back((await begin(await button())).searchParams.get('state') ?? '')
   }
-  const session = browser.cookies.get('authority_session')
+  const session = browser.cookies.get(cookieName('session'))
   for (const person of [
     { subject: 'bob-1' },
     { subject: 'nobody-1', email: 'new@example.com', emailVerified: true },
@@ -299,7 +300,7 @@ t.test('at another provider it has to be the same person, or nothing happens', a
     t.match(reply, { statusCode: 403, body: /You can(’|&rsquo;)t sign in this way/ }, person.subject)
     t.match(reply.body, /href="\/auth\/reauthenticate\?return_to=%2Fpay"/, 'another way to prove it')
     t.equal(await test.who(), ann)
-    t.equal(browser.cookies.get('authority_session'), session, 'still hers, and no younger')
+    t.equal(browser.cookies.get(cookieName('session')), session, 'still hers, and no younger')
   }
   t.equal(await users.findByUsername('new@example.com'), null, 'nobody is registered')
   t.match(
@@ -308,7 +309,7 @@ t.test('at another provider it has to be the same person, or nothing happens', a
   )
   t.match(await through({ subject: 'ann-1' }), { statusCode: 303, headers: { location: '/pay' } })
   t.equal(await test.who(), ann)
-  t.not(browser.cookies.get('authority_session'), session)
+  t.not(browser.cookies.get(cookieName('session')), session)
 
   fake.person = { subject: 'ann-1' }
   const begun = (await begin(await button())).searchParams.get('state') ?? ''
@@ -350,12 +351,12 @@ t.test('without a password a code goes to the address of the account, and is goo
   const { code } = await askHere()
   t.match(await enter(browser, otherThan(code), here), { statusCode: 400 })
   const signedOut = elsewhere()
-  signedOut.cookies.delete('authority_session')
+  signedOut.cookies.delete(cookieName('session'))
   t.match(await enter(signedOut, code, here), { statusCode: 400 }, 'nobody is signed in by then')
-  t.notOk(signedOut.cookies.has('authority_session'))
-  const session = browser.cookies.get('authority_session')
+  t.notOk(signedOut.cookies.has(cookieName('session')))
+  const session = browser.cookies.get(cookieName('session'))
   t.match(await enter(browser, code, here), { statusCode: 303, headers: { location: '/pay' } })
-  t.not(browser.cookies.get('authority_session'), session)
+  t.not(browser.cookies.get(cookieName('session')), session)
   t.match(
     subject.events.filter(({ name }) => name === 'step_up').map(({ payload }) => payload['methods']),
     [['email']]
@@ -366,9 +367,9 @@ t.test('without a password a code goes to the address of the account, and is goo
   const link = url.slice(url.indexOf('/auth/'))
   const token = new URLSearchParams(link.slice(link.indexOf('?') + 1)).get('token') ?? ''
   const stranger = elsewhere()
-  stranger.cookies.delete('authority_session')
+  stranger.cookies.delete(cookieName('session'))
   await stranger.submit(link, { token })
-  t.notOk(stranger.cookies.has('authority_session'), 'nor by the link')
+  t.notOk(stranger.cookies.has(cookieName('session')), 'nor by the link')
   t.match(await browser.submit(link, { token }), { statusCode: 303, headers: { location: '/pay' } })
   await askHere()
   t.match(
@@ -397,9 +398,9 @@ t.test('without a password a code goes to the address of the account, and is goo
 
   const last = await askHere()
   await browser.submit('/auth/login?prompt=login', { username: ANN, password: PASSWORD })
-  const anns = browser.cookies.get('authority_session')
+  const anns = browser.cookies.get(cookieName('session'))
   t.match(await enter(browser, last.code, here), { statusCode: 400 }, 'Ann is signed in by then')
-  t.equal(browser.cookies.get('authority_session'), anns, 'and stays so')
+  t.equal(browser.cookies.get(cookieName('session')), anns, 'and stays so')
   const withPassword = formOf((await browser.get(page('/pay'))).body).action
   t.notMatch((await browser.get(page('/pay'))).body, /value="email"/)
   t.match(
@@ -416,10 +417,10 @@ t.test('what a person does not have proves nothing, and is no fault of the serve
     await signUp(subject.app)
     const browser = testBrowser(subject.app)
     await logIn(browser)
-    const before = browser.cookies.get('authority_session')
+    const before = browser.cookies.get(cookieName('session'))
     const { action } = formOf((await browser.get(page('/cart'))).body)
     for (const fields of [{ credential: '{}' }, { decision: 'email' }] as Array<Record<string, string>>)
       t.equal((await browser.submit(action, fields)).statusCode, 400, JSON.stringify(fields))
-    t.equal(browser.cookies.get('authority_session'), before)
+    t.equal(browser.cookies.get(cookieName('session')), before)
   }
 })

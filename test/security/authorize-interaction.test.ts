@@ -1,3 +1,5 @@
+import { REPLACED_SECRET_MS } from '../../lib/ports/session-store.ts'
+import { cookieName } from '../support/cookies.ts'
 import { generateKeyPairSync } from 'node:crypto'
 import t from '../support/tap.ts'
 import { PASSWORD, signUp } from '../support/app.ts'
@@ -34,7 +36,7 @@ t.test('prompt=none shows nothing and changes nothing', async (t) => {
   }
   t.match(await silent(), { error: 'login_required', state: 's'.repeat(128) })
   t.match(
-    await silent({}, { cookie: `authority_session=${'A'.repeat(38)}.${'A'.repeat(43)}` }),
+    await silent({}, { cookie: `${cookieName('session')}=${'A'.repeat(38)}.${'A'.repeat(43)}` }),
     { error: 'login_required' },
     "ASVS-7.2.4 a planted cookie is nobody's"
   )
@@ -107,6 +109,7 @@ t.test('prompt=login asks who is signed in already; going away changes nobody', 
   t.not(browser.cookies.get(name), value, 'a new cookie')
   const old = testBrowser(app)
   old.cookies.set(name, value)
+  clock.step(REPLACED_SECRET_MS)
   t.match(
     await authorizeAs(old, authorizePath({ prompt: 'none' })),
     { error: 'login_required' },

@@ -1,3 +1,4 @@
+import { cookieName } from '../support/cookies.ts'
 import diagnostics from 'node:diagnostics_channel'
 import { Writable } from 'node:stream'
 import t from '../support/tap.ts'
@@ -49,7 +50,7 @@ t.test('of a whole journey no secret is in a log line, an event, a diagnostics c
   }
 
   t.equal((await browser.submit('/auth/signup', { username: 'carl@mail.example', password: PASSWORD })).statusCode, 303)
-  keep('first cookie', browser.cookies.get('authority_session'))
+  keep('first cookie', browser.cookies.get(cookieName('session')))
   const request = authorizePath({
     client_id: 'third',
     redirect_uri: 'https://third.example/cb',
@@ -62,7 +63,7 @@ t.test('of a whole journey no secret is in a log line, an event, a diagnostics c
   let at = await browser.follow(await browser.get(request))
   errorPages.push((await browser.submit(at.url, { username: 'carl@mail.example', password: `${PASSWORD} wrong` })).body)
   at = await browser.follow(await browser.submit(at.url, { username: 'carl@mail.example', password: PASSWORD }))
-  keep('cookie', browser.cookies.get('authority_session'))
+  keep('cookie', browser.cookies.get(cookieName('session')))
   at = await browser.follow(await browser.submit(formAction(at.reply.body), { decision: 'allow' }))
   const code = keep('code', answerOf(at.url).code)
   const third = basic('third', SECRET)
@@ -97,7 +98,7 @@ t.test('of a whole journey no secret is in a log line, an event, a diagnostics c
       url: '/auth/userinfo',
       headers: {
         authorization: `Bearer ${secret.replaceAll(/[^\w.-]/g, '')}x`,
-        cookie: `authority_session=${secret.replaceAll(/[^\w.-]/g, '')}`
+        cookie: `${cookieName('session')}=${secret.replaceAll(/[^\w.-]/g, '')}`
       }
     })
     await redeem(app, code, { client_id: 'web', code_verifier: secret, redirect_uri: secret, client_secret: secret })
@@ -133,8 +134,8 @@ t.test('of a whole journey no secret is in a log line, an event, a diagnostics c
   )
   const again = testBrowser(app)
   t.equal((await again.submit('/auth/login', { username: 'carl@mail.example', password: NEXT })).statusCode, 303)
-  keep('last cookie', again.cookies.get('authority_session'))
-  keep('device cookie', again.cookies.get('authority_device'))
+  keep('last cookie', again.cookies.get(cookieName('session')))
+  keep('device cookie', again.cookies.get(cookieName('device')))
   await again.submit(`/auth/logout?id_token_hint=${redeemed.id_token}&state=CANARY-state`, { decision: 'sign_out' })
 
   t.ok(lines.length > 100 && told.length > 10 && errorPages.length > 50)

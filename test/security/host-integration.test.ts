@@ -1,3 +1,4 @@
+import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore, type State, type UserStore } from '../../lib/index.ts'
 import { type LightMyRequestResponse, PASSWORD, signUp, testApp } from '../support/app.ts'
@@ -67,7 +68,7 @@ t.test(
           await testBrowser(app).submit(
             '/auth/login',
             { username: 'ann', password: PASSWORD },
-            { cookie: `authority_session=${'A'.repeat(38)}.${'A'.repeat(43)}` }
+            { cookie: `${cookieName('session')}=${'A'.repeat(38)}.${'A'.repeat(43)}` }
           )
       },
       'sign in again': {
@@ -105,7 +106,7 @@ t.test(
         else t.equal(reply.statusCode, 503, label)
         t.notMatch(reply.body + JSON.stringify(reply.headers), CANARY, label)
         t.strictSame(
-          reply.cookies.filter(({ name, value }) => name === 'authority_session' && value !== ''),
+          reply.cookies.filter(({ name, value }) => name === cookieName('session') && value !== ''),
           [],
           `${label}: no cookie`
         )
@@ -194,7 +195,7 @@ t.test('readSession: an outage is 503 and never somebody, or nobody, else', asyn
   host.gone.clear()
   await host.subject.app.authority.revokeUser(host.subject.ann.sub)
   t.equal((await who(cookie)).json(), null)
-  t.equal((await who('authority_session=x')).json(), null)
+  t.equal((await who(`${cookieName('session')}=x`)).json(), null)
 })
 
 /** A host with a page of its own that says who is signed in. */
@@ -231,7 +232,7 @@ async function hostApp(broken: Set<string>): Promise<{
   const ann = await signUp(made.app)
   const subject: OpenidApp = { ...made, ann, browser: testBrowser(made.app) }
   await authorizeAs(subject.browser, authorizePath())
-  const cookie = `authority_session=${subject.browser.cookies.get('authority_session')}`
+  const cookie = `${cookieName('session')}=${subject.browser.cookies.get(cookieName('session'))}`
   return {
     subject,
     cookie,

@@ -1,3 +1,4 @@
+import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { bearer } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'
@@ -117,8 +118,12 @@ t.test('each thing that we sign or make opens its own doors and no other', async
         'code' in
         answerOf(
           String(
-            (await app.inject({ url: authorizePath({ prompt: 'none' }), cookies: { authority_session: artefact } }))
-              .headers.location
+            (
+              await app.inject({
+                url: authorizePath({ prompt: 'none' }),
+                cookies: { [cookieName('session')]: artefact }
+              })
+            ).headers.location
           )
         ),
       fits: ['cookie']

@@ -1,3 +1,4 @@
+import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { memoryState, type State, type UserStore } from '../../lib/index.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
@@ -44,7 +45,7 @@ t.test('requests of nobody store nothing, however many', async (t) => {
     const path = authorizePath({ state: `state-${index}`, nonce: `nonce-${index}` })
     const reply = await subject.app.inject({
       url: index % 2 === 0 ? path : path.replace('authorize', 'login'),
-      headers: { cookie: `authority_session=planted-${index}` }
+      headers: { cookie: `${cookieName('session')}=planted-${index}` }
     })
     if (reply.statusCode !== (index % 2 === 0 ? 303 : 200) || reply.headers['set-cookie'] !== undefined)
       t.fail(`${reply.statusCode}`)
@@ -147,7 +148,7 @@ t.test(
     t.teardown(subject.close)
     const { app, browser } = subject
     await authorizeAs(browser, authorizePath())
-    t.ok(browser.cookies.get('authority_device'))
+    t.ok(browser.cookies.get(cookieName('device')))
     const stranger = testBrowser(app)
     for (let attempt = 0; attempt < 2; attempt++) {
       t.equal(
@@ -194,7 +195,7 @@ t.test(
       const answer = await redeem(two.app, early)
       t.equal(answer.statusCode, apart > 0 ? 400 : 200, 'a code is of 60 seconds by either clock')
       const tokens = await tokensOf(one, { scope: 'openid offline_access' })
-      const cookie = `authority_session=${one.browser.cookies.get('authority_session')}`
+      const cookie = `${cookieName('session')}=${one.browser.cookies.get(cookieName('session'))}`
       const there = await two.app.inject({
         url: authorizePath({ prompt: 'none', max_age: '600' }),
         headers: { cookie }

@@ -1,3 +1,4 @@
+import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { memoryState, memoryUserStore, type User, type UserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../support/app.ts'
@@ -9,11 +10,11 @@ const MINUTE = 60_000
 async function opens({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<boolean> {
   const reply = await app.inject({
     url: authorizePath({ prompt: 'none' }),
-    headers: { cookie: `authority_session=${cookie}` }
+    headers: { cookie: `${cookieName('session')}=${cookie}` }
   })
   return answerOf(String(reply.headers.location)).code !== undefined
 }
-const cookieOf = (browser: OpenidApp['browser']): string => browser.cookies.get('authority_session') ?? ''
+const cookieOf = (browser: OpenidApp['browser']): string => browser.cookies.get(cookieName('session')) ?? ''
 
 // covers ASVS-7.3.1
 t.test('a session ends with its idle timeout to the millisecond, and activity moves it', async (t) => {
@@ -58,7 +59,7 @@ t.test('after a sign-out nothing opens that the session gave, stolen cookie and 
   const { code = '' } = await authorizeAs(browser, authorizePath({ scope: 'openid offline_access' }))
   const stolen = cookieOf(browser)
   await browser.submit('/auth/logout', { decision: 'sign_out' })
-  t.notOk(browser.cookies.has('authority_session'), 'the browser forgets it')
+  t.notOk(browser.cookies.has(cookieName('session')), 'the browser forgets it')
   t.equal(await opens(subject, stolen), false, 'and the server')
   t.match((await redeem(app, code)).json(), { error: 'invalid_grant' })
   for (const url of ['/me', '/auth/userinfo', '/auth/sessions'])
@@ -67,14 +68,14 @@ t.test('after a sign-out nothing opens that the session gave, stolen cookie and 
     method: 'POST',
     url: '/auth/login',
     headers: {
-      cookie: `authority_session=${stolen}`,
+      cookie: `${cookieName('session')}=${stolen}`,
       'sec-fetch-site': 'same-origin',
       'content-type': 'application/x-www-form-urlencoded'
     },
     payload: new URLSearchParams({ username: 'ann', password: PASSWORD }).toString()
   })
   t.not(
-    late.cookies.find(({ name }) => name === 'authority_session')?.value.split('.')[0],
+    late.cookies.find(({ name }) => name === cookieName('session'))?.value.split('.')[0],
     stolen.split('.')[0],
     'an id that ended never comes back'
   )
@@ -147,7 +148,7 @@ t.test('a password change ends all other sessions, a reset ends all', async (t) 
   const changed = await app.inject({
     method: 'POST',
     url: '/auth/password',
-    headers: { ...bearer(tokens.access_token), cookie: `authority_session=${cookieOf(here)}` },
+    headers: { ...bearer(tokens.access_token), cookie: `${cookieName('session')}=${cookieOf(here)}` },
     payload: { current_password: PASSWORD, new_password: NEXT }
   })
   t.equal(changed.statusCode, 204)

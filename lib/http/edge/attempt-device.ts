@@ -3,8 +3,8 @@ import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
 import { logLine } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { User } from '../../ports/user-store.ts'
-import { isFromBrowser, readDeviceCookie, setDeviceCookie } from './device-cookie.ts'
 import type { Log } from './limit-refusal.ts'
+import type { SessionCookie } from './session-cookie.ts'
 
 export interface AttemptDeviceDeps {
   random: Random
@@ -14,8 +14,7 @@ export interface AttemptDeviceDeps {
   userOf(account: string): Promise<User | null>
   /** The user with the password hash that is stored once a sign-in has replaced an old one. */
   onceRehashed(user: User | null): Promise<User | null>
-  /** False for an http loopback issuer. */
-  secureCookies: boolean
+  deviceCookie: SessionCookie
 }
 
 /**
@@ -25,14 +24,14 @@ export interface AttemptDeviceDeps {
 export async function attemptDevice(
   request: FastifyRequest,
   account: string | undefined,
-  { deviceKey, userOf, onceRehashed, random, secureCookies, log }: AttemptDeviceDeps
+  { deviceKey, userOf, onceRehashed, random, deviceCookie, log }: AttemptDeviceDeps
 ): Promise<{
   known: string | null
   user: User | null
   remember(reply: FastifyReply, left: User | undefined): Promise<void>
 } | null> {
   if (account === undefined) return null
-  const token = readDeviceCookie(request, secureCookies)
+  const token = deviceCookie.read(request)
   const device = verifyDevice(deviceKey, token, account)
   // Where the user can't be looked up, it counts as a stranger's attempt, and the sign-in will fail by the same outage.
   const user = device === null ? null : await userOf(account).catch(() => null)
@@ -45,7 +44,7 @@ export async function attemptDevice(
       try {
         // The user as the work leaves them: it may have replaced the password hash, or be about to do so.
         const password = passwordOf(await onceRehashed(left ?? (await userOf(account))))
-        setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password }, random.id()), secureCookies)
+        deviceCookie.set(reply, extendDevice(deviceKey, token, { account, password }, random.id()))
       } catch (error) {
         log.warn(
           ...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error })
@@ -58,4 +57,12 @@ export async function attemptDevice(
 /** A value that changes with the password, and is the same for all users without one. */
 function passwordOf(user: User | null): string {
   return user?.passwordHash ?? ''
+}
+
+/**
+ * Every current browser sends this header, and no script in a page can set it. @see
+ * https://www.w3.org/TR/fetch-metadata/
+ */
+export function isFromBrowser(request: Pick<FastifyRequest, 'headers'>): boolean {
+  return request.headers['sec-fetch-site'] !== undefined
 }

@@ -3,8 +3,8 @@ import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
 import { logLine } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { User } from '../../ports/user-store.ts'
-import { pendingDeviceCookie, readDeviceCookie, setDeviceCookie } from './device-cookie.ts'
 import type { Log } from './limit-refusal.ts'
+import type { SessionCookie } from './session-cookie.ts'
 
 /**
  * Browsers in which an account had a session, by the same cookie that gives them an allowance of their own. Nothing is
@@ -23,7 +23,7 @@ interface KnownBrowsersDeps {
   deviceKey: Uint8Array
   /** The user with the password hash that is stored once a sign-in has replaced an old one. */
   onceRehashed(user: User | null): Promise<User | null>
-  secureCookies: boolean
+  cookie: SessionCookie
   random: Random
   log: Log
 }
@@ -32,31 +32,24 @@ interface KnownBrowsersDeps {
 const accountOf = ({ id }: User): string => `\0session ${id}`
 const passwordOf = (user: User | null): string => user?.passwordHash ?? ''
 
-export function knownBrowsers({
-  deviceKey,
-  onceRehashed,
-  secureCookies,
-  random,
-  log
-}: KnownBrowsersDeps): KnownBrowsers {
+export function knownBrowsers({ deviceKey, onceRehashed, cookie, random, log }: KnownBrowsersDeps): KnownBrowsers {
   return {
     idOf(request, user) {
-      const device = verifyDevice(deviceKey, readDeviceCookie(request, secureCookies), accountOf(user))
+      const device = verifyDevice(deviceKey, cookie.read(request), accountOf(user))
       return device?.isCurrent(passwordOf(user)) === true ? device.deviceId : null
     },
-    mayKnow: (request) => readDeviceCookie(request, secureCookies) !== undefined,
+    mayKnow: (request) => cookie.read(request) !== undefined,
     async add(request, reply, user) {
       try {
-        const token = pendingDeviceCookie(reply, secureCookies) ?? readDeviceCookie(request, secureCookies)
-        setDeviceCookie(
+        const token = cookie.pending(reply) ?? cookie.read(request)
+        cookie.set(
           reply,
           extendDevice(
             deviceKey,
             token,
             { account: accountOf(user), password: passwordOf(await onceRehashed(user)) },
             random.id()
-          ),
-          secureCookies
+          )
         )
       } catch (error) {
         log.warn(

@@ -25,8 +25,7 @@ import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { User } from '../../ports/user-store.ts'
 import { MAX_COUNTED } from '../../protocol/bounds.ts'
-import { attemptDevice, type AttemptDeviceDeps } from './attempt-device.ts'
-import { isFromBrowser, readDeviceCookie, setDeviceCookie } from './device-cookie.ts'
+import { attemptDevice, type AttemptDeviceDeps, isFromBrowser } from './attempt-device.ts'
 import { hookFailed, infoOf, LimitedError, refusalReports, refuse, showStanding } from './limit-refusal.ts'
 
 /**
@@ -137,11 +136,11 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
   ): Promise<T> => {
     const { secondFactor: rule } = options.rules
     if (rule === false && canBeGuessed) return await work()
-    const { deviceKey, random, secureCookies } = deps
+    const { deviceKey, random, deviceCookie } = deps
     // No username has a NUL. A browser that has given the password alone is not known here: whoever knows the password
     // would have as many as they like.
     const account = `\0second-factor ${userId}`
-    const token = readDeviceCookie(request, secureCookies)
+    const token = deviceCookie.read(request)
     const device = verifyDevice(deviceKey, token, account)
     const key = device?.isCurrent(proof) === true ? knownDeviceKey(account, device.deviceId) : secondFactorKey(userId)
     const limits = rule === false || !canBeGuessed ? [] : [limitOf('secondFactor', rule, { key, max: rule.max })]
@@ -149,7 +148,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
       ? await reserveAttempt({ id: random.id(), limits, givenBack: limits }, work, attemptDeps(request, reply))
       : await countUnderRefresh(request, reply, work)
     if (!reply.sent && isFromBrowser(request))
-      setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password: proof }, random.id()), secureCookies)
+      deviceCookie.set(reply, extendDevice(deviceKey, token, { account, password: proof }, random.id()))
     return result
   }
 

@@ -14,6 +14,8 @@ export interface SessionCookie {
   set(reply: FastifyReply, value: string): void
   /** Takes it out of the browser. */
   clear(reply: FastifyReply): void
+  /** The value that the reply sets already. */
+  pending(reply: FastifyReply): string | undefined
 }
 
 /** Those of one registration of the plugin. */
@@ -26,6 +28,8 @@ export interface Cookies {
   trusted: SessionCookie | null
   /** That this browser was asked to make a passkey. */
   prompted: SessionCookie
+  /** What a browser is known by, for the accounts that had a session there. */
+  device: SessionCookie
   /** What a browser carries from asking for a sign-in code to entering it. */
   email: SessionCookie
   /**
@@ -51,18 +55,36 @@ interface SessionCookieOptions extends CookieOwner {
   maxAgeSeconds: number
 }
 
+/** The cookies of one registration: their names, and how a reply sets them. */
+interface CookieJar {
+  nameOf(what: string): string
+  /** Sets the cookie, or takes it out of the browser with 0 seconds. Of one name a reply has one. */
+  write(reply: FastifyReply, name: string, value: string, seconds: number): void
+  pending(reply: FastifyReply, name: string): string | undefined
+}
+
 /**
- * Each registration of the plugin has names of its own, so that two in one app have separate sessions. An http loopback
- * issuer has names without the `__Host-` prefix, which browsers refuse there.
+ * Each registration of the plugin has names of its own, because browsers give a host's cookies to all of its ports and
+ * paths. An http loopback issuer has names without the `__Host-` prefix, which browsers refuse there.
  */
-export function cookieNaming({ issuer, prefix }: CookieOwner): { secure: boolean; nameOf(what: string): string } {
-  const { protocol, pathname } = new URL(issuer)
-  const secure = protocol === 'https:'
-  const alone = prefix === '/auth' && pathname === '/'
-  const owner = alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`
+export function cookieJar({ issuer, prefix }: CookieOwner): CookieJar {
+  const secure = new URL(issuer).protocol === 'https:'
+  const owner = digest(`cookies ${issuer} ${prefix}`).slice(0, 8)
+  const setBy = (reply: FastifyReply): string[] => [reply.getHeader('set-cookie') ?? []].flat().map(String)
   return {
-    secure,
-    nameOf: (what) => `${secure ? '__Host-' : ''}authority_${what}${owner}`
+    nameOf: (what) => `${secure ? '__Host-' : ''}authority_${what}_${owner}`,
+    write(reply, name, value, seconds) {
+      const others = setBy(reply).filter((other) => !other.startsWith(`${name}=`))
+      reply.removeHeader('set-cookie')
+      reply.header('set-cookie', [
+        ...others,
+        `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+      ])
+    },
+    pending(reply, name) {
+      const set = setBy(reply).find((cookie) => cookie.startsWith(`${name}=`))
+      return set?.slice(name.length + 1, set.indexOf(';'))
+    }
   }
 }
 
@@ -71,18 +93,9 @@ export function cookieNaming({ issuer, prefix }: CookieOwner): { secure: boolean
  * authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
-export function sessionCookie({ issuer, prefix, maxAgeSeconds, of = 'session' }: SessionCookieOptions): SessionCookie {
-  const { secure, nameOf } = cookieNaming({ issuer, prefix })
+export function sessionCookie({ maxAgeSeconds, of = 'session', ...owner }: SessionCookieOptions): SessionCookie {
+  const { nameOf, write, pending } = cookieJar(owner)
   const name = nameOf(of)
-  const write = (reply: FastifyReply, value: string, seconds: number): void => {
-    // A reply sets a cookie once: the last value counts. reply.header adds to the others.
-    const others = [reply.getHeader('set-cookie') ?? []].flat().filter((other) => !String(other).startsWith(`${name}=`))
-    reply.removeHeader('set-cookie')
-    reply.header('set-cookie', [
-      ...others.map(String),
-      `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
-    ])
-  }
   return {
     name,
     read(request) {
@@ -90,10 +103,11 @@ export function sessionCookie({ issuer, prefix, maxAgeSeconds, of = 'session' }:
       return values.length === 1 ? values[0] : undefined
     },
     set(reply, value) {
-      write(reply, value, maxAgeSeconds)
+      write(reply, name, value, maxAgeSeconds)
     },
     clear(reply) {
-      write(reply, '', 0)
-    }
+      write(reply, name, '', 0)
+    },
+    pending: (reply) => pending(reply, name)
   }
 }

@@ -1,3 +1,4 @@
+import { cookieName } from '../../support/cookies.ts'
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
@@ -128,7 +129,7 @@ t.test('FED-2 an answer to no sign-in of this browser is refused before the prov
       async (test) => {
         const { state } = await test.start()
         const flow = [...test.browser.cookies.keys()].find((name) => name.includes('flow')) ?? ''
-        test.browser.cookies.set('authority_link', test.browser.cookies.get(flow) ?? '')
+        test.browser.cookies.set(cookieName('link'), test.browser.cookies.get(flow) ?? '')
         t.equal((await test.browser.get('/auth/connect/confirm')).headers.location, '/auth/login')
         test.browser.cookies.delete(flow)
         return await test.back(state)
@@ -166,7 +167,7 @@ t.test('FED-2 on https the cookie has the prefix that no sibling domain can plan
   const { reply, state } = await test.start('', browser)
   t.match(
     reply.headers['set-cookie'],
-    /^__Host-authority_flow_[\w-]{8}=[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/
+    /^__Host-authority_flow_[\w-]{8}_[\w-]{8}=[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/
   )
   const [name = '', value = ''] = [...browser.cookies].find(([name]) => name.includes('flow')) ?? []
   browser.cookies.delete(name)
@@ -381,8 +382,8 @@ t.test('FED-20 cookies: three flows at most, none for a look ahead, none that a 
 
 t.test('FED-20 what can not be opened is taken out at the next start', async (t) => {
   const test = await connectApp(t)
-  test.browser.cookies.set('authority_flow_AAAAAAAA', 'v1.x.y.z')
-  test.browser.cookies.set('authority_flow_BBBBBBBB', 'garbage')
+  test.browser.cookies.set(`${cookieName('flow')}_AAAAAAAA`, 'v1.x.y.z')
+  test.browser.cookies.set(`${cookieName('flow')}_BBBBBBBB`, 'garbage')
   await test.start()
   t.equal([...test.browser.cookies.keys()].filter((name) => name.includes('flow')).length, 1)
 })
@@ -422,7 +423,7 @@ t.test('form_post: nothing is looked at before the browser asks again', async (t
   const reply = await post({ state, code: 'good', user: '{"name":"canary"}' })
   t.equal(reply.statusCode, 303)
   t.equal(reply.headers.location, `/auth/connect/acme/callback?state=${state}`)
-  t.match(reply.headers['set-cookie'], /^authority_answer_[0-3]=v1\.[^;]+; Max-Age=60;/)
+  t.match(reply.headers['set-cookie'], /^authority_answer_[\w-]{8}_[0-3]=v1\.[^;]+; Max-Age=60;/)
   for (const cookie of reply.cookies) test.browser.cookies.set(cookie.name, cookie.value)
   const kept = new Map(test.browser.cookies)
   const back = await test.browser.get(reply.headers.location ?? '', CROSS)

@@ -1,3 +1,4 @@
+import { cookieName } from '../../support/cookies.ts'
 import { Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
@@ -34,7 +35,7 @@ t.test('FED-15 the proof is for one account, one identity and ten minutes', asyn
   t.strictSame(await test.users.listIdentities((await test.users.findByUsername('bob@example.com'))?.id ?? ''), [])
 
   await logIn(test)
-  const sealed = test.browser.cookies.get('authority_link') ?? ''
+  const sealed = test.browser.cookies.get(cookieName('link')) ?? ''
   const edited = await test.browser.submit(CONFIRM, {
     decision: 'link',
     email: 'eve@example.com',
@@ -48,7 +49,7 @@ t.test('FED-15 the proof is for one account, one identity and ten minutes', asyn
     'what is posted beside it changes nothing'
   )
 
-  test.browser.cookies.set('authority_link', sealed)
+  test.browser.cookies.set(cookieName('link'), sealed)
   test.clock.step(600_000)
   await logIn(test)
   t.equal(
@@ -57,7 +58,7 @@ t.test('FED-15 the proof is for one account, one identity and ten minutes', asyn
     'ten minutes later'
   )
   for (const value of ['', 'v1.a.b.c', altered(sealed)]) {
-    test.browser.cookies.set('authority_link', value)
+    test.browser.cookies.set(cookieName('link'), value)
     t.equal((await test.browser.get(CONFIRM)).headers.location, '/auth/login')
   }
 })
@@ -187,7 +188,7 @@ t.test('FED-14 linking: by who began it, in the session that began it, after a f
   t.equal((await test.browser.get(LINK, SAME)).statusCode, 404, 'a GET links nothing')
 
   const out = await begin()
-  test.browser.cookies.delete('authority_session')
+  test.browser.cookies.delete(cookieName('session'))
   t.equal((await test.back(out)).statusCode, 400, 'signed out meanwhile')
   await logIn(test, 'ann')
   const other = await begin()
@@ -195,7 +196,7 @@ t.test('FED-14 linking: by who began it, in the session that began it, after a f
   t.equal((await test.back(other)).statusCode, 400, 'somebody else is signed in by now')
   await logIn(test, 'ann')
   const anew = await begin()
-  test.browser.cookies.delete('authority_session')
+  test.browser.cookies.delete(cookieName('session'))
   await logIn(test, 'ann')
   t.equal((await test.back(anew)).statusCode, 400, 'another session of the same user')
   t.strictSame(await users.listIdentities(sub), [])

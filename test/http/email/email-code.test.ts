@@ -1,4 +1,5 @@
 /** Sign-in by a code that is sent by e-mail: what it takes, and what it must not give. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { delayed } from '../../../lib/testing/index.ts'
@@ -26,7 +27,7 @@ t.test('a code that was sent signs in, in the browser that asked for it', async 
   t.equal(done.statusCode, 303)
   t.equal(done.headers.location, '/')
   t.ok(hasSession(browser))
-  t.notOk(browser.cookies.has('authority_email'))
+  t.notOk(browser.cookies.has(cookieName('email')))
   t.match(events.findLast(({ name }) => name === 'authenticated')?.payload, {
     userId: subject.sub,
     method: 'email',
@@ -165,7 +166,7 @@ for (const [what, username] of [
     const subject = await emailApp(t, { emailSignIn: { signUp: true } })
     const reply = await ask(subject.browser, username)
     t.equal(reply.statusCode, 400)
-    t.notOk(subject.browser.cookies.has('authority_email'))
+    t.notOk(subject.browser.cookies.has(cookieName('email')))
     t.same(subject.sent(), [])
   })
 }

@@ -1,4 +1,5 @@
 /** The link of a sign-in message: nothing that only looks at it signs in, and no other browser does. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
@@ -307,7 +308,7 @@ t.test(
         url: `/auth/factors/${factor?.id ?? ''}`,
         headers: {
           'sec-fetch-site': 'same-origin',
-          cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}`
+          cookie: `${cookieName('session')}=${browser.cookies.get(cookieName('session')) ?? ''}`
         }
       })
       t.match([reply.statusCode, reply.json()], [401, { error: 'insufficient_user_authentication' }], what)
@@ -319,9 +320,9 @@ t.test(
 t.test('signed in as somebody else, a code begins a session of its own', async (t) => {
   const subject = await emailApp(t, { emailSignIn: { signUp: true } })
   await logIn(subject.browser, ANN)
-  const former = subject.browser.cookies.get('authority_session')
+  const former = subject.browser.cookies.get(cookieName('session'))
   await ask(subject.browser, STRANGER)
-  t.equal(subject.browser.cookies.get('authority_session'), former, 'until the code was right Ann stays signed in')
+  t.equal(subject.browser.cookies.get(cookieName('session')), former, 'until the code was right Ann stays signed in')
   await enter(subject.browser, (await subject.mail()).code)
-  t.not(subject.browser.cookies.get('authority_session'), former)
+  t.not(subject.browser.cookies.get(cookieName('session')), former)
 })

@@ -1,10 +1,11 @@
 /** Strangers who ask for codes of somebody, or guess at them, in the eyes of a browser which that person uses. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { ANN, ask, emailApp, enter, hasSession, otherThan, PAGE, STRANGER } from './support.ts'
 
-const SIGNED_OUT = ['authority_session', 'authority_email']
+const SIGNED_OUT = [cookieName('session'), cookieName('email')]
 
 /** Ann, in a browser in which she was signed in by a code, and is signed out. */
 async function annAtHome(t: Parameters<typeof emailApp>[0], options: Parameters<typeof emailApp>[1] = {}) {
@@ -70,7 +71,7 @@ t.test('strangers who ask as often as they may keep nobody from asking in a brow
 t.test('a browser is no longer known once the password has changed, and by no cookie that is made up', async (t) => {
   const subject = await annAtHome(t)
   const stranger = testBrowser(subject.app)
-  const device = subject.browser.cookies.get('authority_device') ?? ''
+  const device = subject.browser.cookies.get(cookieName('device')) ?? ''
   const spend = async (): Promise<void> => {
     await ask(stranger)
     const { code } = await subject.mail()
@@ -83,11 +84,11 @@ t.test('a browser is no longer known once the password has changed, and by no co
     'x',
     ''
   ]) {
-    subject.browser.cookies.set('authority_device', made)
+    subject.browser.cookies.set(cookieName('device'), made)
     await ask(subject.browser)
     t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/, made.slice(0, 5))
   }
-  subject.browser.cookies.set('authority_device', device)
+  subject.browser.cookies.set(cookieName('device'), device)
   t.equal(
     await subject.users.setPasswordHash?.(subject.sub, '$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$AAAAAAAAAAAAAAAAAAAAAA'),
     true
@@ -199,12 +200,12 @@ t.test(
     })
     await ask(subject.browser)
     await enter(subject.browser, (await subject.mail()).code)
-    const device = subject.browser.cookies.get('authority_device') ?? ''
+    const device = subject.browser.cookies.get(cookieName('device')) ?? ''
     const bob = 'bob@mail.example'
     await subject.users.create?.({ username: bob, email: bob, emailVerified: true, passwordHash: null })
     const callsOf = async (username: string, cookie: string | null): Promise<string[][]> => {
       const browser = testBrowser(subject.app)
-      if (cookie !== null) browser.cookies.set('authority_device', cookie)
+      if (cookie !== null) browser.cookies.set(cookieName('device'), cookie)
       const found: string[][] = []
       for (const step of [
         async () => await ask(browser, username),

@@ -2,6 +2,7 @@
  * An account that has a passkey and never had a password: the mailbox is proved, then there is a user, then a passkey
  * is proposed.
  */
+import { cookieName } from '../../support/cookies.ts'
 import { Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore } from '../../../lib/index.ts'
@@ -118,7 +119,7 @@ t.test(
     t.equal(await onTo({ factors: memoryFactorStore(), passkeys: false }, YES), '/')
     t.equal(await onTo({}, YES), '/')
     const { browser, ...subject } = await emailApp(t, { ...OPENID, factors: memoryFactorStore() })
-    browser.cookies.set('authority_prompted', '1')
+    browser.cookies.set(cookieName('prompted'), '1')
     await ask(browser, STRANGER)
     t.ok(
       (await browser.submit(PAGE, { ...YES, code: (await subject.mail()).code })).headers.location?.startsWith(PROMPT)

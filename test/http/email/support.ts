@@ -1,4 +1,5 @@
 /** People who sign in by a code that is sent to them. */
+import { cookieName } from '../../support/cookies.ts'
 import { type AuthorityOptions, memoryUserStore, type Message, type UserStore } from '../../../lib/index.ts'
 import { type LightMyRequestResponse, PASSWORD, type TestApp, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
@@ -67,4 +68,4 @@ export function otherThan(code: string, index = 0): string {
   return String((Number(code.replace(' ', '')) + 1 + index) % 100_000_000).padStart(8, '0')
 }
 
-export const hasSession = (browser: TestBrowser): boolean => browser.cookies.has('authority_session')
+export const hasSession = (browser: TestBrowser): boolean => browser.cookies.has(cookieName('session'))

@@ -1,4 +1,5 @@
 /** The link of `startEnrolment`: who has lost every factor sets a new one up, and nobody gets in by the link. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import {
   memoryFactorStore,
@@ -76,7 +77,7 @@ t.test(
     t.match(pressed, NO_SESSION)
     t.match(
       String(pressed.headers['set-cookie']),
-      /authority_enrolment=[^;]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax/
+      /authority_enrolment_[\w-]{8}=[^;]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax/
     )
     t.same(await signedInAnywhere(browser), [], 'the link signs nobody in')
     t.match(await browser.get(SET_UP), NO_SESSION, 'and leads nowhere without the password')
@@ -90,7 +91,7 @@ t.test(
     const done = await setUp(subject, browser)
     t.equal(done.statusCode, 200)
     t.equal([...done.body.matchAll(/<li><code>/g)].length, 10)
-    t.notOk(browser.cookies.has('authority_enrolment'), 'the invitation is gone')
+    t.notOk(browser.cookies.has(cookieName('enrolment')), 'the invitation is gone')
     t.equal((await browser.get('/auth/account')).statusCode, 200)
     t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
     t.same(
@@ -119,7 +120,7 @@ t.test('of fifty who press at once one is invited, and a second use is refused',
   const replies = await Promise.all(all.map(async (browser) => await press(browser, url)))
   t.equal(replies.filter(({ statusCode }) => statusCode === 303).length, 1)
   t.equal(replies.filter(({ statusCode }) => statusCode === 400).length, 49)
-  t.equal(all.filter(({ cookies }) => cookies.has('authority_enrolment')).length, 1)
+  t.equal(all.filter(({ cookies }) => cookies.has(cookieName('enrolment'))).length, 1)
   t.match(await press(testBrowser(app), url), INVALID)
   t.match(await testBrowser(app).get(url), INVALID)
   t.equal(subject.events.filter(({ name }) => name === 'enrolment_link_used').length, 1)
@@ -131,11 +132,11 @@ t.test('one invitation adds one factor, however often its cookie is brought', as
   const { app, sub } = subject
   const browser = testBrowser(app)
   await press(browser, await linkOf(subject))
-  const invitation = browser.cookies.get('authority_enrolment') ?? ''
+  const invitation = browser.cookies.get(cookieName('enrolment')) ?? ''
   await logIn(browser)
   t.equal((await setUp(subject, browser)).statusCode, 200)
   const again = testBrowser(app)
-  again.cookies.set('authority_enrolment', invitation)
+  again.cookies.set(cookieName('enrolment'), invitation)
   t.equal((await logIn(again)).headers.location, '/auth/second-factor', 'the factor is asked for')
   t.match(await again.get(SET_UP), NO_SESSION)
   t.match(await app.authority.factors(sub), { factors: { length: 1 } })
@@ -157,12 +158,12 @@ t.test('the link and what it gave end to the millisecond', async (t) => {
   clock.step(DAY_MS - 1)
   const browser = testBrowser(app)
   t.match(await press(browser, other), NO_SESSION)
-  const invitation = browser.cookies.get('authority_enrolment') ?? ''
+  const invitation = browser.cookies.get(cookieName('enrolment')) ?? ''
   clock.step(3_599_999)
   t.equal((await logIn(browser)).headers.location, SET_UP)
   clock.step(1)
   const late = testBrowser(app)
-  late.cookies.set('authority_enrolment', invitation)
+  late.cookies.set(cookieName('enrolment'), invitation)
   t.equal((await logIn(late)).headers.location, '/', 'a sign-in as any other')
 })
 
@@ -352,11 +353,11 @@ t.test('what is no link: missing, empty, wrong, huge, cut, of another kind', asy
     '',
     'x',
     'x'.repeat(4000),
-    `${browser.cookies.get('authority_enrolment') ?? ''}x`,
-    browser.cookies.get('authority_step') ?? 'none'
+    `${browser.cookies.get(cookieName('enrolment')) ?? ''}x`,
+    browser.cookies.get(cookieName('step')) ?? 'none'
   ]) {
     const odd = testBrowser(app)
-    odd.cookies.set('authority_enrolment', bad)
+    odd.cookies.set(cookieName('enrolment'), bad)
     t.equal((await logIn(odd)).headers.location, '/', bad.slice(0, 20))
   }
   t.equal(
@@ -486,7 +487,7 @@ t.test('another issuer over the same stores and with the same secret takes no in
     const browser = testBrowser(one.app)
     await press(browser, await linkOf({ app: one.app, sub }))
     const elsewhere = testBrowser(other.app)
-    elsewhere.cookies.set('authority_enrolment', browser.cookies.get('authority_enrolment') ?? '')
+    elsewhere.cookies.set(cookieName('enrolment'), browser.cookies.get(cookieName('enrolment')) ?? '')
     return (await elsewhere.submit('/auth/login', { username: 'ann', password: PASSWORD }, { origin: issuer })).headers
       .location
   }
@@ -509,7 +510,7 @@ t.test("two instances take each other's links and invitations", async (t) => {
   const browser = testBrowser(two.app)
   t.match(await press(browser, await linkOf({ app: one.app, sub })), NO_SESSION)
   const elsewhere = testBrowser(one.app)
-  elsewhere.cookies.set('authority_enrolment', browser.cookies.get('authority_enrolment') ?? '')
+  elsewhere.cookies.set(cookieName('enrolment'), browser.cookies.get(cookieName('enrolment')) ?? '')
   t.equal((await logIn(elsewhere)).headers.location, SET_UP)
 })
 

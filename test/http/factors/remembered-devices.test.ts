@@ -1,4 +1,5 @@
 /** A browser that is to be remembered is not asked for the second factor, and proves nothing by it. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import type { AuthorityOptions } from '../../../lib/index.ts'
 import { PASSWORD, signUp } from '../../support/app.ts'
@@ -14,7 +15,7 @@ const remembering: Partial<AuthorityOptions> = {
     { clientId: 'bank', redirectUris: [REDIRECT_URI], requirePkce: false, clientSecret: 'a'.repeat(32), acr: 'mfa' }
   ]
 }
-const COOKIE = 'authority_trusted'
+const COOKIE = cookieName('trusted')
 
 const setCookies = (reply: { headers: Record<string, unknown> }): string[] =>
   [reply.headers['set-cookie'] ?? []].flat().map(String)
@@ -36,7 +37,7 @@ async function remember(subject: FactorApp, browser: TestBrowser, name = 'ann', 
 const authorize = (params: object): string =>
   `/auth/authorize?${new URLSearchParams({ client_id: 'plain', redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 's', ...params }).toString()}`
 const signOut = (browser: TestBrowser): void => {
-  browser.cookies.delete('authority_session')
+  browser.cookies.delete(cookieName('session'))
 }
 /** What the second factor is asked for, in a browser where nobody is signed in. */
 async function isAsked(browser: TestBrowser, query = '', name = 'ann', password = PASSWORD): Promise<boolean> {
@@ -69,7 +70,7 @@ t.test(
     const done = await remember(subject, browser)
     t.match(
       setCookies(done).find((cookie) => cookie.startsWith(`${COOKIE}=`)),
-      /^authority_trusted=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/
+      /^authority_trusted_[\w-]{8}=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/
     )
     t.match(
       subject.events.filter(({ name }) => name === 'device_remembered').map(({ payload }) => payload),
@@ -250,7 +251,9 @@ t.test('a browser that is forgotten while it signs in is asked', async (t) => {
   const reply = await logIn(browser)
   t.equal(looks, 2)
   t.ok(asksCode(reply))
-  t.notOk(setCookies(reply).some((cookie) => cookie.startsWith('authority_session=') && !cookie.includes('Max-Age=0')))
+  t.notOk(
+    setCookies(reply).some((cookie) => cookie.startsWith(`${cookieName('session')}=`) && !cookie.includes('Max-Age=0'))
+  )
 })
 
 // covers TD-03 ADV-BA-9203

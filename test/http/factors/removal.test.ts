@@ -1,4 +1,5 @@
 /** What a removal says and ends, for whom the last factor stays, and what goes on behind a reply that had to go out. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { totpCode } from '../../../lib/testing/index.ts'
@@ -60,7 +61,7 @@ t.test('the last one of somebody who must have one stays, and says why; the host
     url: `/auth/factors/${factor?.id ?? ''}`,
     headers: {
       'sec-fetch-site': 'same-origin',
-      cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}`
+      cookie: `${cookieName('session')}=${browser.cookies.get(cookieName('session')) ?? ''}`
     }
   })
   t.equal(reply.statusCode, 409)
@@ -156,7 +157,7 @@ t.test('an id that can be none is asked of no store', async (t) => {
   const { app, sub, broken, browser } = subject
   const headers = {
     'sec-fetch-site': 'same-origin',
-    cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}`
+    cookie: `${cookieName('session')}=${browser.cookies.get(cookieName('session')) ?? ''}`
   }
   for (const method of ['removeFactor', 'renameFactor'] as const) broken.add(method)
   for (const id of ['%00', 'a%00b', '%F0%9F%94%91', 'a%20b', '.']) {

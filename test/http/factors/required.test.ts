@@ -1,4 +1,5 @@
 /** Where the host wants a second factor, whoever has none sets one up before any session, code or token. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import {
   memoryFactorStore,
@@ -56,7 +57,7 @@ t.test('the right password leads to the set-up, and nobody is signed in before i
   const reply = await logIn(browser, 'ann', PASSWORD, '?return_to=/cart')
   t.equal(reply.headers.location, `${SET_UP}?return_to=%2Fcart`)
   t.notOk(
-    cookies(reply).some((cookie) => cookie.startsWith('authority_session=')),
+    cookies(reply).some((cookie) => cookie.startsWith(`${cookieName('session')}=`)),
     'no session'
   )
   t.same(await signedInAnywhere(browser), [])
@@ -66,7 +67,7 @@ t.test('the right password leads to the set-up, and nobody is signed in before i
     ['enrolment_required']
   )
   const other = testBrowser(app)
-  other.cookies.set('authority_step', browser.cookies.get('authority_step') ?? '')
+  other.cookies.set(cookieName('step'), browser.cookies.get(cookieName('step')) ?? '')
   t.match(
     await other.get('/auth/second-factor'),
     { statusCode: 303, headers: { location: '/auth/login' } },
@@ -87,8 +88,8 @@ t.test('the right password leads to the set-up, and nobody is signed in before i
   t.equal(done.statusCode, 200)
   t.equal([...done.body.matchAll(/<li><code>/g)].length, 10, 'the recovery codes, once')
   t.match(done.body, 'href="/cart"')
-  t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_session=')))
-  t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_step=; Max-Age=0')))
+  t.ok(cookies(done).some((cookie) => cookie.startsWith(`${cookieName('session')}=`)))
+  t.ok(cookies(done).some((cookie) => cookie.startsWith(`${cookieName('step')}=; Max-Age=0`)))
   t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, {
     method: 'password',
     methods: ['password', 'otp']
@@ -138,10 +139,10 @@ t.test('a ticket is good for its own person, ten minutes, the password it was gi
   // Bob sends Ann's enrolment by his ticket, then with hers in the place of his.
   t.equal((await bobs.submit(SET_UP, { ...ann.fields, code: codeFor(ann.secret, clock.now()) })).statusCode, 400)
   t.match(await app.authority.factors(subject.sub), { factors: [] })
-  const ticket = anns.cookies.get('authority_step') ?? ''
+  const ticket = anns.cookies.get(cookieName('step')) ?? ''
   for (const bad of ['', altered(ticket), ticket.repeat(50)]) {
     const browser = testBrowser(app)
-    browser.cookies.set('authority_step', bad)
+    browser.cookies.set(cookieName('step'), bad)
     t.match(await browser.get(SET_UP), toLogin)
     t.match(await browser.submit(SET_UP, { ...ann.fields, code: codeFor(ann.secret, clock.now()) }), toLogin)
   }
@@ -311,7 +312,7 @@ t.test('who has one and did without is asked for it in the session that they hav
   const browser = testBrowser(app)
   // As a session of before the policy, or one that the host began.
   const { cookie } = await sessionAs(app, { id: sub }, { amr: ['pwd'] })
-  browser.cookies.set('authority_session', cookie.slice(cookie.indexOf('=') + 1))
+  browser.cookies.set(cookieName('session'), cookie.slice(cookie.indexOf('=') + 1))
   t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {
     error: 'login_required'
   })
@@ -472,7 +473,7 @@ t.test('the last one stays, unless the host takes it away', async (t) => {
     await app.inject({
       method: 'DELETE',
       url: `/auth/factors/${id}`,
-      headers: { ...own, cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` }
+      headers: { ...own, cookie: `${cookieName('session')}=${browser.cookies.get(cookieName('session')) ?? ''}` }
     })
   t.match((await removal()).json(), { error: 'last_factor' })
   t.equal((await removal()).statusCode, 409)
@@ -527,7 +528,7 @@ t.test('a browser that is remembered is asked to set one up, and not to give wha
   await browser.submit('/auth/second-factor', { code: codeFor(secret, clock.now()), remember: 'on' })
   t.equal((await logIn(browser, 'ann', PASSWORD, '?return_to=/cart')).headers.location, '/cart', 'remembered')
   t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
-  browser.cookies.delete('authority_trusted')
+  browser.cookies.delete(cookieName('trusted'))
   t.match(
     (await browser.get(authorizePath())).headers.location,
     /^\/auth\/second-factor\?/,

@@ -2,6 +2,7 @@
  * What leads on from the second step, back to it and past it: the browser's own buttons, consent, a reset password, a
  * sign-up.
  */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../../support/app.ts'
@@ -17,17 +18,17 @@ t.test('a form of the second step that comes back after it was right signs nobod
   const { app, sub } = subject
   const browser = testBrowser(app)
   await logIn(browser)
-  const ticket = browser.cookies.get('authority_step') ?? ''
+  const ticket = browser.cookies.get(cookieName('step')) ?? ''
   const code = subject.code()
   const send = async (given: string) => await browser.submit('/auth/second-factor?return_to=/cart', { code: given })
   t.match(await send(code), { statusCode: 303, headers: { location: '/cart' } })
-  const session = browser.cookies.get('authority_session')
+  const session = browser.cookies.get(cookieName('session'))
   const toLogin = { statusCode: 303, headers: { location: '/auth/login?return_to=%2Fcart' } }
   t.match(await browser.get('/auth/second-factor?return_to=/cart'), toLogin)
   t.match(await send(code), toLogin, 'and no guess')
-  browser.cookies.set('authority_step', ticket)
+  browser.cookies.set(cookieName('step'), ticket)
   t.match(await send(code), { statusCode: 400, body: /was used already/ }, 'with the ticket too')
-  t.equal(browser.cookies.get('authority_session'), session)
+  t.equal(browser.cookies.get(cookieName('session')), session)
   t.equal((await browser.get('/auth/account')).statusCode, 200)
   t.equal((await app.authority.sessions(sub)).length, 2)
 })
@@ -68,7 +69,7 @@ t.test('a password that is reset leaves the second factor as it is', async (t) =
   const { token } = await subject.messages.next('password_reset')
   const browser = testBrowser(app)
   t.equal((await browser.submit('/auth/reset-password', { token: token ?? '', password: NEXT })).statusCode, 200)
-  t.notOk(browser.cookies.has('authority_session'))
+  t.notOk(browser.cookies.has(cookieName('session')))
   t.equal((await logIn(browser, 'ann', NEXT)).headers.location, '/auth/second-factor')
   t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
   t.match(

@@ -2,6 +2,7 @@
  * After a right password the second factor is asked for, at every way in, and until it is given nobody is signed in
  * anywhere.
  */
+import { cookieName } from '../../support/cookies.ts'
 import type { FastifyInstance } from 'fastify'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
@@ -12,10 +13,10 @@ import { connectApp } from '../connect/support.ts'
 import { codeFor, enrol, factorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
 
 const NEXT = 'a better horse battery'
-const STEP = /^authority_step=/
+const STEP = /^authority_step_[\w-]{8}=/
 function browserWith(app: FastifyInstance, ticket: string): TestBrowser {
   const browser = testBrowser(app)
-  browser.cookies.set('authority_step', ticket)
+  browser.cookies.set(cookieName('step'), ticket)
   return browser
 }
 const cookies = (reply: { headers: Record<string, unknown> }): string[] =>
@@ -42,7 +43,7 @@ t.test('a visit that another site brings about takes no step back', async (t) =>
     )
   }
   t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
-  t.ok(browser.cookies.has('authority_session'))
+  t.ok(browser.cookies.has(cookieName('session')))
 })
 
 // covers SF-01 ADV-GHSA-xg6x-h9c9-2m83
@@ -54,7 +55,7 @@ t.test('the right password alone begins no session, no code and no token', async
   t.equal(reply.statusCode, 303)
   t.equal(reply.headers.location, '/auth/second-factor')
   t.notOk(
-    cookies(reply).some((cookie) => cookie.startsWith('authority_session')),
+    cookies(reply).some((cookie) => cookie.startsWith(cookieName('session'))),
     'no cookie of a session'
   )
   t.match(
@@ -74,9 +75,9 @@ t.test('the right password alone begins no session, no code and no token', async
   t.match(page.headers['cache-control'], /no-store/)
   const done = await browser.submit(formOf(page.body).action, { code: subject.code() })
   t.equal(done.statusCode, 303)
-  t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_session=')))
+  t.ok(cookies(done).some((cookie) => cookie.startsWith(`${cookieName('session')}=`)))
   t.ok(
-    cookies(done).some((cookie) => cookie.startsWith('authority_step=; Max-Age=0')),
+    cookies(done).some((cookie) => cookie.startsWith(`${cookieName('step')}=; Max-Age=0`)),
     'the ticket is taken back'
   )
   t.same(
@@ -98,7 +99,7 @@ t.test('a ticket is good for its own purpose and user, ten minutes, and the pass
     cookies(await logIn(testBrowser(app)))
       .find((cookie) => STEP.test(cookie))
       ?.split(';')[0]
-      ?.slice('authority_step='.length) ?? ''
+      ?.slice(`${cookieName('step')}=`.length) ?? ''
   const give = async (ticket: string, fields: Record<string, string>) =>
     await browserWith(app, ticket).submit('/auth/second-factor', fields)
   const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
@@ -337,7 +338,7 @@ t.test('a sign-in by the password alone that races an enrolment does not outlive
   const reply = await logIn(thief)
   t.equal(reply.headers.location, '/auth/second-factor')
   t.notOk(
-    cookies(reply).some((cookie) => cookie.startsWith('authority_session=')),
+    cookies(reply).some((cookie) => cookie.startsWith(`${cookieName('session')}=`)),
     'no session'
   )
   t.same(await signedInAnywhere(thief), [])
@@ -369,12 +370,12 @@ t.test('the session that begins has a secret of its own, also where somebody was
   await signUp(app, 'bob')
   const browser = testBrowser(app)
   await logIn(browser, 'bob')
-  const former = browser.cookies.get('authority_session')
+  const former = browser.cookies.get(cookieName('session'))
   await logIn(browser)
-  t.equal(browser.cookies.get('authority_session'), former, 'BA-9203: until it is done, the former session goes on')
+  t.equal(browser.cookies.get(cookieName('session')), former, 'BA-9203: until it is done, the former session goes on')
   t.match((await browser.get('/auth/account')).body, /bob/)
   await browser.submit('/auth/second-factor', { code: subject.code() })
-  t.not(browser.cookies.get('authority_session'), former)
+  t.not(browser.cookies.get(cookieName('session')), former)
   t.match((await browser.get('/auth/account')).body, /ann/)
 })
 

@@ -1,4 +1,5 @@
 /** What people do with their second factors on their own pages and by JSON, what it takes, and what it ends. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
@@ -16,7 +17,7 @@ t.test('the first second factor ends all other sign-ins, and shows ten recovery 
   const thief = testBrowser(app)
   await logIn(thief)
   const tokens = await signIn(app)
-  const secret = browser.cookies.get('authority_session')
+  const secret = browser.cookies.get(cookieName('session'))
   const { codes, reply } = await enrol(subject, browser, ' My\u202e  phone ')
   t.equal(reply.statusCode, 200)
   t.match(reply.headers['cache-control'], /no-store/)
@@ -26,7 +27,7 @@ t.test('the first second factor ends all other sign-ins, and shows ten recovery 
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401)
   t.equal((await app.authority.sessions(sub)).length, 1)
   t.not(
-    browser.cookies.get('authority_session'),
+    browser.cookies.get(cookieName('session')),
     secret,
     'the session that added it has a new secret, and is worth more'
   )

@@ -2,6 +2,7 @@
  * A factor that must not stay is taken back: after a lost first factor, an outage, a reset, a removed account. And a
  * sign-in by a connection gets no younger.
  */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import {
   type FactorStore,
@@ -268,7 +269,7 @@ t.test('what was proved at a provider gets no younger by a code or a change of f
   await browser.submit('/auth/second-factor', { code: codeFor(KEY, clock.now()), remember: 'on' })
   t.equal(await mayChange(), true, 'both just now')
   clock.step(60_000)
-  browser.cookies.delete('authority_session')
+  browser.cookies.delete(cookieName('session'))
   await test.through()
   t.equal(await test.who(), sub, 'the browser is remembered')
   clock.step(3_600_000)

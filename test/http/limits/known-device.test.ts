@@ -1,10 +1,12 @@
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { limitedApp } from './support/limited-app.ts'
 
+const NAME = cookieName('device', 'https://auth.example.com')
 const BROWSER = { 'sec-fetch-site': 'same-origin' }
 const cookies = (header: unknown): string[] => [header ?? []].flat() as string[]
 const deviceOf = (header: unknown): string =>
-  cookies(header).find((cookie) => cookie.includes('authority_device=')) ?? ''
+  cookies(header).find((cookie) => cookie.includes('authority_device_')) ?? ''
 
 // covers RL-24
 t.test('strangers can not lock a person out of a browser that is known', async (t) => {
@@ -25,10 +27,7 @@ t.test('a made-up cookie is a stranger', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 1 } })
   await statuses(1, { username: 'ann' })
   for (const value of ['', 'x', `${'a'.repeat(22)}.${'b'.repeat(22)}`, 'x'.repeat(4000)]) {
-    t.equal(
-      (await login({ username: 'ann' }, { headers: { cookie: `__Host-authority_device=${value}` } })).statusCode,
-      429
-    )
+    t.equal((await login({ username: 'ann' }, { headers: { cookie: `${NAME}=${value}` } })).statusCode, 429)
   }
 })
 
@@ -39,7 +38,7 @@ t.test('the cookie: its attributes, beside others, and only for browsers that su
   t.equal(cookies(headers['set-cookie'])[0], 'theirs=1')
   t.match(
     deviceOf(headers['set-cookie']),
-    /^__Host-authority_device=[\w-]{22}\.[\w-]{22}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax; Secure$/
+    /^__Host-authority_device_[\w-]{8}=[\w-]{22}\.[\w-]{22}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax; Secure$/
   )
   const none: Array<[string, Parameters<typeof login>]> = [
     ['no browser', [{ username: 'ann', as: 'success' }]],
@@ -61,6 +60,6 @@ t.test('an http loopback issuer gets a plain name', async (t) => {
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   t.match(
     deviceOf(headers['set-cookie']),
-    /^authority_device=[\w.-]{45}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/
+    /^authority_device_[\w-]{8}=[\w.-]{45}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/
   )
 })

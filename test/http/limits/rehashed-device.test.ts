@@ -1,4 +1,5 @@
 /** A browser that is known for an account whose password hash its first sign-in replaces. */
+import { cookieName } from '../../support/cookies.ts'
 import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/index.ts'
@@ -14,7 +15,7 @@ const DJANGO = 'pbkdf2_sha256$1000$seasalt$DrdiWD40lyBuydnjvZiDrdQMx1S1mOA9O0QYe
 const cookieOf = ({ headers }: LightMyRequestResponse): string | undefined =>
   [headers['set-cookie'] ?? []]
     .flat()
-    .find((cookie) => cookie.includes('authority_device='))
+    .find((cookie) => cookie.includes(`${cookieName('device')}=`))
     ?.split(';')[0]
 
 async function annsApp(t: Test, passwordHash: string) {

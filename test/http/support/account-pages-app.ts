@@ -1,3 +1,4 @@
+import { KNOWN_FOR_SECONDS } from '../../../lib/limits/known-devices.ts'
 import { NO_REQUEST } from '../../../lib/events.ts'
 import Fastify, { type FastifyInstance, type FastifyRequest, type LightMyRequestResponse } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
@@ -18,7 +19,7 @@ import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
 import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
 import type { Journey } from '../../../lib/http/pages/journey.ts'
 import { createRequestLimiter } from '../../../lib/http/edge/limit.ts'
-import type { SessionCookie } from '../../../lib/http/edge/session-cookie.ts'
+import { sessionCookie, type SessionCookie } from '../../../lib/http/edge/session-cookie.ts'
 import type { PageDeps } from '../../../lib/http/pages/deps.ts'
 import { usePageErrors } from '../../../lib/http/pages/errors.ts'
 import type { PageReply } from '../../../lib/http/pages/reply.ts'
@@ -30,7 +31,13 @@ import { registrationWith } from '../../../lib/http/edge/registration.ts'
 import { origin, world, type World, type WorldOptions } from '../../unit/accounts/world.ts'
 
 export const ORIGIN = 'https://auth.example.com'
-const noCookie = (name: string): SessionCookie => ({ name, read: () => undefined, set() {}, clear() {} })
+const noCookie = (name: string): SessionCookie => ({
+  name,
+  read: () => undefined,
+  set() {},
+  clear() {},
+  pending: () => undefined
+})
 /** What a browser says of a form that it posts from one of our pages. */
 export const OWN = { 'sec-fetch-site': 'same-origin', origin: ORIGIN }
 
@@ -147,7 +154,12 @@ export async function pagesApp(
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (account) => await w.store.findByUsername(account),
     onceRehashed: async (user) => user,
-    secureCookies: true
+    deviceCookie: sessionCookie({
+      issuer: 'https://auth.example.com',
+      prefix: '/auth',
+      of: 'device',
+      maxAgeSeconds: KNOWN_FOR_SECONDS
+    })
   })
   const deps: PageDeps = {
     authorize: {
@@ -188,6 +200,7 @@ export async function pagesApp(
       session: noCookie('session'),
       step: noCookie('step'),
       trusted: null,
+      device: noCookie('device'),
       prompted: noCookie('prompted'),
       email: noCookie('email'),
       enrolment: null

@@ -6,7 +6,7 @@ import type { Sealer } from '../../../ports/sealer.ts'
 import type { Connection, UpstreamFlow } from '../../../ports/upstream.ts'
 import { digest } from '../../../protocol/digest.ts'
 import { cookieValues } from '../../edge/cookie-header.ts'
-import { type CookieOwner, cookieNaming } from '../../edge/session-cookie.ts'
+import { cookieJar, type CookieOwner } from '../../edge/session-cookie.ts'
 
 /** A sign-in elsewhere that has begun in this browser. */
 export interface ConnectFlow extends UpstreamFlow {
@@ -87,19 +87,13 @@ export function connectCookies(
   owner: CookieOwner,
   { sealer, clock }: { sealer: Sealer; clock: Clock }
 ): ConnectCookies {
-  const { secure, nameOf } = cookieNaming(owner)
+  const { nameOf, write } = cookieJar(owner)
   const nameBy = (kind: Kind, state: string): string => {
     if (kind === 'link') return nameOf(kind)
     const own = digest(state)
     return `${nameOf(kind)}_${kind === 'answer' ? own.charCodeAt(0) % ANSWER_SLOTS : own.slice(0, 8)}`
   }
   const context = (kind: Kind): string => `connect ${kind} ${owner.issuer} ${owner.prefix}`
-  const write = (reply: FastifyReply, name: string, value: string, seconds: number): void => {
-    reply.header(
-      'set-cookie',
-      `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
-    )
-  }
 
   function open<K extends Kind>(kind: K, value: string): { content: Kinds[K]; expiresAt: number } | null {
     const plain = sealer.open(value, context(kind))

@@ -1,3 +1,5 @@
+import { sessionCookie } from '../../../../lib/http/edge/session-cookie.ts'
+import { KNOWN_FOR_SECONDS } from '../../../../lib/limits/known-devices.ts'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions, InjectOptions } from 'fastify'
 import { memoryAttemptStore } from '../../../../lib/adapters/memory/attempt-store.ts'
@@ -83,7 +85,12 @@ export async function limitedApp(
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (username) => ({ id: 'u', username, passwordHash: 'the same all the time' }),
     onceRehashed: async (user) => user,
-    secureCookies
+    deviceCookie: sessionCookie({
+      issuer: secureCookies ? 'https://auth.example.com' : 'http://localhost:3000',
+      prefix: '/auth',
+      of: 'device',
+      maxAgeSeconds: KNOWN_FOR_SECONDS
+    })
   })
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof OAuthError) sendOAuthError(error, request, reply)
