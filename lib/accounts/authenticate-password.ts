@@ -5,8 +5,8 @@ import type { HashMatch } from '../ports/password-hasher.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
-import { isEnforced } from './enforced.ts'
 import { normalizeUsername } from './username.ts'
+import { ownerConnection } from './ways-in.ts'
 
 interface PasswordSignIn {
   username: string
@@ -118,11 +118,11 @@ export async function verifyOnce(
 export function failureOf(
   user: User | null,
   verdict: Verdict,
-  { verifyEmail, enforcedDomains }: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>
+  { verifyEmail, connections }: Pick<AccountsDeps, 'verifyEmail' | 'connections'>
 ): LoginFailure | null {
   if (user === null) return 'unknown_user'
   if (user.disabled) return 'disabled'
-  if (isEnforced(user, enforcedDomains)) return 'connection_only'
+  if (ownerConnection(user, { connections }) !== null) return 'connection_only'
   if ((user.passwordHash ?? null) === null) return 'no_password'
   if (verdict === 'unusable') return 'unusable_hash'
   if (verdict === 'no_match') return 'wrong_password'

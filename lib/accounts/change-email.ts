@@ -3,11 +3,11 @@ import type { User, UserPatch } from '../ports/user-store.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
-import { isEnforced } from './enforced.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { emailOf, normalizeUsername } from './username.ts'
+import { ownerConnection } from './ways-in.ts'
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 /** How often an update is tried again where somebody else updated the user in between. */
@@ -21,8 +21,8 @@ const MOST_TRIES = 4
  *
  * Whoever asks must have proved who they are just now (`requireFreshSignIn`): who has the address can have the account.
  *
- * @throws OAuthError `invalid_request` where it is no address, the account's own, or in a domain that would take away
- * every other way to sign in
+ * @throws OAuthError `invalid_request` where it is no address, the account's own, or where a connection manages the
+ * account or the address
  */
 export async function requestEmailChange(
   { user, sid, email, ...cause }: MessageCause & { user: User; sid: string; email: string },
@@ -38,7 +38,7 @@ export async function requestEmailChange(
       field: 'email',
       reason: 'email_form'
     })
-  if (locksOut(user, address, deps))
+  if (isManaged(user, address, deps))
     throw new OAuthError('invalid_request', 'email: People of this domain sign in through a connection.', {
       field: 'email',
       reason: 'connection_only'
@@ -77,11 +77,11 @@ function newAddress(email: string): string {
 }
 
 /**
- * Whether the address would leave the account no way to sign in but a connection, where it may be nobody. Who signs in
- * through one alone already loses nothing by it.
+ * Whether a connection manages the account or the address. An account must not leave its domain by itself. One that
+ * comes into a domain would have no way to sign in but the connection, where it may be nobody.
  */
-function locksOut(user: User, address: string, { enforcedDomains }: Pick<AccountsDeps, 'enforcedDomains'>): boolean {
-  return isEnforced({ username: address }, enforcedDomains) && !isEnforced(user, enforcedDomains)
+function isManaged(user: User, address: string, deps: Pick<AccountsDeps, 'connections'>): boolean {
+  return ownerConnection(user, deps) !== null || ownerConnection(address, deps) !== null
 }
 
 /**
@@ -146,7 +146,7 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
   if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user))))
     throw invalidLink()
   // The domain may be enforced only since the link was sent.
-  if (!isMade && locksOut(user, address, deps)) throw invalidLink()
+  if (!isMade && isManaged(user, address, deps)) throw invalidLink()
   return { user, address, sentAt: record.expiresAt - LIFETIME_MS, isMade }
 }
 

@@ -12,6 +12,7 @@ import type { PasswordHashing } from './password-hashing.ts'
 import type { EmailSignIn } from './email-sign-in/deps.ts'
 import type { FactorDeps } from './factors/deps.ts'
 import type { PasswordPolicy } from './password-policy.ts'
+import type { ConnectionWay } from './ways-in.ts'
 
 /** What the account use cases need. */
 export interface AccountsDeps {
@@ -35,10 +36,8 @@ export interface AccountsDeps {
   usernames: 'email' | 'any'
   /** Whether an account must confirm its e-mail before it can sign in. */
   verifyEmail: boolean
-  /** Normalised ASCII domains whose people sign in through a connection alone, and never with a password. */
-  enforcedDomains: ReadonlySet<string>
-  /** The connections that people can sign in through now. A link whose connection is not among them opens nothing. */
-  connectionIds: ReadonlySet<string>
+  /** By their ids. A link whose connection is not among them opens nothing. */
+  connections: ReadonlyMap<string, ConnectionWay>
   /** The link that a message bears. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string
   /** The page where people see their sign-ins and change what they sign in with; `null`: the host has turned it off. */

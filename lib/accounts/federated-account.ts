@@ -2,11 +2,11 @@ import type { Connection, UpstreamResult } from '../ports/upstream.ts'
 import type { Identity, NewUser, User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
-import { domainOf } from './enforced.ts'
 import { addressOf } from './outbox.ts'
 import { ownProfileFields } from './profile.ts'
 import { holdsUnstorable, OWN_FIELDS } from './register.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
+import { domainOf } from './ways-in.ts'
 
 /**
  * Who somebody is at another provider, as far as it matters here. It is kept sealed in the browser where they have to

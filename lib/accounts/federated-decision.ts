@@ -9,6 +9,8 @@ interface FederatedFacts {
   enabled: boolean
   /** Whether the connection takes people with such an address, or without one. */
   emailAccepted: boolean
+  /** Whether another connection manages the account or the address. */
+  elsewhere: boolean
   /** To whom the identity is linked. `theirs`: in a sign-in its owner, whoever that is; in a link who adds it. */
   identity: 'unknown' | 'theirs' | 'anothers'
   /** Of the user to whom this would lead. */
@@ -52,6 +54,7 @@ interface Row {
 const ROWS: readonly Row[] = [
   { when: { enabled: false }, outcome: { refused: 'disabled' } },
   { when: { emailAccepted: false }, outcome: { refused: 'email' } },
+  { when: { elsewhere: true }, outcome: { refused: 'email' } },
   { when: { disabled: true }, outcome: { refused: 'disabled' } },
 
   { when: { mode: 'link', identity: 'anothers' }, outcome: { refused: 'taken' } },
@@ -85,7 +88,7 @@ export function allowed(decision: FederatedDecision): Exclude<FederatedDecision,
 
 const REFUSALS: Partial<Record<UpstreamFailure, string>> = {
   disabled: 'The connection is off, or the account is disabled.',
-  email: 'The connection does not take this address, or there is none.',
+  email: 'The connection does not take this address, there is none, or another connection manages the account.',
   taken: 'The identity is linked to another user.',
   closed: 'The connection registers nobody.',
   other_way: 'An account has the address, and the connection links none.'

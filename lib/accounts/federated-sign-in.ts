@@ -46,7 +46,7 @@ export async function federatedSignIn(
       methods: [person.proof],
       clientId,
       isNew,
-      confirm: async () => await stillFederated(person, user, deps.accounts)
+      confirm: async () => await stillFederated(arrival, user, deps.accounts)
     },
     browser,
     deps

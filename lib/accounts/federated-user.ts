@@ -8,6 +8,7 @@ import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount, profileFi
 import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
 import { linkOf } from './identities.ts'
 import { storeLink } from './store-link.ts'
+import { isManagedElsewhere } from './ways-in.ts'
 
 /** Somebody who has signed in at another provider, which was checked, and on whom a decision is due. */
 export interface FederatedArrival {
@@ -82,12 +83,12 @@ export async function federatedUser(arrival: FederatedArrival, deps: AccountsDep
  * away meanwhile, has lost it.
  */
 export async function stillFederated(
-  person: FederatedPerson,
+  { person, connection: { id } }: Pick<FederatedArrival, 'person' | 'connection'>,
   user: User,
-  { users }: Pick<AccountsDeps, 'users'>
+  deps: Pick<AccountsDeps, 'users' | 'connections'>
 ): Promise<User | null> {
-  const now = (await users.findByIdentity?.(person)) ?? null
-  return isActive(now) && now.id === user.id ? now : null
+  const now = (await deps.users.findByIdentity?.(person)) ?? null
+  return isActive(now) && now.id === user.id && !isManagedElsewhere(now, id, deps) ? now : null
 }
 
 /** Of a sign-in that stands. None fails because this note could not be made. */
@@ -119,8 +120,9 @@ async function lookUp(
 async function decide(
   { connection, person: { email }, authoritative }: FederatedArrival,
   { owner, account, isComplete }: { owner: User | null; account: User | null; isComplete: boolean },
-  { users, verifyEmail }: AccountsDeps
+  deps: AccountsDeps
 ): Promise<Exclude<FederatedDecision, object>> {
+  const { users, verifyEmail } = deps
   const user = owner ?? account
   return allowed(
     decideFederated({
@@ -128,6 +130,9 @@ async function decide(
       enabled: await connection.enabled(),
       // Where an account must have a confirmed address, a new one without an address could not be told of anything.
       emailAccepted: acceptsEmail(connection, email) && (owner !== null || email !== undefined || !verifyEmail),
+      elsewhere: [user, email].some(
+        (of) => of !== null && of !== undefined && isManagedElsewhere(of, connection.id, deps)
+      ),
       identity: owner === null ? 'unknown' : 'theirs',
       disabled: user !== null && !isActive(user),
       account: account !== null,

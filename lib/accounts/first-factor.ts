@@ -4,8 +4,8 @@ import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest, equalSecrets } from '../protocol/digest.ts'
 import { failureOf } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import { isEnforced } from './enforced.ts'
 import { addressOf } from './outbox.ts'
+import { isManagedElsewhere } from './ways-in.ts'
 
 /** Who has given a first factor, and which. */
 export interface FirstFactor {
@@ -33,17 +33,17 @@ export function markOf(user: User, by: FirstFactor['by']): string {
   return digest(`second step ${user.id} ${user.passwordHash ?? ''}${by === 'email' ? ` ${addressOf(user)}` : ''}`)
 }
 
-type Deps = Pick<AccountsDeps, 'users' | 'verifyEmail' | 'enforcedDomains'>
+type Deps = Pick<AccountsDeps, 'users' | 'verifyEmail' | 'connections'>
 
 /**
  * The user as they are now; `null` where their first factor does not count any more (another password, disabled,
  * unlinked).
  */
 export async function firstFactorHolds(
-  { user, by, identity }: Pick<FirstFactor, 'user' | 'by' | 'identity'>,
+  { user, by, connection, identity }: Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity'>,
   deps: Deps
 ): Promise<User | null> {
-  return await holderOf({ userId: user.id, by, identity, mark: markOf(user, by) }, deps)
+  return await holderOf({ userId: user.id, by, connection, identity, mark: markOf(user, by) }, deps)
 }
 
 /** The same by the id and the mark of then. */
@@ -51,19 +51,26 @@ export async function holderOf(
   {
     userId,
     by,
+    connection,
     identity,
     mark
-  }: { userId: string; by: FirstFactor['by']; identity: Identity | undefined; mark: string },
+  }: Pick<FirstFactor, 'by' | 'connection' | 'identity'> & { userId: string; mark: string },
   deps: Deps
 ): Promise<User | null> {
   const { users } = deps
   // The identity that they came by must still lead to them.
   const user =
     identity === undefined ? await users.findById(userId) : ((await users.findByIdentity?.(identity)) ?? null)
-  return user?.id === userId && counts(user, by, deps) && equalSecrets(markOf(user, by), mark) ? user : null
+  return user?.id === userId && counts(user, { by, connection }, deps) && equalSecrets(markOf(user, by), mark)
+    ? user
+    : null
 }
 
-function counts(user: User, by: FirstFactor['by'], deps: Deps): boolean {
+function counts(
+  user: User,
+  { by, connection = null }: Pick<FirstFactor, 'by'> & { connection?: string | null | undefined },
+  deps: Deps
+): boolean {
   if (by === 'password') return failureOf(user, 'match', deps) === null
-  return user.disabled !== true && !(by === 'email' && isEnforced(user, deps.enforcedDomains))
+  return user.disabled !== true && !isManagedElsewhere(user, by === 'connection' ? connection : null, deps)
 }

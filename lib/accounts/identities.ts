@@ -3,10 +3,9 @@ import { type EventFacts, NO_REQUEST } from '../events.ts'
 import type { Identity, LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
 import { digest } from '../protocol/digest.ts'
 import type { Origin } from '../sessions/sessions.ts'
-import { signsInByMail } from './by-mail.ts'
 import type { AccountsDeps } from './deps.ts'
-import { passkeysIn } from './factors/deps.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
+import { opens, opensWithoutLink, waysIn } from './ways-in.ts'
 
 /** The name of a link for the outside: a digest, which shows neither issuer nor subject. */
 export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]))
@@ -124,17 +123,9 @@ export async function linkByHost(
   return outcome
 }
 
-/** Those of them that somebody can sign in by: a link that a connection has made which is no more leads nowhere. */
-export function waysIn(
-  links: readonly LinkedIdentity[],
-  { connectionIds }: Pick<AccountsDeps, 'connectionIds'>
-): LinkedIdentity[] {
-  return links.filter(({ connection }) => connectionIds.has(connection))
-}
-
 /**
  * Takes away the link of this id, unless the user could not sign in without it. Of any number of parallel calls for the
- * last two links one is `last_sign_in_method`. One whose connection is no more goes in any case.
+ * last two links one is `last_sign_in_method`. A link that leads nowhere goes in any case.
  */
 export async function unlinkIdentity(
   user: User,
@@ -142,26 +133,27 @@ export async function unlinkIdentity(
   cause: UnlinkedCause,
   deps: AccountsDeps
 ): Promise<UnlinkOutcome> {
-  const { factors, onError, users } = deps
-  const hasPasskey = async (): Promise<boolean> =>
-    factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
-  const links = await listLinks(user.id, deps)
-  const link = links.find((one) => linkIdOf(one) === linkId)
+  const { onError, users } = deps
+  const link = (await listLinks(user.id, deps)).find((one) => linkIdOf(one) === linkId)
   if (link === undefined || users.unlinkIdentity === undefined) return 'unknown'
-  // What needs no link: a link that is no way in either goes in any case.
-  const isFree = waysIn([link], deps).length === 0 || user.passwordHash !== null || signsInByMail(user, deps)
-  const isLastOf = async (among: readonly LinkedIdentity[]): Promise<boolean> =>
-    waysIn(among, deps).every((one) => linkIdOf(one) === linkId) && !(await hasPasskey())
-  if (!isFree && (await isLastOf(links))) return 'last_sign_in_method'
-  const outcome = await users.unlinkIdentity(user.id, link, isFree || (await hasPasskey()))
-  // The store can't know that what is left leads nowhere, or that a passkey goes meanwhile. Then the link is put back,
-  // unless somebody else has the identity by now.
-  const putBack = async (): Promise<boolean> =>
-    (await isLastOf(await listLinks(user.id, deps))) && (await users.linkIdentity?.(user.id, link)) === 'linked'
-  // What can't be looked at says nothing: the link is gone, and that is told.
+  const ways = await waysIn(user, deps)
+  const isLast = opens(link, user, deps) && ways.links.every((one) => linkIdOf(one) === linkId)
+  // The store counts a password too, which opens no account that a connection manages. So the last link stops here.
+  if (isLast && !opensWithoutLink(ways)) return 'last_sign_in_method'
+  const isFree = !opens(link, user, deps) || opensWithoutLink(ways)
+  const outcome = await users.unlinkIdentity(user.id, link, isFree)
+  // The store can't know that the remaining links lead nowhere, or that a passkey goes meanwhile. Then the link is put
+  // back, unless another user has the identity now.
+  const putBack = async (): Promise<boolean> => {
+    const left = await waysIn(user, deps)
+    return (
+      left.links.length === 0 && !opensWithoutLink(left) && (await users.linkIdentity?.(user.id, link)) === 'linked'
+    )
+  }
+  // A failed look tells nothing: the link is gone, and the user is told so.
   const isBack =
     outcome === 'unlinked' &&
-    !isFree &&
+    opens(link, user, deps) &&
     (await putBack().catch((error: unknown) => {
       onError(error, 'what is left to sign in with could not be looked at')
       return false

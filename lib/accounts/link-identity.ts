@@ -8,6 +8,7 @@ import { acceptsEmail, type FederatedPerson } from './federated-account.ts'
 import { allowed, decideFederated } from './federated-decision.ts'
 import { linkOf } from './identities.ts'
 import { storeLink } from './store-link.ts'
+import { isManagedElsewhere } from './ways-in.ts'
 
 interface Link {
   connection: Connection
@@ -40,6 +41,7 @@ export async function linkToAccount(
       enabled: await connection.enabled(),
       emailAccepted: acceptsEmail(connection, person.email),
       identity: owner === null ? 'unknown' : owner.id === user.id ? 'theirs' : 'anothers',
+      elsewhere: [user, person.email].some((of) => of !== undefined && isManagedElsewhere(of, connection.id, deps)),
       disabled: !isActive(user),
       account: false,
       accountVerified: false,

@@ -2,12 +2,12 @@ import { isUsernameTaken, OAuthError } from '../errors.ts'
 import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
-import { isEnforced } from './enforced.ts'
 import { expectSignIn } from './new-sign-in.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 import { requestEmailVerification } from './verify-email.ts'
+import { ownerConnection } from './ways-in.ts'
 
 interface Registration {
   username: string
@@ -54,6 +54,7 @@ export async function register(
   const name = newUsername(username, deps)
   refuseUnstorable(fields)
   const email = addressOf(name, fields.email, deps.verifyEmail)
+  refuseManaged(name, email, deps)
   await requireGoodPassword(deps.policy, password, { username: name, email })
 
   // The password is hashed for a taken name too. Only the store decides on uniqueness, as the last step, so nothing
@@ -86,10 +87,7 @@ export async function register(
   return deps.verifyEmail ? 'pending' : { user }
 }
 
-function newUsername(
-  username: string,
-  { usernames, enforcedDomains }: Pick<AccountsDeps, 'usernames' | 'enforcedDomains'>
-): string {
+function newUsername(username: string, { usernames }: Pick<AccountsDeps, 'usernames'>): string {
   const name = normalizeUsername(username)
   if (name === null)
     throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.', {
@@ -102,17 +100,23 @@ function newUsername(
       field: 'username',
       reason: 'email_form'
     })
-  if (isEnforced({ username: name }, enforcedDomains))
-    throw new OAuthError('invalid_request', 'username: People of this domain sign in through a connection.', {
-      field: 'username',
-      reason: 'connection_only'
-    })
   if (reason !== null)
     throw new OAuthError('invalid_request', `username: ${reason}`, {
       field: 'username',
       reason: name.includes('@') ? 'email_form' : 'username_form'
     })
   return name
+}
+
+/** Refuses an account that only a connection could open, which may know nobody of this name. */
+function refuseManaged(name: string, email: string | undefined, deps: Pick<AccountsDeps, 'connections'>): void {
+  const field =
+    ownerConnection(name, deps) !== null ? 'username' : ownerConnection(email ?? '', deps) !== null ? 'email' : null
+  if (field !== null)
+    throw new OAuthError('invalid_request', `${field}: People of this domain sign in through a connection.`, {
+      field,
+      reason: 'connection_only'
+    })
 }
 
 /** The account's e-mail, checked and in the one form that usernames have. */

@@ -7,12 +7,12 @@ import type { Origin } from '../sessions/sessions.ts'
 import { verifyOnce } from './authenticate-password.ts'
 import { contestSignUp } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
-import { isEnforced } from './enforced.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
 import { finishNewPassword, isUnfinished, type NewPassword, setNewPassword } from './new-password.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { normalizeUsername } from './username.ts'
+import { ownerConnection } from './ways-in.ts'
 
 const LIFETIME_MS = 30 * 60 * 1000
 
@@ -29,7 +29,7 @@ export async function requestPasswordReset(
   if (name === null) return
   resetInBackground(name, deps, async () => {
     const user = await deps.users.findByUsername(name)
-    if (!isActive(user) || isEnforced(user, deps.enforcedDomains)) return
+    if (!isActive(user) || ownerConnection(user, deps) !== null) return
     deps.events.emit('password_reset_requested', { userId: user.id }, origin)
     await sendResetOnce(user, { kind: 'password_reset', locale, origin }, deps)
   })
@@ -66,7 +66,7 @@ export async function sendFirstPasswordLink(user: User, cause: MessageCause, dep
 export function sendAlreadyRegistered(username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
     const user = await deps.users.findByUsername(username)
-    if (!isActive(user) || isEnforced(user, deps.enforcedDomains)) return
+    if (!isActive(user) || ownerConnection(user, deps) !== null) return
     if (user.emailVerified !== true) await contestSignUp(user, deps)
     await sendResetOnce(user, { kind: 'already_registered', ...cause }, deps)
   })

@@ -1,14 +1,13 @@
 import type { AccountsDeps } from '../accounts/deps.ts'
-import { isEnforced } from '../accounts/enforced.ts'
-import { hasSecondFactor, passkeysIn } from '../accounts/factors/deps.ts'
+import { hasSecondFactor } from '../accounts/factors/deps.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
-import { listLinks, waysIn } from '../accounts/identities.ts'
+import { waysIn } from '../accounts/ways-in.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { lacksSecondFactor, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 
-type ReachDeps = Pick<AccountsDeps, 'users' | 'factors' | 'enforcedDomains' | 'connectionIds'>
+type ReachDeps = Pick<AccountsDeps, 'users' | 'factors' | 'emailSignIn' | 'connections'>
 
 /** Whether a page of ours asks for a password; else the host's own does, which may ask for anything. */
 interface Asking {
@@ -26,16 +25,17 @@ async function reaches(
   { hostedSignIn }: Asking,
   deps: ReachDeps
 ): Promise<boolean> {
-  const { enforcedDomains, factors } = deps
-  if (found !== null && factors !== null && passkeysIn(found, factors).length > 0) return true
-  const canGivePassword = !hostedSignIn || (user.passwordHash !== null && !isEnforced(user, enforcedDomains))
+  const { factors } = deps
+  const ways = await waysIn(user, deps, found)
+  if (ways.passkeys.length > 0) return true
+  const canGivePassword = !hostedSignIn || ways.password
   // A security key is worth as much with a password alone.
   if (acr === PASSKEY_ACR)
     return canGivePassword && found?.passkeys.some(({ rpId }) => rpId === factors?.passkeys?.rpId) === true
   const hasSecond = found !== null && hasSecondFactor(found)
   if (acr === MFA_ACR && !hasSecond) return false
   if (canGivePassword) return true
-  return hasSecond && waysIn(await listLinks(user.id, deps), deps).length > 0
+  return hasSecond && ways.links.length > 0
 }
 
 const findFactors = async ({ id }: User, { factors }: ReachDeps): Promise<UserFactors | null> =>
@@ -55,7 +55,7 @@ export async function reachesOne(
   const found = await findFactors(user, deps)
   for (const value of values) if (await reaches(value, user, found, asking, deps)) return true
   // A provider may vouch for more the next time.
-  return values.includes(PASSWORD_ACR) && waysIn(await listLinks(user.id, deps), deps).length > 0
+  return values.includes(PASSWORD_ACR) && (await waysIn(user, deps, found)).links.length > 0
 }
 
 const isAbove = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR

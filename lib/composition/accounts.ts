@@ -249,8 +249,7 @@ export function accountsDeps(
           }),
     usernames: settings.registration === false || users.create === undefined ? 'any' : settings.registration.username,
     verifyEmail: settings.registration !== false && settings.registration.verifyEmail,
-    enforcedDomains: new Set(settings.connections.flatMap(({ enforce, domains }) => (enforce ? domains : []))),
-    connectionIds: new Set(connections.keys()),
+    connections,
     messageUrl,
     accountUrl,
     async withdraw({ connection, sealed }) {

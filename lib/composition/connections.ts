@@ -56,7 +56,7 @@ export async function connectionsOf(settings: Settings, parts: Parts): Promise<R
   ])
   const fits = (name: string, value: unknown): boolean =>
     fields[name] === undefined ? typeof value === 'string' : Check(fields[name], value)
-  const names = [...new Set([...PROFILE_CLAIMS, ...Object.keys(fields)])].filter((name) => !OWN_FIELDS.has(name))
+  const own = Object.keys(fields).filter((name) => !OWN_FIELDS.has(name) && !PROFILE_CLAIMS.includes(name))
   return new Map(
     connections.map((connection) => {
       const callbackUrl = parts.callbackUrl(connection.id)
@@ -76,7 +76,7 @@ export async function connectionsOf(settings: Settings, parts: Parts): Promise<R
             (connection.provider as { [UPSTREAM]?: Upstream })[UPSTREAM] ??
             upstream(connection, { ...parts, reports: reportsOf(connection, parts) }),
           secrets: settings.secrets,
-          names,
+          own,
           fits
         })
       ]
@@ -132,8 +132,8 @@ export function tokenExchangeOf(
 
 interface Made extends Pick<Parts, 'clock' | 'log'>, Pick<Connection, 'callbackUrl' | 'upstream'> {
   secrets: readonly string[]
-  /** Of the fields that a connection may fill. */
-  names: readonly string[]
+  /** The host's fields that are no standard claims: the hook `profile` alone fills them. */
+  own: readonly string[]
   fits(name: string, value: unknown): boolean
 }
 
@@ -153,7 +153,7 @@ function connectionOf(
     onSignIn,
     ...hooks
   }: ConnectionSettings,
-  { clock, log, callbackUrl, upstream, secrets, names, fits }: Made
+  { clock, log, callbackUrl, upstream, secrets, own, fits }: Made
 ): Connection {
   /** What the host's function gives, or nothing where it fails: no sign-in depends on it. */
   const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
@@ -185,6 +185,7 @@ function connectionOf(
     appNonce,
     onSignIn,
     ...connectionGrants({ id, provider }, upstream, secrets),
+    acceptsIssuer: (issuer) => provider.acceptsIssuer(issuer),
     formPost: provider.formPost,
     provesFreshness: provider.provesFreshness,
     button: { ...button, brand: provider.brand },
@@ -195,7 +196,7 @@ function connectionOf(
           ? claims
           : asked('profile', () => objectOf(atOnce(profile(claims), 'connections.profile'), 'profile'), {})
       return Object.fromEntries(
-        names.flatMap((field) =>
+        [...PROFILE_CLAIMS, ...(profile === null ? [] : own)].flatMap((field) =>
           Object.hasOwn(given, field) && fits(field, given[field]) ? [[field, given[field]]] : []
         )
       )

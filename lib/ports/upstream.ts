@@ -134,6 +134,8 @@ export interface Connection {
    * @throws UpstreamError
    */
   withdraw(sealed: string): Promise<void>
+  /** Whether a link to this issuer is one of this connection's. A provider may have moved to another issuer. */
+  acceptsIssuer(issuer: string): boolean
   /** Whether answers come by POST. @see OAuth 2.0 Form Post Response Mode §2 */
   formPost: boolean
   /** Whether the provider can be asked for a fresh sign-in and proves it by `auth_time`. */

@@ -2,11 +2,10 @@ import { OAuthError } from '../../errors.ts'
 import type { MessageUser } from '../../ports/message.ts'
 import type { User } from '../../ports/user-store.ts'
 import { digest } from '../../protocol/digest.ts'
-import { getsCodes } from '../by-mail.ts'
 import type { EmailSignInDeps } from '../deps.ts'
-import { isEnforced } from '../enforced.ts'
 import { addressed, addressOf, type MessageCause } from '../outbox.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from '../username.ts'
+import { getsCodes, ownerConnection } from '../ways-in.ts'
 import { codeFrom, digestOfCode, ownerOf, type PendingCode, shownCode } from './code.ts'
 
 /**
@@ -79,15 +78,15 @@ export const mailboxOf = (name: string, user: User | null): string => (user === 
 function recipientOf(
   name: string,
   user: User | null,
-  { emailSignIn: { signUp }, enforcedDomains }: EmailSignInDeps
+  { emailSignIn: { signUp }, connections }: EmailSignInDeps
 ): MessageUser | null {
-  if (user !== null) return getsCodes(user, { enforcedDomains }) ? addressed(user) : null
-  return signUp && canSignUp(name, enforcedDomains) ? { id: '', username: name, email: name } : null
+  if (user !== null) return getsCodes(user, { connections }) ? addressed(user) : null
+  return signUp && canSignUp(name, { connections }) ? { id: '', username: name, email: name } : null
 }
 
 /** Whether an account that is made of nothing but an address may have this name. */
-export function canSignUp(name: string, enforcedDomains: ReadonlySet<string>): boolean {
-  return emailOf(name) !== null && checkNewUsername(name) === null && !isEnforced({ username: name }, enforcedDomains)
+export function canSignUp(name: string, ways: Pick<EmailSignInDeps, 'connections'>): boolean {
+  return emailOf(name) !== null && checkNewUsername(name) === null && ownerConnection(name, ways) === null
 }
 
 const linkContext = ({ issuer }: EmailSignInDeps): string => JSON.stringify(['sign-in link', issuer])

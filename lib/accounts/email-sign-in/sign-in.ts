@@ -5,12 +5,12 @@ import { isActive } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions } from '../../sessions/browser-sessions.ts'
 import { beginSession, type SessionBegun, type StepNeeded } from '../begin-session.ts'
 import type { EmailSignInDeps } from '../deps.ts'
-import { isEnforced } from '../enforced.ts'
 import { profileFields } from '../federated-account.ts'
 import { addressOf } from '../outbox.ts'
 import { canSignUp, mailboxOf } from './ask.ts'
 import { digestOfCode, ownerOf, type PendingCode } from './code.ts'
 import { takeMailbox } from './take-mailbox.ts'
+import { ownerConnection } from '../ways-in.ts'
 
 interface SignInDeps {
   accounts: EmailSignInDeps
@@ -53,7 +53,6 @@ export async function signInByEmail(
     users,
     clock,
     events,
-    enforcedDomains,
     emailSignIn: { key, redeemCode, signUp }
   } = accounts
   const { origin } = browser
@@ -77,10 +76,10 @@ export async function signInByEmail(
   if (outcome !== 'redeemed') throw fail(outcome)
   if (only !== undefined && user?.id !== only) throw fail('unknown')
   if (user === null) {
-    if (signUp && canSignUp(name, enforcedDomains)) return 'sign_up'
+    if (signUp && canSignUp(name, accounts)) return 'sign_up'
     throw fail('unknown')
   }
-  if (!isActive(user) || isEnforced(user, enforcedDomains)) throw fail('unknown')
+  if (!isActive(user) || ownerConnection(user, accounts) !== null) throw fail('unknown')
   const proved = user.emailVerified === true ? user : await takeMailbox(user, { locale, origin }, accounts)
   const begun = await begin(proved, { address, clientId }, browser, { accounts, browserSessions })
   if (begun === null) throw fail('unknown')
@@ -106,7 +105,7 @@ async function begin(
       isNew,
       async confirm() {
         const now = await accounts.users.findById(user.id)
-        return isActive(now) && addressOf(now) === address && !isEnforced(now, accounts.enforcedDomains) ? now : null
+        return isActive(now) && addressOf(now) === address && ownerConnection(now, accounts) === null ? now : null
       }
     },
     browser,
@@ -134,7 +133,7 @@ export async function signUpByEmail(
   deps: SignInDeps
 ): Promise<SessionBegun | StepNeeded> {
   const { users, events } = deps.accounts
-  if (users.create === undefined || !canSignUp(name, deps.accounts.enforcedDomains)) throw refusal('unknown')
+  if (users.create === undefined || !canSignUp(name, deps.accounts)) throw refusal('unknown')
   let user: User
   try {
     user = await users.create({

@@ -2,11 +2,10 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { PasskeyFactor } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import { signsInByMail } from '../by-mail.ts'
-import { listLinks, waysIn } from '../identities.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
-import { hasSecondFactor, passkeysIn } from './deps.ts'
+import { type WaysIn, waysIn } from '../ways-in.ts'
+import { hasSecondFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
@@ -100,10 +99,10 @@ export async function removeFactor(
   } = deps
   const userId = user.id
   const found = await store.findFactors(userId)
-  const ways = by === 'user' ? passkeysIn(found, deps.factors) : []
-  const way = ways.find(({ id }) => id === factorId)
-  const isNeeded = way !== undefined && !(await signsInWithoutPasskey(user, deps))
-  if (isNeeded && ways.length === 1) throw lastWayIn()
+  const ways = by === 'user' ? await waysIn(user, deps, found) : null
+  const way = ways?.passkeys.find(({ id }) => id === factorId)
+  const isNeeded = ways !== null && way !== undefined && !opensWithoutPasskey(ways)
+  if (isNeeded && ways.passkeys.length === 1) throw lastWayIn()
   // Two removals at once may each find another factor left, so the store decides which of them would remove the last
   // one.
   const keepOne = isNeeded || (by === 'user' && (await mustKeepOne(user, deps)))
@@ -117,9 +116,10 @@ export async function removeFactor(
   // The store can't know that what is left (an app, a security key) is no way to sign in alone, and a link may have
   // gone meanwhile. Then the passkey is put back.
   const putBack = async (passkey: PasskeyFactor): Promise<boolean> => {
-    if (passkeysIn(await store.findFactors(userId), deps.factors).length > 0) return false
     const now = await users.findById(userId)
-    if (now === null || (await signsInWithoutPasskey(now, deps))) return false
+    if (now === null) return false
+    const left = await waysIn(now, deps)
+    if (left.passkeys.length > 0 || opensWithoutPasskey(left)) return false
     await store.addPasskey({ userId, factor: passkey, limit: MOST })
     return true
   }
@@ -151,11 +151,7 @@ export async function removeFactor(
 const lastWayIn = (): OAuthError =>
   new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
 
-async function signsInWithoutPasskey(user: User, deps: ProvingDeps): Promise<boolean> {
-  return (
-    user.passwordHash !== null || signsInByMail(user, deps) || waysIn(await listLinks(user.id, deps), deps).length > 0
-  )
-}
+const opensWithoutPasskey = ({ password, mail, links }: WaysIn): boolean => password || mail || links.length > 0
 
 /** @throws OAuthError `not_found` */
 export async function renameFactor(

@@ -9,6 +9,7 @@ import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../protoc
 import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'
 import type { Background } from '../background.ts'
 import type { MessageCause, Outbox } from '../outbox.ts'
+import type { ConnectionWay } from '../ways-in.ts'
 import type { FactorPolicy } from './factor-policy.ts'
 
 /**
@@ -74,7 +75,7 @@ export interface PasskeyDeps extends ChallengeDeps {
   outbox: Outbox | null
   messageBound: MessageBound
   verifyEmail: boolean
-  enforcedDomains: ReadonlySet<string>
+  connections: ReadonlyMap<string, ConnectionWay>
   events: Events
   onError(error: unknown, what: string): void
 }

@@ -8,7 +8,7 @@ import { type Assertion, verifyAssertion } from '../../protocol/webauthn.ts'
 import { CLAIM_LIFETIME_MS } from '../../protocol/webauthn-challenge.ts'
 import { type GivenAssertion, readAssertion } from '../../protocol/webauthn-credential.ts'
 import { WebauthnError } from '../../protocol/webauthn-refusal.ts'
-import { isEnforced } from '../enforced.ts'
+import { ownerConnection } from '../ways-in.ts'
 import type { MessageCause } from '../outbox.ts'
 import { type ChallengePurpose, isChallengeOf, type PasskeyConfig, purposeOf } from './passkey-options.ts'
 import type { GivenCredential, PasskeyDeps, PasskeyPurpose, ProvedByPasskey } from './passkeys.ts'
@@ -187,10 +187,10 @@ async function use(
 /** Why this user may not sign in by a passkey; `null`: they may. */
 function failureOf(
   user: User | null,
-  { verifyEmail, enforcedDomains }: Pick<PasskeyDeps, 'verifyEmail' | 'enforcedDomains'>
+  { verifyEmail, connections }: Pick<PasskeyDeps, 'verifyEmail' | 'connections'>
 ): LoginFailure | null {
   if (user === null) return 'unknown_user'
   if (user.disabled) return 'disabled'
-  if (isEnforced(user, enforcedDomains)) return 'connection_only'
+  if (ownerConnection(user, { connections }) !== null) return 'connection_only'
   return verifyEmail && user.emailVerified !== true ? 'email_not_verified' : null
 }

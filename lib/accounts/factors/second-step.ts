@@ -31,7 +31,7 @@ type StepPlace = { page: true; needs: StepNeeds } | { page: false; clientId: str
 
 type StepDeps = Pick<
   AccountsDeps,
-  'issuer' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'enforcedDomains'
+  'issuer' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'connections'
 > & { factors: FactorDeps }
 
 const contextOf = (issuer: string, place: StepPlace): string =>
@@ -102,6 +102,6 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   const proofs = readProofs(methods, at)
   if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
   if (place.page && now - provedSince({ methods: proofs, authenticatedAt: now }) >= sessionLifetimeMs) return null
-  const user = await holderOf({ userId, by, identity, mark }, deps)
+  const user = await holderOf({ userId, by, connection, identity, mark }, deps)
   return user === null ? null : { user, by, connection, identity, methods: proofs, clientId, scope, invitedAt }
 }

@@ -1,11 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { beginSession } from '../../accounts/begin-session.ts'
-import { isEnforced } from '../../accounts/enforced.ts'
-import { passkeysIn } from '../../accounts/factors/deps.ts'
 import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.ts'
 import { provePassword } from '../../accounts/fresh-sign-in.ts'
-import { listLinks } from '../../accounts/identities.ts'
+import { getsCodes, waysIn } from '../../accounts/ways-in.ts'
 import { OAuthError } from '../../errors.ts'
 import type { ConnectButton, PasskeyForm } from '../../pages/common-model.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -54,14 +52,9 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
     const person = await browser.signedIn(visit.request)
     if (person === null) return signIn(visit)
     const { user } = person
-    const mayBeAsked = !isEnforced(user, accounts.enforcedDomains)
-    const asksPassword = user.passwordHash !== null && mayBeAsked
-    const all = on === null || !mayBeAsked ? null : await on.factors.store.findFactors(user.id)
-    const passkeys = all === null || on === null ? [] : passkeysIn(all, on.factors)
-    const linked =
-      deps.connect === null
-        ? new Set<string>()
-        : new Set((await listLinks(user.id, accounts)).map(({ connection }) => connection))
+    const all = on === null ? null : await on.factors.store.findFactors(user.id)
+    const { links, passkeys, password: asksPassword } = await waysIn(user, accounts, all)
+    const linked = new Set(links.map(({ connection }) => connection))
     const connections = (await connectButtons(visit.request, visit.journey, deps))
       .filter(({ id }) => linked.has(id))
       .map((button) => ({
@@ -75,7 +68,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
       person,
       asksPassword,
       found: all === null || passkeys.length === 0 ? null : { ...all, passkeys },
-      sendsCode: email !== null && user.passwordHash === null && mayBeAsked,
+      sendsCode: email !== null && user.passwordHash === null && getsCodes(user, accounts),
       connections
     }
     return asksPassword || shown.found !== null || shown.sendsCode || connections.length > 0

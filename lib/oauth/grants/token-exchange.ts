@@ -134,7 +134,7 @@ async function exchange(
     { ...first, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
     async () => {
       const [confirmed, now] = await Promise.all([
-        stillFederated(person, user, accounts),
+        stillFederated({ person, connection }, user, accounts),
         factors?.store.findFactors(user.id) ?? null
       ])
       if (confirmed === null)

@@ -124,7 +124,9 @@ const CONNECTION_SCHEMA = Type.Object(
       flag({
         default: CONNECTION_DEFAULTS.enforce,
         takes: 'true or false',
-        description: 'Whether accounts with an address in `domains` can sign in through this connection alone.'
+        description:
+          'Whether this connection alone decides who is in `domains`: accounts with such an address sign in through no ' +
+          'other connection and by nothing else.'
       })
     ),
     profile: optional(

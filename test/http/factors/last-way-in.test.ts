@@ -104,7 +104,6 @@ const TABLE: Array<[what: string, user: Partial<Ann>, options: Partial<Authority
   ['a code lets them in', {}, { emailSignIn: {} }, false],
   ['a code to the username lets them in', { username: 'ann@example.com', email: null }, { emailSignIn: {} }, false],
   ['codes are off', {}, {}, true],
-  ['people of this domain get none', { email: 'ann@elsewhere.example' }, { emailSignIn: {} }, true],
   ['there is no address', { email: null }, { emailSignIn: {} }, true]
 ]
 
@@ -118,6 +117,15 @@ for (const [what, user, options, isLast] of TABLE) {
     )
   })
 }
+
+t.test(
+  'the link of an account that its connection manages stays, and the passkey, which opens nothing, goes',
+  async (t) => {
+    const managed = { ...CONFIRMED, email: 'ann@elsewhere.example' }
+    t.equal(await withoutLink(t, managed, { emailSignIn: {} }), 'last_sign_in_method')
+    t.equal(await withoutPasskey(t, managed, { emailSignIn: {} }), 'gone')
+  }
+)
 
 t.test('beside the other, each of them goes', async (t) => {
   for (const [what, remove] of [

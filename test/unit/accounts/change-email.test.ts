@@ -6,7 +6,7 @@ import { register } from '../../../lib/accounts/register.ts'
 import { requestEmailVerification, verifyEmail } from '../../../lib/accounts/verify-email.ts'
 import type { User } from '../../../lib/ports/user-store.ts'
 import { faulty } from './faulty.ts'
-import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, staying } from './world.ts'
+import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, staying, connectionWay } from './world.ts'
 import type { World, WorldOptions } from './world.ts'
 
 const ADA = 'ada@example.com'
@@ -375,7 +375,7 @@ t.test(
 t.test('a link to such an address is nothing once its domain is enforced', async (t) => {
   const { w, user } = await asked()
   const token = await ask(w, user, 'ada@acme.example')
-  const deps = { ...w.deps, enforcedDomains: new Set(['acme.example']) }
+  const deps = { ...w.deps, connections: new Map([['op', connectionWay(['acme.example'])]]) }
   t.strictSame(await outcomeOf(confirmEmailChange({ token, locale: undefined, origin }, deps)), INVALID_LINK)
   t.same(addressesOf(await w.store.findById(user.id)), [ADA, ADA, true])
   t.equal(
@@ -385,10 +385,15 @@ t.test('a link to such an address is nothing once its domain is enforced', async
   )
 })
 
-t.test('who signs in through a connection alone already can have another address in such a domain', async (t) => {
+t.test('refuses another address for an account that a connection manages', async (t) => {
   const w = await world({ enforcedDomains: ['acme.example'] })
   const user = await w.addUser({ username: 'ada@acme.example', email: 'ada@acme.example', emailVerified: true })
-  const token = await ask(w, user, 'ada.king@acme.example')
-  await confirmEmailChange({ token, locale: undefined, origin }, w.deps)
-  t.same(addressesOf(await w.store.findById(user.id)), ['ada.king@acme.example', 'ada.king@acme.example', true])
+  for (const email of ['ada@home.example', 'ada.king@acme.example'])
+    t.match(await outcomeOf(requestEmailChange({ user, sid: SID, email, locale: undefined, origin }, w.deps)), {
+      error: 'invalid_request',
+      message: 'email: People of this domain sign in through a connection.',
+      statusCode: 400
+    })
+  await w.idle()
+  t.same(mailed(w), [])
 })

@@ -36,6 +36,7 @@ const CONNECTION: Connection = {
   },
   domains: [],
   enforce: false,
+  acceptsIssuer: (issuer) => issuer === ISSUER,
   audiences: [],
   appNonce: true,
   keep: () => undefined,

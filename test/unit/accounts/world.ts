@@ -7,6 +7,7 @@ import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
 import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
 import { createBackground } from '../../../lib/accounts/background.ts'
 import type { AccountsDeps } from '../../../lib/accounts/deps.ts'
+import type { ConnectionWay } from '../../../lib/accounts/ways-in.ts'
 import { createOutbox } from '../../../lib/accounts/outbox.ts'
 import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts'
 import { createPasswordPolicy } from '../../../lib/accounts/password-policy.ts'
@@ -145,8 +146,10 @@ export async function world(options: WorldOptions = {}) {
         : createOutbox(send, { clock, events, onError, localeOf: () => 'en', canReset: true }),
     usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
-    enforcedDomains: new Set(options.enforcedDomains),
-    connectionIds: new Set(['op', 'other']),
+    connections: new Map([
+      ['op', connectionWay(options.enforcedDomains)],
+      ['other', connectionWay()]
+    ]),
     withdraw: async () => {},
     messageUrl: (kind, token) => `https://auth.example.com/${kind}#token=${token}`,
     clock,
@@ -267,3 +270,13 @@ export const WRONG_LOGIN: Outcome = {
 
 /** The sign-in of this id, which shows no browser session. */
 export const staying = (sid: string): StayingSignIn => ({ sid, browser: null })
+
+/** A connection that is on and takes links of any issuer. */
+export function connectionWay(enforcedDomains: string[] = []): ConnectionWay {
+  return {
+    domains: enforcedDomains,
+    enforce: enforcedDomains.length > 0,
+    acceptsIssuer: () => true,
+    enabled: async () => true
+  }
+}

@@ -91,7 +91,12 @@ t.test(
         name: Type.String({ maxLength: 10 })
       })
     }
-    const withFields = await made({}, { registration })
+    t.strictSame(
+      (await made({}, { registration })).connection.profile(claims),
+      { name: 'Ann', locale: 'de' },
+      'a provider fills no field of the host by itself'
+    )
+    const withFields = await made({ profile: (said) => ({ ...said }) }, { registration })
     t.strictSame(
       withFields.connection.profile(claims),
       { name: 'Ann', locale: 'de', team: 'red' },

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ConnectButton } from '../../../pages/common-model.ts'
 import { normalizeUsername } from '../../../accounts/username.ts'
-import { domainOf } from '../../../accounts/enforced.ts'
+import { domainOf } from '../../../accounts/ways-in.ts'
 import type { PageDeps } from '../deps.ts'
 import { type Submission, type Visit, withQuery } from '../form-page.ts'
 import type { Form } from '../forms.ts'

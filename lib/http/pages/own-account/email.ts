@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { requestEmailChange } from '../../../accounts/change-email.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { sendVerificationAgain } from '../../../accounts/verify-email.ts'
+import { ownerConnection } from '../../../accounts/ways-in.ts'
 import type { AccountModel } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import { EmailAddress, PasswordAgain } from '../../edge/schemas.ts'
@@ -42,7 +43,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           currentEmail: address === '' ? null : address,
           emailVerified: user.emailVerified === true,
           email: form?.email ?? '',
-          canChange,
+          canChange: canChange && ownerConnection(user, accounts) === null,
           canResend: accounts.users.setEmailVerified !== undefined && address !== '' && user.emailVerified !== true,
           ...(await proofOf(path, visit, deps))
         }

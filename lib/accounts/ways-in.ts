@@ -1,0 +1,93 @@
+import type { PasskeyFactor, UserFactors } from '../ports/factor-store.ts'
+import type { Connection } from '../ports/upstream.ts'
+import type { LinkedIdentity, User } from '../ports/user-store.ts'
+import { isActive } from '../sessions/active-user.ts'
+import type { AccountsDeps } from './deps.ts'
+import { passkeysIn } from './factors/deps.ts'
+import { addressOf } from './outbox.ts'
+import { emailOf, normalizeUsername } from './username.ts'
+
+/** What the account rules ask of a connection. */
+export type ConnectionWay = Pick<Connection, 'domains' | 'enforce' | 'acceptsIssuer' | 'enabled'>
+
+interface Ways {
+  /** By their ids. */
+  connections: ReadonlyMap<string, ConnectionWay>
+}
+
+/** What follows the last `@` of a normalised address; `''` where there is none. */
+export function domainOf(address: string): string {
+  const at = address.lastIndexOf('@')
+  return at === -1 ? '' : address.slice(at + 1)
+}
+
+/**
+ * The id of the connection that manages an account or an address: the one that has the domain with `enforce`. Nobody
+ * signs in to it, signs up for it or links anything to it by another way. Of an account both the username and the
+ * address for messages are looked at. `null`: any way in is good.
+ */
+export function ownerConnection(of: string | Pick<User, 'username' | 'email'>, { connections }: Ways): string | null {
+  const enforcing = [...connections].filter(([, { enforce }]) => enforce)
+  if (enforcing.length === 0) return null
+  const addresses = typeof of === 'string' ? [of] : [of.username, of.email ?? '']
+  for (const address of addresses) {
+    const domain = domainOf(normalizeUsername(address) ?? address)
+    const owner = domain === '' ? undefined : enforcing.find(([, { domains }]) => domains.includes(domain))
+    if (owner !== undefined) return owner[0]
+  }
+  return null
+}
+
+/** Whether a connection manages the account or the address, and another way in was taken: `null`, or `connection`. */
+export function isManagedElsewhere(
+  of: string | Pick<User, 'username' | 'email'>,
+  connection: string | null,
+  ways: Ways
+): boolean {
+  const owner = ownerConnection(of, ways)
+  return owner !== null && owner !== connection
+}
+
+/** How a user can sign in now. */
+export interface WaysIn {
+  password: boolean
+  /** A code to a confirmed address. One that nobody has confirmed may be mistyped. */
+  mail: boolean
+  passkeys: PasskeyFactor[]
+  /** Those whose connection is on, takes the link's issuer and may sign this user in. */
+  links: LinkedIdentity[]
+}
+
+type WaysDeps = Pick<AccountsDeps, 'users' | 'factors' | 'emailSignIn'> & Ways
+
+/** `found`: the user's factors, where the caller has read them. */
+export async function waysIn(user: User, deps: WaysDeps, found?: UserFactors | null): Promise<WaysIn> {
+  const { connections, emailSignIn, factors, users } = deps
+  const isManaged = ownerConnection(user, deps) !== null
+  const kept =
+    factors === null || isManaged ? null : found === undefined ? await factors.store.findFactors(user.id) : found
+  const links: LinkedIdentity[] = []
+  for (const link of (await users.listIdentities?.(user.id)) ?? [])
+    if (opens(link, user, deps) && (await connections.get(link.connection)?.enabled()) === true) links.push(link)
+  return {
+    password: user.passwordHash !== null && !isManaged,
+    mail: emailSignIn !== null && user.emailVerified === true && getsCodes(user, deps),
+    passkeys: factors === null || kept === null ? [] : passkeysIn(kept, factors),
+    links
+  }
+}
+
+/** Whether the link leads to the user, whenever its connection is on. */
+export function opens({ connection, issuer }: LinkedIdentity, user: User, ways: Ways): boolean {
+  return ways.connections.get(connection)?.acceptsIssuer(issuer) === true && !isManagedElsewhere(user, connection, ways)
+}
+
+/** Whether there is a way in that needs no link. */
+export const opensWithoutLink = ({ password, mail, passkeys }: Omit<WaysIn, 'links'>): boolean =>
+  password || mail || passkeys.length > 0
+
+/** Whether a code for the sign-in may be sent to the stored address of the user. */
+export function getsCodes(user: User, ways: Ways): boolean {
+  const address = normalizeUsername(addressOf(user))
+  return isActive(user) && ownerConnection(user, ways) === null && address !== null && emailOf(address) !== null
+}

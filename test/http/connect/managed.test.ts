@@ -1,0 +1,241 @@
+/**
+ * A connection with `enforce` alone decides who is in its domains: every other way in is shut, for the account and for
+ * the address.
+ */
+import t, { type Test } from '../../support/tap.ts'
+import { linkIdOf } from '../../../lib/accounts/identities.ts'
+import { memoryFactorStore, memoryUserStore, type LinkedIdentity, type User } from '../../../lib/index.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
+import { authAs, softPasskey } from '../../../lib/testing/index.ts'
+import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
+import { ISSUER, PASSWORD, signIn } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
+import { fakeConnection, fakeUpstream, PROVIDER } from '../../support/fake-upstream.ts'
+import { connectApp, type ConnectApp, onward } from './support.ts'
+
+const OTHER = 'https://other.example.com'
+const WORK = 'ann@acme.example'
+const HOME = 'ann@home.example'
+const APP = 'com.example.app'
+
+const linkTo = (connection: 'acme' | 'other', fields: Partial<LinkedIdentity> = {}): LinkedIdentity => ({
+  issuer: connection === 'acme' ? PROVIDER : OTHER,
+  subject: 'ann-1',
+  connection,
+  linkedAt: 0,
+  lastUsedAt: 0,
+  ...fields
+})
+
+interface Scene extends ConnectApp {
+  users: ReturnType<typeof memoryUserStore>
+  ann: User
+}
+
+/** Acme manages `acme.example`; the other connection takes anybody. */
+async function scene(
+  t: Test,
+  {
+    username,
+    email = username,
+    says = WORK,
+    links = []
+  }: {
+    username: string
+    email?: string
+    /** The address that both providers verified. */
+    says?: string | null
+    links?: LinkedIdentity[]
+  }
+): Promise<Scene> {
+  const users = memoryUserStore()
+  const hash = await fastHasher().hash(PASSWORD, { memoryCost: 64, timeCost: 1, parallelism: 1 })
+  const ann = await users.create({ username, email, emailVerified: true, passwordHash: hash })
+  for (const link of links) await users.linkIdentity(ann.id, link)
+  const fake = fakeUpstream({ subject: 'ann-1', ...(says === null ? {} : { email: says }) })
+  const other = fakeUpstream({
+    subject: 'ann-1',
+    issuer: OTHER,
+    ...(says === null ? {} : { email: says }),
+    emailAuthoritative: true
+  })
+  const test = await connectApp(t, {
+    users,
+    fake,
+    factors: memoryFactorStore(),
+    emailSignIn: {},
+    registration: { username: 'any' },
+    clients: [{ clientId: 'phone', grantTypes: [TOKEN_EXCHANGE_GRANT] }],
+    connections: [
+      fakeConnection(fake, { domains: ['acme.example'], enforce: true, audiences: [APP] }),
+      fakeConnection(other, { id: 'other', name: 'Other', issuer: OTHER, linking: 'verified-email', audiences: [APP] })
+    ]
+  })
+  return { ...test, users, ann }
+}
+
+/** Signs in through the connection in a new browser; the id of the user who is signed in then. */
+async function through(test: Scene, id: 'acme' | 'other'): Promise<string | null> {
+  const browser = testBrowser(test.app)
+  const { reply } = await test.start('', browser, id)
+  const state = new URL(reply.headers.location ?? '').searchParams.get('state') ?? ''
+  await test.back(state, { code: 'good' }, browser, id)
+  return await test.who(browser)
+}
+
+const exchange = async (test: Scene, connection: 'acme' | 'other') =>
+  await test.app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: {
+      grant_type: TOKEN_EXCHANGE_GRANT,
+      client_id: 'phone',
+      subject_token: `good ${connection}`,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+      connection,
+      nonce: 'a nonce'
+    }
+  })
+
+for (const username of [WORK, HOME, 'ann'])
+  for (const email of [WORK, HOME])
+    for (const says of [WORK, HOME, null])
+      for (const isLinked of [true, false]) {
+        // The username is the address, where it is one.
+        if (username !== 'ann' && email !== username) continue
+        const isManaged = username === WORK || email === WORK
+        t.test(`only Acme signs in: ${JSON.stringify({ username, email, says, isLinked })}`, async (t) => {
+          const test = await scene(t, {
+            username,
+            email,
+            says,
+            links: isLinked ? [linkTo('acme'), linkTo('other')] : []
+          })
+          const count = async (): Promise<number> => (await test.users.listIdentities(test.ann.id)).length
+          const linked = await count()
+          const byOther = await through(test, 'other')
+          if ((isLinked && isManaged) || says === WORK) {
+            t.equal(byOther, null, 'not the other connection')
+            t.equal((await exchange(test, 'other')).statusCode, 400, 'nor its ID token')
+            t.equal(await count(), linked, 'nor does it link anything')
+            t.match(
+              test.payloads('connection_failed').map(({ reason }) => reason),
+              ['email', 'email']
+            )
+          } else {
+            t.not(byOther, null, 'the other connection')
+            t.equal(byOther === test.ann.id && isManaged, false, 'as another user than the one whom Acme manages')
+          }
+          if (isLinked && says === WORK) t.equal(await through(test, 'acme'), test.ann.id, 'Acme does')
+          const isIn = await signIn(test.app, username).then(
+            () => true,
+            () => false
+          )
+          t.equal(isIn, !isManaged, 'the password')
+        })
+      }
+
+t.test('a passkey and a code in the mailbox open no account that Acme manages', async (t) => {
+  const test = await scene(t, { username: 'ann', email: HOME, links: [linkTo('acme')] })
+  const { app, ann } = test
+  const soft = softPasskey({ origin: ISSUER })
+  const headers = await authAs(app, { id: ann.id }, { acr: 'phr' })
+  const { options } = (
+    await app.inject({ method: 'POST', url: '/auth/factors/passkeys/options', headers, payload: {} })
+  ).json()
+  await app.inject({
+    method: 'POST',
+    url: '/auth/factors/passkeys',
+    headers,
+    payload: { credential: soft.create(options) }
+  })
+  const byPasskey = async (): Promise<number> => {
+    const { options: challenge } = (await app.inject({ url: '/auth/passkey-challenge' })).json()
+    const browser = testBrowser(app)
+    return (await browser.submit('/auth/login', { credential: JSON.stringify(soft.get(challenge)) })).statusCode
+  }
+  t.equal(await byPasskey(), 303, 'before')
+  await test.users.update(ann.id, { email: WORK })
+  t.not(await byPasskey(), 303, 'after the account has an address of the domain')
+})
+
+t.test('a link to a provider that has moved to another issuer is no way in', async (t) => {
+  const test = await scene(t, {
+    username: HOME,
+    links: [linkTo('other', { issuer: 'https://former.example.com' }), linkTo('other', { subject: 'ann-2' })]
+  })
+  await test.users.setPasswordHash(test.ann.id, 'not set')
+  const users = test.users
+  const { app, ann } = test
+  const dead = linkIdOf(linkTo('other', { issuer: 'https://former.example.com' }))
+  const live = linkIdOf(linkTo('other', { subject: 'ann-2' }))
+  await users.update(ann.id, { email: 'nobody', emailVerified: false })
+  t.equal(await app.authority.unlinkIdentity(ann.id, live), 'unlinked', 'beside a password')
+  await users.linkIdentity(ann.id, linkTo('other', { subject: 'ann-2' }))
+  const bob = await users.create({ username: 'bob', passwordHash: null })
+  await users.linkIdentity(bob.id, linkTo('other', { issuer: 'https://former.example.com', subject: 'bob' }))
+  await users.linkIdentity(bob.id, linkTo('other', { subject: 'bob' }))
+  t.equal(
+    await app.authority.unlinkIdentity(bob.id, linkIdOf(linkTo('other', { subject: 'bob' }))),
+    'last_sign_in_method'
+  )
+  t.equal(
+    await app.authority.unlinkIdentity(
+      bob.id,
+      linkIdOf(linkTo('other', { issuer: 'https://former.example.com', subject: 'bob' }))
+    ),
+    'unlinked'
+  )
+  t.equal(await app.authority.unlinkIdentity(ann.id, dead), 'unlinked')
+})
+
+t.test('a managed account keeps its link though an old password hash is there', async (t) => {
+  const test = await scene(t, { username: WORK, links: [linkTo('acme'), linkTo('other')] })
+  const { app, ann } = test
+  const headers = await authAs(app, { id: ann.id }, { acr: 'phr' })
+  const remove = async (connection: 'acme' | 'other') =>
+    await app.inject({ method: 'DELETE', url: `/auth/connections/${linkIdOf(linkTo(connection))}`, headers })
+  const kept = await remove('acme')
+  t.equal(kept.statusCode, 409)
+  t.equal(kept.json().error, 'last_sign_in_method')
+  t.equal((await remove('other')).statusCode, 204, 'the link of another connection opens nothing, and goes')
+  t.match(await test.users.listIdentities(ann.id), [{ connection: 'acme' }])
+})
+
+t.test('a managed account links no identity of another connection', async (t) => {
+  const test = await scene(t, { username: WORK, says: HOME, links: [linkTo('acme')] })
+  test.fake.person = { subject: 'ann-1', email: WORK }
+  await test.through()
+  t.equal(await test.who(), test.ann.id)
+  const page = await test.browser.submit('/auth/connect/other/link')
+  const state = new URL(onward(page)).searchParams.get('state') ?? ''
+  const reply = await test.back(state, { code: 'good' }, test.browser, 'other')
+  t.equal(reply.statusCode, 403)
+  t.match(await test.users.listIdentities(test.ann.id), [{ connection: 'acme' }])
+})
+
+t.test('nobody registers with an address that Acme manages, beside whatever name', async (t) => {
+  const test = await scene(t, { username: HOME })
+  for (const payload of [{ username: 'new@acme.example' }, { username: 'new', email: 'new@acme.example' }]) {
+    const reply = await test.app.inject({
+      method: 'POST',
+      url: '/auth/register',
+      payload: { ...payload, password: PASSWORD }
+    })
+    t.equal(reply.statusCode, 400, JSON.stringify(payload))
+    t.equal(await test.users.findByUsername(payload.username), null)
+  }
+})
+
+t.test('a managed account is offered no other address, and asks for none', async (t) => {
+  const test = await scene(t, { username: WORK, links: [linkTo('acme')] })
+  await test.through()
+  t.equal(await test.who(), test.ann.id)
+  const page = await test.browser.get('/auth/account/email')
+  t.equal(page.statusCode, 200)
+  t.notMatch(page.body, /name="email"/)
+  const headers = await authAs(test.app, { id: test.ann.id }, { acr: 'phr' })
+  const reply = await test.app.inject({ method: 'POST', url: '/auth/email', headers, payload: { email: HOME } })
+  t.equal(reply.statusCode, 400)
+  t.equal((await test.users.findById(test.ann.id))?.email, WORK)
+})
