@@ -181,7 +181,7 @@ export type {
   OneTimeTokenStore
 } from './ports/one-time-token-store.ts'
 export type { Argon2Parameters, PasswordHasher } from './ports/password-hasher.ts'
-export type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from './ports/session-store.ts'
+export type { BrowserSession, SessionRenewal, SessionStore, SessionUse, StayingSession } from './ports/session-store.ts'
 export type { State } from './ports/state.ts'
 export type {
   CodeRedemption,

@@ -1,4 +1,3 @@
-import { Kind, type TSchema } from '@sinclair/typebox'
 import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
 import { checkConnections, checkProviders } from './check-connections.ts'
@@ -42,7 +41,7 @@ export function settingsOf(options: unknown): Settings {
   checkEmailSignIn(shaped)
   checkClients(settings)
   checkPages(shaped)
-  checkRegistration(shaped)
+  checkRegistration(shaped, settings)
   checkConnections(settings)
   checkBypass(settings)
   checkNames(settings)
@@ -213,12 +212,11 @@ function isRepetition(secret: string): boolean {
   return /^([^]{1,4})\1*$/.test(secret)
 }
 
-function checkRegistration({ registration, users, sendMessage }: AuthorityOptions): void {
+function checkRegistration({ registration, users, sendMessage }: AuthorityOptions, settings: Settings): void {
   if (registration === undefined || registration === false) return
   if (!hasMethod(users, 'create')) throw invalid('registration', registration, 'false, or a UserStore with create')
-  if (registration.fields !== undefined) {
-    const fields = registration.fields as TSchema
-    if (fields[Kind] !== 'Object') throw invalid('registration.fields', fields, 'a Type.Object(…) of @sinclair/typebox')
+  const fields = settings.registration === false ? null : settings.registration.fields
+  if (fields !== null) {
     const reserved = [
       'id',
       'username',

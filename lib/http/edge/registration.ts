@@ -1,7 +1,7 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Check } from '@sinclair/typebox/value'
-import { OAuthError } from '../../errors.ts'
+import { OAuthError, StartError } from '../../errors.ts'
 import { strictValidator } from './body.ts'
 import { Password, Username } from './schemas.ts'
 
@@ -51,7 +51,24 @@ export async function registrationWith(fields: TObject | null, own: OwnFields): 
   for (const [name, pattern] of Object.entries(FORMATS)) {
     if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, (text) => text.length <= 2048 && pattern.test(text))
   }
+  // TypeBox would refuse every value of such a field, and so every registration.
+  const unknown = formatsIn(fields).find((name) => !FormatRegistry.Has(name))
+  if (unknown !== undefined)
+    throw new StartError(
+      'FST_AUTHORITY_INVALID_OPTIONS',
+      `Invalid option "registration.fields": the format ${JSON.stringify(unknown)} is not known; add it to the ` +
+        `FormatRegistry of @sinclair/typebox, or take one of ${Object.keys(FORMATS).join(', ')}.`
+    )
   return registration(fields, own, compiler.TypeCompiler, value.Check)
+}
+
+function formatsIn(schema: TSchema): string[] {
+  const formats: string[] = []
+  JSON.stringify(schema, (name, value: unknown) => {
+    if (name === 'format' && typeof value === 'string') formats.push(value)
+    return value
+  })
+  return formats
 }
 
 function registration(

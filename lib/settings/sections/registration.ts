@@ -1,11 +1,12 @@
-import { type TObject, Type } from '@sinclair/typebox'
+import { Kind, type TObject, Type } from '@sinclair/typebox'
+import { objectFromJsonSchema } from '../json-schema.ts'
 import { flag, oneOf, optional } from '../schema-words.ts'
 
 export interface RegistrationOptions {
   /** `email`: the username is the e-mail address. `any`: that, or a name of 3 to 64 characters. */
   username?: 'email' | 'any' | undefined
-  /** TypeBox schema of extra profile fields. */
-  fields?: TObject | undefined
+  /** Schema of extra profile fields: a `Type.Object` of TypeBox, or plain JSON Schema of an object. */
+  fields?: TObject | Readonly<Record<string, unknown>> | undefined
   /** Whether an account must confirm its e-mail before it can sign in. */
   verifyEmail?: boolean | undefined
 }
@@ -35,7 +36,10 @@ export const REGISTRATION_SCHEMA = optional(
           fields: optional(
             Type.Any({
               takes: 'an object',
-              description: 'Extra profile fields, as a `Type.Object(…)` of @sinclair/typebox.'
+              description:
+                'Extra profile fields: a `Type.Object(…)` of @sinclair/typebox, or an object in plain JSON ' +
+                'Schema (TypeBox 1, `z.toJSONSchema(…)` of Zod). Of JSON Schema it knows types, `const`, `enum`, ' +
+                '`anyOf`, `oneOf` and the bounds of each type; any other keyword stops the start.'
             })
           ),
           verifyEmail: optional(
@@ -54,17 +58,18 @@ export const REGISTRATION_SCHEMA = optional(
       default: 'on when `users.create` exists',
       takes: 'false or { username, fields, verifyEmail }',
       description:
-        '`username`: what a username may be; `fields`: TypeBox object schema of extra profile ' +
+        '`username`: what a username may be; `fields`: object schema of extra profile ' +
         'fields; `verifyEmail`: whether an account must confirm its e-mail before it can sign in.'
     }
   )
 )
 
 export function resolveRegistration(given: RegistrationOptions = {}): RegistrationSettings {
-  const {
-    username = REGISTRATION_DEFAULTS.username,
-    fields = null,
-    verifyEmail = REGISTRATION_DEFAULTS.verifyEmail
-  } = given
-  return { username, fields, verifyEmail }
+  const { username = REGISTRATION_DEFAULTS.username, fields, verifyEmail = REGISTRATION_DEFAULTS.verifyEmail } = given
+  return { username, fields: fields === undefined ? null : schemaOf(fields), verifyEmail }
 }
+
+const schemaOf = (fields: Exclude<RegistrationOptions['fields'], undefined>): TObject =>
+  (fields as Partial<TObject> | null)?.[Kind] === 'Object'
+    ? (fields as TObject)
+    : objectFromJsonSchema(fields, 'registration.fields')

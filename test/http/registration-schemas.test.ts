@@ -1,0 +1,58 @@
+import { Type } from '@sinclair/typebox'
+import { memoryUserStore } from '../../lib/index.ts'
+import t from '../support/tap.ts'
+import { testApp } from '../support/app.ts'
+
+/** As TypeBox 1 and Zod make it, apart from members that JSON does not show. */
+const FIELDS = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  properties: {
+    nickname: { type: 'string', title: 'What friends say', minLength: 2 },
+    age: { type: 'integer', minimum: 18 },
+    plan: { type: 'string', enum: ['free', 'paid'] }
+  },
+  required: ['nickname'],
+  additionalProperties: false
+}
+
+t.test('profile fields in plain JSON Schema are those of the endpoint, the page and the profile', async (t) => {
+  const users = memoryUserStore()
+  const { app, close } = await testApp({ users, registration: { fields: FIELDS } })
+  t.teardown(close)
+  const register = async (fields: object): Promise<[number, unknown]> => {
+    const payload = { username: 'ann@example.com', password: 'seven green boats at dawn', ...fields }
+    const reply = await app.inject({ method: 'POST', url: '/auth/register', payload })
+    return [reply.statusCode, reply.json<{ error_description?: string }>().error_description?.split(':')[0]]
+  }
+  t.strictSame(
+    [
+      await register({}),
+      await register({ nickname: 'A' }),
+      await register({ nickname: 'Ann', age: 17 }),
+      await register({ nickname: 'Ann', plan: 'other' }),
+      await register({ nickname: 'Ann', more: 1 })
+    ],
+    [
+      [400, 'nickname'],
+      [400, 'nickname'],
+      [400, 'age'],
+      [400, 'plan'],
+      [400, 'more']
+    ]
+  )
+  t.match((await app.inject('/auth/signup')).body, /What friends say/)
+  t.strictSame(await register({ nickname: 'Ann', age: 18, plan: 'paid' }), [201, undefined])
+  t.match(await users.findByUsername('ann@example.com'), { nickname: 'Ann', age: 18, plan: 'paid' })
+})
+
+t.test('a format that nobody knows stops the start: no value would ever have it', async (t) => {
+  for (const fields of [
+    { type: 'object', properties: { host: { type: 'string', format: 'hostname' } } },
+    Type.Object({ host: Type.Array(Type.String({ format: 'hostname' })) })
+  ])
+    await t.rejects(testApp({ registration: { fields } }), {
+      code: 'FST_AUTHORITY_INVALID_OPTIONS',
+      message: /registration\.fields.*"hostname"/
+    })
+})
