@@ -1,5 +1,5 @@
 import type { Browser } from '../sessions/browser-sessions.ts'
-import { commitSession, type SessionBegun, type SessionDeps, type SignIn } from './commit-session.ts'
+import { type SessionBegun, type SessionDeps, settleAndCommit, type SignIn } from './commit-session.ts'
 import type { StepNeeded } from './factors/second-step.ts'
 import { lazily } from './lazily.ts'
 
@@ -23,7 +23,7 @@ export async function beginSession(
   const { factors } = accounts
   // A passkey that has verified who holds it is both factors.
   if (factors === null || first.methods.some(({ method }) => method === 'passkey'))
-    return await commitSession(first, browser, deps)
+    return await settleAndCommit(first, browser, deps)
   const { beginWithFactors } = await withFactors()
   return await beginWithFactors(first, browser, { ...deps, accounts: { ...accounts, factors } })
 }

@@ -2,6 +2,7 @@ import type { UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Browser, BrowserSessions, OpenSession } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
+import { settled } from './federated-writes.ts'
 import type { FirstFactor } from './first-factor.ts'
 import { tellOfNewSignIn } from './new-sign-in.ts'
 
@@ -30,9 +31,19 @@ export interface SessionDeps {
   browserSessions: BrowserSessions
 }
 
+/** Writes what the sign-in has waited with, now that its last factor is proved, and commits the session. */
+export async function settleAndCommit(
+  first: SignIn,
+  browser: Browser,
+  deps: SessionDeps
+): Promise<SessionBegun | null> {
+  const done = await settled(first, { locale: undefined, origin: browser.origin }, deps.accounts)
+  return done === null ? null : await commitSession(done, browser, deps)
+}
+
 /** Commits a session of somebody who has proved all that they have to, and looks again. */
 export async function commitSession(
-  { user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity'>,
+  { user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity' | 'writes'>,
   browser: Browser,
   { accounts, browserSessions }: SessionDeps
 ): Promise<SessionBegun | null> {

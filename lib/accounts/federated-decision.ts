@@ -22,6 +22,8 @@ interface FederatedFacts {
   /** Whether the provider is the one who decides on the mailbox. */
   authoritative: boolean
   linking: Linking
+  /** Whether the connection manages the address. Then its first sign-in takes an account over that was there before. */
+  takesOver: boolean
   /** Whether the connection may make accounts. */
   registers: boolean
   /** Whether all that a new account needs is known. */
@@ -40,6 +42,7 @@ export type FederatedDecision =
   | 'ask'
   | 'confirm'
   | 'link_by_email'
+  | 'take_over'
   | { refused: UpstreamFailure }
 
 interface Row {
@@ -68,6 +71,7 @@ const ROWS: readonly Row[] = [
   { when: { account: false, complete: false }, outcome: 'ask' },
   { when: { account: false }, outcome: 'register' },
 
+  { when: { takesOver: true }, outcome: 'take_over' },
   { when: { linking: 'never' }, outcome: { refused: 'other_way' } },
   { when: { linking: 'verified-email', authoritative: true, accountVerified: true }, outcome: 'link_by_email' },
   { when: {}, outcome: 'confirm' }

@@ -36,13 +36,14 @@ export async function federatedSignIn(
   const { connection, person } = arrival
   const found = await federatedUser({ ...arrival, origin: browser.origin }, deps.accounts)
   if (found.to !== 'user') return found
-  const { user, isNew } = found
+  const { user, isNew, writes } = found
   const begun = await beginSession(
     {
       user,
       by: 'connection',
       connection: connection.id,
       identity: { issuer: person.issuer, subject: person.subject },
+      writes,
       methods: [person.proof],
       clientId,
       isNew,

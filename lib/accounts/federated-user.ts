@@ -6,8 +6,8 @@ import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount, profileFields } from './federated-account.ts'
 import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
+import type { FederatedWrites } from './federated-writes.ts'
 import { linkOf } from './identities.ts'
-import { storeLink } from './store-link.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
 /** Somebody who has signed in at another provider, which was checked, and on whom a decision is due. */
@@ -32,7 +32,10 @@ export interface FederatedArrival {
  * Who they are here. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account
  * lacks.
  */
-type FederatedUser = { to: 'user'; user: User; isNew: boolean } | { to: 'confirm'; userId: string } | { to: 'ask' }
+type FederatedUser =
+  | { to: 'user'; user: User; isNew: boolean; writes?: FederatedWrites | undefined }
+  | { to: 'confirm'; userId: string }
+  | { to: 'ask' }
 
 /** Somebody else has signed in there than who is to prove that it is them, or nobody whom this service knows. */
 export class OtherPersonError extends UpstreamError {
@@ -45,13 +48,13 @@ export class OtherPersonError extends UpstreamError {
 const ATTEMPTS = 4
 
 /**
- * The user who has signed in at another provider, who is registered or linked where the decision is to do so; or what
- * they have to do first. Of any number of parallel calls with one identity one makes a user, and all of them get that
+ * The user who has signed in at another provider, who is registered where the decision is to do so; or what they have
+ * to do first. An account that is there is not changed: `writes` is written once the last factor is proved. Of any number of parallel calls with one identity one makes a user, and all of them get that
  * user. Whoever signs the user in then looks once more by `stillFederated`, and notes it by `noteFederatedUse`.
  * @throws UpstreamError with the reason
  */
 export async function federatedUser(arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {
-  const { connection, person, origin, locale, complete } = arrival
+  const { connection, person, origin, complete } = arrival
   const { users, clock, events } = deps
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { owner, account } = await lookUp(person, users)
@@ -64,11 +67,10 @@ export async function federatedUser(arrival: FederatedArrival, deps: AccountsDep
       return { to: 'confirm', userId: account.id }
     }
     if (decision === 'signed_in' && owner !== null)
-      return { to: 'user', user: await withProfile(owner, arrival, deps), isNew: false }
-    if (decision === 'link_by_email' && account !== null) {
+      return { to: 'user', user: owner, isNew: false, writes: profileOf(owner, arrival, deps) }
+    if ((decision === 'link_by_email' || decision === 'take_over') && account !== null) {
       const link = linkOf(person, { connection: connection.id, now: clock.now(), user: account })
-      const stored = await storeLink({ user: account, link, contested: true, origin, locale }, deps)
-      if (stored === 'linked' || stored === 'already_linked') return { to: 'user', user: account, isNew: false }
+      return { to: 'user', user: account, isNew: false, writes: { link, takesOver: decision === 'take_over' } }
     }
     if (decision === 'register' && fields !== null) {
       const user = await registered(arrival, fields, attempt, deps)
@@ -139,6 +141,7 @@ async function decide(
       accountVerified: account !== null && hasConfirmed(account, email),
       authoritative,
       linking: connection.linking,
+      takesOver: connection.enforce && acceptsEmail(connection, email),
       registers: connection.registration && users.createWithIdentity !== undefined,
       complete: isComplete
     })
@@ -166,15 +169,15 @@ async function registered(
   }
 }
 
-/** The user with the profile that the provider has now, where the host wants it followed. */
-async function withProfile(
+/** What the provider says now and the account has otherwise, where the host wants it followed. */
+function profileOf(
   user: User,
   { connection, person }: FederatedArrival,
   { users }: AccountsDeps
-): Promise<User> {
-  if (connection.sync === 'create' || users.update === undefined) return user
+): FederatedWrites | undefined {
+  if (connection.sync === 'create' || users.update === undefined) return undefined
   const changed = Object.entries(profileFields(person.profile)).filter(
     ([name, value]) => JSON.stringify(user[name]) !== JSON.stringify(value)
   )
-  return changed.length === 0 ? user : ((await users.update(user.id, Object.fromEntries(changed))) ?? user)
+  return changed.length === 0 ? undefined : { profile: Object.fromEntries(changed) }
 }

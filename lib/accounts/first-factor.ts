@@ -4,6 +4,7 @@ import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest, equalSecrets } from '../protocol/digest.ts'
 import { failureOf } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
+import type { FederatedWrites } from './federated-writes.ts'
 import { addressOf } from './outbox.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
@@ -19,6 +20,8 @@ export interface FirstFactor {
    * given.
    */
   identity?: Identity | undefined
+  /** What is written once the last factor is proved. */
+  writes?: FederatedWrites | undefined
   /** How they proved it, and when. */
   methods: AuthenticationProof[]
   clientId: string | null
@@ -40,10 +43,10 @@ type Deps = Pick<AccountsDeps, 'users' | 'verifyEmail' | 'connections'>
  * unlinked).
  */
 export async function firstFactorHolds(
-  { user, by, connection, identity }: Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity'>,
+  { user, by, connection, identity, writes }: Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>,
   deps: Deps
 ): Promise<User | null> {
-  return await holderOf({ userId: user.id, by, connection, identity, mark: markOf(user, by) }, deps)
+  return await holderOf({ userId: user.id, by, connection, identity, writes, mark: markOf(user, by) }, deps)
 }
 
 /** The same by the id and the mark of then. */
@@ -53,14 +56,17 @@ export async function holderOf(
     by,
     connection,
     identity,
+    writes,
     mark
-  }: Pick<FirstFactor, 'by' | 'connection' | 'identity'> & { userId: string; mark: string },
+  }: Pick<FirstFactor, 'by' | 'connection' | 'identity' | 'writes'> & { userId: string; mark: string },
   deps: Deps
 ): Promise<User | null> {
   const { users } = deps
-  // The identity that they came by must still lead to them.
+  // The identity that they came by must still lead to them, where it is linked already.
   const user =
-    identity === undefined ? await users.findById(userId) : ((await users.findByIdentity?.(identity)) ?? null)
+    identity === undefined || writes?.link !== undefined
+      ? await users.findById(userId)
+      : ((await users.findByIdentity?.(identity)) ?? null)
   return user?.id === userId && counts(user, { by, connection }, deps) && equalSecrets(markOf(user, by), mark)
     ? user
     : null

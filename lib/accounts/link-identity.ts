@@ -47,6 +47,7 @@ export async function linkToAccount(
       accountVerified: false,
       authoritative: false,
       linking: connection.linking,
+      takesOver: false,
       registers: false,
       complete: true
     })

@@ -2,6 +2,7 @@ import { commitSession, type SessionBegun } from '../accounts/commit-session.ts'
 import type { FactorDeps } from '../accounts/factors/deps.ts'
 import type { PasskeyAdded } from '../accounts/factors/passkeys.ts'
 import type { PendingStep } from '../accounts/factors/second-step.ts'
+import { settled } from '../accounts/federated-writes.ts'
 import { firstFactorHolds } from '../accounts/first-factor.ts'
 import type { Browser } from '../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from './deps.ts'
@@ -18,27 +19,31 @@ export async function signInEnrolled(
   deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }
 ): Promise<SessionBegun | null> {
   const { accounts } = deps
-  const { user, by, connection, methods, clientId } = step
-  const begun = commitSession(
-    {
-      user,
-      by,
-      connection,
-      methods: [...methods, proof],
-      clientId,
-      async confirm() {
-        const [now, { totp, passkeys }] = await Promise.all([
-          firstFactorHolds(step, accounts),
-          accounts.factors.store.findFactors(user.id)
-        ])
-        // It was reset in this very moment, or the password is another one.
-        return [...totp, ...passkeys].some(({ id }) => id === factorId) ? now : null
-      }
-    },
-    browser,
-    deps
-  )
-  return await begun.catch((error: unknown) => {
+  const begin = async (): Promise<SessionBegun | null> => {
+    const done = await settled(step, { keeps: factorId, locale: undefined, origin: browser.origin }, accounts)
+    if (done === null) return null
+    const { user, by, connection, methods, clientId } = done
+    return await commitSession(
+      {
+        user,
+        by,
+        connection,
+        methods: [...methods, proof],
+        clientId,
+        async confirm() {
+          const [now, { totp, passkeys }] = await Promise.all([
+            firstFactorHolds(done, accounts),
+            accounts.factors.store.findFactors(user.id)
+          ])
+          // It was reset in this very moment, or the password is another one.
+          return [...totp, ...passkeys].some(({ id }) => id === factorId) ? now : null
+        }
+      },
+      browser,
+      deps
+    )
+  }
+  return await begin().catch((error: unknown) => {
     accounts.onError(error, 'somebody who has just set up a second factor could not be signed in')
     return null
   })

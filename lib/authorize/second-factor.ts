@@ -2,6 +2,7 @@ import { commitSession, type SessionBegun } from '../accounts/commit-session.ts'
 import { type GivenFactor, proveFactor } from '../accounts/factors/prove-factor.ts'
 import type { FactorDeps } from '../accounts/factors/deps.ts'
 import type { PendingStep } from '../accounts/factors/second-step.ts'
+import { settled } from '../accounts/federated-writes.ts'
 import { firstFactorHolds } from '../accounts/first-factor.ts'
 import { OAuthError } from '../errors.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
@@ -28,8 +29,13 @@ export async function finishSignIn(
   deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }
 ): Promise<SessionBegun> {
   const { accounts } = deps
-  const { user, by, connection, clientId } = step
-  const proof = await proveFactor(given, user, found, { clientId, origin: browser.origin, locale }, accounts)
+  const { by, connection, clientId } = step
+  const { origin } = browser
+  const proof = await proveFactor(given, step.user, found, { clientId, origin, locale }, accounts)
+  const done = await settled(step, { locale, origin }, accounts)
+  if (done === null) throw new OAuthError('login_required', 'Sign in again.')
+  const { user } = done
+  const { deviceEpoch } = step.writes === undefined ? found : await accounts.factors.store.findFactors(user.id)
   const begun = await commitSession(
     {
       user,
@@ -39,11 +45,11 @@ export async function finishSignIn(
       clientId,
       async confirm() {
         const [now, factors] = await Promise.all([
-          firstFactorHolds(step, accounts),
+          firstFactorHolds(done, accounts),
           accounts.factors.store.findFactors(user.id)
         ])
         // Other factors than before: they were reset, or whoever added one has ended all other sign-ins.
-        if (now !== null && factors.deviceEpoch === found.deviceEpoch) return now
+        if (now !== null && factors.deviceEpoch === deviceEpoch) return now
         accounts.events.emit(
           'login_failed',
           { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },

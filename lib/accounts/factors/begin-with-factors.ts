@@ -1,6 +1,6 @@
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
-import { commitSession, type SessionBegun, type SessionDeps, type SignIn } from '../commit-session.ts'
+import { type SessionBegun, type SessionDeps, settleAndCommit, type SignIn } from '../commit-session.ts'
 import { type FactorDeps, hasSecondFactor } from './deps.ts'
 import { isInvited } from './enrolment-link.ts'
 import { mustEnrol, tellOfEnrolment } from './policy.ts'
@@ -18,10 +18,10 @@ export async function beginWithFactors(
 ): Promise<SessionBegun | StepNeeded | null> {
   const { accounts } = deps
   const { factors } = accounts
-  const { user, by, connection, identity, methods, clientId } = first
+  const { user, by, connection, identity, writes, methods, clientId } = first
   const ask = async (needs: StepNeeds, invitedAt?: number): Promise<StepNeeded> => {
     const ticket = await sealStep(
-      { user, by, connection, identity, methods, clientId, scope: '', invitedAt },
+      { user, by, connection, identity, writes, methods, clientId, scope: '', invitedAt },
       { page: true, needs },
       accounts
     )
@@ -36,7 +36,7 @@ export async function beginWithFactors(
   if (isInvited(browser.invitation, user, found, accounts)) return await ask('enrolment', found.deviceEpoch)
   if (!hasSecondFactor(found) && (await mustEnrol(first, factors, accounts))) return await ask('enrolment')
   const seen = { second: false }
-  const begun = await commitSession(
+  const begun = await settleAndCommit(
     {
       ...first,
       async confirm() {

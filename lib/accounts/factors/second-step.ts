@@ -2,6 +2,7 @@ import type { Identity, User } from '../../ports/user-store.ts'
 import { formatProofs, provedSince, readProofs } from '../../protocol/authentication.ts'
 import { onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
+import type { FederatedWrites } from '../federated-writes.ts'
 import { type FirstFactor, holderOf, markOf } from '../first-factor.ts'
 import { type FactorDeps, STEP_LIFETIME_SECONDS } from './deps.ts'
 
@@ -43,7 +44,7 @@ const contextOf = (issuer: string, place: StepPlace): string =>
  * address.
  */
 export async function sealStep(
-  { user, by, connection, identity, methods, clientId, scope, invitedAt }: PendingStep,
+  { user, by, connection, identity, writes, methods, clientId, scope, invitedAt }: PendingStep,
   place: StepPlace,
   deps: StepDeps
 ): Promise<string> {
@@ -62,6 +63,7 @@ export async function sealStep(
       by,
       connection,
       identity,
+      writes: short(writes),
       methods: formatProofs({ methods, authenticatedAt: now }),
       at: now,
       clientId,
@@ -71,6 +73,13 @@ export async function sealStep(
     }),
     contextOf(issuer, place)
   )
+}
+
+/** The longest profile that a ticket contains, in characters. A longer one waits for a sign-in without a second step. */
+const MAX_PROFILE = 1500
+
+function short(writes: FederatedWrites | undefined): FederatedWrites | undefined {
+  return JSON.stringify(writes?.profile ?? {}).length > MAX_PROFILE ? { ...writes, profile: undefined } : writes
 }
 
 /**
@@ -86,11 +95,14 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   } = deps
   const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(issuer, place))
   if (opened === null) return null
-  const { userId, by, connection, identity, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(opened) as {
+  const { userId, by, connection, identity, writes, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(
+    opened
+  ) as {
     userId: string
     by: PendingStep['by']
     connection?: string
     identity?: Identity
+    writes?: FederatedWrites
     methods: string
     at: number
     clientId: string | null
@@ -102,6 +114,6 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   const proofs = readProofs(methods, at)
   if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
   if (place.page && now - provedSince({ methods: proofs, authenticatedAt: now }) >= sessionLifetimeMs) return null
-  const user = await holderOf({ userId, by, connection, identity, mark }, deps)
-  return user === null ? null : { user, by, connection, identity, methods: proofs, clientId, scope, invitedAt }
+  const user = await holderOf({ userId, by, connection, identity, writes, mark }, deps)
+  return user === null ? null : { user, by, connection, identity, writes, methods: proofs, clientId, scope, invitedAt }
 }

@@ -7,6 +7,7 @@ import {
 } from '../../accounts/factors/deps.ts'
 import { mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
+import { settled } from '../../accounts/federated-writes.ts'
 import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.ts'
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
@@ -104,19 +105,23 @@ export async function mfaGrant(
     check: secondFactorCheck(user, found, given),
     async finish() {
       const proof = await proveFactor(given, user, found, { clientId, origin, locale: undefined }, accounts)
+      const gone = (): OAuthError => new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
+      const done = await settled(step, { locale: undefined, origin }, accounts)
+      if (done === null) throw gone()
+      const { deviceEpoch } = step.writes === undefined ? found : await factors.store.findFactors(user.id)
       const allowed = allowedScopes(client, deps.scopes)
       const scopes = step.scope.split(' ').filter((scope) => allowed.includes(scope))
       return await commitTokens(
-        { user, by, connection, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' },
+        { user: done.user, by, connection, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' },
         async () => {
-          const [now, later] = await Promise.all([firstFactorHolds(step, accounts), factors.store.findFactors(user.id)])
-          if (now !== null && later.deviceEpoch === found.deviceEpoch) return null
+          const [now, later] = await Promise.all([firstFactorHolds(done, accounts), factors.store.findFactors(user.id)])
+          if (now !== null && later.deviceEpoch === deviceEpoch) return null
           accounts.events.emit(
             'login_failed',
             { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId },
             origin
           )
-          throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
+          throw gone()
         },
         deps
       )

@@ -1,6 +1,7 @@
 import { hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { personOf } from '../../accounts/federated-account.ts'
 import { federatedUser, noteFederatedUse, stillFederated } from '../../accounts/federated-user.ts'
+import { settled } from '../../accounts/federated-writes.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError, UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -112,12 +113,13 @@ async function exchange(
       'The account needs more than the provider says of this person: they sign up on the page.',
       { withoutStack: true }
     )
-  const { user, isNew } = found
+  const { user, isNew, writes } = found
   const first = {
     user,
     by: 'connection' as const,
     connection: connection.id,
     identity: { issuer: person.issuer, subject: person.subject },
+    writes,
     methods: [person.proof]
   }
   const mfa = factors === null ? null : { ...(await withMfa()), factors }
@@ -130,8 +132,10 @@ async function exchange(
     (await mfa?.enrolmentRequired(first, context, deps)) ??
     null
   if (needed !== null) return needed
+  const done = await settled(first, { locale: undefined, origin }, accounts)
+  if (done === null) throw new UpstreamError('disabled', 'The account was changed meanwhile.')
   const response = await commitTokens(
-    { ...first, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
+    { ...done, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
     async () => {
       const [confirmed, now] = await Promise.all([
         stillFederated({ person, connection }, user, accounts),

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { ConnectButton } from '../../../pages/common-model.ts'
+import type { Connection } from '../../../ports/upstream.ts'
 import { normalizeUsername } from '../../../accounts/username.ts'
 import { domainOf } from '../../../accounts/ways-in.ts'
 import type { PageDeps } from '../deps.ts'
@@ -40,13 +41,24 @@ export function takesDomains({ connect }: Pick<PageDeps, 'connect'>): boolean {
   return connect !== null && [...connect.connections.values()].some(({ domains }) => domains.length > 0)
 }
 
+/** Whether this browser waits to link the connection to the account of this name, whose password is asked for then. */
+function linksNext(
+  name: string,
+  { id }: Connection,
+  request: FastifyRequest,
+  { connect }: Pick<PageDeps, 'connect'>
+): boolean {
+  const pending = connect?.cookies.read(request, 'link', '') ?? null
+  return pending !== null && pending.userId !== null && pending.connection === id && pending.person.email === name
+}
+
 /**
  * The way to the connection that takes the people of the typed address, by its domain alone, and the password is not
  * read: nobody is looked up, so the answer is the same whether there is such a user or not. `null`: no connection takes
  * them.
  */
 export async function elsewhere(
-  { username = '' }: Form,
+  { username = '', password = '' }: Form,
   { request, journey }: Visit,
   deps: Pick<PageDeps, 'connect' | 'link' | 'pages'>
 ): Promise<Submission<never> | null> {
@@ -56,6 +68,11 @@ export async function elsewhere(
       ? undefined
       : [...(deps.connect?.connections.values() ?? [])].find(({ domains }) => domains.includes(domainOf(name)))
   if (name === null || connection === undefined || !(await connection.enabled())) return null
+  if (
+    !connection.enforce &&
+    (linksNext(name, connection, request, deps) || (connection.linking === 'never' && password !== ''))
+  )
+    return null
   const asked = new URLSearchParams(journey.query.slice(1))
   asked.set('login_hint', name)
   const url = withQuery(`${deps.link('connect')}/${connection.id}?${asked.toString()}`, freshness(request))

@@ -1,0 +1,62 @@
+import type { LinkedIdentity, User } from '../ports/user-store.ts'
+import { endConsents } from './new-password.ts'
+import type { AccountsDeps } from './deps.ts'
+import { type FirstFactor, firstFactorHolds } from './first-factor.ts'
+import { linkIdOf, listLinks, unlinkIdentity } from './identities.ts'
+import type { MessageCause } from './outbox.ts'
+import { storeLink } from './store-link.ts'
+
+/** What a sign-in through a connection writes once its last factor is proved. */
+export interface FederatedWrites {
+  /** The identity, linked by its address. All that was opened before ends. */
+  link?: LinkedIdentity | undefined
+  /** The connection manages the account from now on: password, passkeys and other links end too. */
+  takesOver?: boolean | undefined
+  /** Fields of the account that the provider has another value for. */
+  profile?: Record<string, unknown> | undefined
+}
+
+/**
+ * Writes what a sign-in has waited with until its last factor was proved, so that nobody changes an account by half a
+ * sign-in. `keeps`: the factor that was just set up in this sign-in.
+ * @returns the sign-in with the user as they are after it; `null` where it does not hold any more
+ */
+export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>>(
+  signIn: SignIn,
+  { keeps, ...cause }: MessageCause & { keeps?: string },
+  deps: AccountsDeps
+): Promise<SignIn | null> {
+  if (signIn.writes === undefined) return signIn
+  const user = await firstFactorHolds(signIn, deps)
+  if (user === null) return null
+  const { link, profile, takesOver } = signIn.writes
+  if (link !== undefined) {
+    const stored = await storeLink({ user, link, contested: true, ...cause }, deps)
+    if (stored !== 'linked' && stored !== 'already_linked') return null
+  }
+  if (link !== undefined && takesOver === true) await endFormerWays(user, link, { keeps, ...cause }, deps)
+  if (profile !== undefined) await deps.users.update?.(user.id, profile)
+  const now = await deps.users.findById(user.id)
+  return now === null ? null : { ...signIn, user: now, writes: undefined }
+}
+
+/** The link is stored before, so that a repeat after a failure finds the account as it is. An authenticator app stays. */
+async function endFormerWays(
+  user: User,
+  link: LinkedIdentity,
+  { keeps, locale, origin }: MessageCause & { keeps?: string | undefined },
+  deps: AccountsDeps
+): Promise<void> {
+  const { users, hashing, random, clock, factors } = deps
+  if (user.passwordHash !== null)
+    await users.setPasswordHash?.(user.id, await hashing.hash(random.secret()), user.passwordHash, clock.now())
+  for (const other of await listLinks(user.id, deps))
+    if (linkIdOf(other) !== linkIdOf(link))
+      await unlinkIdentity(user, linkIdOf(other), { by: 'user', locale, origin }, deps)
+  if (factors !== null) {
+    const { passkeys } = await factors.store.findFactors(user.id)
+    for (const { id } of passkeys)
+      if (id !== keeps) await factors.store.removeFactor({ userId: user.id, factorId: id, keepOne: false })
+  }
+  await endConsents(user.id, { by: 'password_changed', origin }, deps)
+}

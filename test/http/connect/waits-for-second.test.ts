@@ -1,0 +1,115 @@
+/** A sign-in through a connection changes nothing of an account before its last factor was proved. */
+import t, { type Test } from '../../support/tap.ts'
+import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
+import { totpCode } from '../../../lib/testing/index.ts'
+import { PASSWORD } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
+import { PROVIDER } from '../../support/fake-upstream.ts'
+import { connectApp, onward } from './support.ts'
+
+const ANN = 'ann@example.com'
+const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+
+async function scene(
+  t: Test,
+  { hasApp = false, ...options }: { hasApp?: boolean } & Partial<AuthorityOptions> & Parameters<typeof connectApp>[1]
+) {
+  const store = memoryUserStore()
+  const writes: string[] = []
+  const users = {
+    ...store,
+    ...Object.fromEntries(
+      (['linkIdentity', 'unlinkIdentity', 'update', 'setPasswordHash', 'createWithIdentity'] as const).map((name) => [
+        name,
+        async (...args: never[]) => {
+          writes.push(name)
+          return await (store[name] as (...given: never[]) => Promise<unknown>)(...args)
+        }
+      ])
+    )
+  } as typeof store
+  const hash = await fastHasher().hash(PASSWORD, { memoryCost: 64, timeCost: 1, parallelism: 1 })
+  const ann = await store.create({ username: ANN, email: ANN, emailVerified: true, passwordHash: hash, name: 'Ann' })
+  const test = await connectApp(t, { users, factors: memoryFactorStore(), ...options })
+  if (hasApp) await test.app.authority.importTotp(ann.id, { secret: KEY })
+  test.fake.person = { subject: 'ann-1', email: ANN, emailAuthoritative: true }
+  return { ...test, users: store, ann, writes }
+}
+
+t.test('links by a verified address only after the second factor', async (t) => {
+  const test = await scene(t, { hasApp: true, connection: { linking: 'verified-email' } })
+  const { app, ann, users, writes, clock } = test
+  const reply = await test.through('?return_to=/cart')
+  t.match(onward(reply), /^\/auth\/second-factor/)
+  t.strictSame(writes, [], 'nothing is written before')
+  t.strictSame(await users.listIdentities(ann.id), [])
+  t.strictSame(test.payloads('identity_linked'), [])
+  const done = await test.browser.submit('/auth/second-factor?return_to=/cart', { code: totpCode(KEY, clock.now()) })
+  t.equal(done.statusCode, 303)
+  t.equal(await test.who(), ann.id)
+  t.match(await users.listIdentities(ann.id), [{ issuer: PROVIDER, subject: 'ann-1' }])
+  const again = testBrowser(app)
+  await test.through('', again)
+  t.match(test.payloads('identity_linked').length, 1)
+})
+
+t.test('follows the profile only after the second factor', async (t) => {
+  const test = await scene(t, { hasApp: true, connection: { sync: 'always', profile: () => ({ name: 'Mallory' }) } })
+  const { ann, users, writes, clock } = test
+  await users.linkIdentity(ann.id, {
+    issuer: PROVIDER,
+    subject: 'ann-1',
+    connection: 'acme',
+    linkedAt: 0,
+    lastUsedAt: 0
+  })
+  await test.through()
+  t.strictSame(writes, [])
+  t.equal((await users.findById(ann.id))?.name, 'Ann')
+  await test.browser.submit('/auth/second-factor', { code: totpCode(KEY, clock.now()) })
+  t.equal(await test.who(), ann.id)
+  t.equal((await users.findById(ann.id))?.name, 'Mallory')
+})
+
+for (const hasApp of [false, true])
+  t.test(
+    `the first sign-in through an enforced connection takes the account over: ${hasApp ? 'with' : 'without'} an app`,
+    async (t) => {
+      const test = await scene(t, { hasApp, connection: { domains: ['example.com'], enforce: true } })
+      const { app, ann, users, clock } = test
+      await users.linkIdentity(ann.id, {
+        issuer: 'https://old.example',
+        subject: 'x',
+        connection: 'old',
+        linkedAt: 0,
+        lastUsedAt: 0
+      })
+      const before = (await users.findById(ann.id))?.passwordHash
+      await test.through()
+      if (hasApp) {
+        t.equal(await test.who(), null)
+        t.equal((await users.findById(ann.id))?.passwordHash, before)
+        await test.browser.submit('/auth/second-factor', { code: totpCode(KEY, clock.now()) })
+      }
+      t.equal(await test.who(), ann.id)
+      t.match(await users.listIdentities(ann.id), [{ subject: 'ann-1', connection: 'acme' }])
+      t.equal((await users.listIdentities(ann.id)).length, 1, 'the other link is gone')
+      t.not((await users.findById(ann.id))?.passwordHash, before, 'and the password')
+      t.equal((await app.authority.factors(ann.id)).factors.length, hasApp ? 1 : 0, 'the app stays')
+      t.equal((await test.messages.next('identity_linked')).user.email, ANN)
+    }
+  )
+
+for (const linking of ['confirm', 'never'] as const)
+  t.test(`the sign-in page of a domain takes the password of an account that is not linked: ${linking}`, async (t) => {
+    const test = await scene(t, { connection: { domains: ['example.com'], linking } })
+    const first = await test.browser.submit('/auth/login', { username: ANN, password: '' })
+    t.match(onward(first), '/auth/connect/acme', 'without a password it leads to the connection')
+    const back = await test.through()
+    if (linking === 'confirm') t.equal(onward(back), '/auth/connect/confirm')
+    else t.equal(back.statusCode, 403)
+    const reply = await test.browser.submit('/auth/login', { username: ANN, password: PASSWORD })
+    t.equal(reply.statusCode, 303)
+    t.equal(await test.who(), test.ann.id)
+  })
