@@ -26,6 +26,8 @@ const GROUPS: readonly Group[] = [
       'guides/svelte.md',
       'guides/plain-page.md',
       'guides/two-origins.md',
+      'guides/nestjs.md',
+      'guides/fastify-cli.md',
       'guides/redirect-login.md',
       'guides/browser-client.md',
       'guides/hosted-pages.md',

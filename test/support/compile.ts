@@ -53,7 +53,7 @@ export function javascriptOf(source: string): string {
     loader: 'ts',
     format: 'esm',
     target: 'es2022',
-    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } }
+    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true, experimentalDecorators: true } }
   })
   return code.replaceAll(/(\b(?:from|import) ?\(?"\.[^"\n]*)\.ts"/g, '$1.js"')
 }
