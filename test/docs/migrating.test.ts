@@ -6,15 +6,16 @@ import { pbkdf2Sync, randomBytes } from 'node:crypto'
 import { hash as argon2, argon2id } from 'argon2'
 import { hash as bcrypt } from '@node-rs/bcrypt'
 import { hashPassword } from 'better-auth/crypto'
+import fastifyCookie from '@fastify/cookie'
 import fastifyJwt from '@fastify/jwt'
-import Fastify from 'fastify'
+import Fastify, { type onRequestAsyncHookHandler } from 'fastify'
 import Database from 'libsql'
 import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import { authPlugin } from '../../lib/plugin.ts'
 import type { User } from '../../lib/ports/user-store.ts'
-import type { Hook } from '../../lib/index.ts'
+import { sessionAs } from '../../lib/testing/index.ts'
 import { openWorkshop } from './support/guide-files.ts'
 
 const PASSWORD = 'seven green boats at dawn'
@@ -359,25 +360,36 @@ t.test(
   }
 )
 
-t.test('a route takes tokens of before and new ones, and no others', async (t) => {
-  const { eitherToken } = (await import(fastifyJwtPage.module('either-token.ts'))) as { eitherToken(app: object): Hook }
+t.test('a route takes tokens and cookies of before, new tokens and sessions, and no others', async (t) => {
+  const { eitherToken } = (await import(fastifyJwtPage.module('either-token.ts'))) as {
+    eitherToken(app: object, userOf: (sub: string) => unknown): onRequestAsyncHookHandler
+  }
   const app = Fastify()
   t.teardown(async () => {
     await app.close()
   })
-  const users = memoryUserStore([{ id: '1', username: 'ann@example.com', passwordHash: null }])
-  await app.register(fastifyJwt, { secret: 'the secret of the old application, long enough' })
-  await app.register(authPlugin, { issuer: ISSUER, users })
-  app.get(
-    '/me',
-    { onRequest: [eitherToken(app)] },
-    async (request) => request.auth?.sub ?? (request.user as { id: string }).id
-  )
-  const ask = async (token: string): Promise<[number, string]> => {
-    const { statusCode, body } = await app.inject({ url: '/me', headers: { authorization: `Bearer ${token}` } })
-    return [statusCode, statusCode === 200 ? body : '']
+  const users = memoryUserStore([{ id: '7', username: 'ann@example.com', passwordHash: null }])
+  await app.register(fastifyCookie)
+  await app.register(fastifyJwt, {
+    secret: 'the secret of the old application, long enough',
+    cookie: { cookieName: 'token', signed: false }
+  })
+  await app.register(authPlugin, { issuer: ISSUER, users, session: { expiresIn: 604_800, idleTimeout: 604_800 } })
+  app.get('/me', { onRequest: [eitherToken(app, (sub) => ({ id: Number(sub) }))] }, async (request) => [
+    (request.user as { id: number }).id
+  ])
+  const ask = async (headers: Record<string, string>): Promise<[number, unknown]> => {
+    const reply = await app.inject({ url: '/me', headers })
+    return [reply.statusCode, reply.statusCode === 200 ? reply.json()[0] : reply.headers['www-authenticate']]
   }
-  t.strictSame(await ask(app.jwt.sign({ id: 'old-1' })), [200, 'old-1'])
-  t.strictSame(await ask((await app.authority.issueTokens('1')).access_token), [200, '1'])
-  t.strictSame(await ask('neither'), [401, ''])
+  const old = app.jwt.sign({ id: 1 })
+  const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
+  t.strictSame(await ask(bearer(old)), [200, 1])
+  t.strictSame(await ask({ cookie: `token=${old}` }), [200, 1])
+  t.strictSame(await ask(bearer((await app.authority.issueTokens('7')).access_token)), [200, 7])
+  const { cookie } = await sessionAs(app, { id: '7' })
+  t.strictSame(await ask({ cookie, 'sec-fetch-site': 'same-origin' }), [200, 7])
+  t.strictSame(await ask({ cookie, 'sec-fetch-site': 'cross-site' }), [401, 'Bearer'])
+  t.match(await ask(bearer('neither')), [401, /error="invalid_token"/])
+  t.strictSame(await ask({}), [401, 'Bearer'])
 })
