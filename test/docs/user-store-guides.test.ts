@@ -77,8 +77,8 @@ const testing = workshop.project('docs/guides/testing.md')
 const factors = workshop.project('docs/guides/factor-stores.md')
 /** By messages-guide.test.ts, own-state-store.test.ts, and test/browser/front-end-guides.test.ts. */
 const COMPILED_ELSEWHERE = [
-  'docs/guides/fastify-cli.md',
-  'docs/guides/nestjs.md',
+  'fastify-cli',
+  'nestjs',
   'messages',
   'own-state-store',
   'react',
