@@ -112,6 +112,9 @@ const OUTBOUND = 'adapters/node/outbound.ts'
 const LEAVING = ['node:http', 'node:https', 'node:http2', 'node:tls', 'node:dgram', 'node:dns', 'undici']
 const CONNECTING = ['connect', 'createConnection', 'Socket', 'default', '*']
 
+/** Makes the objects of `Intl`, each once for a language. */
+const INTL = 'pages/intl.ts'
+
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
 /** Their types are part of what the host and our code agree on, as ports are. */
 const OPTIONS = ['settings/options.ts', 'settings/paths.ts']
@@ -217,6 +220,8 @@ export function violations(files: FileMap): string[] {
     for (const use of new Set(facts.uses)) {
       // A browser's console is where a page's developer looks; a server has its log.
       if (use.startsWith('console.') && !(room === 'client' && use === 'console.warn')) report(`uses ${use}`)
+      else if (use === 'new Intl' && room !== 'client' && path !== INTL)
+        report(`makes an object of Intl, which is slow; ${INTL} makes each once for a language`)
       else if (use === 'fetch' && room !== 'client') report(`uses fetch; calls to others go through ${OUTBOUND}`)
       else if (path !== CHANCE && mayNotUse(room, use))
         report(`uses ${use}; time and chance come through the ports Clock and Random`)
@@ -372,6 +377,14 @@ function read(path: string, source: string): Facts {
     if (ts.isCallExpression(node) && ts.isIdentifier(node.expression)) facts.uses.push(node.expression.text)
     if (ts.isNewExpression(node) && node.expression.getText() === 'Date' && (node.arguments ?? []).length === 0)
       facts.uses.push('new Date()')
+    if (
+      ts.isNewExpression(node) &&
+      node.expression
+        .getText()
+        .replace(/^globalThis\./, '')
+        .startsWith('Intl.')
+    )
+      facts.uses.push('new Intl')
     if (!inFunction && (ts.isAwaitExpression(node) || (ts.isForOfStatement(node) && node.awaitModifier !== undefined)))
       facts.topLevelAwait = true
     ts.forEachChild(node, (child) => {

@@ -334,6 +334,12 @@ const PLANTED: Array<{ name: string; path: string; source: string; expect: RegEx
     expect: /uses Date\.now/
   },
   { name: 'a timer in a use case', path: 'keys/x.ts', source: 'setTimeout(() => {}, 1)', expect: /uses setTimeout/ },
+  {
+    name: 'an object of Intl that a page makes anew',
+    path: 'pages/x.ts',
+    source: "export const x = () => new Intl.NumberFormat('en')",
+    expect: /makes an object of Intl/
+  },
   { name: 'a call to another server', path: 'adapters/memory/x.ts', source: "fetch('x')", expect: /uses fetch/ },
   {
     name: 'a call to another server by the global object',

@@ -186,9 +186,9 @@ export interface AccountModels {
    * Submit buttons named `session` with the id of a sign-in, and named `decision` with the values `end_others` (all but
    * this browser's own) and `end_all`.
    */
-  account_sessions: AccountModel & { sessions: AccountSession[] }
+  account_sessions: AccountModel & { sessions: AccountSession[]; hasMore: boolean }
   /** Submit buttons named `client` with the id of a client. */
-  account_access: AccountModel & { clients: AccountAccess[] }
+  account_access: AccountModel & { clients: AccountAccess[]; hasMore: boolean }
   /**
    * Submit buttons named `link` with the id of a link, and `current_password` where `askPassword`. `signInUrl`: the
    * person has no password and signs in again before. `ways`: a form without fields, posted to each `url`, begins to

@@ -156,8 +156,17 @@ ${form(action, state, [
   )
 }
 
+/** Below a list of which a page shows the first rows only. */
+function cutNote({ messages }: AccountModel, hasMore: boolean, rows: number): HtmlValue {
+  return (
+    hasMore &&
+    html`<p class="hint">${format(messages.listCut, { count: rows })}</p>
+`
+  )
+}
+
 export function accountSessions(model: PageModels['account_sessions']): string {
-  const { messages, action, error, sessions } = model
+  const { messages, action, error, sessions, hasMore } = model
   return accountFrame(
     model,
     messages.sessionsTitle,
@@ -179,7 +188,7 @@ ${itemSubmit(messages.logoutSubmit, { name: 'session', value: id, about: `sessio
 </li>
 `
 )}</ul>
-<p class="hint">${messages.sessionsEndText}</p>
+${cutNote(model, hasMore, sessions.length)}<p class="hint">${messages.sessionsEndText}</p>
 ${[
   submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' }),
   submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })
@@ -190,7 +199,7 @@ ${[
 }
 
 export function accountAccess(model: PageModels['account_access']): string {
-  const { messages, action, error, clients } = model
+  const { messages, action, error, clients, hasMore } = model
   if (clients.length === 0 && error === null)
     return accountFrame(model, messages.accessTitle, html`<p class="status">${messages.accessNone}</p>`)
   return accountFrame(
@@ -209,7 +218,7 @@ ${itemSubmit(messages.accessEnd, { name: 'client', value: clientId, about: `clie
 </li>
 `
 )}</ul>
-`
+${cutNote(model, hasMore, clients.length)}`
     )
   )
 }

@@ -1,3 +1,4 @@
+import { pluralRules, timeFormat, unitFormats } from './intl.ts'
 import { languageOf } from '../texts/language.ts'
 import { EN, EN_BY_EMAIL, type MessageKey, type Messages } from './texts/en.ts'
 
@@ -73,10 +74,7 @@ export function formatNumbers(message: string, values: Readonly<Record<string, n
         return [category, text]
       })
     )
-    return (
-      (texts.get(new Intl.PluralRules(lang).select(value)) ?? texts.get('other'))?.replaceAll('#', String(value)) ??
-      given
-    )
+    return (texts.get(pluralRules(lang).select(value)) ?? texts.get('other'))?.replaceAll('#', String(value)) ?? given
   })
   return format(chosen, values)
 }
@@ -96,9 +94,7 @@ export function durationOf(seconds: number, messages: Messages): string {
   const [unit, size] =
     UNITS.find(([, size]) => seconds >= size * 2 || (seconds >= size && seconds % size === 0)) ??
     (['minute', 60] as const)
-  return new Intl.NumberFormat(messages.lang, { style: 'unit', unit, unitDisplay: 'long' }).format(
-    Math.max(1, Math.ceil(seconds / size))
-  )
+  return unitFormats[unit](messages.lang).format(Math.max(1, Math.ceil(seconds / size)))
 }
 
 /** What stands between two sentences: nothing in Chinese and Japanese. */
@@ -108,8 +104,7 @@ export function spaceOf({ lang }: Pick<Messages, 'lang'>): string {
 
 /** A moment, in the catalogue's language. Nobody knows where the reader is, so it is UTC and says so. */
 export function timeOf(at: number, messages: Messages): string {
-  const formats = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
-  return `${new Intl.DateTimeFormat(messages.lang, formats).format(at)} UTC`
+  return `${timeFormat(messages.lang).format(at)} UTC`
 }
 
 const SCOPES: Readonly<Record<string, MessageKey>> = {

@@ -670,3 +670,16 @@ t.test('who has no password signs in again for what takes a proof', async (t) =>
   t.equal((await browser.submit(action, { current_password: 'x' })).statusCode, 400)
   t.ok(await users.findById(id))
 })
+
+t.test('shows fifty rows of a long list, the own session first, and ends the others with one button', async (t) => {
+  const subject = await subjectOf(t)
+  const here = await browserOf(subject)
+  for (let i = 0; i < 60; i++) await subject.app.authority.issueTokens(subject.sub, { scope: 'openid' })
+  const { body } = await here.get('/auth/account/sessions')
+  t.equal(idsIn(body).length, 50)
+  t.match(body, /This browser[\s\S]*The list shows the first 50\./)
+  await use(here, '/auth/account/sessions', { decision: 'end_others' })
+  const after = await here.get('/auth/account/sessions')
+  t.equal(idsIn(after.body).length, 1)
+  t.notMatch(after.body, /The list shows/)
+})

@@ -186,6 +186,7 @@ export const EN = {
   sessionUnknown: 'Unknown device',
   sessionTimes: 'Signed in on {since}, last used on {used}.',
   sessionsEndOthers: 'Sign out everywhere else',
+  listCut: 'The list shows the first {count}.',
   sessionsEndAll: 'Sign out everywhere, here too',
   sessionsEndText: 'Both buttons also sign out all apps.',
   accessTitle: 'Apps with access',

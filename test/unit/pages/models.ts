@@ -317,6 +317,7 @@ export const MODELS: PageModels = {
     backUrl: '/auth/security'
   },
   account_sessions: {
+    hasMore: true,
     ...COMMON,
     ...form,
     ...account,
@@ -340,6 +341,7 @@ export const MODELS: PageModels = {
     ]
   },
   account_access: {
+    hasMore: true,
     ...COMMON,
     ...form,
     ...account,

@@ -5,7 +5,7 @@ import { OAuthError } from '../../../errors.ts'
 import type { AccountAccess } from '../../../pages/account-models.ts'
 import { shownScope } from '../../../pages/own-texts.ts'
 import type { PageDeps } from '../deps.ts'
-import { accountPage } from './account-page.ts'
+import { accountPage, MOST_ROWS } from './account-page.ts'
 import { clientNames } from './client-names.ts'
 
 /**
@@ -13,7 +13,7 @@ import { clientNames } from './client-names.ts'
  */
 export function accessPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, pages, scopeTexts } = deps
-  accountPage<'account_access', { clients: AccountAccess[] }>(
+  accountPage<'account_access', { clients: AccountAccess[]; hasMore: boolean }>(
     child,
     {
       name: 'account_access',
@@ -22,7 +22,8 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
       body: Type.Object({ client: Type.String({ maxLength: 255 }) }),
       fields: [],
       async open({ person: { user }, journey: { uiLocales }, request }) {
-        const consents = await consentsOf(user, authorize)
+        const all = await consentsOf(user, authorize)
+        const consents = all.slice(0, MOST_ROWS)
         const nameOf = await clientNames(
           consents.map(({ clientId }) => clientId),
           authorize
@@ -34,7 +35,8 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
             name: nameOf(clientId),
             scopes: scopes.map((scope) => shownScope(scope, lang, scopeTexts)),
             grantedAt
-          }))
+          })),
+          hasMore: all.length > MOST_ROWS
         }
       },
       submit({ client: clientId = '' }, { person: { user, session }, origin }) {

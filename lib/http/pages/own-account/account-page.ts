@@ -21,6 +21,9 @@ import {
 } from '../form-page.ts'
 import { type Form, queryParam } from '../forms.ts'
 
+/** Rows of a list on one page. More would hold the event loop for everybody else. */
+export const MOST_ROWS = 50
+
 /** A visit of who is signed in in the browser. */
 export interface PersonVisit extends Visit {
   person: SignedInPerson

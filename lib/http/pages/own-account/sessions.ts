@@ -4,7 +4,7 @@ import { OAuthError } from '../../../errors.ts'
 import type { AccountSession } from '../../../pages/account-models.ts'
 import { listSessions } from '../../../sessions/list.ts'
 import type { PageDeps } from '../deps.ts'
-import { accountPage, signInFirst } from './account-page.ts'
+import { accountPage, MOST_ROWS, signInFirst } from './account-page.ts'
 import { clientNames } from './client-names.ts'
 
 const EndOf = Type.Union([Type.Literal('end_others'), Type.Literal('end_all')])
@@ -13,7 +13,7 @@ const EndOf = Type.Union([Type.Literal('end_others'), Type.Literal('end_all')])
 export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser } = deps
   const { sessions } = authorize
-  accountPage<'account_sessions', { sessions: AccountSession[] }>(
+  accountPage<'account_sessions', { sessions: AccountSession[]; hasMore: boolean }>(
     child,
     {
       name: 'account_sessions',
@@ -22,7 +22,9 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
       body: Type.Object({ session: Type.Optional(Type.String({ maxLength: 128 })), decision: Type.Optional(EndOf) }),
       fields: [],
       async open({ person: { user, session } }) {
-        const listed = await listSessions(user.id, sessions)
+        const all = await listSessions(user.id, sessions)
+        const ordered = all.toSorted((one, other) => Number(other.id === session.sid) - Number(one.id === session.sid))
+        const listed = ordered.slice(0, MOST_ROWS)
         const nameOf = await clientNames(
           listed.flatMap(({ clientId }) => clientId ?? []),
           authorize
@@ -35,7 +37,7 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
           createdAt: createdAt.getTime(),
           lastUsedAt: lastUsedAt.getTime()
         }))
-        return { sessions: shown.toSorted((one, other) => Number(other.current) - Number(one.current)) }
+        return { sessions: shown, hasMore: all.length > MOST_ROWS }
       },
       submit({ session: id, decision }, visit) {
         const {
