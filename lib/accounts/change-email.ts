@@ -17,7 +17,7 @@ const MOST_TRIES = 4
  * Sends a link to an address that the account is to have, and a notice to the one that it has. Nothing changes before
  * the link is used, within 24 hours; another request, a new password or any other change of the address ends it. Where
  * the address is another account's name, its owner is told in place of the link, and the answer is the same. To one
- * address one link in five minutes.
+ * address one link in five minutes, and from all accounts together a few in an hour.
  *
  * Whoever asks must have proved who they are just now (`requireFreshSignIn`): who has the address can have the account.
  *
@@ -57,9 +57,13 @@ export async function requestEmailChange(
       if (isRenamed(user) && (await deps.users.findByUsername(address)) !== null)
         sendAlreadyRegistered(address, cause, deps)
       else
-        await deps.messageBound.send(['email_change', user.id, former, user.passwordHash ?? '', address], async () => {
-          await sendLink(user, address, cause, deps)
-        })
+        await deps.messageBound.send(
+          ['email_change', user.id, former, user.passwordHash ?? '', address],
+          async () => {
+            await sendLink(user, address, cause, deps)
+          },
+          { typed: address }
+        )
     }
   )
 }

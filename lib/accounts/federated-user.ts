@@ -11,6 +11,17 @@ import { linkOf } from './identities.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
 /** Somebody who has signed in at another provider, which was checked, and on whom a decision is due. */
+/** What an account that is made through a connection counts under, whatever the door. */
+export type SignUpCheck = { rule: 'register' } | { rule: 'connect'; kept: true }
+
+/**
+ * Where anybody can have any number of identities, a sign-up counts as a registration by password does. A provider that
+ * decides on the mailbox, or people of certain domains, are bound by the provider.
+ */
+export function signUpCheck({ domains }: { domains: readonly string[] }, authoritative: boolean): SignUpCheck {
+  return domains.length === 0 && !authoritative ? { rule: 'register' } : { rule: 'connect', kept: true }
+}
+
 export interface FederatedArrival {
   connection: Connection
   person: FederatedPerson
@@ -21,6 +32,11 @@ export interface FederatedArrival {
   only?: string | undefined
   /** The language of what the person is sent. */
   locale: string | undefined
+  /**
+   * Counts a sign-up, just before the account is made.
+   * @throws OAuthError where there were too many
+   */
+  reserveSignUp(check: SignUpCheck): Promise<void>
   /**
    * The fields of a new account, made of the person's profile. What does not fit the host's schema is left out. `null`:
    * the person has to fill in what is missing.
@@ -56,6 +72,7 @@ const ATTEMPTS = 4
 export async function federatedUser(arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {
   const { connection, person, origin, complete } = arrival
   const { users, clock, events } = deps
+  let counted = false
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { owner, account } = await lookUp(person, users)
     if (arrival.only !== undefined && owner?.id !== arrival.only) throw new OtherPersonError()
@@ -73,6 +90,8 @@ export async function federatedUser(arrival: FederatedArrival, deps: AccountsDep
       return { to: 'user', user: account, isNew: false, writes: { link, takesOver: decision === 'take_over' } }
     }
     if (decision === 'register' && fields !== null) {
+      if (!counted) await arrival.reserveSignUp(signUpCheck(connection, arrival.authoritative))
+      counted = true
       const user = await registered(arrival, fields, attempt, deps)
       if (user !== null) return { to: 'user', user, isNew: true }
     }

@@ -21,9 +21,13 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000
 export async function requestEmailVerification(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   const address = addressOf(user)
   if (address === '' || deps.outbox === null) return true
-  return await deps.messageBound.send(['verify_email', user.id, address], async () => {
-    await sendVerification(user, cause, deps)
-  })
+  return await deps.messageBound.send(
+    ['verify_email', user.id, address],
+    async () => {
+      await sendVerification(user, cause, deps)
+    },
+    { typed: address }
+  )
 }
 
 async function sendVerification(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {

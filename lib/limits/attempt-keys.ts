@@ -4,7 +4,16 @@ import { isIPv4, isIPv6 } from 'node:net'
 /**
  * What a counter's key stands for. It is part of the digest, so that an API key spelt like an address is no address.
  */
-type Subject = 'address' | 'custom' | 'api-key' | 'account' | 'device' | 'second-factor' | 'message' | 'recipient'
+type Subject =
+  | 'address'
+  | 'custom'
+  | 'api-key'
+  | 'account'
+  | 'device'
+  | 'second-factor'
+  | 'message'
+  | 'recipient'
+  | 'user'
 
 /** The eight 16 bit groups of an IPv6 address that `isIPv6` accepted. A zone id is dropped. */
 export function ipv6Groups(address: string): number[] {
@@ -102,6 +111,11 @@ export function secondFactorKey(userId: string): string {
 export function recipientKey(name: string, deviceId: string | null): string {
   // No name has a NUL.
   return digest('recipient', deviceId === null ? name : `${name}\0${deviceId}`)
+}
+
+/** The key of a signed-in user, who shares no allowance with strangers at the same address. */
+export function userKey(userId: string): string {
+  return digest('user', userId)
 }
 
 /** The key of the messages of one kind to one person. */

@@ -1,3 +1,4 @@
+import type { SignUpCheck } from '../accounts/federated-user.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { AssertionStore } from '../ports/assertion-store.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
@@ -48,6 +49,12 @@ interface TokenExchangeDeps {
 export interface GrantContext {
   client: Client | null
   origin: Origin
+}
+
+/** A call of the token endpoint. */
+export interface GrantCall extends GrantContext {
+  /** Counts an account that the grant makes. @throws OAuthError where there were too many */
+  reserveSignUp(check: SignUpCheck): Promise<void>
 }
 
 /** The fields of a token answer. @see RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3 */

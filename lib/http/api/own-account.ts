@@ -105,7 +105,7 @@ function changeEmailRoute(child: FastifyInstance, deps: HttpDeps): void {
       await guarded(async () => {
         const { user, sid } = accountOf(request)
         await freshSignIn(request, reply, request.body.password, deps)
-        await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => {
+        await limiter.reserve(request, reply, { rule: 'passwordReset', userId: user.id }, async () => {
           await requestEmailChange(
             { user, sid, email: request.body.email, locale: localeOf(request), origin: originOf(request) },
             accounts
@@ -131,7 +131,7 @@ function resendRoute(child: FastifyInstance, { grants: { accounts }, limiter, pa
     async (request, reply) =>
       await guarded(async () => {
         const { user } = accountOf(request)
-        await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => {
+        await limiter.reserve(request, reply, { rule: 'passwordReset', userId: user.id }, async () => {
           await sendVerificationAgain(user, { locale: localeOf(request), origin: originOf(request) }, accounts)
         })
         reply.code(202)

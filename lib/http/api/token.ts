@@ -49,7 +49,17 @@ export function tokenRoute(child: FastifyInstance, { grants: deps, clientsOf, li
           if (client !== null) rememberClient(request, client.clientId)
           checkGrantAllowed(grant, client)
           const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
-            await grant.handle(params, { client, origin: originOf(request) }, deps)
+            await grant.handle(
+              params,
+              {
+                client,
+                origin: originOf(request),
+                reserveSignUp: async (check) => {
+                  await limiter.reserve(request, reply, check, async () => {})
+                }
+              },
+              deps
+            )
           const guess = grant.guess?.(params)
           const answer =
             guess === undefined

@@ -9,7 +9,8 @@ import {
   knownDeviceKey,
   networkKey,
   recipientKey,
-  secondFactorKey
+  secondFactorKey,
+  userKey
 } from '../../limits/attempt-keys.ts'
 import { type BypassList, parseBypassList } from '../../limits/bypass-list.ts'
 import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
@@ -34,6 +35,10 @@ import { hookFailed, infoOf, LimitedError, refusalReports, refuse, showStanding 
  */
 export interface AttemptCheck {
   rule: Exclude<AddressRuleName, 'refresh'>
+  /** The id of the signed-in user who asks. They are counted instead of their address. */
+  userId?: string
+  /** Whether the attempt counts although it succeeds and the rule counts failures only. */
+  kept?: boolean
   /** The normalised username, whether such a user exists or not. */
   account?: string
   /** A normalised name that is sent something: it counts under the same rule as the address that asks. */
@@ -173,7 +178,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
               {
                 id: deps.random.id(),
                 limits,
-                givenBack: limits.filter(({ rule }) => countsFailuresOnly(options, rule))
+                givenBack: check.kept === true ? [] : limits.filter(({ rule }) => countsFailuresOnly(options, rule))
               },
               worked,
               attemptDeps(request, reply)
@@ -218,14 +223,16 @@ interface Parts {
 
 async function limitsOf(
   request: FastifyRequest,
-  check: { rule: AddressRuleName; account?: string; recipient?: string; device?: string | null },
+  check: { rule: AddressRuleName; userId?: string; account?: string; recipient?: string; device?: string | null },
   knownDevice: string | null,
   { options, bypass, deps }: Parts
 ): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
   // The bypass list goes by the address, also where an API key or the host's own key would be counted.
-  if (rule !== false && !bypass.has(request.ip)) {
+  if (rule !== false && check.userId !== undefined)
+    limits.push(limitOf(check.rule, rule, { key: userKey(check.userId), max: rule.max }))
+  else if (rule !== false && !bypass.has(request.ip)) {
     const named = await callerKey(request, rule.max, options, deps)
     limits.push(limitOf(check.rule, rule, named ?? { key: addressKey(request.ip), max: rule.max }))
     // It comes after the limit of the address, for the answer shows the first.

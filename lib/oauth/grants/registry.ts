@@ -6,7 +6,7 @@ import { normalizeUsername } from '../../accounts/username.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
 import type { TokenRequestParams } from '../../protocol/token-request.ts'
 import { authorizationCodeGrant } from './authorization-code.ts'
-import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import type { GrantCall, GrantDeps, TokenResponse } from '../deps.ts'
 import { clientCredentialsGrant } from './client-credentials.ts'
 import { passwordGrant } from './password.ts'
 import { refreshTokenGrant } from './refresh-token.ts'
@@ -26,7 +26,7 @@ interface Grant {
   /** An `OAuthError` that it resolves to is thrown on; the attempt has succeeded nevertheless. */
   handle(
     params: TokenRequestParams,
-    context: GrantContext,
+    context: GrantCall,
     deps: GrantDeps
   ): Promise<TokenResponse | GuessAtFactor | OAuthError>
 }

@@ -12,7 +12,7 @@ import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { ACCESS_TOKEN, assertionDigest, readTokenExchange } from '../../protocol/token-exchange.ts'
 import type { TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import type { GrantCall, GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
 import { withMfa } from './with-mfa.ts'
 
@@ -40,7 +40,7 @@ const REFUSED = 'The subject_token is invalid, expired or used, or is not for th
  */
 export async function tokenExchangeGrant(
   params: TokenRequestParams,
-  context: GrantContext,
+  context: GrantCall,
   deps: GrantDeps
 ): Promise<TokenResponse | OAuthError> {
   const { client } = context
@@ -71,7 +71,7 @@ interface Exchange {
 /** @throws UpstreamError */
 async function exchange(
   { token, nonce, connection, scopes }: Exchange,
-  context: GrantContext,
+  context: GrantCall,
   deps: GrantDeps
 ): Promise<TokenResponse | OAuthError> {
   const { client, origin } = context
@@ -96,6 +96,7 @@ async function exchange(
       authoritative: said.assertion.emailAuthoritative,
       origin,
       locale: undefined,
+      reserveSignUp: context.reserveSignUp,
       complete: parts.complete
     },
     accounts

@@ -8,12 +8,15 @@ import { testBrowser } from '../../support/browser.ts'
 import { fakeConnection, fakeUpstream, SECRET } from '../../support/fake-upstream.ts'
 import { connectApp, type ConnectApp, CROSS, SAME } from './support.ts'
 
-/** Nobody is signed in, nobody was made, no cookie of the flow is left, and one event says why. */
+/**
+ * Nobody is signed in, nobody was made, no cookie of the flow is left, and one event says why. `reason: null`: there is
+ * no event, because the request was under no limit.
+ */
 async function refused(
   t: Test,
   test: ConnectApp,
   reply: LightMyRequestResponse,
-  { status, code, reason }: { status: number; code: string; reason: string },
+  { status, code, reason }: { status: number; code: string; reason: string | null },
   message: string
 ): Promise<void> {
   t.equal(reply.statusCode, status, message)
@@ -24,13 +27,13 @@ async function refused(
   t.strictSame(test.payloads('registered'), [], message)
   t.strictSame(
     test.payloads('connection_failed').map((payload) => payload.reason),
-    [reason],
+    reason === null ? [] : [reason],
     message
   )
 }
 
 t.test('FED-2 an answer to no sign-in of this browser is refused before the provider is asked', async (t) => {
-  const AGAIN = { status: 400, code: 'invalid_request', reason: 'mismatch' }
+  const AGAIN = { status: 400, code: 'invalid_request', reason: null }
   const cases: Array<[string, (test: ConnectApp) => Promise<LightMyRequestResponse>]> = [
     [
       'no state',
@@ -191,7 +194,7 @@ t.test('FED-3 an answer of one connection at the callback of another is refused'
     t,
     test,
     await test.back(state, { code: 'good' }, test.browser, 'acme'),
-    { status: 400, code: 'invalid_request', reason: 'mismatch' },
+    { status: 400, code: 'invalid_request', reason: null },
     'mix-up'
   )
   t.strictSame([honest.answers, evil.answers], [[], []])
@@ -248,13 +251,7 @@ t.test('FED-16 what is turned off between the start and the callback', async (t)
   const { state } = await off.start()
   on = false
   off.clock.step(1000)
-  await refused(
-    t,
-    off,
-    await off.back(state),
-    { status: 403, code: 'access_denied', reason: 'disabled' },
-    'the connection'
-  )
+  await refused(t, off, await off.back(state), { status: 403, code: 'access_denied', reason: null }, 'the connection')
   t.strictSame(off.fake.answers, [])
   t.equal((await off.start()).reply.statusCode, 404)
   t.notMatch((await off.browser.get('/auth/login')).body, 'Acme')
@@ -606,3 +603,36 @@ t.test('without connections there is no route, and without a secret no start', a
   await t.rejects(connectApp(t, { secret: undefined as never }), { code: 'FST_AUTHORITY_INVALID_OPTIONS' })
   t.ok(SECRET)
 })
+
+t.test(
+  'counts sign-ups of one address under connect, and under register where nobody vouches for the mailbox',
+  async (t) => {
+    for (const [connection, authoritative, passes] of [
+      [{}, false, 2],
+      [{ domains: ['example.com'] }, false, 4],
+      [{}, true, 4]
+    ] as Array<[{ domains?: string[] }, boolean, number]>) {
+      const test = await connectApp(t, {
+        connection,
+        rateLimit: { register: { max: 2 }, connect: { max: 5 } }
+      })
+      const signUpAs = async (name: string): Promise<number> => {
+        test.fake.person = {
+          subject: name,
+          email: `${name}@example.com`,
+          ...(authoritative ? { emailAuthoritative: true } : {})
+        }
+        return (await test.through('', testBrowser(test.app))).statusCode
+      }
+      const statuses: number[] = []
+      for (let i = 0; i < 6; i++) statuses.push(await signUpAs(`person-${i}`))
+      t.strictSame(
+        statuses,
+        Array.from({ length: 6 }, (_, index) => (index < passes ? 303 : 429)),
+        `${JSON.stringify(connection)} ${authoritative}`
+      )
+      t.equal(test.payloads('registered').length, passes)
+      if (passes === 2) t.equal(await signUpAs('person-0'), 303, 'who has an account still signs in')
+    }
+  }
+)

@@ -104,6 +104,7 @@ export async function federatedWorld(
             browser: { cookie: undefined, session: null, isKnown: () => true, origin },
             clientId: null,
             locale: undefined,
+            reserveSignUp: async () => {},
             complete: (profile) => ({ ...profile })
           },
           deps

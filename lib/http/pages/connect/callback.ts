@@ -54,6 +54,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
       const posted = state === null ? null : cookies.read(request, 'answer', state)
       // Whatever becomes of it, it is over.
       for (const kind of ['flow', 'answer'] as const) if (state !== null) cookies.clear(reply, kind, state)
+      let counted = false
       try {
         if (flow === null || flow.state !== state || flow.connection !== connection.id)
           throw new UpstreamError(
@@ -66,11 +67,12 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
         if (!(await connection.enabled()))
           throw new UpstreamError('disabled', 'The connection was turned off meanwhile.')
         const leave = await deps.limiter.reserve(request, reply, { rule: 'connect' }, async () => {
+          counted = true
           const result = await connection.upstream.authenticate(answer, flow)
           if (flow.authenticatedSince !== null && !((result.assertion.authenticatedAt ?? 0) >= flow.authenticatedSince))
             throw new StaleSignInError()
           return flow.linkTo === null
-            ? await signIn({ connection, result, flow }, request, deps)
+            ? await signIn({ connection, result, flow }, request, reply, deps)
             : await link({ connection, result, flow, linkTo: flow.linkTo }, request, deps)
         })
         return await leave(reply)
@@ -78,7 +80,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
         if (error instanceof UpstreamError)
           return await failConnect(
             error,
-            { connection: connection.id, query: flow?.query ?? '', onlyAs: flow?.onlyAs ?? null },
+            { connection: connection.id, query: flow?.query ?? '', counted, onlyAs: flow?.onlyAs ?? null },
             request,
             reply,
             deps
@@ -104,7 +106,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
       if (state === null || !connection.formPost)
         return await failConnect(
           new UpstreamError('mismatch', 'The answer is to no sign-in.'),
-          { connection: connection.id, query: '' },
+          { connection: connection.id, query: '', counted: false },
           request,
           reply,
           deps
@@ -130,6 +132,7 @@ interface Answered {
 async function signIn(
   { connection, result, flow }: Answered,
   request: FastifyRequest,
+  reply: FastifyReply,
   deps: ConnectPageDeps
 ): Promise<Leave> {
   const {
@@ -152,6 +155,9 @@ async function signIn(
       clientId: new URLSearchParams(flow.query.slice(1)).get('client_id'),
       locale: localeOf(request),
       only: flow.onlyAs?.userId,
+      reserveSignUp: async (check) => {
+        await deps.limiter.reserve(request, reply, check, async () => {})
+      },
       complete: (profile) => completeProfile(profile, registration?.fields.required ?? [])
     },
     { accounts, browserSessions }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import { signUpCheck } from '../../../accounts/federated-user.ts'
 import { linkToAccount } from '../../../accounts/link-identity.ts'
 import { federatedSignIn } from '../../../accounts/federated-sign-in.ts'
 import { freshnessIn, isFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
@@ -52,7 +53,7 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
   const fail = async ({ pending, request, reply }: Waiting, error: unknown): Promise<FastifyReply> => {
     if (!(error instanceof UpstreamError)) throw error
     cookies.clear(reply, 'link', '')
-    return await failConnect(error, pending, request, reply, deps)
+    return await failConnect(error, { ...pending, counted: true }, request, reply, deps)
   }
 
   child.get(place, pageGet({ summary: 'What a sign-in through a connection lacks' }), async (request, reply) => {
@@ -85,7 +86,7 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
             await deps.limiter.reserve(
               request,
               reply,
-              { rule: 'register' },
+              signUpCheck(waiting.connection, false),
               async () => await signUp(waiting, deps).catch(refusalOf)
             )
         )
@@ -232,6 +233,8 @@ async function signUp(
       browser: await browser.read(request),
       clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
       locale: localeOf(request),
+      // The form was counted.
+      reserveSignUp: async () => {},
       complete: (profile) => profile
     },
     { accounts, browserSessions }

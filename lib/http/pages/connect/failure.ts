@@ -42,6 +42,8 @@ interface Failed {
   connection: string
   /** The journey's query, so that the person can start again; `''` where it is not known. */
   query: string
+  /** Whether the request was counted under a limit. Only then there is an event, or strangers could make any number. */
+  counted: boolean
   /** Who was to prove anew that it is them, and does so in another way; absent: nobody. */
   onlyAs?: ConnectFlow['onlyAs']
 }
@@ -49,7 +51,7 @@ interface Failed {
 /** The page that a sign-in elsewhere ends on where it came to nothing, with its status, and the way to start again. */
 export async function failConnect(
   error: UpstreamError,
-  { connection, query, onlyAs = null }: Failed,
+  { connection, query, counted, onlyAs = null }: Failed,
   request: FastifyRequest,
   reply: FastifyReply,
   {
@@ -60,7 +62,7 @@ export async function failConnect(
     pages
   }: Pick<PageDeps, 'authorize' | 'link' | 'pages'>
 ): Promise<FastifyReply> {
-  events.emit('connection_failed', { connection, reason: error.reason }, originOf(request))
+  if (counted) events.emit('connection_failed', { connection, reason: error.reason }, originOf(request))
   const { code, reason } = SHOWN[error instanceof OtherPersonError ? 'disabled' : error.reason]
   // The cause holds nothing that was sent. See UpstreamError.
   const shown = new OAuthError(code, error.message, {

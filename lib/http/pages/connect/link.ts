@@ -48,7 +48,13 @@ export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void
         return await sendAway(url, connection, journey, request, reply, deps)
       } catch (error) {
         if (error instanceof UpstreamError)
-          return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)
+          return await failConnect(
+            error,
+            { connection: connection.id, query: journey.query, counted: true },
+            request,
+            reply,
+            deps
+          )
         throw error
       }
     }

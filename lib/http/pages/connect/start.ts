@@ -50,7 +50,7 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
         if (error instanceof UpstreamError)
           return await failConnect(
             error,
-            { connection: connection.id, query: journey.query, onlyAs },
+            { connection: connection.id, query: journey.query, counted: false, onlyAs },
             request,
             reply,
             deps

@@ -33,7 +33,13 @@ export async function straightOn(
     )
   } catch (error) {
     if (error instanceof UpstreamError)
-      return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)
+      return await failConnect(
+        error,
+        { connection: connection.id, query: journey.query, counted: false },
+        request,
+        reply,
+        deps
+      )
     throw error
   }
 }

@@ -57,7 +57,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           locale,
           origin
         } = visit
-        const limit = { rule: 'passwordReset' } as const
+        const limit = { rule: 'passwordReset', userId: user.id } as const
         if (!canChange || form.decision === 'resend') {
           return {
             limit,

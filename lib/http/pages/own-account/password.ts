@@ -47,7 +47,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
         } = visit
         if (form.decision === 'first') {
           return {
-            limit: { rule: 'passwordReset' },
+            limit: { rule: 'passwordReset', userId: user.id },
             async work() {
               await sendFirstPasswordLink(user, { locale, origin }, accounts)
               return 'password_link'
