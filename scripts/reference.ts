@@ -97,7 +97,7 @@ export const START_ERRORS: Readonly<Record<StartErrorCode, string>> = {
   FST_AUTHORITY_ROUTE_TAKEN:
     'The app has a route of its own where one of ours is. The message names the path and the option that moves ours.',
   FST_AUTHORITY_FOREIGN_STATE:
-    'The state belongs to a service with another issuer. The message says how to give this one a state of its own.'
+    'The state belongs to another issuer or prefix. The message says how to give this service a state of its own.'
 }
 
 const OTHER_ERRORS: Readonly<Record<string, string>> = {

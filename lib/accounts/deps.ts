@@ -17,6 +17,8 @@ import type { ConnectionWay } from './ways-in.ts'
 /** What the account use cases need. */
 export interface AccountsDeps {
   issuer: string
+  /** This registration of the plugin: issuer and prefix. What it seals for a while opens at no other. */
+  service: string
   users: UserStore
   hashing: PasswordHashing
   policy: PasswordPolicy

@@ -10,7 +10,7 @@ const MENDS: Readonly<Record<string, string>> = {
   postgres: "Give each a schema of its own, such as postgresState(db, { schema: 'shop' })."
 }
 
-/** Whether the state is this issuer's. */
+/** Whether the state is this service's. */
 interface StateOwner {
   /**
    * Checks it. Every call asks the state until one call has succeeded; later calls do nothing. @throws StartError where
@@ -21,11 +21,12 @@ interface StateOwner {
 }
 
 /**
- * A state is of one issuer, the first that uses it: in a shared one, a token of one service would be good at the other,
- * for whichever user has the same id there. A state that can't tell whose it is takes anybody.
+ * A state belongs to one issuer at one prefix, the first that uses it. In a shared one, a token of one service would be
+ * good at the other, for the user who has the same id there: as a customer and a member of staff may. A state that
+ * can't tell whose it is takes anybody.
  */
-export function stateOwner(state: State, issuer: string): StateOwner {
-  const own = digest(issuer)
+export function stateOwner(state: State, { issuer, prefix }: { issuer: string; prefix: string }): StateOwner {
+  const own = digest(JSON.stringify([issuer, prefix]))
   let claimed = state.claimFor === undefined
   return {
     isClaimed: () => claimed,
@@ -34,9 +35,9 @@ export function stateOwner(state: State, issuer: string): StateOwner {
       if ((await state.claimFor(own)) !== own) {
         throw new StartError(
           'FST_AUTHORITY_FOREIGN_STATE',
-          `The ${state.kind} state is that of a service with another issuer than ${issuer}. ` +
-            `${MENDS[state.kind] ?? 'Give each a state of its own.'} Where the issuer of this service ` +
-            'has changed, docs/guides/state.md says how to keep its state.'
+          `The ${state.kind} state is that of a service with another issuer than ${issuer}, or with another prefix ` +
+            `than ${prefix}. ${MENDS[state.kind] ?? 'Give each a state of its own.'} Where the issuer or the ` +
+            'prefix of this service has changed, docs/guides/state.md says how to keep its state.'
         )
       }
       claimed = true

@@ -198,6 +198,7 @@ export function accountsDeps(
   const issuerWords = new URL(settings.issuer).hostname.split('.').slice(0, -1)
   return {
     issuer: settings.issuer,
+    service: JSON.stringify([owner.issuer, owner.prefix]),
     users,
     hashing: createPasswordHashing(
       { ...costs, peppers: pepper ? settings.secrets.map((secret) => deriveKey(secret, 'pepper')) : [] },

@@ -84,7 +84,7 @@ export async function createServices(
       log.error(...logLine('FST_AUTHORITY_EVENT_HANDLER_FAILED', 'an event handler failed', { err: error, event }))
     }
   )
-  const stores = connectStores(settings, { redis, events, log })
+  const stores = connectStores(settings, { redis, events, log, owner })
   const { clock, state, clients } = stores
   await stores.prepare()
   const accessTokenSeconds = settings.accessToken.expiresInSeconds

@@ -22,6 +22,7 @@ import type { Settings } from '../settings/settings.ts'
 import { hostFactorStore } from '../boundary/host-factor-store.ts'
 import { hostClientStore, hostUserStore } from '../boundary/host-stores.ts'
 import { sharedClock } from '../boundary/shared-clock.ts'
+import type { CookieOwner } from '../http/edge/session-cookie.ts'
 import { stateOwner } from '../boundary/state-owner.ts'
 import { surviveStateOutages } from '../boundary/state-outages.ts'
 import { within } from '../boundary/within.ts'
@@ -54,7 +55,17 @@ const LOOK_BUDGET_MS = 2000
 /** The stores that the settings name, and the clock that all instances of them share. */
 export function connectStores(
   settings: Settings,
-  { redis, events, log }: { redis: RedisClient | null; events: Events; log: FastifyBaseLogger }
+  {
+    redis,
+    events,
+    log,
+    owner: service
+  }: {
+    redis: RedisClient | null
+    events: Events
+    log: FastifyBaseLogger
+    owner: CookieOwner
+  }
 ): Stores {
   const ownClock = settings.clock ?? systemClock
   const given = settings.state ?? (redis === null ? memoryState() : redisState(redis))
@@ -78,7 +89,7 @@ export function connectStores(
         })
   const clock = shared ?? ownClock
   const factors = settings.factors?.store ?? null
-  const owner = stateOwner(given, settings.issuer)
+  const owner = stateOwner(given, service)
   const memoryAttempts = memoryAttemptStore({ clock })
 
   const counters =

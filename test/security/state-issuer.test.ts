@@ -1,4 +1,4 @@
-/** B4: a state is of one issuer. */
+/** B4: a state is of one issuer at one prefix. */
 import Database from 'libsql'
 import t, { type Test } from '../support/tap.ts'
 import { memoryState, memoryUserStore, postgresState, redisState, sqliteState, type State } from '../../lib/index.ts'
@@ -32,7 +32,7 @@ t.test('memory that two plugins share', async (t) => {
   await refusesAnother(
     t,
     () => state,
-    /memory state is that of a service with another issuer than http:\/\/localhost:4000\. Give each its own memoryState\(\)/
+    /memory state is that of a service with another issuer than http:\/\/localhost:4000, or with another prefix than \/auth\. Give each its own memoryState\(\)/
   )
 })
 
@@ -72,6 +72,14 @@ t.test('PostgreSQL, unless each has a schema of its own; two that start at once'
     starts(t, postgresState(pool, { schema: 'third' }), OTHER)
   ])
   t.equal(both.filter((outcome) => outcome === 'started').length, 1)
+})
+
+// covers B4
+t.test('one state stops the start of another prefix of the same issuer', async (t) => {
+  const state = memoryState()
+  await startWith(t, state, ISSUER)
+  const staff = testApp({ state, issuer: ISSUER, prefix: '/admin-auth', users: memoryUserStore() })
+  await t.rejects(staff, { code: 'FST_AUTHORITY_FOREIGN_STATE', message: /another prefix than \/admin-auth/ })
 })
 
 // covers B4

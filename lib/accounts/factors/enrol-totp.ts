@@ -27,8 +27,8 @@ const LIFETIME_MS = 10 * 60 * 1000
 export const MAX_APPS = 10
 const MAX_NAME = 64
 
-const contextOf = (of: Enroller, issuer: string): string =>
-  JSON.stringify(['totp enrolment', issuer, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])
+const contextOf = (of: Enroller, service: string): string =>
+  JSON.stringify(['totp enrolment', service, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])
 
 /**
  * A new key. It is stored only once a code of it was right, so an enrolment that is given up changes nothing. Its
@@ -37,7 +37,7 @@ const contextOf = (of: Enroller, issuer: string): string =>
  */
 export async function startEnrolment(of: Enroller, deps: ProvingDeps): Promise<Enrolment> {
   const {
-    issuer,
+    service,
     random,
     clock,
     factors: { sealer, store, policy }
@@ -49,7 +49,7 @@ export async function startEnrolment(of: Enroller, deps: ProvingDeps): Promise<E
     secret,
     sealer.seal(
       JSON.stringify({ factorId: random.id(), secret: secret.toString('base64url'), at: clock.now(), epoch }),
-      contextOf(of, issuer)
+      contextOf(of, service)
     ),
     of,
     deps
@@ -78,9 +78,9 @@ function open(
   enrolment: string,
   of: Enroller,
   { deviceEpoch }: UserFactors,
-  { issuer, clock, factors: { sealer } }: ProvingDeps
+  { service, clock, factors: { sealer } }: ProvingDeps
 ): { factorId: string; secret: Buffer } | null {
-  const opened = enrolment.length > 4096 ? null : sealer.open(enrolment, contextOf(of, issuer))
+  const opened = enrolment.length > 4096 ? null : sealer.open(enrolment, contextOf(of, service))
   if (opened === null) return null
   const { factorId, secret, at, epoch } = JSON.parse(opened) as {
     factorId: string

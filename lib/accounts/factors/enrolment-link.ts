@@ -30,7 +30,7 @@ import type { ProvingDeps } from './prove-factor.ts'
 /** A day. */
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
-const contextOf = (issuer: string): string => JSON.stringify(['enrolment invitation', issuer])
+const contextOf = (service: string): string => JSON.stringify(['enrolment invitation', service])
 const markOf = ({ id, passwordHash }: User): string => digest(`enrolment ${id} ${passwordHash ?? ''}`)
 const boundTo = ({ passwordHash }: User, epoch: number): string[] => [passwordHash ?? '', String(epoch)]
 
@@ -94,7 +94,7 @@ export async function redeemEnrolmentLink(
     clock,
     events,
     factors: { sealer },
-    issuer,
+    service,
     oneTimeTokens
   } = deps
   const { user, epoch } = await found(token, deps)
@@ -108,7 +108,7 @@ export async function redeemEnrolmentLink(
       epoch,
       until: clock.now() + INVITATION_LIFETIME_SECONDS * 1000
     }),
-    contextOf(issuer)
+    contextOf(service)
   )
 }
 
@@ -117,10 +117,10 @@ export function isInvited(
   invitation: string | undefined,
   user: User,
   factors: UserFactors,
-  { clock, factors: { sealer }, issuer }: Pick<ProvingDeps, 'clock' | 'factors' | 'issuer'>
+  { clock, factors: { sealer }, service }: Pick<ProvingDeps, 'clock' | 'factors' | 'service'>
 ): boolean {
   const opened =
-    invitation === undefined || invitation.length > 2048 ? null : sealer.open(invitation, contextOf(issuer))
+    invitation === undefined || invitation.length > 2048 ? null : sealer.open(invitation, contextOf(service))
   if (opened === null) return false
   const { userId, mark, epoch, until } = JSON.parse(opened) as {
     userId: string

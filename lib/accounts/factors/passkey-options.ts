@@ -41,8 +41,8 @@ export type ChallengePurpose =
  * Its text is made anew when the answer comes, so a purpose must have its members in the same order both times: one
  * with several is made by `additionBy` or `purposeOf` alone.
  */
-const purposeText = (purpose: ChallengePurpose, { issuer }: ChallengeDeps): string =>
-  JSON.stringify([issuer, ...Object.entries(purpose)])
+const purposeText = (purpose: ChallengePurpose, { service }: ChallengeDeps): string =>
+  JSON.stringify([service, ...Object.entries(purpose)])
 
 function challengeFor(purpose: ChallengePurpose, { challengeKeys: [key] }: PasskeyConfig, deps: ChallengeDeps): string {
   return makeChallenge(purposeText(purpose, deps), {

@@ -61,7 +61,7 @@ export interface ProvedByPasskey {
 }
 
 export interface ChallengeDeps {
-  issuer: string
+  service: string
   clock: Clock
   random: Random
 }

@@ -32,11 +32,11 @@ type StepPlace = { page: true; needs: StepNeeds } | { page: false; clientId: str
 
 type StepDeps = Pick<
   AccountsDeps,
-  'issuer' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'connections'
+  'service' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'connections'
 > & { factors: FactorDeps }
 
-const contextOf = (issuer: string, place: StepPlace): string =>
-  JSON.stringify(['second step', issuer, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
+const contextOf = (service: string, place: StepPlace): string =>
+  JSON.stringify(['second step', service, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
 
 /**
  * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user
@@ -49,7 +49,7 @@ export async function sealStep(
   deps: StepDeps
 ): Promise<string> {
   const {
-    issuer,
+    service,
     clock,
     factors: { sealer }
   } = deps
@@ -71,7 +71,7 @@ export async function sealStep(
       invitedAt,
       mark: markOf(bound, by)
     }),
-    contextOf(issuer, place)
+    contextOf(service, place)
   )
 }
 
@@ -89,11 +89,11 @@ function short(writes: FederatedWrites | undefined): FederatedWrites | undefined
  */
 export async function openStep(ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
   const {
-    issuer,
+    service,
     clock,
     factors: { sealer, sessionLifetimeMs }
   } = deps
-  const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(issuer, place))
+  const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(service, place))
   if (opened === null) return null
   const { userId, by, connection, identity, writes, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(
     opened

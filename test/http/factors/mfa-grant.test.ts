@@ -3,8 +3,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import t from '../../support/tap.ts'
-import type { AuthorityOptions } from '../../../lib/index.ts'
-import { bearer, PASSWORD, signUp } from '../../support/app.ts'
+import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import { bearer, PASSWORD, signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { type FactorApp, factorApp, logIn } from '../../support/factors.ts'
@@ -303,4 +303,21 @@ t.test('whoever knows the password and guesses at the code is told of once a day
   await guess()
   await subject.messages.next('second_factor_failed')
   t.same(told(), ['ann', 'bob', 'cid', 'ann'])
+})
+
+t.test('a ticket is refused at another prefix of one issuer, by the same users, factors and secret', async (t) => {
+  const shared = {
+    users: memoryUserStore(),
+    factors: memoryFactorStore(),
+    secret: randomBytes(32).toString('base64url')
+  }
+  const subject = await factorApp(t, shared)
+  const other = await testApp({ ...shared, clock: subject.clock, prefix: '/admin-auth' })
+  t.teardown(other.close)
+  const ticket = await begin(subject)
+  const payload = { grant_type: MFA, mfa_token: ticket, otp: subject.code() }
+  const reply = await other.app.inject({ method: 'POST', url: '/admin-auth/token', payload })
+  t.equal(reply.statusCode, 400)
+  t.match(reply.json(), { error: 'invalid_grant' })
+  t.equal((await token(subject, payload)).statusCode, 200)
 })

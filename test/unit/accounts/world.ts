@@ -105,6 +105,7 @@ export async function world(options: WorldOptions = {}) {
   const users = options.users?.(store) ?? store
   const deps: AccountsDeps = {
     issuer: 'https://auth.example.com',
+    service: 'https://auth.example.com/auth',
     accountUrl: null,
     users: delayed({
       ...users,

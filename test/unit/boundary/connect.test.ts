@@ -132,6 +132,7 @@ t.test('a server whose clock hangs later keeps nothing from being swept', async 
   }
   const stores = connectStores(settingsOf({ issuer: ISSUER, users: memoryUserStore(), state }), {
     redis: null,
+    owner: { issuer: ISSUER, prefix: '/auth' },
     events: createEvents(
       () => 0,
       () => {}
