@@ -66,6 +66,19 @@ export async function requireFreshSignIn(
 }
 
 /**
+ * What a change of the password takes beside the current one: with a second factor, a fresh sign-in with it. Else the
+ * password alone would end the sign-ins that a second factor protects.
+ * @throws OAuthError `insufficient_user_authentication`
+ */
+export async function requireFreshSecondFactor(
+  signIn: Omit<FreshSignIn, 'password'>,
+  deps: AccountsDeps
+): Promise<void> {
+  const factors = deps.factors === null ? null : await deps.factors.store.findFactors(signIn.user.id)
+  if (factors !== null && hasSecondFactor(factors)) await requireFreshSignIn(signIn, deps)
+}
+
+/**
  * Looks at the password of somebody who is signed in, and tells of a wrong one. To be limited as a sign-in.
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
  */

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { changePassword } from '../../../accounts/change-password.ts'
+import { freshnessIn, requireFreshSecondFactor } from '../../../accounts/fresh-sign-in.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { sendFirstPasswordLink } from '../../../accounts/reset-password.ts'
 import { Password } from '../../edge/schemas.ts'
@@ -8,6 +9,7 @@ import type { PageDeps } from '../deps.ts'
 import { goOn } from '../form-page.ts'
 import { required } from '../forms.ts'
 import { accountPage, accountPageAfter, passwordLimit } from './account-page.ts'
+import { proofOf } from './fresh.ts'
 
 /** Changes the password as `POST /auth/password` does, under one limit with it. */
 export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
@@ -30,14 +32,20 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
         decision: Type.Optional(Type.Literal('first'))
       }),
       fields: ['current_password', 'password'],
-      async open({ person: { user }, journey }) {
+      async open(visit) {
+        const {
+          person: { user },
+          journey
+        } = visit
         // Nothing can be done here for an account that has neither a password to change nor an address to send a link
         // to.
         if (user.passwordHash === null && !(offers.reset && addressOf(user) !== ''))
           return goOn(`${link('account')}${journey.query}`)
+        const { signInUrl } = await proofOf('accountPassword', visit, deps)
+        if (user.passwordHash !== null && signInUrl !== null) return goOn(signInUrl)
         return { hasPassword: user.passwordHash !== null }
       },
-      submit(form, visit) {
+      async submit(form, visit) {
         const {
           request,
           reply,
@@ -58,6 +66,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
           'current_password',
           'password'
         ])
+        await requireFreshSecondFactor(freshnessIn(visit.person, origin), accounts)
         return {
           limit: passwordLimit(user),
           async work() {
