@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 import type { MessageTokenPurpose, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { Random } from '../ports/random.ts'
+import type { ConnectionWay } from '../ports/upstream.ts'
 import type { LinkedIdentity, UserStore } from '../ports/user-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Background } from './background.ts'
@@ -12,7 +13,6 @@ import type { PasswordHashing } from './password-hashing.ts'
 import type { EmailSignIn } from './email-sign-in/deps.ts'
 import type { FactorDeps } from './factors/deps.ts'
 import type { PasswordPolicy } from './password-policy.ts'
-import type { ConnectionWay } from './ways-in.ts'
 
 /** What the account use cases need. */
 export interface AccountsDeps {

@@ -6,7 +6,7 @@ import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount, profileFields } from './federated-account.ts'
 import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
-import type { FederatedWrites } from './federated-writes.ts'
+import type { FederatedWrites } from './first-factor.ts'
 import { linkOf } from './identities.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
@@ -65,8 +65,9 @@ const ATTEMPTS = 4
 
 /**
  * The user who has signed in at another provider, who is registered where the decision is to do so; or what they have
- * to do first. An account that is there is not changed: `writes` is written once the last factor is proved. Of any number of parallel calls with one identity one makes a user, and all of them get that
- * user. Whoever signs the user in then looks once more by `stillFederated`, and notes it by `noteFederatedUse`.
+ * to do first. An account that is there is not changed: `writes` is written once the last factor is proved. Of any
+ * number of parallel calls with one identity one makes a user, and all of them get that user. Whoever signs the user in
+ * then looks once more by `stillFederated`, and notes it by `noteFederatedUse`.
  * @throws UpstreamError with the reason
  */
 export async function federatedUser(arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {

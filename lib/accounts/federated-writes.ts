@@ -6,16 +6,6 @@ import { linkIdOf, listLinks, unlinkIdentity } from './identities.ts'
 import type { MessageCause } from './outbox.ts'
 import { storeLink } from './store-link.ts'
 
-/** What a sign-in through a connection writes once its last factor is proved. */
-export interface FederatedWrites {
-  /** The identity, linked by its address. All that was opened before ends. */
-  link?: LinkedIdentity | undefined
-  /** The connection manages the account from now on: password, passkeys and other links end too. */
-  takesOver?: boolean | undefined
-  /** Fields of the account that the provider has another value for. */
-  profile?: Record<string, unknown> | undefined
-}
-
 /**
  * Writes what a sign-in has waited with until its last factor was proved, so that nobody changes an account by half a
  * sign-in. `keeps`: the factor that was just set up in this sign-in.
@@ -40,7 +30,9 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
   return now === null ? null : { ...signIn, user: now, writes: undefined }
 }
 
-/** The link is stored before, so that a repeat after a failure finds the account as it is. An authenticator app stays. */
+/**
+ * The link is stored before, so that a repeat after a failure finds the account as it is. An authenticator app stays.
+ */
 async function endFormerWays(
   user: User,
   link: LinkedIdentity,

@@ -1,12 +1,21 @@
 import type { FirstFactorKind } from '../events.ts'
-import type { Identity, User } from '../ports/user-store.ts'
+import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest, equalSecrets } from '../protocol/digest.ts'
 import { failureOf } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import type { FederatedWrites } from './federated-writes.ts'
 import { addressOf } from './outbox.ts'
 import { isManagedElsewhere } from './ways-in.ts'
+
+/** What a sign-in through a connection writes once its last factor is proved. */
+export interface FederatedWrites {
+  /** The identity, linked by its address. All that was opened before ends. */
+  link?: LinkedIdentity | undefined
+  /** The connection manages the account from now on: password, passkeys and other links end too. */
+  takesOver?: boolean | undefined
+  /** Fields of the account that the provider has another value for. */
+  profile?: Record<string, unknown> | undefined
+}
 
 /** Who has given a first factor, and which. */
 export interface FirstFactor {

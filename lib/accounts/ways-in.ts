@@ -1,14 +1,11 @@
 import type { PasskeyFactor, UserFactors } from '../ports/factor-store.ts'
-import type { Connection } from '../ports/upstream.ts'
+import type { ConnectionWay } from '../ports/upstream.ts'
 import type { LinkedIdentity, User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import { passkeysIn } from './factors/deps.ts'
 import { addressOf } from './outbox.ts'
 import { emailOf, normalizeUsername } from './username.ts'
-
-/** What the account rules ask of a connection. */
-export type ConnectionWay = Pick<Connection, 'domains' | 'enforce' | 'acceptsIssuer' | 'enabled'>
 
 interface Ways {
   /** By their ids. */

@@ -158,3 +158,6 @@ export interface Connection {
   assurance(claims: Readonly<Record<string, unknown>>): { amr?: string[]; acr?: string }
   onSignIn: ((event: ConnectionSignIn) => void | Promise<void>) | null
 }
+
+/** What the account rules ask of a connection. */
+export type ConnectionWay = Pick<Connection, 'domains' | 'enforce' | 'acceptsIssuer' | 'enabled'>

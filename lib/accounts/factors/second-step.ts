@@ -2,7 +2,7 @@ import type { Identity, User } from '../../ports/user-store.ts'
 import { formatProofs, provedSince, readProofs } from '../../protocol/authentication.ts'
 import { onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
-import type { FederatedWrites } from '../federated-writes.ts'
+import type { FederatedWrites } from '../first-factor.ts'
 import { type FirstFactor, holderOf, markOf } from '../first-factor.ts'
 import { type FactorDeps, STEP_LIFETIME_SECONDS } from './deps.ts'
 
@@ -75,7 +75,9 @@ export async function sealStep(
   )
 }
 
-/** The longest profile that a ticket contains, in characters. A longer one waits for a sign-in without a second step. */
+/**
+ * The longest profile that a ticket contains, in characters. A longer one waits for a sign-in without a second step.
+ */
 const MAX_PROFILE = 1500
 
 function short(writes: FederatedWrites | undefined): FederatedWrites | undefined {

@@ -125,8 +125,8 @@ const CONNECTION_SCHEMA = Type.Object(
         default: CONNECTION_DEFAULTS.enforce,
         takes: 'true or false',
         description:
-          'Whether this connection alone decides who is in `domains`: accounts with such an address sign in through no ' +
-          'other connection and by nothing else.'
+          'Whether this connection alone decides who is in `domains`: accounts with such an address sign in through ' +
+          'no other connection and by nothing else.'
       })
     ),
     profile: optional(
