@@ -33,7 +33,7 @@ const CLIENT_REQUIRED = [
   'LICENSE',
   'README.md',
   'package.json',
-  ...['index', 'popup', 'silent', 'step-up', 'react', 'vue', 'svelte'].flatMap((entry) => [
+  ...['index', 'dev', 'popup', 'silent', 'step-up', 'react', 'vue', 'svelte'].flatMap((entry) => [
     `dist/${entry}.js`,
     `dist/${entry}.d.ts`
   ])

@@ -22,7 +22,7 @@ if (location.pathname === '/callback') await auth.handleRedirectCallback()
 const user = await auth.getUser()
 \`\`\`
 
-Entries: \`${CLIENT}/popup\`, \`/silent\`, \`/step-up\`, \`/react\`, \`/vue\` and \`/svelte\`. The guide is docs/guides/browser-client.md of fastify-authority, and all options, methods, events and errors are in docs/reference/client.md; read \`${CLIENT}\` where it says \`fastify-authority/client\`.
+Entries: \`${CLIENT}/dev\`, \`/popup\`, \`/silent\`, \`/step-up\`, \`/react\`, \`/vue\` and \`/svelte\`. The guide is docs/guides/browser-client.md of fastify-authority, and all options, methods, events and errors are in docs/reference/client.md; read \`${CLIENT}\` where it says \`fastify-authority/client\`.
 `
 
 /** What is built must be there. The tarball's path. */

@@ -24,11 +24,21 @@ export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 
     retryable: 'no',
     meaning:
       "The answer (`iss`), or the metadata at `domain`, is another provider's. The description " +
-      'has the issuer that came.'
+      'has the issuer that came, and for metadata the expected one.'
   },
   invalid_token: {
     retryable: 'no',
     meaning: 'The ID token is not for this sign-in, or none; the description names the claim.'
+  },
+  invalid_options: {
+    retryable: 'no',
+    meaning:
+      'Thrown by `createAuthClient`: `clientId` or `domain` is missing. From `client/dev` also an unknown ' +
+      'option, or `cookie` mode at another origin.'
+  },
+  insecure_context: {
+    retryable: 'no',
+    meaning: 'The page is neither https nor on localhost, so that the browser has no cryptography.'
   },
   login_required: {
     retryable: 'no',
@@ -44,7 +54,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 
   timeout: {
     retryable: 'yes',
     meaning:
-      'There was no answer in time: 10 seconds for a request, 14 for a method, `timeoutMs` for ' +
+      'There was no answer in time: 10 seconds for a request, 15 for a method, `timeoutMs` for ' +
       '`loginWithPopup` and `loginSilently`.'
   },
   request_error: {
@@ -64,6 +74,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 
 export const CLIENT_ENTRIES: Readonly<Record<string, string>> = {
   'fastify-authority/client': 'index',
   'fastify-authority/client/popup': 'popup',
+  'fastify-authority/client/dev': 'dev',
   'fastify-authority/client/silent': 'silent',
   'fastify-authority/client/step-up': 'step-up',
   'fastify-authority/client/react': 'react',

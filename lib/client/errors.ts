@@ -2,7 +2,8 @@
 export class AuthClientError extends Error {
   /**
    * A code of the authorization server, or one of `missing_transaction`, `state_mismatch`, `issuer_mismatch`,
-   * `invalid_token`, `login_required`, `missing_refresh_token`, `timeout`, `request_error`, and of the popup
+   * `invalid_token`, `invalid_options`, `insecure_context`, `login_required`, `missing_refresh_token`, `timeout`,
+   * `request_error`, and of the popup
    * `popup_blocked`, `popup_closed`.
    */
   declare readonly error: string

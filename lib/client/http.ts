@@ -19,7 +19,14 @@ export interface TokenAnswer {
   id_token?: string
 }
 
-type Params = Record<string, string | false | 0 | undefined>
+type Params = Record<string, string | number | false | undefined>
+
+/** Without a scheme a loopback host is http, and any other https. */
+export const issuerOf = (domain: string): string =>
+  `${/:\/\//.test(domain) ? '' : /^(localhost|127\.0\.0\.1|\[::1])(:|$)/.test(domain) ? 'http://' : 'https://'}${domain}`.replace(
+    /\/$/,
+    ''
+  )
 
 /** By the client's key, what the last answer in the page's address came to: whatever instance asks, now or later. */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}
@@ -57,9 +64,11 @@ export async function request<T>(url: string, params?: Params, init?: RequestIni
   )
 }
 
-/** Without what is not there. */
+/** Without what is not there; 0 is there. */
 function query(params: Params): URLSearchParams {
-  return new URLSearchParams(Object.entries(params).filter(([, value]) => value) as Array<[string, string]>)
+  return new URLSearchParams(
+    Object.entries(params).filter(([, value]) => value || value === 0) as Array<[string, string]>
+  )
 }
 
 export function withParams(url: string, params: Params): string {

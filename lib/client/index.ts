@@ -3,7 +3,7 @@ import { AuthClientError, asError } from './errors.ts'
 import { challengeOf, random } from './pkce.ts'
 import { transactions } from './storage.ts'
 import { type Claims, readIdToken } from './id-token.ts'
-import { answered, type Metadata, once, request, type TokenAnswer, withParams } from './http.ts'
+import { answered, issuerOf, type Metadata, once, request, type TokenAnswer, withParams } from './http.ts'
 import { createKeeper, type Session } from './session.ts'
 import { lock, sleep } from './locks.ts'
 import type { AnyAuthClient, AuthClient, AuthClientOptions, UserProfile } from './options.ts'
@@ -23,9 +23,7 @@ export type {
 /** A sign-in under way, kept for the page that its answer comes to. */
 type Transaction = [at: number, verifier: string, nonce: string, redirectUri: string, appState?: unknown]
 
-/** No operation takes longer. */
-const DEADLINE_MS = 14_000
-const ANSWER_PARAMS = ['code', 'state', 'iss', 'session_state', 'error', 'error_description', 'error_uri']
+const ANSWER_PARAMS = 'code state iss session_state error error_description error_uri'.split(' ')
 
 const assign = (url: string): void => {
   location.assign(url)
@@ -46,7 +44,8 @@ function sessionOf(tokens: TokenAnswer, user: Claims, former?: Session): Session
 async function discover(issuer: string): Promise<Metadata> {
   const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
   // With a slash or without: a domain says which host it is, not how it spells its name.
-  if (metadata.issuer.replace(/\/$/, '') !== issuer) throw new AuthClientError('issuer_mismatch', metadata.issuer)
+  if (metadata.issuer.replace(/\/$/, '') !== issuer)
+    throw new AuthClientError('issuer_mismatch', `${metadata.issuer} ${issuer}`)
   return metadata
 }
 
@@ -64,8 +63,9 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
   options: AuthClientOptions
 ): AnyAuthClient<Profile, AppState> {
   const { clientId, domain } = options
+  if (!clientId || !domain) throw new AuthClientError('invalid_options', 'clientId, domain')
   const inCookie = options.mode === 'cookie'
-  const issuer = `${domain.includes('://') ? '' : 'https://'}${domain}`.replace(/\/$/, '')
+  const issuer = issuerOf(domain)
   const key = `authority.${clientId}.${issuer}`
   const base = `${issuer}${options.prefix ?? '/auth'}/`
   const keeper = createKeeper(key, options.storage)
@@ -78,9 +78,11 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
    */
   async function guarded<T>(run: () => Promise<T>, ms?: number | null): Promise<T> {
     try {
+      if (globalThis.isSecureContext === false) throw new AuthClientError('insecure_context', 'https')
       return await Promise.race([
         run(),
-        sleep(ms ?? DEADLINE_MS).then(() => {
+        // No operation takes longer.
+        sleep(ms ?? 15_000).then(() => {
           throw new AuthClientError('timeout', undefined, true)
         })
       ])
@@ -115,13 +117,13 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     const { code, state, iss, error, error_description: description } = Object.fromEntries(answer.searchParams)
     const store = transactions()
     const text = (code ?? error) && store.getItem(`${key}.${state}`)
-    if (!text) throw new AuthClientError(state ? 'state_mismatch' : 'missing_transaction', 'Invalid state')
-    // Before anything is asked: a reload, or a link from this page, must not bring the code a second time.
-    store.removeItem(`${key}.${state}`)
-    if (url === location.href) {
+    // Before anything is asked: a reload, or a link from this page, must not bring the answer a second time.
+    if (state && url === globalThis.location?.href) {
       for (const name of ANSWER_PARAMS) answer.searchParams.delete(name)
       history.replaceState(history.state, '', answer)
     }
+    if (!text) throw new AuthClientError(state ? 'state_mismatch' : 'missing_transaction')
+    store.removeItem(`${key}.${state}`)
     const [began, verifier, nonce, redirectUri, appState] = JSON.parse(text) as Transaction
     try {
       const metadata = await provider()
@@ -148,7 +150,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
       )
     } catch (cause) {
       // A sign-out since then has ended this sign-in too, and most often its code.
-      throw Object.assign((keeper.left() as number) > began ? loginRequired(cause) : asError(cause), { appState })
+      throw Object.assign(asError((keeper.left() as number) > began ? loginRequired(cause) : cause), { appState })
     }
     return { appState: appState as AppState | undefined }
   }
@@ -237,11 +239,10 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
 
     handleRedirectCallback: (url) =>
       guarded(async () => {
-        url ??= location.href
-        const state = new URL(url).searchParams.get('state')
-        // The first call took the answer out of the address.
-        if (state) answered[key] = once(`${key} ${state}`, () => finish(url as string), true)
-        return (answered[key] ?? finish(url)) as Promise<{ appState: AppState | undefined }>
+        const given = url ?? location.href
+        // The first call took the answer out of the address; one that was given, or has another answer, has its own.
+        if (url || /[?&](state|error)=/.test(given)) answered[key] = once(key + given, () => finish(given), true)
+        return (answered[key] ?? finish(given)) as Promise<{ appState: AppState | undefined }>
       }),
 
     getUser: async () => ((await keeper.read())?.user ?? null) as Profile | null,
@@ -308,17 +309,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
           return fetch(copy)
         }
         const response = await send(false)
-        if (response.status !== 401) return response
-        if (own) return send(true).catch(() => response)
-        void once(
-          `allowedOrigins: 401 ${origin}`,
-          async (text) => {
-            // eslint-disable-next-line no-console -- else nobody finds out why
-            console.warn(text)
-          },
-          true
-        )
-        return response
+        return own && response.status === 401 ? send(true).catch(() => response) : response
       }, init?.signal && 2e9),
 
     on: keeper.on as AuthClient<Profile>['on'],

@@ -13,7 +13,7 @@ export interface AuthStorage {
 export interface AuthClientOptions {
   /** The `clientId` of a client without a secret that the provider has registered. */
   clientId: string
-  /** The provider: a host, host:port or a full URL. */
+  /** The provider: a host, host:port or a full URL. Without a scheme a loopback host is http, any other https. */
   domain: string
   /**
    * Where the answer to a sign-in comes to, character by character as registered. Default: the page's own URL without
@@ -41,8 +41,7 @@ export interface AuthClientOptions {
   /** In `cookie` mode: where the provider's endpoints are mounted. Default: `/auth`. */
   prefix?: string | undefined
   /**
-   * Origins beside the page's own that `fetch` sends the access token to. A 401 of another one is told once in the
-   * console.
+   * Origins beside the page's own that `fetch` sends the access token to.
    */
   allowedOrigins?: string[] | undefined
 }
@@ -60,7 +59,7 @@ export interface LoginOptions<AppState = unknown> {
   /** Another `redirectUri` than that of the client, for this sign-in. */
   redirectUri?: string
   /** More parameters of the authorization request, by their names on the wire. */
-  authorizationParams?: Record<string, string>
+  authorizationParams?: Record<string, string | number | undefined>
   /** Takes the address in place of the page's own location. */
   openUrl?: (url: string) => void | Promise<void>
 }

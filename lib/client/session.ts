@@ -23,12 +23,6 @@ interface TabMessage {
   out?: number
 }
 
-/**
- * A sign-in that begins so soon after a sign-out asks for the person, whatever has become of the provider's own
- * session.
- */
-const RECENT_MS = 30_000
-
 type Listener = (payload: unknown) => void
 
 /** The session of a client, wherever it is kept, and all that hear of it. */
@@ -64,7 +58,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
       channel = new BroadcastChannel(key)
       channel.addEventListener('message', receive)
       // Another tab's write; back from the page cache, from sleep, from offline.
-      for (const name of ['storage', 'pageshow', 'visibilitychange', 'online']) addEventListener(name, sync)
+      for (const name of 'storage pageshow visibilitychange online'.split(' ')) addEventListener(name, sync)
       if (kind === 'memory') await keeper.hearTabs()
     }
     return typeof kind === 'object' ? kind : (webStorage(`${kind}Storage`, key) ?? memoryStorage)
@@ -125,7 +119,9 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     },
     left() {
       const at = Math.max(out, transactions().getItem(`${key}!`) as unknown as number)
-      return Math.abs(Date.now() - at) < RECENT_MS && at
+      // A sign-in that begins so soon after a sign-out asks for the person, whatever has become of the provider's own
+      // session.
+      return Math.abs(Date.now() - at) < 30_000 && at
     },
     async hearTabs() {
       if (kind === 'memory') channel?.postMessage({ ask: true })

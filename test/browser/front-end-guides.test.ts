@@ -255,7 +255,7 @@ t.test('React, Vue and Svelte: sign-up, a confirmed address, a protected API, si
     t.equal(page.url(), `${vite.origin}/`)
     // A way back that nobody asked for is told, and leads on.
     await page.goto(`${vite.origin}/callback?code=x&state=y`)
-    t.match(await page.getByRole('alert').innerText(), /^Invalid state.* Go on$/)
+    t.match(await page.getByRole('alert').innerText(), /^state_mismatch.* Go on$/)
   }
   const answer = await fetch(`${vite.origin}/api/orders`)
   t.equal(answer.status, 401)

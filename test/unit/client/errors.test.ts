@@ -132,13 +132,13 @@ t.test('a provider that can not be found, or is none', async (t) => {
 
 t.test('calls that can not be', async (t) => {
   const auth = await clientWith(t, () => Response.json(METADATA))
+  await typed(t, async () => await auth.handleRedirectCallback?.(), { error: 'missing_transaction' }, 'no answer in it')
   await typed(
     t,
     async () => await auth.handleRedirectCallback?.('/callback?code=a&state=b'),
     { error: 'request_error' },
     'no whole address'
   )
-  await typed(t, async () => await auth.handleRedirectCallback?.(), { error: 'missing_transaction' }, 'no answer in it')
   await typed(
     t,
     async () => await auth.getAccessToken?.(),
