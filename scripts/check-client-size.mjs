@@ -14,7 +14,7 @@ const PASSKEY_SCRIPT_LIMIT = 1024
 const ENTRY_LIMIT = 700
 const CORE = 'fastify-authority/client'
 /** Of each entry beside the core, the peers that it may import. */
-const ENTRIES = { dev: [], popup: [], silent: [], 'step-up': [], react: ['react'], vue: ['vue'], svelte: [] }
+const ENTRIES = { popup: [], silent: [], 'step-up': [], react: ['react'], vue: ['vue'], svelte: [] }
 
 const { directory, tarball, remove } = pack()
 try {

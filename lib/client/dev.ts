@@ -36,7 +36,7 @@ export const createAuthClient = ((options: AuthClientOptions) => {
   const { origin } = new URL(issuerOf(domain))
   if (mode === 'cookie' && place !== undefined && place.origin !== origin)
     throw invalid(
-      `mode "cookie" works on pages of the provider's own origin. This page is at ${place.origin}, and domain is ${origin}.`
+      `mode "cookie" works on pages of the provider's own origin: this page is at ${place.origin}, domain is ${origin}.`
     )
   const client = create(options) as AuthClient
   const told = new Set<string>()
@@ -49,7 +49,7 @@ export const createAuthClient = ((options: AuthClientOptions) => {
         told.add(to)
         // eslint-disable-next-line no-console -- a developer finds out no other way
         console.warn(
-          `allowedOrigins: 401 ${to}: the request had no token, because allowedOrigins does not have its origin.`
+          `allowedOrigins: 401 ${to}: the request had no token, because this origin is not in allowedOrigins.`
         )
       }
       return response

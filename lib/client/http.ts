@@ -23,10 +23,9 @@ type Params = Record<string, string | number | false | undefined>
 
 /** Without a scheme a loopback host is http, and any other https. */
 export const issuerOf = (domain: string): string =>
-  `${/:\/\//.test(domain) ? '' : /^(localhost|127\.0\.0\.1|\[::1])(:|$)/.test(domain) ? 'http://' : 'https://'}${domain}`.replace(
-    /\/$/,
-    ''
-  )
+  (
+    (/:\/\//.test(domain) ? '' : /^(localhost|127\.0\.0\.1|\[::1])(:|$)/.test(domain) ? 'http://' : 'https://') + domain
+  ).replace(/\/$/, '')
 
 /** By the client's key, what the last answer in the page's address came to: whatever instance asks, now or later. */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}

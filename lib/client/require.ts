@@ -3,7 +3,6 @@ import type { AuthClientError } from './errors.ts'
 import { answered } from './http.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 import { type AuthState, stateOf } from './state.ts'
-import { transactions } from './storage.ts'
 
 /** The clients that a sign-in was asked of, and nobody has signed in since. */
 const asked = new WeakSet<object>()
@@ -24,19 +23,6 @@ export function requireUser<Profile extends { sub: string }, AppState>(
   signIn(client, login).catch(() => {})
 }
 
-/** What is no answer to a sign-in of this browser: an old address, or parameters of the app's own. */
-const NO_ANSWER: readonly string[] = ['state_mismatch', 'missing_transaction']
-const TRIED = 'authority.tried'
-const AGAIN_MS = 60_000
-
-/** Where the browser keeps nothing, each answer is one of no sign-in, so a second one would go on for ever. */
-function isFirstTry(): boolean {
-  const store = transactions()
-  const before = Number(store.getItem(TRIED))
-  store.setItem(TRIED, String(Date.now()))
-  return Date.now() - before > AGAIN_MS && Number(store.getItem(TRIED)) > before
-}
-
 async function signIn<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,
   login?: LoginOptions<AppState>
@@ -49,9 +35,7 @@ async function signIn<Profile extends { sub: string }, AppState>(
   const failed = (await Promise.allSettled(Object.values(answered))).find(({ status }) => status === 'rejected') as
     | PromiseRejectedResult
     | undefined
-  const error = failed && (failed.reason as AuthClientError).error
-  if ((error && error !== 'login_required' && !(NO_ANSWER.includes(error) && isFirstTry())) || (await client.getUser()))
-    return
+  if ((failed && (failed.reason as AuthClientError).error !== 'login_required') || (await client.getUser())) return
   await client.loginWithRedirect(login)
   // The person went back from the sign-in page and the browser restored this page as it was, so the sign-in is asked
   // for again.

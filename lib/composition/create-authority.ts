@@ -5,7 +5,7 @@ import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/ide
 import { endRest, removeAccount } from '../accounts/remove-account.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
-import { takeBackConsent } from '../authorize/consent.ts'
+import { consentsOf, takeBackConsent } from '../authorize/consent.ts'
 import { OAuthError } from '../errors.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
@@ -122,13 +122,16 @@ export function createAuthority({
     },
     sessions: async (userId) => await listSessions(userId, sessions),
     revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host', NO_REQUEST),
-    consents: async (userId) =>
-      (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({
+    consents: async (userId) => {
+      const user = await accounts.users.findById(userId)
+      const found = user === null ? [] : await consentsOf(user, { consents, accounts })
+      return found.map(({ clientId, scopes, grantedAt, expiresAt }) => ({
         clientId,
         scopes,
         grantedAt: new Date(grantedAt),
         expiresAt: new Date(expiresAt)
-      })),
+      }))
+    },
     revokeConsent: async (userId, clientId) =>
       await takeBackConsent({ userId, clientId, by: 'host', origin: NO_REQUEST }, { consents, sessions, events }),
     identities: async (userId) =>

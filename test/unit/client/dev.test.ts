@@ -66,7 +66,7 @@ t.test('in development names an unknown option, and cookie mode at another origi
   t.intercept(globalThis, 'location' as keyof typeof globalThis, { value: new URL('https://app.example/x') })
   t.throws(
     () => checked({ ...good, mode: 'cookie' }),
-    invalid(/This page is at https:\/\/app\.example, and domain is https:\/\/auth\.example\.com/)
+    invalid(/this page is at https:\/\/app\.example, domain is https:\/\/auth\.example\.com/)
   )
   t.ok(checked({ ...good, domain: 'app.example', mode: 'cookie' }))
   t.ok(checked(good))
