@@ -103,6 +103,8 @@ export interface EventFacts {
    * kept in several places may count apart in each.
    */
   passkey_counter_regressed: { userId: string; factorId: string; refused: boolean }
+  /** The user turned two-step sign-in on or off. `sid`: the sign-in that did. */
+  two_step_changed: { userId: string; sid: string; on: boolean }
   recovery_code_used: { userId: string; left: number }
   /** `sid`: the sign-in that made the new ones. */
   recovery_codes_replaced: { userId: string; sid: string }
@@ -212,6 +214,7 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'factor_disabled',
   'factor_replayed',
   'passkey_counter_regressed',
+  'two_step_changed',
   'recovery_code_used',
   'recovery_codes_replaced',
   'device_remembered',

@@ -353,8 +353,8 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   },
   'POST /auth/factors/totp/confirm': {
     what:
-      'Stores the app once a code of it is right. The first one of a user ends all their other ' +
-      'sign-ins. `recovery_codes` where they had none.',
+      'Stores the app once a code of it is right, and turns two-step sign-in on: where it was ' +
+      'off, all other sign-ins of the user end. `recovery_codes` where they had none.',
     failures:
       '400 `invalid_request`, `invalid_code`, `invalid_token` (the enrolment is of another ' +
       'sign-in, or older than ten minutes); 401 `invalid_token`, `login_required` (the sign-in ' +
@@ -375,9 +375,8 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   },
   'POST /auth/factors/passkeys': {
     what:
-      'Stores the passkey. The first second factor of a user ends all their other sign-ins. ' +
-      '`recovery_codes` where they had none. Attestation is never looked at. Exists where ' +
-      'passkeys are on.',
+      'Stores the passkey. No other sign-in ends, and two-step sign-in stays as it is. ' +
+      'Attestation is never looked at. Exists where passkeys are on.',
     failures:
       '400 `invalid_request`, `invalid_credential` (it does not fit, or answers no options of ' +
       'this sign-in and of the last ten minutes); 401 `invalid_token`, `login_required` (the ' +
@@ -404,7 +403,20 @@ export const PROSE: Readonly<Record<string, Prose>> = {
       '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than ' +
       'five minutes, or lacks the second factor of the account), `invalid_token`; 403 ' +
       '`insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `invalid_request` ' +
-      '(there is no second factor); 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+      '(two-step sign-in is off); 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/factors/two-step': {
+    what:
+      'Turns two-step sign-in on or off. On: all other sign-ins of the user end, and ' +
+      '`recovery_codes` are ten new codes; where it was on already, there are none and nothing ' +
+      'ends. Off: the first factor is enough again, and the recovery codes end.',
+    failures:
+      '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than ' +
+      'five minutes, or lacks the second factor of the account), `invalid_token`, ' +
+      '`login_required` (the sign-in ended in this very moment); 403 `insufficient_scope`, ' +
+      '`access_denied`, as with `GET /auth/profile`; 409 `last_factor` (on: there is neither an ' +
+      'app nor a passkey; off: there is an app, or `mfa.required` holds); 413, 415 ' +
+      '`invalid_request`; 503 `temporarily_unavailable`'
   },
   'PATCH /auth/factors/:id': {
     what: 'Another name for one of them; an empty one takes it away.',

@@ -159,6 +159,8 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
     'sign-in was. One that is kept in several places may count apart in each, and its sign-in ' +
     'goes on.',
   recovery_code_used: 'A recovery code stood in for the second factor; `left` says how many there are.',
+  two_step_changed:
+    'A user turned two-step sign-in on or off. On: all their other sign-ins end. Off: their recovery codes end.',
   recovery_codes_replaced: 'Somebody made new recovery codes. Those of before no longer work.',
   device_remembered:
     'Somebody gave the second factor and ticked the box "do not ask again in this browser" (`mfa.rememberDevice`).',

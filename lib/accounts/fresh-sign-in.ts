@@ -16,7 +16,7 @@ import type { Origin } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import { hasSecondFactor } from './factors/deps.ts'
+import { hasFactor } from './factors/deps.ts'
 
 /** How long ago somebody may have signed in for what can't be taken back. */
 const FRESH_FOR_SECONDS = 300
@@ -52,7 +52,7 @@ export async function requireFreshSignIn(
 ): Promise<void> {
   const isRecent = isFresh(authentication.authenticatedAt, deps.clock.now())
   const factors = deps.factors === null ? null : await deps.factors.store.findFactors(user.id)
-  if (factors !== null && hasSecondFactor(factors)) {
+  if (factors !== null && hasFactor(factors)) {
     // A password is less than what this account takes to sign in.
     if (!isRecent || !(covers(authentication.acr, MFA_ACR) || isAllByEmail(user, factors, authentication)))
       throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
@@ -75,7 +75,7 @@ export async function requireFreshSecondFactor(
   deps: AccountsDeps
 ): Promise<void> {
   const factors = deps.factors === null ? null : await deps.factors.store.findFactors(signIn.user.id)
-  if (factors !== null && hasSecondFactor(factors)) await requireFreshSignIn(signIn, deps)
+  if (factors !== null && hasFactor(factors)) await requireFreshSignIn(signIn, deps)
 }
 
 /**

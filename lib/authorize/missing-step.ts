@@ -1,5 +1,5 @@
-import { type FactorDeps, hasSecondFactor } from '../accounts/factors/deps.ts'
-import { owesSecondFactor } from '../accounts/factors/remembered-devices.ts'
+import { type FactorDeps, hasFactor } from '../accounts/factors/deps.ts'
+import { isRememberedIn } from '../accounts/factors/remembered-devices.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { Client } from '../ports/client-store.ts'
@@ -52,12 +52,12 @@ export async function missingStep(
     (await factors.policy.required(user, client.clientId))
   if (!byClient && !byHost) return null
   const found = await factors.store.findFactors(user.id)
-  if (!hasSecondFactor(found)) {
+  if (!hasFactor(found)) {
     if (!byHost) return null
     return isRecentEnough(session, now) ? 'enrolment' : 'sign_in'
   }
   // The host has them set up, and lets people have browsers remembered in which they are not asked.
-  if (!byClient && !owesSecondFactor(user, found, { remembered }, { clock, factors })) return null
+  if (!byClient && isRememberedIn(user, found, { remembered }, { clock, factors })) return null
   const isTooOld = maxAge !== undefined && now - provedSince(session) > maxAge * 1000
   const isEnough = !byClient || contextOf(withCode(session, now), possible ?? []) !== null
   return isEnough && !isTooOld ? 'second_factor' : byHost ? 'sign_in' : null

@@ -1,5 +1,5 @@
 import type { AccountsDeps } from '../accounts/deps.ts'
-import { hasSecondFactor } from '../accounts/factors/deps.ts'
+import { hasFactor } from '../accounts/factors/deps.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
 import { waysIn } from '../accounts/ways-in.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
@@ -32,7 +32,7 @@ async function reaches(
   // A security key is worth as much with a password alone.
   if (acr === PASSKEY_ACR)
     return canGivePassword && found?.passkeys.some(({ rpId }) => rpId === factors?.passkeys?.rpId) === true
-  const hasSecond = found !== null && hasSecondFactor(found)
+  const hasSecond = found !== null && hasFactor(found)
   if (acr === MFA_ACR && !hasSecond) return false
   if (canGivePassword) return true
   return hasSecond && ways.links.length > 0
@@ -83,7 +83,7 @@ export async function stepTowards(
   const now = deps.clock.now()
   const found = await findFactors(user, deps)
   const lacksCode = lacksSecondFactor(session, now)
-  const hasSecond = found !== null && hasSecondFactor(found)
+  const hasSecond = found !== null && hasFactor(found)
   if (acr === MFA_ACR && hasSecond && lacksCode) return 'second_factor'
   if (await reaches(acr, user, found, { hostedSignIn }, deps)) {
     if (hostedSignIn) return 'reauthenticate'

@@ -75,6 +75,7 @@ const FACTORS: Fields<UserFactors> = {
   totp: LIST,
   passkeys: LIST,
   recoveryCodesLeft: COUNT,
+  twoStepChosen: FLAG,
   deviceEpoch: COUNT
 }
 
@@ -167,7 +168,7 @@ function objectFrom(
 }
 
 export const addedFrom = (source: string, answer: unknown): AddedFactor =>
-  objectFrom(source, answer, ['added', 'duplicate', 'full'], ['added', 'codesStored', FLAG]) as AddedFactor
+  objectFrom(source, answer, ['added', 'duplicate', 'not_first', 'full'], ['added', 'codesStored', FLAG]) as AddedFactor
 
 export const usedPasskeyFrom = (source: string, answer: unknown): UsedPasskey =>
   objectFrom(source, answer, ['used', 'replayed', 'regressed', 'unknown'], ['used', 'regressed', FLAG]) as UsedPasskey

@@ -57,6 +57,7 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   factor_replayed: () => {},
   passkey_counter_regressed: () => {},
   recovery_code_used: () => {},
+  two_step_changed: () => {},
   recovery_codes_replaced: () => {},
   device_remembered: () => {},
   devices_forgotten: () => {},

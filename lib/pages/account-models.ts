@@ -28,6 +28,7 @@ export type AccountNote =
   | 'passkey_added'
   | 'passkey_removed'
   | 'devices_forgotten'
+  | 'two_step_off'
   | 'unlinked'
   | 'password_link'
   | 'nothing'
@@ -137,15 +138,17 @@ export interface AccountModels {
   /**
    * A form for each factor, with `factor`, `name`, and buttons named `decision` with the values `rename` and `remove`;
    * one with the `decision` `codes`. `signInUrl`: the person signs in again before anything can be changed. `enrolUrl`
-   * leads to the page `account_totp`. `recoveryCodesLeft` is `null` where there is no factor. `hasPassword`: whether a
-   * password alone is enough once the last is removed. `mustKeepOne`: the last one can't be removed. `factors` are the
-   * apps; `addPasskeyUrl` leads to the page `account_passkey`, and is `null` where passkeys are off. `canForget`:
-   * browsers may be remembered; a button with the `decision` `forget` ends that for all.
+   * leads to the page `account_totp`. `twoStep`: whether sign-ins take a second step, and what the `decision`
+   * `two_step_on` or `two_step_off` of a button may change. `recoveryCodesLeft` is `null` where `twoStep.on` is not.
+   * `hasPassword`: whether a password alone is enough once the last is removed. `mustKeepOne`: the last one can't be
+   * removed. `factors` are the apps; `addPasskeyUrl` leads to the page `account_passkey`, and is `null` where passkeys
+   * are off. `canForget`: browsers may be remembered; a button with the `decision` `forget` ends that for all.
    */
   account_security: AccountModel & {
     factors: AccountFactor[]
     hasPassword: boolean
     mustKeepOne: boolean
+    twoStep: { on: boolean; offers: 'on' | 'off' | null }
     recoveryCodesLeft: number | null
     enrolUrl: string
     canForget: boolean
@@ -163,8 +166,6 @@ export interface AccountModels {
     name: string
     signInUrl: string | null
     confirmUrl: string | null
-    endsOthers: boolean
-    hasPassword: boolean
   }
   /**
    * `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before,

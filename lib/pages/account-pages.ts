@@ -238,6 +238,7 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   factor_removed: 'doneFactorRemoved',
   factor_renamed: 'doneFactorRenamed',
   devices_forgotten: 'doneDevicesForgotten',
+  two_step_off: 'doneTwoStepOff',
   passkey_added: 'donePasskeyAdded',
   passkey_removed: 'donePasskeyRemoved',
   nothing: 'doneNothing'

@@ -15,6 +15,7 @@ export function accountSecurity(model: PageModels['account_security']): string {
     factors,
     hasPassword,
     mustKeepOne,
+    twoStep,
     recoveryCodesLeft,
     enrolUrl,
     canForget,
@@ -40,6 +41,7 @@ export function accountSecurity(model: PageModels['account_security']): string {
 `
     }${items(model, passkeys, messages.passkeyName, 'passkey', messages.passkeyNameLabel)}${
       sole &&
+      (twoStep.on || !hasPassword) &&
       passkeys.some(({ synced }) => !synced) &&
       html`<p class="note plain">${messages.passkeySole}</p>
 `
@@ -52,6 +54,7 @@ export function accountSecurity(model: PageModels['account_security']): string {
         ? signInAgain(model, signInUrl)
         : html`${
             sole &&
+            twoStep.on &&
             (hasPassword || mustKeepOne) &&
             html`<p class="hint">${
               mustKeepOne
@@ -67,6 +70,19 @@ ${
   html`<p class="actions">${link(addPasskeyUrl, messages.passkeyAdd)}</p>
 `
 }${
+            twoStep.offers !== null &&
+            form(
+              action,
+              null,
+              twoStep.offers === 'on'
+                ? html`<p class="hint">${[messages.twoStepText, spaceOf(messages), messages.enrolText]}</p>
+${submit(messages.twoStepTurnOn, { decision: 'two_step_on', look: 'quiet' })}
+`
+                : html`<p class="status">${messages.twoStepOn}</p>
+${submit(messages.twoStepTurnOff, { decision: 'two_step_off', look: 'quiet', deliberate: true })}
+`
+            )
+          }${
             recoveryCodesLeft !== null &&
             form(
               action,
@@ -154,16 +170,13 @@ function timesOf(
 }
 
 export function accountPasskey(model: PageModels['account_passkey']): string {
-  const { messages, action, passkey, name: typed, signInUrl, confirmUrl, endsOthers, hasPassword } = model
+  const { messages, action, passkey, name: typed, signInUrl, confirmUrl } = model
   if (confirmUrl !== null) return accountFrame(model, messages.passkeyAdd, confirmFirst(model, confirmUrl))
   if (passkey === null)
     return accountFrame(model, messages.passkeyAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
-  return accountFrame(
-    model,
-    messages.passkeyAdd,
-    creation(model, action, { passkey, typed, endsOthers, hasPassword }),
-    { passkeyScript: passkey.scriptUrl }
-  )
+  return accountFrame(model, messages.passkeyAdd, creation(model, action, passkey, typed), {
+    passkeyScript: passkey.scriptUrl
+  })
 }
 
 function confirmFirst({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
@@ -172,13 +185,13 @@ function confirmFirst({ messages }: Pick<FormModel, 'messages'>, confirmUrl: str
 }
 
 export function passkeyPrompt(model: PageModels['passkey_prompt']): string {
-  const { messages, action, error, username, passkey, skipUrl, endsOthers, hasPassword } = model
+  const { messages, action, error, username, passkey, skipUrl } = model
   return layout(model, {
     heading: messages.passkeyPromptTitle,
     error,
     passkeyScript: passkey.scriptUrl,
     content: [
-      creation(model, action, { passkey, typed: '', endsOthers, hasPassword }),
+      creation(model, action, passkey, ''),
       html`<p class="actions">${link(skipUrl, messages.passkeySkip)}</p>\n`,
       serverFault(model)
     ],
@@ -186,23 +199,17 @@ export function passkeyPrompt(model: PageModels['passkey_prompt']): string {
   })
 }
 
-/** What a passkey is, what follows from having one, and the form that makes it. */
+/** What a passkey is, and the form that makes it. */
 function creation(
   model: PageModels['account_passkey'] | PageModels['passkey_prompt'],
   action: string,
-  {
-    passkey,
-    typed,
-    endsOthers,
-    hasPassword
-  }: { passkey: PasskeyForm; typed: string; endsOthers: boolean; hasPassword: boolean }
+  passkey: PasskeyForm,
+  typed: string
 ): Html {
   const { messages, error } = model
   const state = formState(error, ['name'], '')
-  const follows = [hasPassword && [messages.passkeyFollows, spaceOf(messages)], messages.enrolText]
   return html`<p>${messages.passkeysText}</p>
 ${[
-  endsOthers && html`<p class="hint">${follows}</p>\n`,
   error !== null && state.wrong === null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`,
   passkeyForm(action, passkey, model, {
     call: 'create',

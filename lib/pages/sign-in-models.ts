@@ -50,8 +50,6 @@ export interface SignInModels {
     username: string
     passkey: PasskeyForm
     skipUrl: string
-    endsOthers: boolean
-    hasPassword: boolean
   }
   /**
    * Of who is signed in: `current_password` where `asksPassword`, `credential` where there is `passkey`, a button named

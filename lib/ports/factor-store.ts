@@ -68,6 +68,8 @@ export interface UserFactors {
   totp: TotpFactor[]
   passkeys: PasskeyFactor[]
   recoveryCodesLeft: number
+  /** Whether the user turned two-step sign-in on. An app, and the option `mfa.required`, turn it on without that. */
+  twoStepChosen: boolean
   /**
    * A number that is another one after each change of what factors there are, and each `forgetDevices`. 0: there was
    * none.
@@ -89,14 +91,22 @@ export interface FactorAddition<Factor extends TotpFactor | PasskeyFactor> {
   limit: number
   /** Digests of new recovery codes, each once: 43 characters of base64url. */
   recoveryDigests?: readonly string[] | undefined
+  /** Adds it only where the user has no factor of either kind. */
+  onlyIfFirst?: boolean | undefined
+  /** Sets `twoStepChosen` in the same step. */
+  turnsOn?: boolean | undefined
 }
 
 /**
  * `codesStored`: the recovery codes of this call are those that count. `duplicate`: the user has a factor of this id,
- * or this credential. `full`: they have as many of this kind as they may; a duplicate is told first. Nothing is written
- * in either case.
+ * or this credential. `not_first`: they have a factor, and the addition was `onlyIfFirst`. `full`: they have as many of
+ * this kind as they may. The first of these that holds is told, and nothing is written.
  */
-export type AddedFactor = { outcome: 'added'; codesStored: boolean } | { outcome: 'duplicate' } | { outcome: 'full' }
+export type AddedFactor =
+  | { outcome: 'added'; codesStored: boolean }
+  | { outcome: 'duplicate' }
+  | { outcome: 'not_first' }
+  | { outcome: 'full' }
 
 export interface TotpUse {
   userId: string
@@ -107,6 +117,13 @@ export interface TotpUse {
   now: number
   /** The secret as a newer `secret` seals it; it is stored with the use. */
   sealedSecret?: string | undefined
+}
+
+export interface TwoStepChange {
+  userId: string
+  on: boolean
+  /** With `on`: digests of recovery codes that take the place of all others. Without them, the codes stay. */
+  recoveryDigests?: readonly string[] | undefined
 }
 
 export interface PasskeyUse {
@@ -141,7 +158,8 @@ export type UsedPasskey =
  * what those before it left. Outages reject; no method takes one for "there is none". Strings are kept as they are,
  * whatever is in them, or the call rejects.
  *
- * A user has recovery codes only as long as they have a factor: those that are left go with the last one.
+ * A user has recovery codes only as long as they have a factor: those that are left go with the last one. Codes are
+ * added by what turns two-step sign-in on: an app, `turnsOn` or `setTwoStep`.
  */
 export interface FactorStore {
   /** What messages call it: `memory`, `sqlite`, … Nothing is decided by it. */
@@ -163,7 +181,10 @@ export interface FactorStore {
    */
   claimHandle(userId: string, candidate: string): Promise<string>
 
-  /** Adds an authenticator app, and in the same step the recovery codes where the user has none. */
+  /**
+   * Adds an authenticator app, and in the same step the recovery codes where the user has none and is asked for a
+   * second factor from now on, by this app, one of before, or `twoStepChosen`.
+   */
   addTotp(addition: FactorAddition<TotpFactor>): Promise<AddedFactor>
   /** Adds a passkey, likewise. */
   addPasskey(addition: FactorAddition<PasskeyFactor>): Promise<AddedFactor>
@@ -189,6 +210,12 @@ export interface FactorStore {
    */
   replaceRecoveryCodes(userId: string, digests: readonly string[]): Promise<boolean>
   /**
+   * Turns `twoStepChosen` on or off and moves the epoch. `refused`: to turn it on the user must have a factor; to turn
+   * it off they must have no app. `unchanged`: it is on already, by an app too, or off with no recovery codes left.
+   * Off, the recovery codes end.
+   */
+  setTwoStep(change: TwoStepChange): Promise<'changed' | 'unchanged' | 'refused'>
+  /**
    * A wrong code was given, which is wrong for each authenticator app of the user that is not disabled; one that has
    * `max` failures is disabled. `disabled`: this call has disabled one. `unknown`: the user has none that is not.
    */
@@ -196,7 +223,8 @@ export interface FactorStore {
 
   /**
    * Removes a factor of either kind. With `keepOne` it is `last`, and stays, unless the user has another that is not
-   * disabled. The recovery codes go with the last factor.
+   * disabled. With the last factor `twoStepChosen` ends. The recovery codes go where neither an app nor `twoStepChosen`
+   * is left, but for `keepOne` with another factor.
    */
   removeFactor(removal: { userId: string; factorId: string; keepOne: boolean }): Promise<'removed' | 'last' | 'unknown'>
   /** `false` where the user has no such factor. */
@@ -204,8 +232,8 @@ export interface FactorStore {
   /** Moves the device epoch and resolves to the new one, so that no browser that was remembered counts any more. */
   forgetDevices(userId: string): Promise<number>
   /**
-   * Removes every factor and recovery code; resolves to how many factors there were. The handle stays, and the epoch
-   * moves.
+   * Removes every factor and recovery code, and ends `twoStepChosen`; resolves to how many factors there were. The
+   * handle stays, and the epoch moves.
    */
   removeFactorsOfUser(userId: string): Promise<number>
 

@@ -64,14 +64,17 @@ export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends Mes
   expiresAt?: undefined
 }
 
-/** Something was set up to sign in with. */
+/** Something was set up to sign in with. `two_step`: two-step sign-in was turned on. */
 export interface FactorAddedMessage extends NoticeMessage<'factor_added'> {
-  factor: 'totp' | 'passkey' | 'recovery_codes'
+  factor: 'totp' | 'passkey' | 'recovery_codes' | 'two_step'
 }
 
-/** `factor`: `null` where all were removed at once, which the host does alone. `by`: who did it. */
+/**
+ * `factor`: `null` where all were removed at once, which the host does alone; `two_step` where two-step sign-in was
+ * turned off. `by`: who did it.
+ */
 export interface FactorRemovedMessage extends NoticeMessage<'factor_removed'> {
-  factor: 'totp' | 'passkey' | null
+  factor: 'totp' | 'passkey' | 'two_step' | null
   by: 'user' | 'host'
 }
 

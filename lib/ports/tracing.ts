@@ -64,6 +64,7 @@ export const STORE_OPERATIONS = {
     usePasskey: 1,
     useRecoveryCode: 1,
     replaceRecoveryCodes: 1,
+    setTwoStep: 1,
     countFailure: 1,
     removeFactor: 1,
     renameFactor: 1,

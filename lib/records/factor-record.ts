@@ -30,7 +30,7 @@ const areAll = (values: unknown, types: Readonly<Record<string, string>>): boole
 /** Whether this release can read the value. */
 export function isHeld(value: unknown): value is HeldFactors {
   if (!isObject(value)) return false
-  const { form, userId, handle, codes, epoch } = value
+  const { form, userId, handle, codes, twoStepChosen, epoch } = value
   return (
     form === 1 &&
     typeof userId === 'string' &&
@@ -39,6 +39,7 @@ export function isHeld(value: unknown): value is HeldFactors {
     areAll(value['passkeys'], PASSKEY) &&
     Array.isArray(codes) &&
     codes.every((code) => typeof code === 'string') &&
+    typeof twoStepChosen === 'boolean' &&
     Number.isSafeInteger(epoch)
   )
 }

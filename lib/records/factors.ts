@@ -7,10 +7,12 @@ import type {
   PasskeyUse,
   TotpFactor,
   TotpUse,
+  TwoStepChange,
   UsedPasskey,
   UserFactors
 } from '../ports/factor-store.ts'
 import { hasRegressed } from '../protocol/sign-count.ts'
+import { twoStepOf } from '../protocol/two-step.ts'
 
 /** The rules of second factors. All that a user has is one record, so that each rule decides on one value. */
 export interface HeldFactors {
@@ -22,6 +24,8 @@ export interface HeldFactors {
   passkeys: PasskeyFactor[]
   /** Digests of the recovery codes that still count. */
   codes: string[]
+  /** Whether the user turned two-step sign-in on. */
+  twoStepChosen: boolean
   epoch: number
 }
 
@@ -51,15 +55,17 @@ export const noFactors = (userId: string): HeldFactors => ({
   totp: [],
   passkeys: [],
   codes: [],
+  twoStepChosen: false,
   epoch: 0
 })
 
 /** A copy for the caller: the record itself may be remembered. */
-export const publicFactors = ({ handle, totp, passkeys, codes, epoch }: HeldFactors): UserFactors => ({
+export const publicFactors = ({ handle, totp, passkeys, codes, twoStepChosen, epoch }: HeldFactors): UserFactors => ({
   handle,
   totp: structuredClone(totp),
   passkeys: structuredClone(passkeys),
   recoveryCodesLeft: codes.length,
+  twoStepChosen,
   deviceEpoch: epoch
 })
 
@@ -77,23 +83,32 @@ export function claimHandle(held: HeldFactors, candidate: string): FactorDecisio
 
 export function addFactor(
   held: HeldFactors,
-  { factor: given, limit, recoveryDigests = [] }: Omit<FactorAddition<Factor>, 'userId'>
+  {
+    factor: given,
+    limit,
+    recoveryDigests = [],
+    onlyIfFirst = false,
+    turnsOn = false
+  }: Omit<FactorAddition<Factor>, 'userId'>
 ): FactorDecision<AddedFactor> {
   const factor = structuredClone(given)
   const isDuplicate =
     hasFactor(held, factor.id) ||
     (!isTotp(factor) && held.passkeys.some(({ credentialId }) => credentialId === factor.credentialId))
   if (isDuplicate) return { outcome: { outcome: 'duplicate' } }
+  if (onlyIfFirst && factorsIn(held).length > 0) return { outcome: { outcome: 'not_first' } }
   if ((isTotp(factor) ? held.totp : held.passkeys).length >= limit) return { outcome: { outcome: 'full' } }
-  const codesStored = recoveryDigests.length > 0 && held.codes.length === 0
+  const added = {
+    ...held,
+    ...(isTotp(factor) ? { totp: [...held.totp, factor] } : { passkeys: [...held.passkeys, factor] }),
+    twoStepChosen: held.twoStepChosen || turnsOn,
+    epoch: held.epoch + 1
+  }
+  // Recovery codes stand in for a second step, so they come with what turns that on.
+  const codesStored = recoveryDigests.length > 0 && held.codes.length === 0 && twoStepOf(added, false).on
   return {
     outcome: { outcome: 'added', codesStored },
-    held: {
-      ...held,
-      ...(isTotp(factor) ? { totp: [...held.totp, factor] } : { passkeys: [...held.passkeys, factor] }),
-      codes: codesStored ? [...new Set(recoveryDigests)] : held.codes,
-      epoch: held.epoch + 1
-    }
+    held: codesStored ? { ...added, codes: [...new Set(recoveryDigests)] } : added
   }
 }
 
@@ -155,6 +170,24 @@ export function replaceRecoveryCodes(held: HeldFactors, digests: readonly string
     : { outcome: true, held: { ...held, codes: [...new Set(digests)] } }
 }
 
+/**
+ * Turns two-step sign-in on or off by the choice of the user. `refused`: on without a factor, or off with an app. The
+ * recovery codes end with it.
+ */
+export function setTwoStep(
+  held: HeldFactors,
+  { on, recoveryDigests = [] }: Omit<TwoStepChange, 'userId'>
+): FactorDecision<OutcomeOf<'setTwoStep'>> {
+  if (on ? factorsIn(held).length === 0 : held.totp.length > 0) return { outcome: 'refused' }
+  const isAsWanted = on ? twoStepOf(held, false).on : !held.twoStepChosen && held.codes.length === 0
+  if (isAsWanted) return { outcome: 'unchanged' }
+  const codes = on && recoveryDigests.length === 0 ? held.codes : [...new Set(recoveryDigests)]
+  return {
+    outcome: 'changed',
+    held: { ...held, twoStepChosen: on, codes: on ? codes : [], epoch: held.epoch + 1 }
+  }
+}
+
 export function removeFactor(
   held: HeldFactors,
   { factorId, keepOne }: { factorId: string; keepOne: boolean }
@@ -162,16 +195,16 @@ export function removeFactor(
   if (!hasFactor(held, factorId)) return { outcome: 'unknown' }
   const others = factorsIn(held).filter(({ id }) => id !== factorId)
   if (keepOne && !others.some(isUsable)) return { outcome: 'last' }
-  return {
-    outcome: 'removed',
-    held: {
-      ...held,
-      totp: held.totp.filter(({ id }) => id !== factorId),
-      passkeys: held.passkeys.filter(({ id }) => id !== factorId),
-      codes: others.length === 0 ? [] : held.codes,
-      epoch: held.epoch + 1
-    }
+  const left = {
+    ...held,
+    totp: held.totp.filter(({ id }) => id !== factorId),
+    passkeys: held.passkeys.filter(({ id }) => id !== factorId),
+    twoStepChosen: held.twoStepChosen && others.length > 0,
+    epoch: held.epoch + 1
   }
+  // A user who must keep a factor is asked for it, whether they chose that or not.
+  const goesOn = others.length > 0 && (keepOne || twoStepOf(left, false).on)
+  return { outcome: 'removed', held: { ...left, codes: goesOn ? held.codes : [] } }
 }
 
 export function renameFactor(

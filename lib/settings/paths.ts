@@ -26,6 +26,7 @@ export const PATHS = {
   factorsPasskeysOptions: '/factors/passkeys/options',
   passkeyChallenge: '/passkey-challenge',
   factorsRecoveryCodes: '/factors/recovery-codes',
+  factorsTwoStep: '/factors/two-step',
   session: '/session',
   authorize: '/authorize',
   login: '/login',

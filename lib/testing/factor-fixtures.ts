@@ -88,7 +88,14 @@ export const passkeyUse = (fields: Partial<PasskeyUse> = {}): PasskeyUse => ({
   ...fields
 })
 
-export const NOTHING: UserFactors = { handle: null, totp: [], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 0 }
+export const NOTHING: UserFactors = {
+  handle: null,
+  totp: [],
+  passkeys: [],
+  recoveryCodesLeft: 0,
+  twoStepChosen: false,
+  deviceEpoch: 0
+}
 
 /** Does it, and asserts that what the user has is as it was. */
 export async function unchanged<Answer>(

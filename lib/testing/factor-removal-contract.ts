@@ -43,7 +43,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
 
   define('removeFactor: removes that factor, of whichever kind, and no other', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-    await store.addPasskey(passkeyAddition())
+    await store.addPasskey(passkeyAddition({ turnsOn: true }))
     await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
     await store.addTotp(totpAddition({ userId: BOB }))
     for (const [userId, factorId] of [
@@ -148,7 +148,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
       for (let round = 0; round < 5; round++) {
         await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
         const [added, removed] = await Promise.all([
-          store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })),
+          store.addPasskey(passkeyAddition({ turnsOn: true, recoveryDigests: codesOf('b') })),
           store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false })
         ])
         deepEqual([added.outcome, removed], ['added', 'removed'])
@@ -191,7 +191,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
       await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
       await Promise.all([
         store.removeFactorsOfUser(ALICE),
-        store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })),
+        store.addPasskey(passkeyAddition({ turnsOn: true, recoveryDigests: codesOf('b') })),
         store.countFailure({ userId: ALICE, max: 5 }),
         store.replaceRecoveryCodes(ALICE, codesOf('c'))
       ])

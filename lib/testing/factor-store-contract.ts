@@ -7,6 +7,7 @@ import type { DefineFactorCase, FactorStoreSubject } from './factor-fixtures.ts'
 import { factorRemovalCases } from './factor-removal-contract.ts'
 import { factorUseCases } from './factor-use-contract.ts'
 import { recoveryCodeCases } from './recovery-code-contract.ts'
+import { twoStepCases } from './two-step-contract.ts'
 
 /**
  * What every `FactorStore` must keep. `make` gives each case an empty one. Its answers are read as the plugin reads
@@ -19,6 +20,7 @@ export function factorStoreContract(make: () => Promise<FactorStoreSubject>): Co
       caseOf(make, `factors: ${name}`, (subject) => check(hostFactorStore(subject.store, steppedClock()), subject))
     )
   }
-  for (const add of [factorAdditionCases, factorUseCases, recoveryCodeCases, factorRemovalCases]) add(define)
+  for (const add of [factorAdditionCases, factorUseCases, recoveryCodeCases, twoStepCases, factorRemovalCases])
+    add(define)
   return cases
 }

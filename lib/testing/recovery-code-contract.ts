@@ -19,35 +19,38 @@ const use = (store: FactorStore, digest: string, userId = ALICE): ReturnType<Fac
 
 /** Recovery codes. Part of `factorStoreContract`. */
 export function recoveryCodeCases(define: DefineFactorCase): void {
-  define('recovery codes come with the first factor, and with no other as long as there are some', async (store) => {
-    deepEqual(await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), {
-      outcome: 'added',
-      codesStored: true
-    })
-    equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
-    deepEqual(await store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), {
-      outcome: 'added',
-      codesStored: false
-    })
-    deepEqual(await use(store, digestOf('b 0')), { outcome: 'unknown' })
-    for (let index = 0; index < 10; index++)
-      deepEqual(await use(store, digestOf(`a ${index}`)), { outcome: 'used', left: 9 - index })
-    deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), recoveryDigests: [] })), {
-      outcome: 'added',
-      codesStored: false
-    })
-    deepEqual(
-      await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }), recoveryDigests: codesOf('c') })),
-      { outcome: 'added', codesStored: true },
-      'the others are used up'
-    )
-    deepEqual(await use(store, digestOf('c 9')), { outcome: 'used', left: 9 })
-    deepEqual(
-      await store.addPasskey(passkeyAddition({ userId: BOB, recoveryDigests: codesOf('a') })),
-      { outcome: 'added', codesStored: true },
-      'another user has their own'
-    )
-  })
+  define(
+    'recovery codes come with what turns two-step sign-in on, and with nothing else as long as there are some',
+    async (store) => {
+      deepEqual(await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), {
+        outcome: 'added',
+        codesStored: true
+      })
+      equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
+      deepEqual(await store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), {
+        outcome: 'added',
+        codesStored: false
+      })
+      deepEqual(await use(store, digestOf('b 0')), { outcome: 'unknown' })
+      for (let index = 0; index < 10; index++)
+        deepEqual(await use(store, digestOf(`a ${index}`)), { outcome: 'used', left: 9 - index })
+      deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), recoveryDigests: [] })), {
+        outcome: 'added',
+        codesStored: false
+      })
+      deepEqual(
+        await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }), recoveryDigests: codesOf('c') })),
+        { outcome: 'added', codesStored: true },
+        'the others are used up'
+      )
+      deepEqual(await use(store, digestOf('c 9')), { outcome: 'used', left: 9 })
+      deepEqual(
+        await store.addPasskey(passkeyAddition({ userId: BOB, turnsOn: true, recoveryDigests: codesOf('a') })),
+        { outcome: 'added', codesStored: true },
+        'another user has their own'
+      )
+    }
+  )
 
   define('a recovery code counts once, and for its user alone', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))

@@ -42,6 +42,7 @@ const ELSEWHERE: AuthorityEventName[] = [
   'factor_disabled',
   'factor_replayed',
   'recovery_code_used',
+  'two_step_changed',
   'recovery_codes_replaced',
   'device_remembered',
   'devices_forgotten',

@@ -60,6 +60,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/factors/passkeys': [{ payload: { credential: {} } }, ACCOUNT],
   'GET /auth/passkey-challenge': [{}, ALL],
   'POST /auth/factors/recovery-codes': [{}, ACCOUNT],
+  'POST /auth/factors/two-step': [{ payload: { on: true } }, ACCOUNT],
   'PATCH /auth/factors/:id': [{ payload: { name: 'x' } }, ACCOUNT],
   'DELETE /auth/factors/:id': [{}, ACCOUNT],
   'GET /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],

@@ -61,15 +61,14 @@ const ENDS: Record<string, (browser: TestBrowser, subject: FactorApp) => Promise
     const { action, fields } = formOf(body)
     return (await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()) })).statusCode
   },
-  async 'the first passkey, on the page'(browser) {
-    const { body } = await browser.get('/auth/security/passkeys')
-    return (await answer(browser, body, softPasskey({ origin: ISSUER }))).statusCode
+  async 'two-step sign-in turned on, on the page'(browser) {
+    await answer(browser, (await browser.get('/auth/security/passkeys')).body, softPasskey({ origin: ISSUER }))
+    const { action } = formOf((await browser.get('/auth/security')).body)
+    return (await browser.submit(action, { decision: 'two_step_on' })).statusCode
   },
-  async 'the first passkey, by JSON'(browser, { app }) {
-    const asked = await json(app, browser, 'POST', '/auth/factors/passkeys/options')
-    const { options } = asked.json() as { options: Parameters<ReturnType<typeof softPasskey>['create']>[0] }
-    const credential = softPasskey({ origin: ISSUER }).create(options)
-    return (await json(app, browser, 'POST', '/auth/factors/passkeys', { credential })).statusCode
+  async 'two-step sign-in turned on, by JSON'(browser, { app }) {
+    await answer(browser, (await browser.get('/auth/security/passkeys')).body, softPasskey({ origin: ISSUER }))
+    return (await json(app, browser, 'POST', '/auth/factors/two-step', { on: true })).statusCode
   },
   async 'the last factor removed, on the page'(browser, subject) {
     await enrol(subject, browser)

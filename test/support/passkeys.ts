@@ -1,6 +1,12 @@
 /** Somebody with a passkey, added and used over the JSON endpoints, as a front end of the host's own does it. */
 import type { AuthorityOptions } from '../../lib/index.ts'
-import { softPasskey, type SoftAssertion, type SoftPasskey, type SoftPasskeyOptions } from '../../lib/testing/index.ts'
+import {
+  authAs,
+  softPasskey,
+  type SoftAssertion,
+  type SoftPasskey,
+  type SoftPasskeyOptions
+} from '../../lib/testing/index.ts'
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../lib/protocol/webauthn-options.ts'
 import {
   bearer,
@@ -64,7 +70,7 @@ export async function addWith(
   passkey: SoftPasskey,
   token: string,
   kind?: 'passkey' | 'security_key'
-): Promise<{ id: string; recovery_codes?: string[] }> {
+): Promise<{ id: string }> {
   const reply = await add(subject, token, passkey.create(await creationOptions(subject, token, kind)))
   if (reply.statusCode !== 201) throw new Error(`add: ${reply.statusCode} ${reply.body}`)
   return reply.json()
@@ -111,28 +117,44 @@ export const finish = async (
     credential: JSON.stringify(credential)
   })
 
-/** Another person with a passkey of theirs. */
+/** Another person with a passkey of theirs, and two-step sign-in on. */
 export async function somebody(
-  subject: App,
+  subject: Pick<FactorApp, 'app' | 'store'>,
   username: string,
   options: Partial<SoftPasskeyOptions> = {}
 ): Promise<{ sub: string; passkey: SoftPasskey; token: string; factorId: string }> {
   const { sub } = await signUp(subject.app, username)
   const { access_token: token } = await signIn(subject.app, username)
   const passkey = softPasskey({ origin: ISSUER, ...options })
-  return { sub, passkey, token, factorId: (await addWith(subject, passkey, token)).id }
+  const { id: factorId } = await addWith(subject, passkey, token)
+  await subject.store.setTwoStep({ userId: sub, on: true })
+  return { sub, passkey, token, factorId }
 }
 
-/** Ann, who has a passkey. */
+/** Two-step sign-in, on with recovery codes in an account with a passkey. No sign-in ends, and nothing is told. */
+export async function turnTwoStepOn({ app, store, sub, events }: FactorApp): Promise<string[]> {
+  await store.setTwoStep({ userId: sub, on: true })
+  const told = events.length
+  const before = (await app.authority.sessions(sub)).map(({ id }) => id)
+  const headers = await authAs(app, { id: sub }, { acr: 'phr' })
+  const reply = await app.inject({ method: 'POST', url: '/auth/factors/recovery-codes', headers })
+  for (const { id } of await app.authority.sessions(sub))
+    if (!before.includes(id)) await app.authority.revokeSession(sub, id)
+  events.length = told
+  return reply.json<{ recovery_codes: string[] }>().recovery_codes
+}
+
+/** Ann, who has a passkey, and two-step sign-in on. */
 export async function passkeyApp(
   t: { teardown(close: () => Promise<void>): void },
   options: Partial<AuthorityOptions> = {},
   soft: Partial<SoftPasskeyOptions> = {},
-  before?: Parameters<typeof testApp>[2]
+  before?: Parameters<typeof testApp>[2],
+  { twoStep = true } = {}
 ): Promise<PasskeyApp> {
   const subject = await factorApp(t, options, { enrolled: false, ...(before === undefined ? {} : { before }) })
   const { access_token: token } = await signIn(subject.app)
   const passkey = softPasskey({ origin: ISSUER, ...soft })
-  const { id, recovery_codes: codes = [] } = await addWith(subject, passkey, token)
-  return { ...subject, passkey, token, factorId: id, codes }
+  const { id } = await addWith(subject, passkey, token)
+  return { ...subject, passkey, token, factorId: id, codes: twoStep ? await turnTwoStepOn(subject) : [] }
 }

@@ -2,31 +2,24 @@ import { OAuthError } from '../../errors.ts'
 import { type NewCredential, verifyRegistration } from '../../protocol/webauthn.ts'
 import { readRegistration } from '../../protocol/webauthn-credential.ts'
 import { WebauthnError } from '../../protocol/webauthn-refusal.ts'
-import { addressed, type MessageCause } from '../outbox.ts'
+import { addressed } from '../outbox.ts'
 import { refuseUnconfirmed } from './confirmed-address.ts'
-import { hasSecondFactor } from './deps.ts'
+import { hasFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
-import { endingOthers, lookAgain } from './addition.ts'
+import { storeFactor } from './addition.ts'
 import { additionBy, isChallengeOf, type PasskeyConfig } from './passkey-options.ts'
-import type { GivenCredential, PasskeyAdded, Enroller, PasskeyDeps, PasskeyKind, Staying } from './passkeys.ts'
+import type { GivenCredential, PasskeyAdded, PasskeyAddition, PasskeyDeps, PasskeyKind } from './passkeys.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 
 const KINDS: readonly PasskeyKind[] = ['passkey', 'security_key']
 
 /** See `Passkeys.add`. */
 export async function addPasskey(
-  {
-    credential,
-    name,
-    stays,
-    locale,
-    origin,
-    ...of
-  }: Enroller & Staying & MessageCause & { credential: GivenCredential; name: string },
+  { credential, name, turnsOn, locale, origin, ...of }: PasskeyAddition,
   config: PasskeyConfig,
   deps: PasskeyDeps
 ): Promise<PasskeyAdded> {
-  const { user, sid } = of
+  const { user } = of
   const {
     clock,
     events,
@@ -48,29 +41,34 @@ export async function addPasskey(
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }
-  const isFirst = !hasSecondFactor(found)
-  const added = await endingOthers(
-    { endsOthers: isFirst && sid !== null, userId: user.id, stays, origin },
-    async () => {
-      const outcome = await store.addPasskey({
-        userId: user.id,
-        factor,
-        limit: config.maxPerUser,
-        recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined
-      })
-      if (outcome.outcome === 'full')
-        throw new OAuthError('factor_limit', `An account may have ${config.maxPerUser} passkeys.`, {
-          reason: 'passkey_limit'
-        })
-      if (outcome.outcome === 'duplicate')
-        throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
-      await lookAgain(of, { factorId: factor.id, isFirst, origin }, deps)
-      events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid }, origin)
-      outbox?.post({ kind: 'factor_added', factor: 'passkey', user: addressed(user), locale, origin })
-      return outcome
+  const added = await storeFactor(
+    of,
+    {
+      factorId: factor.id,
+      turnsOn: turnsOn ?? null,
+      origin,
+      isStored: ({ passkeys }) => passkeys.some(({ id }) => id === factor.id),
+      store: async () =>
+        await store.addPasskey({
+          userId: user.id,
+          factor,
+          limit: config.maxPerUser,
+          onlyIfFirst: !hasFactor(found),
+          turnsOn: turnsOn !== undefined,
+          recoveryDigests: turnsOn !== undefined && policy.methods.includes('recovery_code') ? digests : undefined
+        }),
+      tell() {
+        events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid: of.sid }, origin)
+        outbox?.post({ kind: 'factor_added', factor: 'passkey', user: addressed(user), locale, origin })
+      }
     },
     deps
   )
+  if (added.outcome === 'full')
+    throw new OAuthError('factor_limit', `An account may have ${config.maxPerUser} passkeys.`, {
+      reason: 'passkey_limit'
+    })
+  if (added.outcome === 'duplicate') throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
   return {
     factorId: factor.id,
     recoveryCodes: added.codesStored ? codes : null,

@@ -1,95 +1,123 @@
 import { OAuthError } from '../../errors.ts'
+import type { AddedFactor, UserFactors } from '../../ports/factor-store.ts'
 import { isActive } from '../../sessions/active-user.ts'
-import type { Origin, StayingSignIn } from '../../sessions/sessions.ts'
-import type { Enroller, PasskeyDeps } from './passkeys.ts'
+import type { Origin } from '../../sessions/sessions.ts'
+import type { Enroller, PasskeyDeps, Staying } from './passkeys.ts'
+
+type Deps = Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background' | 'onError'>
+
+interface Addition {
+  factorId: string
+  /** What stays signed in where it turns two-step sign-in on; `null`: it does not. */
+  turnsOn: Staying | null
+  /** Finds in what the user has the factor that this addition stored, and not one that an earlier one did. */
+  isStored(found: UserFactors): boolean
+  /** Writes it. */
+  store(): Promise<AddedFactor>
+  /** Tells of it. */
+  tell(): void
+  origin: Origin
+}
+
+type Stored = Exclude<AddedFactor, { outcome: 'not_first' }>
 
 /**
- * Stores a factor. With `endsOthers`, for the first one of a user, all their other sign-ins end before it is stored and
- * after: whoever got in by the password alone is out. Where it is set up before there is a session, `lookAgain` ends
- * them, once it is stored: by then somebody who sent the form twice may be signed in by the first of the two.
+ * Stores a factor, and takes it back where nobody can be told of it or it must not stay. With `turnsOn` all other
+ * sign-ins of the user end, so that whoever got in by the password alone is out.
+ * @throws OAuthError `invalid_token` or `login_required` where it must not stay; `temporarily_unavailable`
  */
-export async function endingOthers<Stored>(
-  {
-    endsOthers,
-    userId,
-    stays,
-    origin
-  }: { endsOthers: boolean; userId: string; stays: StayingSignIn | null; origin: Origin },
-  store: () => Promise<Stored>,
-  deps: Pick<PasskeyDeps, 'sessions' | 'background' | 'onError'>
-): Promise<Stored> {
-  if (!endsOthers) return await store()
+export async function storeFactor(of: Enroller, addition: Addition, deps: Deps): Promise<Stored> {
+  const { user, sid } = of
+  const { turnsOn, origin } = addition
   const endOthers = async (): Promise<void> => {
-    await deps.sessions.revokeAll(userId, 'factors_changed', { stays, origin })
+    await deps.sessions.revokeAll(user.id, 'factors_changed', { stays: turnsOn?.stays, origin })
   }
-  await endOthers()
-  const stored = await store()
-  // Once more, for a sign-in by the password alone that began in between. Where it fails it is done again behind the
-  // reply, which must go out: the recovery codes are shown in it and never again.
-  const what = 'the other sign-ins of somebody who added a second factor could not be ended'
-  await endOthers().catch((error: unknown) => {
-    deps.onError(error, what)
-    deps.background.run(`addition ${userId} ${stays?.sid ?? ''}`, what, endOthers, { retries: true })
-  })
+  // Before it is stored, so that what fails after that leaves nobody signed in by the password alone. A ticket is no
+  // sign-in: somebody who sent the form twice may be signed in by the first of the two, so the end of all waits.
+  if (turnsOn !== null && sid !== null) await endOthers()
+  const stored = await commit(of, addition, deps)
+  if (stored.outcome !== 'added') return stored
+  addition.tell()
+  // Once more, for a sign-in by the password alone that began in between.
+  if (turnsOn !== null && sid !== null) await orInBackground(`addition ${user.id} ${sid}`, endOthers, deps)
   return stored
 }
 
-/**
- * Looks again at a factor that was stored just now, and takes it back where it must not stay. Of several that were
- * stored at once as the first, at most one stays: somebody who knows the password alone must not add a factor beside
- * the owner's. And none stays whose owner is not signed in any more, or whose first factor does not count any more:
- * what ended that between the first look and the commit (a reset, say) could not end this factor, by which a thief
- * might come back. Where a store is down, the factor is taken back behind the reply, and tried again for more than a
- * minute, since nobody has seen its recovery codes. One that stays, is the first and was set up before there is a
- * session ends every other sign-in.
- * @throws OAuthError `invalid_token` or `login_required` where it was removed; `temporarily_unavailable`
- */
-export async function lookAgain(
-  of: Enroller,
-  { factorId, isFirst, origin }: { factorId: string; isFirst: boolean; origin: Origin },
-  deps: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background'>
-): Promise<void> {
-  const {
-    background,
-    sessions,
-    factors: { store }
-  } = deps
+async function commit(of: Enroller, addition: Addition, deps: Deps): Promise<Stored> {
+  const { user, sid } = of
+  const { factorId, isStored, turnsOn, origin } = addition
+  const { store } = deps.factors
+  const stored = await addition.store().catch((error: unknown) => {
+    withdrawLost(user.id, addition, deps)
+    throw error
+  })
+  if (stored.outcome === 'not_first') throw addedMeanwhile()
+  if (stored.outcome !== 'added') return stored
   const withdraw = async (): Promise<void> => {
-    await store.removeFactor({ userId: of.user.id, factorId, keepOne: false })
+    await store.removeFactor({ userId: user.id, factorId, keepOne: false })
   }
-  let refused: OAuthError | null
+  let refused: OAuthError | null = null
   try {
-    refused = await refusalOf(of, { factorId, isFirst }, deps)
+    if (!isStored(await store.findFactors(user.id))) refused = addedMeanwhile()
+    else if (!(await holds(of, deps)))
+      refused = new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.', { statusCode: 401 })
     if (refused !== null) await withdraw()
-    else if (isFirst && of.sid === null) await sessions.revokeAll(of.user.id, 'factors_changed', { origin })
+    else if (turnsOn !== null && sid === null) await deps.sessions.revokeAll(user.id, 'factors_changed', { origin })
   } catch (error) {
-    background.run(
-      `withdraw ${factorId}`,
-      'a second factor that nobody was told of could not be taken back',
-      withdraw,
-      { retries: true }
-    )
+    // Nobody has seen its recovery codes.
+    deps.background.run(`withdraw ${factorId}`, NOT_TAKEN_BACK, withdraw, { retries: true })
     throw error
   }
   if (refused !== null) throw refused
+  return stored
 }
 
-async function refusalOf(
-  of: Enroller,
-  { factorId, isFirst }: { factorId: string; isFirst: boolean },
-  { users, sessions, factors: { store } }: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors'>
-): Promise<OAuthError | null> {
-  if (isFirst) {
-    const { totp, passkeys } = await store.findFactors(of.user.id)
-    const [first, ...others] = [totp[0], passkeys[0]].filter((factor) => factor !== undefined)
-    if (first?.id !== factorId || others.length > 0)
-      return new OAuthError('invalid_token', 'Another factor was added meanwhile. Begin again.', { statusCode: 400 })
-  }
-  const holds =
-    of.sid === null
-      ? await of.holds()
-      : isActive(await users.findById(of.user.id)) && (await sessions.isAlive(of.user.id, of.sid))
-  return holds
-    ? null
-    : new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.', { statusCode: 401 })
+const NOT_TAKEN_BACK = 'a second factor that nobody was told of could not be taken back'
+
+const addedMeanwhile = (): OAuthError =>
+  new OAuthError('invalid_token', 'Other factors were set up or removed meanwhile. Begin again.', { statusCode: 400 })
+
+/**
+ * Whether the sign-in that adds a factor goes on, or the first factor before it still counts. What ended that before
+ * the commit (a reset, say) could not end this factor, by which a thief might come back.
+ */
+export async function holds(of: Enroller, { users, sessions }: Pick<Deps, 'users' | 'sessions'>): Promise<boolean> {
+  return of.sid === null
+    ? await of.holds()
+    : isActive(await users.findById(of.user.id)) && (await sessions.isAlive(of.user.id, of.sid))
+}
+
+/** Looks at once, after 1 and after 11 seconds: a store has 5 for an answer, and may write after it was given up. */
+const LOOKS = 3
+
+/** A write whose answer was lost may have been done, or may be done later. */
+function withdrawLost(
+  userId: string,
+  { factorId, isStored }: Addition,
+  { factors: { store }, background }: Deps
+): void {
+  let looks = 0
+  background.run(
+    `withdraw ${factorId}`,
+    NOT_TAKEN_BACK,
+    async () => {
+      if (isStored(await store.findFactors(userId))) await store.removeFactor({ userId, factorId, keepOne: false })
+      looks += 1
+      if (looks < LOOKS) throw new Error('The store may still write the factor.')
+    },
+    { retries: true }
+  )
+}
+
+/** What fails goes on behind the reply, which must go out: recovery codes are in it. */
+export async function orInBackground(
+  key: string,
+  endOthers: () => Promise<void>,
+  { background, onError }: Pick<Deps, 'background' | 'onError'>
+): Promise<void> {
+  const what = 'the other sign-ins of a user whose second factors changed could not be ended'
+  await endOthers().catch((error: unknown) => {
+    onError(error, what)
+    background.run(key, what, endOthers, { retries: true })
+  })
 }

@@ -1,10 +1,10 @@
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 import { type SessionBegun, type SessionDeps, settleAndCommit, type SignIn } from '../commit-session.ts'
-import { type FactorDeps, hasSecondFactor } from './deps.ts'
+import { type FactorDeps, hasFactor } from './deps.ts'
 import { isInvited } from './enrolment-link.ts'
-import { mustEnrol, tellOfEnrolment } from './policy.ts'
-import { owesSecondFactor } from './remembered-devices.ts'
+import { asksSecondFactor, mustEnrol, tellOfEnrolment } from './policy.ts'
+import { isRememberedIn } from './remembered-devices.ts'
 import { sealStep, type StepNeeded, type StepNeeds } from './second-step.ts'
 
 /**
@@ -30,20 +30,21 @@ export async function beginWithFactors(
     else tellOfEnrolment(user, clientId, browser.origin, accounts, { isInvited: invitedAt !== undefined })
     return { needs, ticket, user }
   }
-  const owes = (found: UserFactors): boolean => owesSecondFactor(user, found, browser, accounts)
+  const owes = async (found: UserFactors): Promise<boolean> =>
+    !isRememberedIn(user, found, browser, accounts) && (await asksSecondFactor(first, found, factors, accounts))
   const found = first.factors ?? (await factors.store.findFactors(user.id))
-  if (owes(found)) return await ask('second_factor')
+  if (await owes(found)) return await ask('second_factor')
   if (isInvited(browser.invitation, user, found, accounts)) return await ask('enrolment', found.deviceEpoch)
-  if (!hasSecondFactor(found) && (await mustEnrol(first, factors, accounts))) return await ask('enrolment')
+  if (!hasFactor(found) && (await mustEnrol(first, factors, accounts))) return await ask('enrolment')
   const seen = { second: false }
   const begun = await settleAndCommit(
     {
       ...first,
       async confirm() {
-        // Whoever added their first factor has ended all sessions that were there then. This one came after that, or is
-        // seen by it. Nor does a browser count that was forgotten meanwhile.
+        // Whoever turned two-step sign-in on has ended all sessions that were there then. This one came after that, or
+        // is seen by it. Nor does a browser count that was forgotten meanwhile.
         const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
-        seen.second = owes(now)
+        seen.second = await owes(now)
         return seen.second ? null : confirmed
       }
     },

@@ -31,11 +31,8 @@ export interface FactorDeps {
   policy: FactorPolicy
 }
 
-/**
- * Whether the user is asked for a second factor. An app that was disabled after too many wrong codes counts too:
- * otherwise somebody could turn the second factor off by wrong guesses.
- */
-export function hasSecondFactor({ totp, passkeys }: UserFactors): boolean {
+/** Whether the user has any factor. Whether sign-ins are asked for one is `asksSecondFactor`. */
+export function hasFactor({ totp, passkeys }: UserFactors): boolean {
   return totp.length > 0 || passkeys.length > 0
 }
 

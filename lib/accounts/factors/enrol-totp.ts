@@ -2,14 +2,15 @@ import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { digest } from '../../protocol/digest.ts'
+import { twoStepOf } from '../../protocol/two-step.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import { requireConfirmedAddress } from './confirmed-address.ts'
-import { endingOthers, lookAgain } from './addition.ts'
+import { storeFactor } from './addition.ts'
 import type { Enroller, Staying } from './passkeys.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
-import { hasSecondFactor } from './deps.ts'
+import { hasFactor } from './deps.ts'
 import { sealTotpSecret } from './totp-secret.ts'
 
 /** An authenticator app that is about to be added. Nothing of it is stored. */
@@ -96,9 +97,9 @@ function open(
 type Confirmation = Enroller & Staying & MessageCause & { enrolment: string; code: string; name: string }
 
 /**
- * Stores the app once a code of it is right. The first second factor of a user ends all their other sign-ins: whoever
- * got in by the password alone is out. `recoveryCodes`: those that were made with it, to be shown now and never again;
- * `null` where there were some already.
+ * Stores the app once a code of it is right. Where it turns two-step sign-in on, all other sign-ins of the user end:
+ * whoever got in by the password alone is out. `recoveryCodes`: those that were made with it; `null` where there were
+ * some already.
  * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
  */
 export async function confirmEnrolment(
@@ -112,7 +113,7 @@ export async function confirmEnrolment(
     outbox,
     factors: { store, sealer, policy }
   } = deps
-  const { user, sid } = of
+  const { user } = of
   const found = await store.findFactors(user.id)
   const opened = open(enrolment, of, found, deps)
   if (opened === null)
@@ -126,7 +127,6 @@ export async function confirmEnrolment(
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
   // An account with an address that was never confirmed may belong to somebody else: see `awaitsConfirmation`.
   if (of.isInvited !== true) await requireConfirmedAddress(user, { locale, origin }, deps)
-  const isFirst = !hasSecondFactor(found)
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = {
     id: factorId,
@@ -138,26 +138,34 @@ export async function confirmEnrolment(
     createdAt: now,
     lastUsedAt: null
   }
-  const added = await endingOthers(
-    { endsOthers: isFirst && sid !== null, userId: user.id, stays, origin },
-    async () => {
-      const outcome = await store.addTotp({
-        userId: user.id,
-        factor,
-        limit: MAX_APPS,
-        recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined
-      })
-      if (outcome.outcome === 'full')
-        throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
-      if (outcome.outcome === 'duplicate')
-        throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
-      await lookAgain(of, { factorId, isFirst, origin }, deps)
-      events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
-      outbox?.post({ kind: 'factor_added', factor: 'totp', user: addressed(user), locale, origin })
-      return outcome
+  const added = await storeFactor(
+    of,
+    {
+      factorId,
+      turnsOn: twoStepOf(found, false).on ? null : { stays },
+      origin,
+      // The id is that of the enrolment, which may have been confirmed before. Each sealing is another text.
+      isStored: ({ totp }) =>
+        totp.some(({ id, sealedSecret }) => id === factorId && sealedSecret === factor.sealedSecret),
+      store: async () =>
+        await store.addTotp({
+          userId: user.id,
+          factor,
+          limit: MAX_APPS,
+          onlyIfFirst: !hasFactor(found),
+          recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined
+        }),
+      tell() {
+        events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid: of.sid }, origin)
+        outbox?.post({ kind: 'factor_added', factor: 'totp', user: addressed(user), locale, origin })
+      }
     },
     deps
   )
+  if (added.outcome === 'full')
+    throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
+  if (added.outcome === 'duplicate')
+    throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
   return { factorId, recoveryCodes: added.codesStored ? codes : null, proof: { method: 'otp', at: now } }
 }
 

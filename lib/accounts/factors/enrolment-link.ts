@@ -7,7 +7,7 @@ import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/on
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import { invalidLink } from '../message-tokens.ts'
-import { hasSecondFactor, INVITATION_LIFETIME_SECONDS } from './deps.ts'
+import { hasFactor, INVITATION_LIFETIME_SECONDS } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /*
@@ -46,7 +46,7 @@ export async function makeEnrolmentLink(
   if (!policy.methods.includes('totp') && !(policy.methods.includes('passkey') && passkeys !== null))
     throw new OAuthError('not_found', 'Second factors are not set up here.')
   if (user.disabled === true) throw new OAuthError('invalid_request', 'The user is disabled.')
-  if (hasSecondFactor(await store.findFactors(user.id)))
+  if (hasFactor(await store.findFactors(user.id)))
     throw new OAuthError(
       'invalid_request',
       'The user has a second factor. Where it is lost, remove it first, by resetFactors.',
@@ -77,7 +77,7 @@ async function found(
   const record = tokenDigest === null ? null : await oneTimeTokens.find('enrolment', tokenDigest, clock.now())
   if (record === null) throw invalidLink()
   const [user, factors] = await Promise.all([users.findById(record.userId), store.findFactors(record.userId)])
-  if (!isActive(user) || hasSecondFactor(factors)) throw invalidLink()
+  if (!isActive(user) || hasFactor(factors)) throw invalidLink()
   if (!boundTo(user, factors.deviceEpoch).every((value, index) => isBoundTo(token, index, value))) throw invalidLink()
   return { user, epoch: factors.deviceEpoch }
 }
@@ -133,6 +133,6 @@ export function isInvited(
     equalSecrets(mark, markOf(user)) &&
     epoch === factors.deviceEpoch &&
     clock.now() < until &&
-    !hasSecondFactor(factors)
+    !hasFactor(factors)
   )
 }

@@ -4,9 +4,9 @@ import { NO_REQUEST } from '../../events.ts'
 import type { User } from '../../ports/user-store.ts'
 import { equalSecrets } from '../../protocol/digest.ts'
 import { fromBase32 } from '../../protocol/totp.ts'
-import { hasSecondFactor } from './deps.ts'
+import { twoStepOf } from '../../protocol/two-step.ts'
 import { MAX_APPS, nameOf } from './enrol-totp.ts'
-import { endingOthers } from './addition.ts'
+import { orInBackground } from './addition.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
 
@@ -32,7 +32,8 @@ const KIND = { algorithm: 'SHA1', digits: 6, period: 30 }
 
 /**
  * Adds an authenticator app that the user has set up with another system, of which the host knows the key. Nobody is
- * told, and no recovery codes are made. The first second factor of a user ends all their sign-ins. `already_added`: the
+ * told, and no recovery codes are made. Where it turns two-step sign-in
+ * on, all sign-ins of the user end. `already_added`: the
  * user has an app with this key. Of any number of parallel calls with one key, one adds it.
  * @throws OAuthError `invalid_request` where the key can't be one, the name is none, or the app is of another kind;
  * `invalid_grant` where the user was removed meanwhile; `factor_limit`
@@ -67,22 +68,21 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
     createdAt: clock.now(),
     lastUsedAt: null
   }
-  return await endingOthers(
-    { endsOthers: !hasSecondFactor(found), userId: user.id, stays: null, origin: NO_REQUEST },
-    async () => {
-      const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
-      if (outcome === 'full')
-        throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
-      if ((await users.findById(user.id)) === null) {
-        await store.removeFactorsOfUser(user.id)
-        throw new OAuthError('invalid_grant', 'There is no such user.')
-      }
-      if (outcome === 'duplicate') return 'already_added'
-      events.emit('factor_added', { userId: user.id, factorId: id, kind: 'totp', sid: null }, NO_REQUEST)
-      return 'added'
-    },
-    deps
-  )
+  const turnsOn = !twoStepOf(found, false).on
+  const endAll = async (): Promise<void> => {
+    await deps.sessions.revokeAll(user.id, 'factors_changed', { origin: NO_REQUEST })
+  }
+  if (turnsOn) await endAll()
+  const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
+  if (outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
+  if ((await users.findById(user.id)) === null) {
+    await store.removeFactorsOfUser(user.id)
+    throw new OAuthError('invalid_grant', 'There is no such user.')
+  }
+  if (outcome === 'added')
+    events.emit('factor_added', { userId: user.id, factorId: id, kind: 'totp', sid: null }, NO_REQUEST)
+  if (turnsOn) await orInBackground(`import ${user.id}`, endAll, deps)
+  return outcome === 'added' ? 'added' : 'already_added'
 }
 
 /** What a host hands in may be anything. */

@@ -1,11 +1,11 @@
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
-import type { PasskeyFactor } from '../../ports/factor-store.ts'
+import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../ways-in.ts'
-import { hasSecondFactor } from './deps.ts'
+import { hasFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
@@ -33,8 +33,15 @@ interface ShownFactor {
 export async function listFactors(
   userId: string,
   { factors: { store } }: Pick<ProvingDeps, 'factors'>
-): Promise<{ factors: ShownFactor[]; recoveryCodesLeft: number }> {
-  const { totp, passkeys, recoveryCodesLeft } = await store.findFactors(userId)
+): Promise<ReturnType<typeof shownFactors>> {
+  return shownFactors(await store.findFactors(userId))
+}
+
+/** What a user sees of their factors. */
+export function shownFactors({ totp, passkeys, recoveryCodesLeft }: UserFactors): {
+  factors: ShownFactor[]
+  recoveryCodesLeft: number
+} {
   const apps = totp.map(({ id, name, createdAt, lastUsedAt, disabled }): ShownFactor => ({
     id,
     kind: 'totp',
@@ -120,7 +127,7 @@ export async function removeFactor(
     if (now === null) return false
     const left = await waysIn(now, deps)
     if (left.passkeys.length > 0 || opensWithoutPasskey(left)) return false
-    await store.addPasskey({ userId, factor: passkey, limit: MOST })
+    await store.addPasskey({ userId, factor: passkey, limit: MOST, turnsOn: found.twoStepChosen })
     return true
   }
   // What can't be looked at says nothing: the passkey is gone, so it is told, and what rested on it ends.
@@ -136,7 +143,7 @@ export async function removeFactor(
   const what = 'the sign-ins that rested on a removed factor could not be ended'
   let left = false
   const end = async (): Promise<void> => {
-    left = hasSecondFactor(await store.findFactors(userId))
+    left = hasFactor(await store.findFactors(userId))
     await sessions.revokeAll(userId, 'factors_changed', { stays: left || isLowered ? stays : null, origin })
   }
   // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work

@@ -34,7 +34,9 @@ export type Enroller = (
   | { user: User; sid: null; ticket: string; holds(): Promise<boolean> }
 ) & { isInvited?: boolean | undefined }
 
-/** The sign-in that stays where the first factor of a user ends all others; `null`: nobody is signed in yet. */
+/**
+ * The sign-in that stays where two-step sign-in is turned on, which ends all others; `null`: nobody is signed in yet.
+ */
 export interface Staying {
   stays: StayingSignIn | null
 }
@@ -42,9 +44,17 @@ export interface Staying {
 /** What a known person is asked for: after the first factor, or once more while they are signed in. */
 export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication'; sid: string }
 
+/**
+ * `turnsOn`: a passkey that is set up as the second factor, so that two-step sign-in is on from now on. All other
+ * sign-ins end then.
+ */
+export type PasskeyAddition = Enroller &
+  MessageCause & { credential: GivenCredential; name: string; turnsOn?: Staying | undefined }
+
+/** What was set up: a passkey or an app. */
 export interface PasskeyAdded {
   factorId: string
-  /** Those that were made with it, to be shown now and never again; `null`: there were some already. */
+  /** Those that were made with it; `null`: none were. */
   recoveryCodes: string[] | null
   proof: AuthenticationProof
 }
@@ -100,14 +110,11 @@ export interface Passkeys {
    */
   creationOptions(of: Enroller & { kind?: PasskeyKind | undefined }, deps: PasskeyDeps): Promise<PasskeyCreationOptions>
   /**
-   * Stores the passkey. The first second factor of a user ends all their other sign-ins.
+   * Stores the passkey. It ends other sign-ins and brings recovery codes only where it turns two-step sign-in on.
    * @throws OAuthError `access_denied` likewise; `invalid_credential`, `duplicate_factor`, `factor_limit`,
    * `temporarily_unavailable`
    */
-  add(
-    addition: Enroller & Staying & MessageCause & { credential: GivenCredential; name: string },
-    deps: PasskeyDeps
-  ): Promise<PasskeyAdded>
+  add(addition: PasskeyAddition, deps: PasskeyDeps): Promise<PasskeyAdded>
 
   /** Alike for everybody, and costs one HMAC. Good for ten minutes. */
   signInOptions(deps: ChallengeDeps): PasskeyRequestOptions

@@ -1,14 +1,15 @@
 import type { Origin } from '../../sessions/sessions.ts'
 import type { AccountsDeps } from '../deps.ts'
 import { awaitsConfirmation, sendVerificationAgain } from '../verify-email.ts'
-import type { FactorDeps } from './deps.ts'
+import { type FactorDeps, hasFactor } from './deps.ts'
+import type { UserFactors } from '../../ports/factor-store.ts'
+import { twoStepOf } from '../../protocol/two-step.ts'
 import type { BrowserSession } from '../../ports/session-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { hasProvedSecond } from '../../protocol/authentication.ts'
 
 /**
- * Whether somebody who has no second factor has to set one up before they are signed in. An outage of the host's hook
- * rejects.
+ * Whether the host requires a second factor of a sign-in that has not proved one. An outage of the host's hook rejects.
  */
 export async function mustEnrol(
   { user, methods, clientId }: { user: User; methods: BrowserSession['methods']; clientId: string | null },
@@ -17,6 +18,25 @@ export async function mustEnrol(
 ): Promise<boolean> {
   if (policy.required === null || hasProvedSecond({ methods, authenticatedAt: clock.now() })) return false
   return await policy.required(user, clientId)
+}
+
+/** Whether the sign-ins of the account take a second step, and why. An outage of the host's hook rejects. */
+export async function twoStepNow(
+  user: User,
+  found: UserFactors,
+  { factors: { policy } }: { factors: Pick<FactorDeps, 'policy'> }
+): Promise<ReturnType<typeof twoStepOf>> {
+  return twoStepOf(found, policy.required !== null && (await policy.required(user, null)))
+}
+
+/** Whether the sign-in is asked for a second factor that the user has. An outage of the host's hook rejects. */
+export async function asksSecondFactor(
+  first: Parameters<typeof mustEnrol>[0],
+  found: UserFactors,
+  factors: FactorDeps,
+  deps: Pick<AccountsDeps, 'clock'>
+): Promise<boolean> {
+  return hasFactor(found) && (twoStepOf(found, false).on || (await mustEnrol(first, factors, deps)))
 }
 
 /**

@@ -4,6 +4,7 @@ import type { User } from '../../ports/user-store.ts'
 import { recoveryCode, RECOVERY_CODES, recoveryDigest } from '../../protocol/recovery-code.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { ProvingDeps } from './prove-factor.ts'
+import { twoStepNow } from './policy.ts'
 
 /** New codes as they are shown, and the digests that are stored of them. */
 export function newRecoveryCodes({ random }: { random: Random }): { codes: string[]; digests: string[] } {
@@ -13,15 +14,16 @@ export function newRecoveryCodes({ random }: { random: Random }): { codes: strin
 
 /**
  * New recovery codes in place of all that the user has. They are shown now and never again.
- * @throws OAuthError `invalid_request` where the user has no second factor that they could stand in for
+ * @throws OAuthError `invalid_request` where no second step is asked for, for which they could stand in
  */
 export async function replaceRecoveryCodes(
   { user, sid, locale, origin }: MessageCause & { user: User; sid: string },
   deps: ProvingDeps
 ): Promise<string[]> {
+  const found = await deps.factors.store.findFactors(user.id)
   const { codes, digests } = newRecoveryCodes(deps)
-  if (!(await deps.factors.store.replaceRecoveryCodes(user.id, digests)))
-    throw new OAuthError('invalid_request', 'Recovery codes go with a second factor, and there is none.', {
+  if (!(await twoStepNow(user, found, deps)).on || !(await deps.factors.store.replaceRecoveryCodes(user.id, digests)))
+    throw new OAuthError('invalid_request', 'Recovery codes go with two-step sign-in, which is off.', {
       statusCode: 409
     })
   deps.events.emit('recovery_codes_replaced', { userId: user.id, sid }, origin)

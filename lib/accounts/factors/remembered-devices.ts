@@ -4,26 +4,25 @@ import type { User } from '../../ports/user-store.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 import type { Origin } from '../../events.ts'
 import type { AccountsDeps } from '../deps.ts'
-import { type FactorDeps, hasSecondFactor } from './deps.ts'
+import type { FactorDeps } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembered'> }
 
 /**
- * Whether the user has to give a second factor in this browser. In one that is remembered they are not asked, but that
- * proves nothing: the sign-in is worth only what the first factor makes it.
+ * Whether this browser is remembered, so that the user is not asked for the second factor in it. That proves nothing:
+ * the sign-in is worth only what the first factor makes it.
  * @see NIST SP 800-63B-4 §3.2.1
  */
-export function owesSecondFactor(
+export function isRememberedIn(
   user: User,
   found: UserFactors,
   { remembered: token }: Pick<Browser, 'remembered'>,
   { clock, factors: { remembered } }: Deps
 ): boolean {
-  if (!hasSecondFactor(found)) return false
   return (
-    remembered === null ||
-    !isRemembered(remembered.keys, token, accountOf(user, found), {
+    remembered !== null &&
+    isRemembered(remembered.keys, token, accountOf(user, found), {
       now: clock.now(),
       lifetimeMs: remembered.lifetimeMs
     })

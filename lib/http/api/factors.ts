@@ -3,8 +3,10 @@ import { Type } from '@sinclair/typebox'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
 import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
 import { confirmEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
-import { listFactors, removeFactor, renameFactor } from '../../accounts/factors/manage-factors.ts'
+import { removeFactor, renameFactor, shownFactors } from '../../accounts/factors/manage-factors.ts'
 import { replaceRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
+import { twoStepNow } from '../../accounts/factors/policy.ts'
+import { turnTwoStepOff, turnTwoStepOn } from '../../accounts/factors/two-step.ts'
 import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
 import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
@@ -31,7 +33,13 @@ const Factors = Type.Object({
       })
     })
   ),
-  recovery_codes_left: Type.Integer()
+  recovery_codes_left: Type.Integer(),
+  two_step: Type.Object({
+    on: Type.Boolean({ description: 'Whether a sign-in takes a second step.' }),
+    because: Type.Union([Type.Literal('app'), Type.Literal('required'), Type.Literal('chosen'), Type.Null()], {
+      description: '`app`: there is an authenticator app. `required`: by the host. `chosen`: by the person.'
+    })
+  })
 })
 const Enrolment = Type.Object({
   enrolment: Type.String({ description: 'Goes back with the first code, within ten minutes.' }),
@@ -75,7 +83,9 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
     },
     async (request) =>
       await guarded(async () => {
-        const { factors: listed, recoveryCodesLeft } = await listFactors(accountOf(request).user.id, accounts)
+        const { user } = accountOf(request)
+        const found = await factors.store.findFactors(user.id)
+        const { factors: listed, recoveryCodesLeft } = shownFactors(found)
         return {
           factors: listed.map(({ id, kind, name, createdAt, lastUsedAt, disabled, synced }) => ({
             id,
@@ -86,7 +96,8 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
             disabled,
             synced
           })),
-          recovery_codes_left: recoveryCodesLeft
+          recovery_codes_left: recoveryCodesLeft,
+          two_step: await twoStepNow(user, found, accounts)
         }
       })
   )
@@ -157,6 +168,30 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
     async (request) =>
       await guarded(async () => {
         return { recovery_codes: await replaceRecoveryCodes(await fresh(request), accounts) }
+      })
+  )
+
+  child.post<{ Body: { on: boolean } }>(
+    path('factorsTwoStep'),
+    {
+      ...common,
+      schema: describeRoute({
+        summary: 'Turn two-step sign-in on or off',
+        ...described,
+        body: Type.Object({ on: Type.Boolean() }, { additionalProperties: false }),
+        response: {
+          200: Type.Object({ on: Type.Boolean(), recovery_codes: Type.Optional(RecoveryCodes) }),
+          ...failures
+        }
+      })
+    },
+    async (request, reply) =>
+      await guarded(async () => {
+        const { stay, ...caller } = await fresh(request)
+        const { on } = request.body
+        const recoveryCodes = on ? await turnTwoStepOn({ ...caller, stays: stay(reply) }, accounts) : null
+        if (!on) await turnTwoStepOff(caller, accounts)
+        return { on, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }
       })
   )
 

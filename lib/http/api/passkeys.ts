@@ -85,24 +85,21 @@ export function passkeyRoutes(
         description: FOR_THE_ACCOUNT,
         body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }, { additionalProperties: false }),
         response: {
-          201: Type.Object({
-            id: Type.String(),
-            recovery_codes: Type.Optional(Type.Array(Type.String(), { description: 'Shown this once.' }))
-          }),
+          201: Type.Object({ id: Type.String() }),
           ...failures
         }
       })
     },
     async (request, reply) =>
       await guarded(async () => {
-        const { user, sid, stay } = accountOf(request)
+        const { user, sid } = accountOf(request)
         const { credential, name = '' } = request.body
-        const { factorId, recoveryCodes } = await passkeys.add(
-          { user, sid, stays: stay(reply), credential, name, locale: localeOf(request), origin: originOf(request) },
+        const { factorId } = await passkeys.add(
+          { user, sid, credential, name, locale: localeOf(request), origin: originOf(request) },
           accounts
         )
         reply.code(201)
-        return { id: factorId, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }
+        return { id: factorId }
       })
   )
 }

@@ -64,6 +64,11 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
     413: ['invalid_request'],
     415: ['invalid_request']
   },
+  'POST factorsTwoStep': {
+    ...NOT_FRESH,
+    401: ['insufficient_user_authentication', 'login_required'],
+    409: ['last_factor']
+  },
   'PATCH factors': { ...NOT_FRESH, 404: ['not_found'] },
   'DELETE factors': { ...NOT_FRESH, 400: ['invalid_request'], 404: ['not_found'], 409: ['last_factor'] },
   'DELETE sessions': { 400: ['invalid_request'], 404: ['not_found'] },

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../accounts/verify-email.ts'
-import { hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn } from '../../accounts/fresh-sign-in.ts'
 import type { PasskeyCreationOptions } from '../../protocol/webauthn-options.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
@@ -15,7 +14,6 @@ import { passkeyFormOf, passkeysOf } from './passkeys.ts'
 interface Proposal {
   person: SignedInPerson
   options: PasskeyCreationOptions
-  endsOthers: boolean
 }
 
 /**
@@ -36,8 +34,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
     if (found.passkeys.length > 0 || awaitsConfirmation(person.user, accounts)) return goOn(journey.next)
     return {
       person,
-      options: await passkeys.creationOptions({ user: person.user, sid: person.session.sid }, accounts),
-      endsOthers: !hasSecondFactor(found)
+      options: await passkeys.creationOptions({ user: person.user, sid: person.session.sid }, accounts)
     }
   }
 
@@ -55,8 +52,6 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
       async submit(form, visit) {
         const {
           request,
-          reply,
-          journey,
           journey: { next },
           locale,
           origin
@@ -67,13 +62,10 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
         const { credential } = required(form, ['credential'])
         return {
           limit: null,
-          work: async () =>
-            await addPasskey(
-              { person, credential, name: form.name ?? '', locale, origin },
-              { request, reply, journey, goOn: goOn(next), backUrl: next },
-              on,
-              deps
-            )
+          async work() {
+            await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, visit, on, deps)
+            return goOn(next)
+          }
         }
       },
       async again(_form, refused, visit) {
@@ -82,12 +74,10 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
         if (typeof proposal === 'function') throw refused
         return proposal
       },
-      content: ({ person, options, endsOthers }, { journey: { next } }) => ({
+      content: ({ person, options }, { journey: { next } }) => ({
         username: person.user.username,
         passkey: passkeyFormOf(options, deps),
-        skipUrl: next,
-        endsOthers,
-        hasPassword: person.user.passwordHash !== null
+        skipUrl: next
       })
     },
     deps

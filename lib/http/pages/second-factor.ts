@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { SessionBegun } from '../../accounts/begin-session.ts'
 import { readFactor } from '../../accounts/factors/prove-factor.ts'
-import { type FactorDeps, hasSecondFactor, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import { type FactorDeps, hasFactor, secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { rememberDevice } from '../../accounts/factors/remembered-devices.ts'
 import { type PendingStep, openStep } from '../../accounts/factors/second-step.ts'
 import { finishSignIn } from '../../authorize/second-factor.ts'
@@ -39,14 +39,14 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
     if (step === null) return await ofSession(request)
     const found = await factors.store.findFactors(step.user.id)
     // They were reset meanwhile: the password is enough, but it has to be given for a sign-in without a second factor.
-    return hasSecondFactor(found) ? { step, found } : null
+    return hasFactor(found) ? { step, found } : null
   }
 
   async function ofSession(request: FastifyRequest): Promise<Pending | null> {
     const person = await browser.signedIn(request)
     if (person === null || contextOf(person.session, [MFA_ACR]) !== null) return null
     const found = await factors.store.findFactors(person.user.id)
-    return hasSecondFactor(found) ? { person, found } : null
+    return hasFactor(found) ? { person, found } : null
   }
 
   /** What is stored is nothing: the browser keeps what it is known by. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../accounts/verify-email.ts'
-import { type FactorDeps, hasSecondFactor } from '../../accounts/factors/deps.ts'
+import { type FactorDeps, hasFactor } from '../../accounts/factors/deps.ts'
 import { isInvited } from '../../accounts/factors/enrolment-link.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
 import { mustKeepOne } from '../../accounts/factors/manage-factors.ts'
@@ -67,7 +67,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
     if (owing === null) return null
     const user = 'step' in owing ? owing.step.user : owing.person.user
     const found = await factors.store.findFactors(user.id)
-    if (hasSecondFactor(found)) return null
+    if (hasFactor(found)) return null
     // A ticket has what its sign-in brought: a hash that was brought up to date meanwhile is another one to the
     // invitation.
     return {
@@ -115,7 +115,8 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
     const stays = 'step' in owing ? null : browser.stay(request, reply, owing.person.session.sid)
     const given = { ...enrollerOf(owing, accounts), stays, name: form.name ?? '', locale, origin }
     const { credential = '' } = form
-    if (passkeys !== null && credential !== '') return await passkeys.add({ ...given, credential }, accounts)
+    if (passkeys !== null && credential !== '')
+      return await passkeys.add({ ...given, credential, turnsOn: { stays } }, accounts)
     const { enrolment, code } = required(form, ['enrolment', 'code'])
     return await confirmEnrolment({ ...given, enrolment, code }, accounts)
   }

@@ -79,6 +79,14 @@ export const EN: MailTexts = {
     heading: 'New recovery codes were made',
     text: 'New recovery codes were made for your account. The former ones no longer work.'
   },
+  factor_added_two_step: {
+    heading: 'Two-step sign-in was turned on',
+    text: 'Two-step sign-in was turned on for your account. All other devices were signed out.'
+  },
+  factor_removed_two_step: {
+    heading: 'Two-step sign-in was turned off',
+    text: 'Two-step sign-in was turned off for your account. Your recovery codes no longer work.'
+  },
   factor_removed_totp: {
     heading: 'An authenticator app was removed',
     text: 'An authenticator app no longer belongs to your account. Its codes do not count at sign-in any more.'

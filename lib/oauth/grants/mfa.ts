@@ -1,11 +1,6 @@
 import { proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
-import {
-  type FactorDeps,
-  hasSecondFactor,
-  type SecondFactorCheck,
-  secondFactorCheck
-} from '../../accounts/factors/deps.ts'
-import { mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
+import { type FactorDeps, hasFactor, type SecondFactorCheck, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import { asksSecondFactor, mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
 import { settled } from '../../accounts/federated-writes.ts'
 import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.ts'
@@ -21,19 +16,21 @@ import { commitTokens } from './commit-tokens.ts'
 interface Pending extends Omit<FirstFactor, 'clientId'> {
   scopes: string[]
   factors: FactorDeps
-  found: UserFactors
+  /** `null`: second factors are off. */
+  found: UserFactors | null
 }
 
 /**
- * What a grant says in place of tokens: nothing is issued, and the same client goes on with this. It is said after a
- * right first factor alone.
+ * What a grant says in place of tokens where the sign-in takes a second step: nothing is issued, and the same client
+ * goes on with this. It is said after a right first factor alone. `null`: it takes none.
  */
 export async function mfaRequired(
   { scopes, factors, found, ...first }: Pending,
   { client, origin }: GrantContext,
   { accounts }: GrantDeps
-): Promise<OAuthError> {
+): Promise<OAuthError | null> {
   const clientId = client?.clientId ?? null
+  if (found === null || !(await asksSecondFactor({ ...first, clientId }, found, factors, accounts))) return null
   const token = await sealStep(
     { ...first, clientId, scope: scopes.join(' ') },
     { page: false, clientId },
@@ -95,7 +92,7 @@ export async function mfaGrant(
   )
   const step = await openStep(required(params, 'mfa_token'), { page: false, clientId }, accounts)
   const found = step === null ? null : await factors.store.findFactors(step.user.id)
-  if (step === null || found === null || !hasSecondFactor(found))
+  if (step === null || found === null || !hasFactor(found))
     throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
   const { user, by, connection, methods } = step
   // What began by the one grant is no way round the right to the other.

@@ -1,5 +1,4 @@
 import { confirmAuthentic, proveByPassword } from '../../accounts/authenticate-password.ts'
-import { hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -36,13 +35,13 @@ export async function passwordGrant(
   // The password was right, so this is no failure: the attempt is given back.
   const mfa = factors === null ? null : { ...(await withMfa()), factors }
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    mfa !== null && now !== null && hasSecondFactor(now)
-      ? await mfa.mfaRequired(
+    mfa === null
+      ? null
+      : await mfa.mfaRequired(
           { user, by: 'password', methods, scopes, factors: mfa.factors, found: now },
           { client, origin },
           deps
         )
-      : null
   const needed =
     (await second(found)) ?? (await mfa?.enrolmentRequired({ user, methods }, { client, origin }, deps)) ?? null
   if (needed !== null) return needed
@@ -54,8 +53,8 @@ export async function passwordGrant(
         factors?.store.findFactors(user.id) ?? null
       ])
       if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-      // Whoever added their first factor has ended all sign-ins that were there then. This one came after that, or sees
-      // it here.
+      // Whoever turned two-step sign-in on has ended all sign-ins that were there then. This one came after that, or
+      // sees it here.
       return await second(now)
     },
     deps

@@ -1,4 +1,3 @@
-import { hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { personOf } from '../../accounts/federated-account.ts'
 import { federatedUser, noteFederatedUse, stillFederated } from '../../accounts/federated-user.ts'
 import { settled } from '../../accounts/federated-writes.ts'
@@ -125,9 +124,7 @@ async function exchange(
   }
   const mfa = factors === null ? null : { ...(await withMfa()), factors }
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    mfa !== null && now !== null && hasSecondFactor(now)
-      ? await mfa.mfaRequired({ ...first, scopes, factors: mfa.factors, found: now }, context, deps)
-      : null
+    mfa === null ? null : await mfa.mfaRequired({ ...first, scopes, factors: mfa.factors, found: now }, context, deps)
   const needed =
     (await second((await factors?.store.findFactors(user.id)) ?? null)) ??
     (await mfa?.enrolmentRequired(first, context, deps)) ??

@@ -115,6 +115,10 @@ export const EN = {
   codesLeft: 'Recovery codes left: {count}',
   codesNew: 'Make new recovery codes',
   codesNewText: 'The codes that you have now stop working.',
+  twoStepOn: 'Two-step sign-in is on.',
+  twoStepText: 'With two-step sign-in we ask for your passkey after your password.',
+  twoStepTurnOn: 'Turn on two-step sign-in',
+  twoStepTurnOff: 'Turn off two-step sign-in',
   devicesTitle: 'Remembered browsers',
   devicesText:
     'Browsers that you had remembered are not asked for a code. If you have lost a device, have all of them forgotten.',
@@ -147,7 +151,6 @@ export const EN = {
   passkeySole:
     'This passkey is on one device only. If you lose that device, you need a recovery code to sign in. Add a second passkey on another device.',
   passkeyLastText: 'If you remove the last passkey, your password alone is enough again.',
-  passkeyFollows: 'From then on, your password alone is not enough to sign in.',
   passkeyPromptTitle: 'Sign in more easily next time?',
   passkeySkip: 'Not now',
   setUpText: 'This account needs a second step at sign-in. Set it up now, and you can go on.',
@@ -220,6 +223,7 @@ export const EN = {
   doneFactorRemoved: 'The authenticator app has been removed.',
   doneFactorRenamed: 'The name has been saved.',
   doneDevicesForgotten: 'Every browser is asked for a code again.',
+  doneTwoStepOff: 'Two-step sign-in is off. Your recovery codes no longer work.',
   donePasskeyAdded: 'The passkey is set up.',
   donePasskeyRemoved: 'The passkey has been removed. You can delete it on your device too.',
   doneNothing: 'Nothing was changed: somebody has signed in again since this page was opened. Please try again.',

@@ -28,11 +28,14 @@ export const factorOperations = (
   ['usePasskey, replayed', () => store.usePasskey(passkeyUse())],
   ['useRecoveryCode', () => store.useRecoveryCode({ userId: ALICE, digest: digestOf('a 0') })],
   ['replaceRecoveryCodes', () => store.replaceRecoveryCodes(ALICE, codesOf('b'))],
+  ['setTwoStep, unchanged', () => store.setTwoStep({ userId: ALICE, on: true })],
+  ['setTwoStep, refused', () => store.setTwoStep({ userId: ALICE, on: false })],
   ['countFailure', () => store.countFailure({ userId: ALICE, max: 100 })],
   ['renameFactor', () => store.renameFactor({ userId: ALICE, factorId: 'totp-1', name: 'x' })],
   ['forgetDevices', () => store.forgetDevices(ALICE)],
   ['removeFactor', () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true })],
   ['removeFactor, last', () => store.removeFactor({ userId: ALICE, factorId: 'passkey-1', keepOne: true })],
+  ['setTwoStep', () => store.setTwoStep({ userId: ALICE, on: true, recoveryDigests: codesOf('c') })],
   ['removeFactorsOfUser', () => store.removeFactorsOfUser(ALICE)]
 ]
 

@@ -101,6 +101,7 @@ const EXPECTED: Record<string, Expected> = {
   'post /auth/factors/passkeys': { fields: ['credential', 'name'], secured: true, success: '201' },
   'get /auth/passkey-challenge': { success: '200' },
   'post /auth/factors/recovery-codes': { secured: true, success: '200' },
+  'post /auth/factors/two-step': { fields: ['on'], secured: true, success: '200' },
   'patch /auth/factors/{id}': { fields: ['name'], secured: true, success: '204' },
   'delete /auth/factors/{id}': { secured: true, success: '204' },
   'get /auth/session': { success: '200' },

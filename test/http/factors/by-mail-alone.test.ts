@@ -67,14 +67,15 @@ async function byMail(
         payload: { kind: hasKey ? 'security_key' : 'passkey' }
       })
     ).json()
-    codes = (
-      await app.inject({
-        method: 'POST',
-        url: '/auth/factors/passkeys',
-        headers,
-        payload: { credential: passkey.create(creation) }
-      })
-    ).json<{ recovery_codes: string[] }>().recovery_codes
+    await app.inject({
+      method: 'POST',
+      url: '/auth/factors/passkeys',
+      headers,
+      payload: { credential: passkey.create(creation) }
+    })
+    codes = (await app.inject({ method: 'POST', url: '/auth/factors/two-step', headers, payload: { on: true } })).json<{
+      recovery_codes: string[]
+    }>().recovery_codes
   }
   if (hasApp) await app.authority.importTotp('ann', { secret: SECRET })
   const browser = testBrowser(app)

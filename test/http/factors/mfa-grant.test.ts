@@ -181,7 +181,7 @@ t.test('tokens of the password alone that race an enrolment are not handed out',
   // The first look was before the factor was there.
   subject.store.findFactors = async (userId) =>
     looks++ === 0
-      ? { handle: null, totp: [], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 0 }
+      ? { handle: null, totp: [], passkeys: [], recoveryCodesLeft: 0, twoStepChosen: false, deviceEpoch: 0 }
       : await answered(userId)
   t.match((await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD })).json(), {
     error: 'mfa_required'

@@ -202,17 +202,15 @@ t.test('added, named and removed on the security page, which tells the browser o
   t.same(signalsIn(empty.body), {}, 'no list: it would be one without a passkey that somebody just lacks here')
   const passkey = softPasskey({ origin: ISSUER })
   const page = await browser.get('/auth/security/passkeys')
-  t.match(page.body, 'your password alone is not enough')
+  t.notMatch(page.body, /signed out/)
   const added = await answer(browser, page.body, passkey, { name: ' My\u202e  key ' })
-  t.equal(added.statusCode, 200)
-  t.equal([...added.body.matchAll(/<li><code>/g)].length, 10)
-  t.match(added.body, 'href="/auth/security"')
+  t.match(added, { statusCode: 303, headers: { location: '/auth/security?done=passkey_added' } })
   const again = await answer(browser, page.body, softPasskey({ origin: ISSUER }))
   t.equal(again.statusCode, 400, 'its challenge was for who had no factor')
   const list = await browser.get('/auth/security')
   t.match(list.body, 'My key')
   t.match(list.body, 'On one device only')
-  t.match(list.body, 'Add a second passkey on another device')
+  t.notMatch(list.body, 'Add a second passkey on another device', 'a password is enough')
   const handle = (await subject.store.findFactors(subject.sub)).handle ?? ''
   const listed = async (): Promise<unknown> =>
     signalsIn((await browser.get('/auth/security')).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds
@@ -317,9 +315,8 @@ t.test('the proposal after a sign-in by password: once, on the way, and never in
   t.equal(failed.statusCode, 400)
   t.match(failed.body, 'Not now')
   const made = await answer(browser, failed.body, softPasskey({ origin: ISSUER }))
-  t.equal(made.statusCode, 200)
-  t.match(made.body, 'Your recovery codes')
-  const onward = /<a href="([^"]*authorize[^"]*)"/.exec(made.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  t.equal(made.statusCode, 303)
+  const onward = String(made.headers.location)
   const { url } = await browser.follow(await browser.get(onward))
   t.ok(answerOf(url).code)
   t.equal((await store.findFactors(sub)).passkeys.length, 1)
@@ -333,7 +330,7 @@ t.test('the proposal after a sign-in by password: once, on the way, and never in
     '/there',
     'so does nobody'
   )
-  t.match(await location(login, yes), '/auth/second-factor')
+  t.notMatch(await location(login, yes), /second-factor|passkey-prompt/, 'a passkey asks for no second step')
 })
 
 // covers SU-01

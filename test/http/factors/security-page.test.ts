@@ -251,7 +251,11 @@ t.test('the same by JSON, with an access token of a fresh sign-in', async (t) =>
   const { access_token: token } = await signIn(app)
   const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) =>
     await app.inject({ method, url, headers: bearer(token), ...(payload === undefined ? {} : { payload }) })
-  t.same((await call('GET', '/auth/factors')).json(), { factors: [], recovery_codes_left: 0 })
+  t.same((await call('GET', '/auth/factors')).json(), {
+    factors: [],
+    recovery_codes_left: 0,
+    two_step: { on: false, because: null }
+  })
   const begun = (await call('POST', '/auth/factors/totp')).json<{
     enrolment: string
     secret: string

@@ -5,6 +5,7 @@ import type {
   PasskeyUse,
   TotpFactor,
   TotpUse,
+  TwoStepChange,
   UserFactors
 } from '../../../lib/ports/factor-store.ts'
 import { type Expectation, is } from './histories.ts'
@@ -21,16 +22,18 @@ interface Held {
   totp: TotpFactor[]
   passkeys: PasskeyFactor[]
   codes: string[]
+  twoStepChosen: boolean
   epoch: number
 }
 
 const heldBy = (world: FactorWorld, userId: string): Held =>
-  (world.users[userId] ??= { handle: null, totp: [], passkeys: [], codes: [], epoch: 0 })
-const publicOf = ({ handle, totp, passkeys, codes, epoch }: Held): UserFactors => ({
+  (world.users[userId] ??= { handle: null, totp: [], passkeys: [], codes: [], twoStepChosen: false, epoch: 0 })
+const publicOf = ({ handle, totp, passkeys, codes, twoStepChosen, epoch }: Held): UserFactors => ({
   handle,
   totp,
   passkeys,
   recoveryCodesLeft: codes.length,
+  twoStepChosen,
   deviceEpoch: epoch
 })
 const factorsOf = ({ totp, passkeys }: Held): Array<TotpFactor | PasskeyFactor> => [...totp, ...passkeys]
@@ -38,7 +41,13 @@ const isUsable = (factor: TotpFactor | PasskeyFactor): boolean => !('disabled' i
 
 function add(
   held: Held,
-  { factor, limit, recoveryDigests = [] }: FactorAddition<TotpFactor | PasskeyFactor>
+  {
+    factor,
+    limit,
+    recoveryDigests = [],
+    onlyIfFirst = false,
+    turnsOn = false
+  }: FactorAddition<TotpFactor | PasskeyFactor>
 ): Expectation {
   const kind: Array<TotpFactor | PasskeyFactor> = 'credentialId' in factor ? held.passkeys : held.totp
   if (
@@ -46,10 +55,13 @@ function add(
     ('credentialId' in factor && held.passkeys.some(({ credentialId }) => credentialId === factor.credentialId))
   )
     return is({ outcome: 'duplicate' })
+  if (onlyIfFirst && factorsOf(held).length > 0) return is({ outcome: 'not_first' })
   if (kind.length >= limit) return is({ outcome: 'full' })
   kind.push({ ...factor })
   held.epoch += 1
-  const codesStored = recoveryDigests.length > 0 && held.codes.length === 0
+  held.twoStepChosen ||= turnsOn
+  const codesStored =
+    recoveryDigests.length > 0 && held.codes.length === 0 && (held.totp.length > 0 || held.twoStepChosen)
   if (codesStored) held.codes = [...recoveryDigests]
   return is({ outcome: 'added', codesStored })
 }
@@ -120,6 +132,19 @@ export const FACTORS = {
     return is(true)
   },
 
+  setTwoStep(world: FactorWorld, _now: number, { userId, on, recoveryDigests = [] }: TwoStepChange): Expectation {
+    const held = heldBy(world, userId)
+    if (on && factorsOf(held).length === 0) return is('refused')
+    if (!on && held.totp.length > 0) return is('refused')
+    if (on && (held.totp.length > 0 || held.twoStepChosen)) return is('unchanged')
+    if (!on && !held.twoStepChosen && held.codes.length === 0) return is('unchanged')
+    held.twoStepChosen = on
+    held.epoch += 1
+    if (!on) held.codes = []
+    else if (recoveryDigests.length > 0) held.codes = [...recoveryDigests]
+    return is('changed')
+  },
+
   countFailure(world: FactorWorld, _now: number, { userId, max }: { userId: string; max: number }): Expectation {
     const counting = heldBy(world, userId).totp.filter(isUsable)
     for (const app of counting) {
@@ -140,7 +165,9 @@ export const FACTORS = {
     if (keepOne && !others.some(isUsable)) return is('last')
     held.totp = held.totp.filter(({ id }) => id !== factorId)
     held.passkeys = held.passkeys.filter(({ id }) => id !== factorId)
-    if (others.length === 0) held.codes = []
+    if (others.length === 0) held.twoStepChosen = false
+    const asks = held.totp.length > 0 || held.twoStepChosen
+    if (others.length === 0 || (!asks && !keepOne)) held.codes = []
     held.epoch += 1
     return is('removed')
   },
@@ -166,7 +193,7 @@ export const FACTORS = {
     const count = factorsOf(held).length
     // In every store of ours a user is there from the first change on, and only then the epoch moves.
     if (held.handle !== null || held.epoch > 0) held.epoch += 1
-    Object.assign(held, { totp: [], passkeys: [], codes: [] })
+    Object.assign(held, { totp: [], passkeys: [], codes: [], twoStepChosen: false })
     return is(count)
   }
 }

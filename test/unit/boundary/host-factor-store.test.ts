@@ -50,6 +50,7 @@ const CALLS: ReadonlyArray<
     { outcome: 'used', left: 9 }
   ],
   ['replaceRecoveryCodes', (store) => store.replaceRecoveryCodes(ALICE, codesOf('a')), true],
+  ['setTwoStep', (store) => store.setTwoStep({ userId: ALICE, on: true }), 'refused'],
   ['countFailure', (store) => store.countFailure({ userId: ALICE, max: 100 }), 'counted'],
   ['removeFactor', (store) => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true }), 'last'],
   ['renameFactor', (store) => store.renameFactor({ userId: ALICE, factorId: 'totp-1', name: 'x' }), false],
@@ -152,6 +153,7 @@ t.test('each field of what a user has is checked, and the error names it and no 
     totp: null,
     passkeys: {},
     recoveryCodesLeft: '3',
+    twoStepChosen: 1,
     deviceEpoch: 1.5
   }))
     await rejects({ [field]: wrong }, field)
@@ -192,7 +194,13 @@ t.test('a row may have more fields, and none where it may be null', async (t) =>
   const { name: _name, lastUsedAt: _used, ...app } = totp()
   t.strictSame(
     await answering({
-      findFactors: { totp: [{ ...app, user_id: 7 }], passkeys: [], recoveryCodesLeft: 0, deviceEpoch: 1 }
+      findFactors: {
+        totp: [{ ...app, user_id: 7 }],
+        passkeys: [],
+        recoveryCodesLeft: 0,
+        twoStepChosen: false,
+        deviceEpoch: 1
+      }
     }).findFactors(ALICE),
     { ...NOTHING, totp: [totp({ name: null })], deviceEpoch: 1 }
   )

@@ -91,9 +91,7 @@ export const MODELS: PageModels = {
     ...form,
     username: 'ann',
     passkey: made,
-    skipUrl: '/',
-    endsOthers: true,
-    hasPassword: true
+    skipUrl: '/'
   },
   reauthenticate: {
     ...COMMON,
@@ -261,6 +259,7 @@ export const MODELS: PageModels = {
     ],
     hasPassword: true,
     mustKeepOne: false,
+    twoStep: { on: true, offers: 'off' },
     recoveryCodesLeft: 9,
     enrolUrl: '/auth/security/totp',
     canForget: true,
@@ -290,9 +289,7 @@ export const MODELS: PageModels = {
     passkey: made,
     name: '',
     signInUrl: null,
-    confirmUrl: null,
-    endsOthers: true,
-    hasPassword: true
+    confirmUrl: null
   },
   account_totp: {
     ...COMMON,

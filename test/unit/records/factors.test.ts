@@ -37,6 +37,7 @@ t.test('publicFactors tells how many recovery codes there are, and none of them'
     totp: [app],
     passkeys: [key],
     recoveryCodesLeft: 2,
+    twoStepChosen: false,
     deviceEpoch: 7
   })
 })

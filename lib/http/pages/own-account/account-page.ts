@@ -181,6 +181,7 @@ const NOTES: readonly string[] = [
   'passkey_added',
   'passkey_removed',
   'devices_forgotten',
+  'two_step_off',
   'unlinked',
   'password_link',
   'nothing'

@@ -1,5 +1,5 @@
 import type { AccountsDeps } from '../../../accounts/deps.ts'
-import { hasSecondFactor } from '../../../accounts/factors/deps.ts'
+import { hasFactor } from '../../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps } from '../deps.ts'
@@ -14,7 +14,7 @@ export interface Proof {
 }
 
 async function asksSecondFactor(userId: string, { factors }: AccountsDeps): Promise<boolean> {
-  return factors !== null && hasSecondFactor(await factors.store.findFactors(userId))
+  return factors !== null && hasFactor(await factors.store.findFactors(userId))
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../../accounts/verify-email.ts'
-import { type FactorDeps, hasSecondFactor } from '../../../accounts/factors/deps.ts'
+import type { FactorDeps } from '../../../accounts/factors/deps.ts'
 import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import type { AccountModel } from '../../../pages/account-models.ts'
@@ -36,15 +36,12 @@ export function passkeyPage(
           person: { user, session },
           origin
         } = visit
-        const hasPassword = user.passwordHash !== null
         if (awaitsConfirmation(user, accounts))
           return {
             passkey: null,
             name: '',
             signInUrl: null,
-            confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`,
-            endsOthers: false,
-            hasPassword
+            confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`
           }
         const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
         return {
@@ -53,31 +50,20 @@ export function passkeyPage(
             : null,
           name: form?.name ?? '',
           signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps),
-          confirmUrl: null,
-          endsOthers: !hasSecondFactor(await factors.store.findFactors(user.id)),
-          hasPassword
+          confirmUrl: null
         }
       },
       async submit(form, visit) {
-        const { person, request, reply, journey, locale, origin } = visit
+        const { person, journey, locale, origin } = visit
         await requireFreshSignIn(freshnessIn(person, origin), accounts)
         const { credential } = required(form, ['credential'])
         const overview = `${deps.link('security')}${journey.query}`
         return {
           limit: null,
-          work: async () =>
-            await addPasskey(
-              { person, credential, name: form.name ?? '', locale, origin },
-              {
-                request,
-                reply,
-                journey,
-                goOn: goOn(withQuery(overview, { done: 'passkey_added' })),
-                backUrl: overview
-              },
-              on,
-              deps
-            )
+          async work() {
+            await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, visit, on, deps)
+            return goOn(withQuery(overview, { done: 'passkey_added' }))
+          }
         }
       },
       content: (shown) => shown

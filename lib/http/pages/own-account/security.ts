@@ -3,9 +3,11 @@ import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../../accounts/verify-email.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../../accounts/factors/enrol-totp.ts'
 import { listFactors, mustKeepOne, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
+import { twoStepNow } from '../../../accounts/factors/policy.ts'
+import { turnTwoStepOff, turnTwoStepOn } from '../../../accounts/factors/two-step.ts'
 import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'
 import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
-import { type FactorDeps, hasSecondFactor } from '../../../accounts/factors/deps.ts'
+import { type FactorDeps, hasFactor } from '../../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AccountFactor, AccountModel, AccountPasskey } from '../../../pages/account-models.ts'
@@ -69,7 +71,9 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
           Type.Literal('rename'),
           Type.Literal('remove'),
           Type.Literal('codes'),
-          Type.Literal('forget')
+          Type.Literal('forget'),
+          Type.Literal('two_step_on'),
+          Type.Literal('two_step_off')
         ])
       }),
       fields: [],
@@ -81,6 +85,8 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
         } = visit
         // One look: the browser hides each passkey that a list of them lacks.
         const found = await accounts.factors.store.findFactors(user.id)
+        const { on, because } = await twoStepNow(user, found, accounts)
+        const isAsked = on && hasFactor(found)
         return {
           factors: found.totp.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({
             id,
@@ -98,8 +104,9 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
           })),
           hasPassword: user.passwordHash !== null,
           mustKeepOne: found.totp.length + found.passkeys.length === 1 && (await mustKeepOne(user, accounts)),
-          recoveryCodesLeft: hasSecondFactor(found) ? found.recoveryCodesLeft : null,
-          canForget: accounts.factors.remembered !== null && hasSecondFactor(found),
+          twoStep: { on: isAsked, offers: because === 'chosen' ? 'off' : !on && hasFactor(found) ? 'on' : null },
+          recoveryCodesLeft: isAsked ? found.recoveryCodesLeft : null,
+          canForget: accounts.factors.remembered !== null && isAsked,
           addPasskeyUrl: passkeysOf(deps) === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
           passkeySignals: acceptedPasskeys(found, user, { removed: noteOf(request) === 'passkey_removed' }, deps),
           enrolUrl: `${link('securityTotp')}${visit.journey.query}`,
@@ -126,6 +133,17 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
             if (form.decision === 'forget') {
               await forgetDevices(user, { by: 'user', origin }, accounts)
               return 'devices_forgotten'
+            }
+            if (form.decision === 'two_step_on') {
+              const codes = await turnTwoStepOn(
+                { user, sid, stays: browser.stay(request, reply, sid), locale, origin },
+                accounts
+              )
+              return codes === null ? goOn(`${link('security')}${visit.journey.query}`) : showCodes(codes, visit, deps)
+            }
+            if (form.decision === 'two_step_off') {
+              await turnTwoStepOff({ user, sid, locale, origin }, accounts)
+              return 'two_step_off'
             }
             const { factor: factorId } = required(form, ['factor'])
             if (form.decision === 'rename') {
@@ -195,7 +213,7 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
           name: form?.name ?? '',
           signInUrl,
           confirmUrl: null,
-          endsOthers: listed.length === 0
+          endsOthers: !listed.some(({ kind }) => kind === 'totp')
         }
       },
       submit(form, visit) {
