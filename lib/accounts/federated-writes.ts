@@ -21,34 +21,37 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
   if (user === null) return null
   const { link, profile, takesOver } = signIn.writes
   if (link !== undefined) {
+    // Before the link, so that a sign-in after a failure in between takes the account over once more.
+    if (takesOver === true) await endPasswordAndPasskeys(user, keeps, deps)
     const stored = await storeLink({ user, link, contested: true, ...cause }, deps)
     if (stored !== 'linked' && stored !== 'already_linked') return null
+    if (takesOver === true) await endOtherLinks(user, link, cause, deps)
   }
-  if (link !== undefined && takesOver === true) await endFormerWays(user, link, { keeps, ...cause }, deps)
   if (profile !== undefined) await deps.users.update?.(user.id, profile)
   const now = await deps.users.findById(user.id)
   return now === null ? null : { ...signIn, user: now, writes: undefined }
 }
 
-/**
- * The link is stored before, so that a repeat after a failure finds the account as it is. An authenticator app stays.
- */
-async function endFormerWays(
-  user: User,
-  link: LinkedIdentity,
-  { keeps, locale, origin }: MessageCause & { keeps?: string | undefined },
-  deps: AccountsDeps
-): Promise<void> {
+/** An authenticator app stays. */
+async function endPasswordAndPasskeys(user: User, keeps: string | undefined, deps: AccountsDeps): Promise<void> {
   const { users, hashing, random, clock, factors } = deps
   if (user.passwordHash !== null)
     await users.setPasswordHash?.(user.id, await hashing.hash(random.secret()), user.passwordHash, clock.now())
+  if (factors === null) return
+  const { passkeys } = await factors.store.findFactors(user.id)
+  for (const { id } of passkeys)
+    if (id !== keeps) await factors.store.removeFactor({ userId: user.id, factorId: id, keepOne: false })
+}
+
+/** After the link that stays: the last way in is never removed. Until then `enforce` keeps the others from signing in. */
+async function endOtherLinks(
+  user: User,
+  link: LinkedIdentity,
+  { locale, origin }: MessageCause,
+  deps: AccountsDeps
+): Promise<void> {
   for (const other of await listLinks(user.id, deps))
     if (linkIdOf(other) !== linkIdOf(link))
       await unlinkIdentity(user, linkIdOf(other), { by: 'user', locale, origin }, deps)
-  if (factors !== null) {
-    const { passkeys } = await factors.store.findFactors(user.id)
-    for (const { id } of passkeys)
-      if (id !== keeps) await factors.store.removeFactor({ userId: user.id, factorId: id, keepOne: false })
-  }
   await endConsents(user.id, { by: 'password_changed', origin }, deps)
 }

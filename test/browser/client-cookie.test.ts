@@ -238,7 +238,7 @@ t.test(
     await page.waitForURL((url) => url.pathname === '/auth/login')
     await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
     t.equal(
-      (await page.context().cookies()).some(({ name }) => name.endsWith('session')),
+      (await page.context().cookies()).some(({ name }) => name.includes('authority_session_')),
       true,
       'though the browser session is still there'
     )
