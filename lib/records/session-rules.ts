@@ -236,16 +236,16 @@ export function revokeSessionsOfUser(view: View, userId: string, stays?: Staying
 }
 
 /** Takes all secrets from the session but the new one. `false`: who asks does not hold its live secret any more. */
-function keepsOne(view: View, { sid, secret }: StayingSession): boolean {
+function keepsOne(view: View, { sid, secret: next }: StayingSession): boolean {
   const held = stored(view, sid)
   if (held === null) return false
-  if (secret === null) {
+  if (next === null) {
     put(view, { ...held, secrets: [] })
     return true
   }
   const live = held.secrets.find(({ replacedAt }) => replacedAt === null)
-  if (live === undefined || (live.digest !== secret.formerDigest && live.digest !== secret.digest)) return false
-  put(view, { ...held, secrets: [liveSecret(secret.digest, live)] })
+  if (live === undefined || ![next.formerDigest, next.digest].includes(live.digest)) return false
+  put(view, { ...held, secrets: [liveSecret(next.digest, live)] })
   return true
 }
 

@@ -37,7 +37,13 @@ t.test('the front end of the page for beginners signs in, and is told who called
     }
   )
   const { outputFiles } = await build({
-    stdin: { contents: printed.replaceAll('http://localhost:3000', provider.origin), loader: 'ts', resolveDir: root },
+    stdin: {
+      contents: printed
+        .replaceAll('http://localhost:3000', provider.origin)
+        .replaceAll('http://localhost:5173', origin),
+      loader: 'ts',
+      resolveDir: root
+    },
     alias: { 'fastify-authority/client': `${root}lib/client/index.ts` },
     bundle: true,
     format: 'esm',

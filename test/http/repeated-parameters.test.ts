@@ -6,7 +6,7 @@ import { testBrowser } from '../support/browser.ts'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const IGNORED = 'resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example&audience=a&audience=b&x=1&x=2'
 
-// covers R6749-3.1 R6749-3.2 R8707-2
+// covers R6749-3.1 R6749-3.2
 t.test('ignores repeated parameters that it does not know, at all three endpoints', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)

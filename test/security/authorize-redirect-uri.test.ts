@@ -262,7 +262,6 @@ t.test('a parameter that comes twice, or as a list, is a page', async (t) => {
     'scope=openid',
     'state=x',
     'nonce=1&nonce=2',
-    'x=1&x=1',
     'response%5ftype=code',
     'code_challenge_method=S256',
     'prompt=none&prompt=none'

@@ -105,14 +105,6 @@ t.test('each thing that we sign or make opens its own doors and no other', async
         ).json().active as boolean,
       fits: ['access', 'own access']
     },
-    'authorize by hint': {
-      open: async (artefact) =>
-        'code' in
-        answerOf(
-          String((await browser.get(authorizePath({ prompt: 'none', id_token_hint: artefact }))).headers.location)
-        ),
-      fits: ['id']
-    },
     'authorize by cookie': {
       open: async (artefact) =>
         'code' in
