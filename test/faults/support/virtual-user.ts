@@ -412,7 +412,7 @@ function authorizationOutcome({ outcome, headers: { location } }: Answer): Outco
 
 function sessionCookie({ headers }: Answer): string | null {
   const cookies = headers['set-cookie'] ?? []
-  return cookies.map((cookie) => cookie.split(';')[0] ?? '').find((cookie) => cookie.includes('session=')) ?? null
+  return cookies.map((cookie) => cookie.split(';')[0] ?? '').find((cookie) => /session_[\w-]+=/.test(cookie)) ?? null
 }
 
 function codeOf({ headers: { location } }: Answer): string | null {
