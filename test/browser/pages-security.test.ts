@@ -164,9 +164,10 @@ t.test('the client gets neither the password nor where the person was', async (t
     provider.client.visits.map(({ method }) => method),
     ['GET', 'GET', 'POST', 'GET']
   )
+  // The form says the origin, which is the `iss` of the answer as well.
   t.strictSame(
     provider.client.visits.map(({ referer }) => referer),
-    [null, null, null, null]
+    [null, null, `${provider.origin}/`, null]
   )
   t.notMatch(sentTo(provider.client), 'correct horse')
   t.notMatch(sentTo(provider.client), 'a-hint')

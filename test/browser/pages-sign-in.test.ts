@@ -86,7 +86,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
         await press(page, 'Continue')
       }
       t.match(await answerAt(page, provider), { state: 'state-1', iss: provider.origin })
-      t.match(provider.client.visits.at(-1), { method: 'POST', path: '/cb', referer: null })
+      t.match(provider.client.visits.at(-1), { method: 'POST', path: '/cb', referer: `${provider.origin}/` })
       t.equal(page.url(), `${provider.client.origin}/cb`, 'nothing in the address')
       t.equal(await userAt(page, provider), provider.ann.id)
     })
