@@ -34,11 +34,13 @@ async function withApp(provider: Provider, username = nextName()): Promise<Perso
   return { id, username, browser }
 }
 
+/** Somebody with a passkey alone, who chose two-step sign-in. */
 async function withPasskey(provider: Provider, username = nextName()): Promise<Person> {
   const { id } = await provider.addUser(username)
   const browser = testBrowser(provider.app, provider.origin)
   await logIn(browser, username)
   await addPasskey(provider, browser)
+  await factors.setTwoStep({ userId: id, on: true })
   return { id, username, browser }
 }
 
