@@ -46,6 +46,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
       summaries: { page: 'Page that proposes a passkey', form: 'Make the proposed passkey by a form' },
       querystring: JourneySchema,
       body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
+      leadsOn: true,
       fields: ['name', 'credential'],
       passkeys: { renewUrl: null },
       open: propose,
