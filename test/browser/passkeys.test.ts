@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { memoryFactorStore } from '../../lib/index.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
-import { alerts, answerAt, fill, followLink, heading, signInOn, USERNAME, userAt } from './support/journeys.ts'
+import { alerts, answerAt, fill, followLink, heading, press, signInOn, USERNAME, userAt } from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
 const { newPage } = await withChromium(t)
@@ -38,13 +38,9 @@ t.test('from the proposal to the security page, with a lost device and without s
   await page.goto(provider.authorizeUrl())
   await signInOn(page)
   t.equal(await heading(page), 'Sign in more easily next time?')
-  t.ok(await page.getByText('All other browsers and devices will be signed out.').isVisible())
+  t.equal(await page.getByText('signed out').count(), 0)
   await fill(page, { 'Name of the passkey': 'My laptop' })
-  t.equal(await pressPasskey(page, CREATE), 200)
-  t.equal(await heading(page), 'Your recovery codes')
-  const codes = await page.locator('.codes code').allInnerTexts()
-  t.equal(codes.length, 10)
-  await page.getByRole('link', { name: 'I have saved them' }).click()
+  t.equal(await pressPasskey(page, CREATE), 303)
   t.equal(await userAt(page, provider), provider.ann.id)
   const [passkey] = await credentials.get()
   t.ok(passkey)
@@ -57,6 +53,24 @@ t.test('from the proposal to the security page, with a lost device and without s
       t.equal(await userAt(tab, provider), provider.ann.id)
     }
     await other.close()
+  })
+
+  await t.test('the password alone is enough until two-step sign-in is turned on', async (t) => {
+    const plain = await newPage(t, { locale: 'en', javaScriptEnabled: false })
+    await plain.goto(provider.authorizeUrl())
+    await signInOn(plain)
+    t.equal(await userAt(plain, provider), provider.ann.id)
+  })
+
+  let codes: string[] = []
+  await t.test('the switch on the security page brings recovery codes', async (t) => {
+    await page.goto(`${provider.origin}/auth/security`)
+    t.equal((await press(page, 'Turn on two-step sign-in')).status(), 200)
+    t.equal(await heading(page), 'Your recovery codes')
+    codes = await page.locator('.codes code').allInnerTexts()
+    t.equal(codes.length, 10)
+    await followLink(page, 'I have saved them')
+    t.ok(await page.getByText('Two-step sign-in is on.').isVisible())
   })
 
   await t.test('a lost device: the password, and a recovery code', async (t) => {
