@@ -272,10 +272,10 @@ t.test('two plugins in one app: no cookie, code, token or page crosses', async (
       url: authorizePath({ prompt: 'none', id_token_hint: tokens.id_token }).replace('/auth/', '/b/'),
       headers: { cookie: `${second?.name}=${second?.value}` }
     })
-    t.match(
-      answerOf(String(hinted.headers.location)),
-      { error: 'invalid_request' },
-      'an ID token of the other issuer is none of ours'
+    t.equal(
+      typeof answerOf(String(hinted.headers.location)).code,
+      'string',
+      'an ID token of the other issuer counts as none: the session of this one decides'
     )
   }
 })
