@@ -1,3 +1,4 @@
+import { REPLACED_SECRET_MS } from '../../lib/ports/session-store.ts'
 import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
@@ -45,9 +46,10 @@ for (const [where, make] of WORLDS) {
       t.strictSame(tally(replies.map(({ statusCode }) => String(statusCode))), { 303: 50 })
       const values = replies.map(cookieOf)
       t.equal(new Set([former, ...values]).size, 51, 'a new value each')
+      world.clock.step(REPLACED_SECRET_MS)
       t.ok(
         (await whoIs(world, former)).every((found) => !found),
-        'the former one is dead'
+        'the former one is dead after its ten seconds'
       )
       const found = await Promise.all(values.map(async (value) => (await whoIs(world, value)).join()))
       for (const one of new Set(found)) t.ok(new Set(one.split(',')).size === 1, 'the same at every instance')
@@ -114,7 +116,7 @@ for (const [where, make] of WORLDS) {
 
   // covers ASVS-7.2.4
   t.test(
-    `prompt=login in two tabs at once: either gets a code that works, and the browser has one session (${where})`,
+    `prompt=login in two tabs at once: either gets a code that works, and the former cookie dies (${where})`,
     async (t) => {
       const world = await make(t)
       const browser = world.browser()
@@ -133,8 +135,11 @@ for (const [where, make] of WORLDS) {
         })
       }
       t.ok((await whoIs(world, browser.cookies.get(COOKIE) ?? '')).every(Boolean))
+      world.clock.step(REPLACED_SECRET_MS)
       t.ok((await whoIs(world, former)).every((found) => !found))
-      t.equal((await world.app.authority.sessions(world.ann.sub)).filter(({ kind }) => kind === 'browser').length, 1)
+      // The tab that comes second shows a secret that was replaced, which renews nothing.
+      const sessions = (await world.app.authority.sessions(world.ann.sub)).filter(({ kind }) => kind === 'browser')
+      t.ok(sessions.length === 1 || sessions.length === 2, 'at most one a tab')
     }
   )
 
