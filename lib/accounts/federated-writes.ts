@@ -43,7 +43,9 @@ async function endPasswordAndPasskeys(user: User, keeps: string | undefined, dep
     if (id !== keeps) await factors.store.removeFactor({ userId: user.id, factorId: id, keepOne: false })
 }
 
-/** After the link that stays: the last way in is never removed. Until then `enforce` keeps the others from signing in. */
+/**
+ * After the link that stays: the last way in is never removed. Until then `enforce` keeps the others from signing in.
+ */
 async function endOtherLinks(
   user: User,
   link: LinkedIdentity,

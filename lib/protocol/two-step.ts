@@ -1,5 +1,5 @@
 /** Why an account is asked for a second factor. `null`: it is not. */
-export type TwoStepBecause = 'app' | 'required' | 'chosen' | null
+type TwoStepBecause = 'app' | 'required' | 'chosen' | null
 
 /** What decides on it in the factors of a user. */
 interface TwoStepFactors {
