@@ -1,3 +1,4 @@
+import { isStorable } from '../protocol/storable.ts'
 import { isUsernameTaken, OAuthError } from '../errors.ts'
 import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
@@ -144,9 +145,6 @@ function addressOf(name: string, field: unknown, required: boolean): string | un
   return email
 }
 
-/** NUL, and halves of surrogate pairs. */
-const UNSTORABLE = /[\0\p{Cs}]/u
-
 /**
  * Refuses characters that most databases can't store. The database would reject them too, and that would look like an
  * outage (503) in place of a fault of the caller (400).
@@ -162,7 +160,7 @@ export function refuseUnstorable(fields: Record<string, unknown>): void {
 
 /** Whether it has, at any depth, characters that most databases can't hold. */
 export function holdsUnstorable(value: unknown): boolean {
-  if (typeof value === 'string') return UNSTORABLE.test(value)
+  if (typeof value === 'string') return !isStorable(value)
   if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some(([name, member]) => UNSTORABLE.test(name) || holdsUnstorable(member))
+  return Object.entries(value).some(([name, member]) => !isStorable(name) || holdsUnstorable(member))
 }

@@ -1,4 +1,5 @@
-import { isRow, isStorable } from '../sql/rows.ts'
+import { isStorable } from '../../protocol/storable.ts'
+import { isRow } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
 import { outage } from './outage.ts'
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Identity, LinkedIdentity, UserStore } from '../../ports/user-store.ts'
-import { flag, integer, isStorable, text, textOrNull } from './rows.ts'
+import { isStorable } from '../../protocol/storable.ts'
+import { flag, integer, text, textOrNull } from './rows.ts'
 import type { Row } from './rows.ts'
 
 const OUTCOMES = [

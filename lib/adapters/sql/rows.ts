@@ -3,13 +3,6 @@ export type Row = Readonly<Record<string, unknown>>
 
 export const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null
 
-/**
- * NUL, where some drivers cut a string off, and lone surrogates, which UTF-8 can't hold: either makes two names one.
- */
-const UNSTORABLE = /[\0\p{Cs}]/u
-
-export const isStorable = (text: string): boolean => !UNSTORABLE.test(text)
-
 const unreadable = (column: string): TypeError => new TypeError(`The database holds a ${column} of the wrong type.`)
 
 export function text(row: Row, column: string): string {

@@ -1,4 +1,5 @@
-import { isRow, isStorable } from '../sql/rows.ts'
+import { isStorable } from '../../protocol/storable.ts'
+import { isRow } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
 
 export type SqliteValue = string | number | null

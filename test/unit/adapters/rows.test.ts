@@ -1,4 +1,5 @@
-import { flag, integer, isStorable, jsonObject, rowsIn, text, textOrNull } from '../../../lib/adapters/sql/rows.ts'
+import { flag, integer, jsonObject, rowsIn, text, textOrNull } from '../../../lib/adapters/sql/rows.ts'
+import { isStorable } from '../../../lib/protocol/storable.ts'
 import t from '../../support/tap.ts'
 
 const REFUSED = 'The database holds a column of the wrong type.'
