@@ -10,7 +10,6 @@ import type { FederatedWrites } from './first-factor.ts'
 import { linkOf } from './identities.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
-/** Somebody who has signed in at another provider, which was checked, and on whom a decision is due. */
 /** What an account that is made through a connection counts under, whatever the door. */
 export type SignUpCheck = { rule: 'register' } | { rule: 'connect'; kept: true }
 
@@ -22,6 +21,7 @@ export function signUpCheck({ domains }: { domains: readonly string[] }, authori
   return domains.length === 0 && !authoritative ? { rule: 'register' } : { rule: 'connect', kept: true }
 }
 
+/** Somebody who has signed in at another provider, which was checked, and on whom a decision is due. */
 export interface FederatedArrival {
   connection: Connection
   person: FederatedPerson

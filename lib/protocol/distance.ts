@@ -20,8 +20,7 @@ const RANGES: ReadonlyArray<readonly [Distance, readonly Range[]]> = [
     THIS_MACHINE,
     [
       ['0.0.0.0', 8],
-      ['127.0.0.0', 8],
-      ['::', 127]
+      ['127.0.0.0', 8]
     ]
   ],
   [
@@ -66,7 +65,7 @@ const PARSED = RANGES.map(
 )
 
 /** Prefixes of IPv6 that have an IPv4 address in their last 32 bits: mapped, compatible and NAT64 (RFC 6052). */
-const EMBEDDING = ['::ffff:0:0', '64:ff9b::', '64:ff9b:1::'].map((prefix) => wordsOf(prefix) ?? [])
+const EMBEDDING = ['::', '::ffff:0:0', '64:ff9b::', '64:ff9b:1::'].map((prefix) => wordsOf(prefix) ?? [])
 
 export function nearer(one: Distance, other: Distance): Distance {
   return one < other ? one : other

@@ -77,15 +77,13 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
         })
         return await leave(reply)
       } catch (error) {
-        if (error instanceof UpstreamError)
-          return await failConnect(
-            error,
-            { connection: connection.id, query: flow?.query ?? '', counted, onlyAs: flow?.onlyAs ?? null },
-            request,
-            reply,
-            deps
-          )
-        throw error
+        return await failConnect(
+          error,
+          { connection: connection.id, query: flow?.query ?? '', counted, onlyAs: flow?.onlyAs ?? null },
+          request,
+          reply,
+          deps
+        )
       }
     }
   )

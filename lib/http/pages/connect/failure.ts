@@ -48,9 +48,12 @@ interface Failed {
   onlyAs?: ConnectFlow['onlyAs']
 }
 
-/** The page that a sign-in elsewhere ends on where it came to nothing, with its status, and the way to start again. */
+/**
+ * The page that a sign-in elsewhere ends on where it came to nothing, with its status, and the way to start again. Throws
+ * on what is no failure of that sign-in.
+ */
 export async function failConnect(
-  error: UpstreamError,
+  error: unknown,
   { connection, query, counted, onlyAs = null }: Failed,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -62,6 +65,7 @@ export async function failConnect(
     pages
   }: Pick<PageDeps, 'authorize' | 'link' | 'pages'>
 ): Promise<FastifyReply> {
+  if (!(error instanceof UpstreamError)) throw error
   if (counted) events.emit('connection_failed', { connection, reason: error.reason }, originOf(request))
   const { code, reason } = SHOWN[error instanceof OtherPersonError ? 'disabled' : error.reason]
   // The cause holds nothing that was sent. See UpstreamError.

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { freshnessIn, isFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
-import { UpstreamError } from '../../../errors.ts'
 import { originOf } from '../../edge/deps.ts'
 import { JourneySchema } from '../../edge/schemas.ts'
 import { goOn, withQuery } from '../form-page.ts'
@@ -47,15 +46,13 @@ export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void
         )
         return await sendAway(url, connection, journey, request, reply, deps)
       } catch (error) {
-        if (error instanceof UpstreamError)
-          return await failConnect(
-            error,
-            { connection: connection.id, query: journey.query, counted: true },
-            request,
-            reply,
-            deps
-          )
-        throw error
+        return await failConnect(
+          error,
+          { connection: connection.id, query: journey.query, counted: true },
+          request,
+          reply,
+          deps
+        )
       }
     }
   )

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { UpstreamError } from '../../../errors.ts'
 import { JourneySchema } from '../../edge/schemas.ts'
 import { pageGet, queryParam, queryParams } from '../forms.ts'
 import { beginConnect, type ConnectPageDeps, enabledConnection, isFromOurPage, isLookingAhead } from './begin.ts'
@@ -47,15 +46,13 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
           303
         )
       } catch (error) {
-        if (error instanceof UpstreamError)
-          return await failConnect(
-            error,
-            { connection: connection.id, query: journey.query, counted: false, onlyAs },
-            request,
-            reply,
-            deps
-          )
-        throw error
+        return await failConnect(
+          error,
+          { connection: connection.id, query: journey.query, counted: false, onlyAs },
+          request,
+          reply,
+          deps
+        )
       }
     }
   )

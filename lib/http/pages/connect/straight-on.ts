@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { UpstreamError } from '../../../errors.ts'
 import { type AuthorizationParams, carried } from '../../../protocol/authorization-request.ts'
 import { beginConnect, type ConnectPageDeps, isLookingAhead } from './begin.ts'
 import { failConnect } from './failure.ts'
@@ -32,14 +31,12 @@ export async function straightOn(
       303
     )
   } catch (error) {
-    if (error instanceof UpstreamError)
-      return await failConnect(
-        error,
-        { connection: connection.id, query: journey.query, counted: false },
-        request,
-        reply,
-        deps
-      )
-    throw error
+    return await failConnect(
+      error,
+      { connection: connection.id, query: journey.query, counted: false },
+      request,
+      reply,
+      deps
+    )
   }
 }
