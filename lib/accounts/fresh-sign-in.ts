@@ -16,7 +16,7 @@ import type { Origin } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import { hasFactor } from './factors/deps.ts'
+import { factorsOf, hasFactor } from './factors/deps.ts'
 
 /** How long ago somebody may have signed in for what can't be taken back. */
 const FRESH_FOR_SECONDS = 300
@@ -50,16 +50,13 @@ export async function requireFreshSignIn(
   { user, sid, authentication, password, origin }: FreshSignIn,
   deps: AccountsDeps
 ): Promise<void> {
-  const isRecent = isFresh(authentication.authenticatedAt, deps.clock.now())
-  const factors = deps.factors === null ? null : await deps.factors.store.findFactors(user.id)
-  if (factors !== null && hasFactor(factors)) {
-    // A password is less than what this account takes to sign in.
-    if (!isRecent || !(covers(authentication.acr, MFA_ACR) || isAllByEmail(user, factors, authentication)))
-      throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
+  const found = await factorsOf(user, deps)
+  if (hasFactor(found)) {
+    requireFactor({ user, authentication }, found, deps)
     return
   }
   if (password === undefined) {
-    if (!isRecent) throw staleSignIn(FRESH_FOR_SECONDS)
+    if (!isFresh(authentication.authenticatedAt, deps.clock.now())) throw staleSignIn(FRESH_FOR_SECONDS)
     return
   }
   await provePassword({ user, sid, password, origin }, deps)
@@ -71,11 +68,22 @@ export async function requireFreshSignIn(
  * @throws OAuthError `insufficient_user_authentication`
  */
 export async function requireFreshSecondFactor(
-  signIn: Omit<FreshSignIn, 'password'>,
+  signIn: Pick<FreshSignIn, 'user' | 'authentication'>,
   deps: AccountsDeps
 ): Promise<void> {
-  const factors = deps.factors === null ? null : await deps.factors.store.findFactors(signIn.user.id)
-  if (factors !== null && hasFactor(factors)) await requireFreshSignIn(signIn, deps)
+  const found = await factorsOf(signIn.user, deps)
+  if (hasFactor(found)) requireFactor(signIn, found, deps)
+}
+
+/** A password is less than what an account with a factor takes to sign in. */
+function requireFactor(
+  { user, authentication }: Pick<FreshSignIn, 'user' | 'authentication'>,
+  found: UserFactors,
+  { clock }: Pick<AccountsDeps, 'clock'>
+): void {
+  const isRecent = isFresh(authentication.authenticatedAt, clock.now())
+  if (!isRecent || !(covers(authentication.acr, MFA_ACR) || isAllByEmail(user, found, authentication)))
+    throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AccountsDeps } from '../accounts/deps.ts'
-import { hasFactor } from '../accounts/factors/deps.ts'
+import { factorsOf, hasFactor } from '../accounts/factors/deps.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
-import { waysIn } from '../accounts/ways-in.ts'
+import { type WaysIn, waysIn } from '../accounts/ways-in.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { lacksSecondFactor, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
@@ -18,28 +18,23 @@ interface Asking {
  * Whether a sign-in of this account can be worth `acr`, by what it has now. A code in a mailbox is worth no more with a
  * second factor: who has neither password nor connection reaches `mfa` by a passkey alone.
  */
-async function reaches(
+function reaches(
   acr: string,
-  user: User,
+  ways: WaysIn,
   found: UserFactors | null,
   { hostedSignIn }: Asking,
-  deps: ReachDeps
-): Promise<boolean> {
-  const { factors } = deps
-  const ways = await waysIn(user, deps, found)
+  { factors }: ReachDeps
+): boolean {
   if (ways.passkeys.length > 0) return true
   const canGivePassword = !hostedSignIn || ways.password
   // A security key is worth as much with a password alone.
   if (acr === PASSKEY_ACR)
     return canGivePassword && found?.passkeys.some(({ rpId }) => rpId === factors?.passkeys?.rpId) === true
-  const hasSecond = found !== null && hasFactor(found)
+  const hasSecond = hasFactor(found)
   if (acr === MFA_ACR && !hasSecond) return false
   if (canGivePassword) return true
   return hasSecond && ways.links.length > 0
 }
-
-const findFactors = async ({ id }: User, { factors }: ReachDeps): Promise<UserFactors | null> =>
-  factors === null ? null : await factors.store.findFactors(id)
 
 /**
  * Whether a sign-in of this account can be worth one of these. `email` and `connection` are not less or more than
@@ -52,10 +47,11 @@ export async function reachesOne(
   deps: ReachDeps
 ): Promise<boolean> {
   if (values.some((value) => !isAbove(value))) return true
-  const found = await findFactors(user, deps)
-  for (const value of values) if (await reaches(value, user, found, asking, deps)) return true
+  const found = await factorsOf(user, deps)
+  const ways = await waysIn(user, deps, found)
+  if (values.some((value) => reaches(value, ways, found, asking, deps))) return true
   // A provider may vouch for more the next time.
-  return values.includes(PASSWORD_ACR) && (await waysIn(user, deps, found)).links.length > 0
+  return values.includes(PASSWORD_ACR) && ways.links.length > 0
 }
 
 const isAbove = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR
@@ -81,11 +77,11 @@ export async function stepTowards(
   if (!isAbove(acr)) return null
   const { factors } = deps
   const now = deps.clock.now()
-  const found = await findFactors(user, deps)
+  const found = await factorsOf(user, deps)
   const lacksCode = lacksSecondFactor(session, now)
-  const hasSecond = found !== null && hasFactor(found)
+  const hasSecond = hasFactor(found)
   if (acr === MFA_ACR && hasSecond && lacksCode) return 'second_factor'
-  if (await reaches(acr, user, found, { hostedSignIn }, deps)) {
+  if (reaches(acr, await waysIn(user, deps, found), found, { hostedSignIn }, deps)) {
     if (hostedSignIn) return 'reauthenticate'
     // A sign-in page of the host's own asks for no passkey of ours. Ours asks for it as the second factor.
     return acr === PASSKEY_ACR ? (lacksCode ? 'second_factor' : 'never') : null

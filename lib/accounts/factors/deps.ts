@@ -32,8 +32,18 @@ export interface FactorDeps {
 }
 
 /** Whether the user has any factor. Whether sign-ins are asked for one is `asksSecondFactor`. */
-export function hasFactor({ totp, passkeys }: UserFactors): boolean {
-  return totp.length > 0 || passkeys.length > 0
+export function hasFactor(found: UserFactors): boolean
+export function hasFactor(found: UserFactors | null): found is UserFactors
+export function hasFactor(found: UserFactors | null): boolean {
+  return found !== null && (found.totp.length > 0 || found.passkeys.length > 0)
+}
+
+/** All factors of the user; `null`: second factors are off. */
+export async function factorsOf(
+  { id }: Pick<User, 'id'>,
+  { factors }: { factors: Pick<FactorDeps, 'store'> | null }
+): Promise<UserFactors | null> {
+  return factors === null ? null : await factors.store.findFactors(id)
 }
 
 /** The passkeys by which the user can sign in without anything else. */

@@ -101,8 +101,8 @@ function changePasswordRoute(child: FastifyInstance, { grants, limiter, path }: 
     },
     async (request, reply) =>
       await guarded(async () => {
-        const { user, sid, authentication, stay } = accountOf(request)
-        await requireFreshSecondFactor({ user, sid, authentication, origin: originOf(request) }, grants.accounts)
+        const { user, authentication, stay } = accountOf(request)
+        await requireFreshSecondFactor({ user, authentication }, grants.accounts)
         // Under the normalised name, as sign-ins count it.
         await limiter.reserve(
           request,

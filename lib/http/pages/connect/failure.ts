@@ -49,8 +49,8 @@ interface Failed {
 }
 
 /**
- * The page that a sign-in elsewhere ends on where it came to nothing, with its status, and the way to start again. Throws
- * on what is no failure of that sign-in.
+ * The page that a sign-in elsewhere ends on where it came to nothing, with its status, and the way to start again.
+ * Throws on what is no failure of that sign-in.
  */
 export async function failConnect(
   error: unknown,

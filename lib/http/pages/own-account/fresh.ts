@@ -1,5 +1,5 @@
 import type { AccountsDeps } from '../../../accounts/deps.ts'
-import { hasFactor } from '../../../accounts/factors/deps.ts'
+import { factorsOf, hasFactor } from '../../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps } from '../deps.ts'
@@ -11,10 +11,6 @@ import { passwordLimit, type PersonVisit, signInUrl } from './account-page.ts'
 export interface Proof {
   askPassword: boolean
   signInUrl: string | null
-}
-
-async function asksSecondFactor(userId: string, { factors }: AccountsDeps): Promise<boolean> {
-  return factors !== null && hasFactor(await factors.store.findFactors(userId))
 }
 
 /**
@@ -31,8 +27,9 @@ export async function proofOf(
     person: { user },
     origin
   } = visit
-  const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), deps.authorize.accounts)
-  if (user.passwordHash !== null && !(await asksSecondFactor(user.id, deps.authorize.accounts)))
+  const { accounts } = deps.authorize
+  const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
+  if (user.passwordHash !== null && !hasFactor(await factorsOf(user, accounts)))
     return { askPassword: always || !fresh, signInUrl: null }
   return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps) }
 }
