@@ -45,7 +45,8 @@ export async function testApp(
   server: FastifyServerOptions = {},
   before?: (app: FastifyInstance) => unknown
 ): Promise<TestApp> {
-  const app = Fastify(server) as unknown as FastifyInstance
+  // Fastify's own 10 s would judge the machine: the first start of a process loads all of the library.
+  const app = Fastify({ pluginTimeout: 120_000, ...server }) as unknown as FastifyInstance
   const clock = steppedClock()
   const hasher = fastHasher()
   const messages = capturedMessages()
