@@ -8,6 +8,7 @@ export interface Order {
   id: number
   url: string
   reads: 'whole' | 'status'
+  timeoutMs: number
 }
 
 export interface Outcome {
@@ -26,7 +27,7 @@ process.on('message', (order: Order) => {
   )
 })
 
-async function obey({ id, url, reads }: Order): Promise<Outcome> {
+async function obey({ id, url, reads, timeoutMs }: Order): Promise<Outcome> {
   const abort = new AbortController()
   try {
     const { status, text } = await call({
@@ -36,7 +37,7 @@ async function obey({ id, url, reads }: Order): Promise<Outcome> {
       noNearerThan: THIS_MACHINE,
       reads,
       maxBytes: 4096,
-      timeoutMs: 400,
+      timeoutMs,
       signal: abort.signal
     })
     return { id, status, text }
