@@ -15,22 +15,22 @@ type Proved = Pick<BrowserSession, 'authenticatedAt' | 'methods'>
 /** A secret of a session, with what was proved with it. */
 interface Secret extends Proved {
   digest: string
-  /** `null`: it is the live one. */
+  /** `null`: it is the live one. `NEVER_AGAIN`: it works no more. */
   replacedAt: number | null
 }
 
-/** A browser session, with the proofs of its newest secret, and its secrets, oldest first. */
+/** A browser session, and its secrets, oldest first. There is one at least. */
 interface Held {
-  session: BrowserSession
+  session: Omit<BrowserSession, keyof Proved>
   secrets: Secret[]
 }
+
+const NEVER_AGAIN = 0
 
 type PackedSecret = [digest: string, authenticatedAt: number, methods: BrowserSession['methods'], at: number | null]
 
 type PackedSession = [
   userId: string,
-  authenticatedAt: number,
-  methods: BrowserSession['methods'],
   createdAt: number,
   lastUsedAt: number,
   expiresAt: number,
@@ -46,8 +46,6 @@ const copiesOf = (methods: BrowserSession['methods']): BrowserSession['methods']
 
 const pack = ({ session, secrets }: Held, generation: string): PackedSession => [
   session.userId,
-  session.authenticatedAt,
-  copiesOf(session.methods),
   session.createdAt,
   session.lastUsedAt,
   session.expiresAt,
@@ -64,13 +62,10 @@ const pack = ({ session, secrets }: Held, generation: string): PackedSession => 
 ]
 
 function unpack(sid: string, packed: PackedSession): Held {
-  const [userId, authenticatedAt, methods, createdAt, lastUsedAt, expiresAt, idleExpiresAt, ...rest] = packed
-  const [userAgent, clientIds, , secrets] = rest
+  const [userId, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds, , secrets] = packed
   const session = {
     sid,
     userId,
-    authenticatedAt,
-    methods: copiesOf(methods),
     createdAt,
     lastUsedAt,
     expiresAt,
@@ -80,21 +75,29 @@ function unpack(sid: string, packed: PackedSession): Held {
   }
   return {
     session,
-    secrets: secrets.map(([digest, provedAt, proofs, replacedAt]) => ({
+    secrets: secrets.map(([digest, authenticatedAt, methods, replacedAt]) => ({
       digest,
-      authenticatedAt: provedAt,
-      methods: copiesOf(proofs),
+      authenticatedAt,
+      methods: copiesOf(methods),
       replacedAt
     }))
   }
 }
 
-/** `null` where there is none, or a damaged one. */
-const packedIn = (record: unknown): PackedSession | null => rowOf<PackedSession>(record, 11)
+/** The session with the proofs of this secret. */
+function shownBy({ session }: Held, { authenticatedAt, methods }: Proved): BrowserSession {
+  return { ...session, authenticatedAt, methods }
+}
 
-const EXPIRES_AT = 5
-const IDLE_EXPIRES_AT = 6
-const GENERATION_AT = 9
+/** The session with the proofs of its newest secret. */
+const newestOf = (held: Held): BrowserSession => shownBy(held, held.secrets.at(-1) as Secret)
+
+/** `null` where there is none, or a damaged one. */
+const packedIn = (record: unknown): PackedSession | null => rowOf<PackedSession>(record, 9)
+
+const EXPIRES_AT = 3
+const IDLE_EXPIRES_AT = 4
+const GENERATION_AT = 7
 
 const isSessionAliveAt =
   (now: number) =>
@@ -103,7 +106,7 @@ const isSessionAliveAt =
     return packed !== null && now < packed[EXPIRES_AT] && now < packed[IDLE_EXPIRES_AT]
   }
 
-const entryOf = ({ sid, createdAt, expiresAt }: BrowserSession): Entry => ({
+const entryOf = ({ sid, createdAt, expiresAt }: Held['session']): Entry => ({
   sid,
   kind: 'session',
   createdAt,
@@ -166,9 +169,7 @@ function opened(view: View, sid: string, digest: string, now: number): { held: H
 
 export function findSession(view: View, sid: string, digest: string, now: number): BrowserSession | null {
   const found = opened(view, sid, digest, now)
-  if (found === null) return null
-  const { authenticatedAt, methods } = found.secret
-  return { ...found.held.session, authenticatedAt, methods }
+  return found === null ? null : shownBy(found.held, found.secret)
 }
 
 export function useSession(view: View, { sid, digest, now, idleExpiresAt, clientId }: SessionUse): boolean {
@@ -196,13 +197,13 @@ export function renewSession(view: View, renewal: SessionRenewal): boolean {
   const index = indexIn(view, userId)
   // A lost index has just ended it.
   if (alive(view, sid, now) === null) return false
-  const session = { ...found.held.session, authenticatedAt, methods, lastUsedAt: now, expiresAt, idleExpiresAt }
+  const session = { ...found.held.session, lastUsedAt: now, expiresAt, idleExpiresAt }
   index.set(entryOf(session))
   index.save(now)
   const replaced = found.held.secrets
     .filter(worksAt(now))
     .map((secret) => (secret.replacedAt === null ? { ...secret, replacedAt: now } : secret))
-  put(view, { session, secrets: [...replaced, liveSecret(digest, session)].slice(-MAX_SECRETS) })
+  put(view, { session, secrets: [...replaced, liveSecret(digest, { authenticatedAt, methods })].slice(-MAX_SECRETS) })
   return true
 }
 
@@ -217,22 +218,20 @@ export function endSession(view: View, userId: string, sid: string): BrowserSess
   if (entry !== undefined) index.drop([entry])
   index.save()
   view.remove(sessionKey(sid))
-  return held?.session ?? null
+  return held === null ? null : newestOf(held)
 }
 
 export function revokeSessionsOfUser(view: View, userId: string, stays?: StayingSession): BrowserSession[] {
   const index = indexIn(view, userId)
   const all = index.entries().filter(({ kind }) => kind === 'session')
   const records = view.all(all.map(recordKeyOf))
-  const isKept = all.some(({ sid }) => sid === stays?.sid) && stays !== undefined && keepsOne(view, stays)
-  const ended = all.flatMap((entry, at) =>
-    isKept && entry.sid === stays.sid ? [] : [{ entry, record: packedIn(records[at]) }]
-  )
+  const kept = all.find(({ sid }) => sid === stays?.sid && keepsOne(view, stays))
+  const ended = all.flatMap((entry, at) => (entry === kept ? [] : [{ entry, record: packedIn(records[at]) }]))
   if (ended.length === 0) return []
   for (const { entry } of ended) view.remove(recordKeyOf(entry))
   index.drop(ended.map(({ entry }) => entry))
   index.save()
-  return ended.flatMap(({ entry, record }) => (record === null ? [] : [unpack(entry.sid, record).session]))
+  return ended.flatMap(({ entry, record }) => (record === null ? [] : [newestOf(unpack(entry.sid, record))]))
 }
 
 /** Takes all secrets from the session but the new one. `false`: who asks does not hold its live secret any more. */
@@ -240,7 +239,7 @@ function keepsOne(view: View, { sid, secret: next }: StayingSession): boolean {
   const held = stored(view, sid)
   if (held === null) return false
   if (next === null) {
-    put(view, { ...held, secrets: [] })
+    put(view, { ...held, secrets: held.secrets.slice(-1).map((one) => ({ ...one, replacedAt: NEVER_AGAIN })) })
     return true
   }
   const live = held.secrets.find(({ replacedAt }) => replacedAt === null)
@@ -256,7 +255,7 @@ export function listSessionsOfUser(view: View, userId: string, now: number): Bro
   const records = view.all(entries.map(recordKeyOf))
   const isAlive = isSessionAliveAt(now)
   return entries
-    .flatMap(({ sid }, at) => (isAlive(records[at]) ? [unpack(sid, records[at] as PackedSession).session] : []))
+    .flatMap(({ sid }, at) => (isAlive(records[at]) ? [newestOf(unpack(sid, records[at] as PackedSession))] : []))
     .reverse()
     .sort((a, b) => b.createdAt - a.createdAt)
 }

@@ -31,11 +31,8 @@ const authorization = JSON.stringify({
   nonce: digest('nonce').slice(0, 22)
 })
 
-export const family = (
-  userId: string,
-  name: string,
-  fields: Partial<NewRefreshTokenFamily> = {}
-): NewRefreshTokenFamily => ({
+/** What a family and a code have alike. */
+const granted = (userId: string, name: string) => ({
   sid: sidFor(userId, name),
   userId,
   clientId: CLIENT,
@@ -44,12 +41,19 @@ export const family = (
   acr: 'password',
   amr: ['pwd'],
   createdAt: NOW,
+  sessionSid: sidFor(userId, 'session'),
+  offline: true
+})
+export const family = (
+  userId: string,
+  name: string,
+  fields: Partial<NewRefreshTokenFamily> = {}
+): NewRefreshTokenFamily => ({
+  ...granted(userId, name),
   lastUsedAt: NOW,
   expiresAt: END,
   idleExpiresAt: END,
   userAgent: USER_AGENT,
-  sessionSid: sidFor(userId, 'session'),
-  offline: true,
   authorization: null,
   tokenDigest: secretOf(name),
   ...fields
@@ -59,16 +63,7 @@ export const code = (
   name: string,
   fields: Partial<NewAuthorizationCode> = {}
 ): NewAuthorizationCode => ({
-  sid: sidFor(userId, name),
-  userId,
-  clientId: CLIENT,
-  scope: SCOPE,
-  authenticatedAt: NOW,
-  acr: 'password',
-  amr: ['pwd'],
-  createdAt: NOW,
-  sessionSid: sidFor(userId, 'session'),
-  offline: true,
+  ...granted(userId, name),
   authorization,
   codeDigest: secretOf(name),
   codeExpiresAt: NOW + MINUTE,
