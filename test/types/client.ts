@@ -68,8 +68,9 @@ export async function calls(): Promise<void> {
   const nothing: void = await auth.loginWithRedirect(login)
   // @ts-expect-error -- another state than the app's
   await auth.loginWithRedirect({ appState: { to: '/cart' } })
-  // @ts-expect-error -- parameters are text
-  await auth.loginWithRedirect({ authorizationParams: { max_age: 5 } })
+  await auth.loginWithRedirect({ authorizationParams: { max_age: 5, prompt: undefined } })
+  // @ts-expect-error -- parameters are texts and numbers
+  await auth.loginWithRedirect({ authorizationParams: { claims: { id_token: null } } })
 
   const { appState } = await auth.handleRedirectCallback()
   const from: string | undefined = appState?.from
