@@ -4,7 +4,7 @@ import type { BrowserSession } from '../ports/session-store.ts'
 import { ACR_VALUES, type AuthenticationContext, contextOf } from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 
-/** The values of which `acr` has to be one; `null`: any, and none, will do. */
+/** The values of which `acr` has to be one; `null`: every value will do, and so will none. */
 export type RequiredAcr = readonly string[] | null
 
 /**
