@@ -24,14 +24,15 @@ export interface FederatedPerson extends Identity {
 
 /**
  * What a checked sign-in at another provider means here. An address that the provider did not verify, or that nobody
- * can have here, is none.
+ * can have here, is none. `askedFresh`: the provider was asked to authenticate the person again.
  */
 export function personOf(
   { assertion, claims, tokens }: Pick<UpstreamResult, 'assertion' | 'claims'> & Partial<Pick<UpstreamResult, 'tokens'>>,
-  connection: Pick<Connection, 'profile' | 'assurance' | 'keep'>,
-  now: number
+  connection: Pick<Connection, 'profile' | 'assurance' | 'keep' | 'provesFreshness'>,
+  { now, askedFresh }: { now: number; askedFresh: boolean }
 ): FederatedPerson {
   const { issuer, subject, authenticatedAt } = assertion
+  const at = Math.min(now, authenticatedAt ?? now)
   const email = usable(assertion.email)
   const sealed = tokens === undefined ? undefined : connection.keep(tokens)
   return {
@@ -40,7 +41,11 @@ export function personOf(
     ...(email === undefined ? {} : { email }),
     ...(sealed === undefined ? {} : { sealed }),
     profile: withoutOddValues(profileFields(connection.profile(claims))),
-    proof: proofOf(connection.assurance(claims), { at: Math.min(now, authenticatedAt ?? now), here: now })
+    proof: proofOf(connection.assurance(claims), {
+      at,
+      here: now,
+      ...(connection.provesFreshness && !askedFresh ? { freshFrom: at } : {})
+    })
   }
 }
 
@@ -74,7 +79,7 @@ function usable(email: unknown): string | undefined {
 
 function proofOf(
   { amr = [], acr }: ReturnType<Connection['assurance']>,
-  times: { at: number; here: number }
+  times: { at: number; here: number; freshFrom?: number }
 ): AuthenticationProof {
   return { method: 'connection', ...times, ...(amr.length === 0 ? {} : { amr }), ...(acr === undefined ? {} : { acr }) }
 }

@@ -4,10 +4,10 @@ import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
 import {
   type AuthenticationContext,
-  contextOf,
   covers,
   EMAIL_ACR,
   MFA_ACR,
+  freshContextOf,
   provedSince
 } from '../protocol/authentication.ts'
 import { staleSignIn } from '../protocol/bearer.ts'
@@ -130,14 +130,14 @@ export function isRecentEnough(session: BrowserSession, now: number): boolean {
 }
 
 /**
- * What a browser session has to show. It counts from when the sign-in was made here, whatever another provider says of
- * when it last asked.
+ * What a browser session has to show. A sign-in by a connection counts from when it came here, unless the provider can
+ * be asked to authenticate the person again and was not.
  */
 export function freshnessIn({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
   return {
     user,
     sid: session.sid,
-    authentication: { ...contextOf(session), authenticatedAt: provedSince(session) },
+    authentication: freshContextOf(session),
     origin
   }
 }

@@ -23,6 +23,11 @@ export interface AuthenticationProof {
    * before.
    */
   here?: number
+  /**
+   * Since when a sign-in by a `connection` counts as fresh, where that is not `here`: its provider can be asked to
+   * authenticate the person again, and was not.
+   */
+  freshFrom?: number
   /** What whoever vouches calls it. @see RFC 8176 §2 */
   amr?: string[]
   /** What the host says that the sign-in is worth: of a `connection`, or of a sign-in by the host's own code. */
@@ -152,6 +157,16 @@ export function provedSince({ methods, authenticatedAt }: Authenticated): number
   )
 }
 
+/**
+ * The context of a session with the time since when all of it counts as fresh, for acts that a stolen session must not
+ * be enough for. A round trip to a provider that can be asked to authenticate the person again counts only where it was
+ * asked.
+ */
+export function freshContextOf(signIn: Authenticated): AuthenticationContext {
+  const since = Math.min(provedSince(signIn), ...signIn.methods.flatMap(({ freshFrom }) => freshFrom ?? []))
+  return { ...contextOf(signIn), authenticatedAt: since }
+}
+
 /** Whether what was proved is enough where a second factor must be: one was given, or it is worth as much by itself. */
 export function hasProvedSecond(signIn: Authenticated): boolean {
   return (
@@ -246,12 +261,12 @@ function parsed(text: unknown): unknown[] {
 }
 
 function isProof(value: unknown): value is AuthenticationProof {
-  const { method, at, here, amr, acr } = Object(value) as Record<string, unknown>
+  const { method, at, here, freshFrom, amr, acr } = Object(value) as Record<string, unknown>
   return (
     typeof method === 'string' &&
     METHODS.has(method) &&
     Number.isSafeInteger(at) &&
-    (here === undefined || Number.isSafeInteger(here)) &&
+    [here, freshFrom].every((time) => time === undefined || Number.isSafeInteger(time)) &&
     (amr === undefined || areWords(amr)) &&
     (acr === undefined ||
       (typeof acr === 'string' &&

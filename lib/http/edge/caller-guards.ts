@@ -6,7 +6,7 @@ import type { GrantDeps } from '../../oauth/deps.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
-import { type AuthenticationContext, contextOf, provedSince } from '../../protocol/authentication.ts'
+import { type AuthenticationContext, freshContextOf } from '../../protocol/authentication.ts'
 import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOwnPage } from '../../protocol/same-origin.ts'
@@ -138,7 +138,7 @@ async function accountOfBrowser(request: FastifyRequest, { grants, browser }: Gu
   return {
     user,
     sid: session.sid,
-    authentication: { ...contextOf(session), authenticatedAt: provedSince(session) },
+    authentication: freshContextOf(session),
     sessionSid: session.sid,
     stay: (reply) => browser.stay(request, reply, session.sid)
   }

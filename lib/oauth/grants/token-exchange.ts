@@ -87,7 +87,7 @@ async function exchange(
   })
   if ((await parts.assertions.claim(assertionDigest(token), appIdTokenEnd(said.issuedAt))) !== 'fresh')
     throw new UpstreamError('id_token', 'The ID token was used before.')
-  const person = personOf(said, connection, accounts.clock.now())
+  const person = personOf(said, connection, { now: accounts.clock.now(), askedFresh: false })
   const found = await federatedUser(
     {
       connection,

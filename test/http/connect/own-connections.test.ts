@@ -105,6 +105,27 @@ t.test('a link goes by a sign-in of the last five minutes alone', async (t) => {
   t.ok(await test.users.findByIdentity(linkTo('ann-1')))
 })
 
+t.test('a provider that can prove a fresh sign-in makes a session fresh only where it was asked to', async (t) => {
+  const hour = 3_600_000
+  for (const { provesFreshness, prompt, ago, status } of [
+    { provesFreshness: true, prompt: '', ago: 24 * hour, status: 401 },
+    { provesFreshness: true, prompt: '?max_age=864000', ago: 24 * hour, status: 401 },
+    { provesFreshness: true, prompt: '', ago: 60_000, status: 204 },
+    { provesFreshness: true, prompt: '?prompt=login', ago: 0, status: 204 },
+    { provesFreshness: false, prompt: '', ago: 24 * hour, status: 204 }
+  ]) {
+    const test = await scene(t, { more: { provesFreshness }, connection: { trustEmail: true } })
+    test.fake.person = { subject: 'ann-1', authenticatedAt: test.clock.now() - ago }
+    await test.through(prompt)
+    t.equal(await test.who(), test.id, 'signed in')
+    const url = `/auth/connections/${linkIdOf(linkTo('ann-1'))}`
+    const cookie = [...test.browser.cookies].map((pair) => pair.join('=')).join('; ')
+    const reply = await test.app.inject({ method: 'DELETE', url, headers: { ...SAME, cookie } })
+    t.equal(reply.statusCode, status, JSON.stringify({ provesFreshness, prompt, ago }))
+    if (status === 401) t.match(reply.json(), { error: 'insufficient_user_authentication' })
+  }
+})
+
 // covers FED-13
 t.test('the last way to sign in stays, and of parallel requests for the last two links one is refused', async (t) => {
   const test = await scene(t, { password: false, subjects: ['ann-1', 'ann-2'] })

@@ -4,13 +4,14 @@ import { newAccount, personOf } from '../../../lib/accounts/federated-account.ts
 const CONNECTION = {
   profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }),
   assurance: () => ({}),
-  keep: () => undefined
+  keep: () => undefined,
+  provesFreshness: true
 }
 const profileOf = (claims: Record<string, unknown>): Record<string, unknown> =>
   personOf(
     { assertion: { issuer: 'https://sso.example', subject: '1', emailAuthoritative: false, profile: {} }, claims },
     CONNECTION,
-    0
+    { now: 0, askedFresh: false }
   ).profile
 
 t.test('no link that would run something comes from a provider', async (t) => {

@@ -143,7 +143,7 @@ async function signIn(
   const journey = await journeys.from(flow.query)
   if (flow.onlyAs !== null && (await deps.browser.signedIn(request))?.session.sid !== flow.onlyAs.sid)
     throw new UpstreamError('mismatch', 'Somebody else is signed in than who began this.')
-  const person = personOf(result, connection, accounts.clock.now())
+  const person = personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh })
   const outcome = await federatedSignIn(
     {
       connection,
@@ -201,7 +201,7 @@ async function link(
   await linkToAccount(
     {
       connection,
-      person: personOf(result, connection, accounts.clock.now()),
+      person: personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh }),
       user: signedIn.user,
       stays: { sid: linkTo.sid, browser: null },
       contested: false,
