@@ -290,7 +290,18 @@ export function isMisfit(error: unknown): boolean {
  */
 export class OutageError extends Error {
   readonly isOutage = true
+  /** Whether it is about writes alone: reads may be answered all the while. */
+  readonly refusesWrites: boolean
+
+  constructor(message: string, { refusesWrites = false, ...options }: ErrorOptions & { refusesWrites?: boolean } = {}) {
+    super(message, options)
+    this.refusesWrites = refusesWrites
+  }
 }
+
+/** Whether it says that the server does no write now: a replica, a full disk. */
+export const refusesWrites = (error: unknown): boolean =>
+  error instanceof Error && 'refusesWrites' in error && error.refusesWrites === true
 
 /** Codes of Node.js for a server that is not there, or does not answer. */
 const UNREACHABLE = [

@@ -1,4 +1,4 @@
-import { isOutage } from '../errors.ts'
+import { isOutage, refusesWrites } from '../errors.ts'
 import type { AssertionStore } from '../ports/assertion-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
@@ -33,6 +33,8 @@ interface Outage {
   failedAt: number
   endedAt: number | null
   downMs: number
+  /** Whether reads may have been answered all the while, so that only an answered write tells of its end. */
+  isOfWrites: boolean
 }
 
 /**
@@ -50,6 +52,7 @@ export function surviveStateOutages(
   /** Oldest first. Only the last one may still go on. */
   let outages: Outage[] = []
   let isTold = false
+  let trial: Promise<void> | null = null
 
   function failed(error: unknown, beganAt: number): void {
     if (!isOutage(error)) return
@@ -62,11 +65,13 @@ export function surviveStateOutages(
         beganAt: Math.max(beganAt, last?.endedAt ?? -Infinity),
         failedAt: clock.monotonic(),
         endedAt: null,
-        downMs: 0
+        downMs: 0,
+        isOfWrites: refusesWrites(error)
       })
       while (outages.length > MAX_OUTAGES) outages.splice(0, 2, together(outages[0] as Outage, outages[1] as Outage))
     } else {
       last.failedAt = clock.monotonic()
+      last.isOfWrites ||= refusesWrites(error)
     }
     const { beganAt: since } = outages.at(-1) as Outage
     // One that comes and goes is told of once, and again where it stays.
@@ -75,9 +80,22 @@ export function surviveStateOutages(
     onDegraded(error)
   }
 
-  function answered(beganAt: number): void {
+  /** Any number of answers at once are one trial. */
+  function tryWriting(): void {
+    trial ??= tryWrite()
+      .catch(() => {})
+      .finally(() => {
+        trial = null
+      })
+  }
+
+  function answered(beganAt: number, isWrite: boolean): void {
     const last = outages.at(-1)
     if (last === undefined || last.endedAt !== null || beganAt <= last.failedAt) return
+    if (last.isOfWrites && !isWrite) {
+      tryWriting()
+      return
+    }
     last.endedAt = clock.monotonic()
     last.downMs = last.endedAt - last.beganAt
     if (!isTold) return
@@ -86,7 +104,7 @@ export function surviveStateOutages(
   }
 
   const guard =
-    (methods: Methods, name: PropertyKey): Method =>
+    (methods: Methods, name: PropertyKey, isWrite = false): Method =>
     async (...args) => {
       const beganAt = clock.monotonic()
       try {
@@ -94,7 +112,7 @@ export function surviveStateOutages(
         if (settling !== undefined) await settling
         const given = outages.length === 0 ? args : args.map(withOutagesAdded)
         const answer = await within(BUDGET_MS, clock, () => (methods[name] as Method).apply(methods, given))
-        answered(beganAt)
+        answered(beganAt, isWrite)
         return answer
       } catch (error) {
         failed(error, beganAt)
@@ -116,6 +134,8 @@ export function surviveStateOutages(
       }
     })
   }
+
+  const tryWrite = guard({ tryWrite: () => state.tryWrite() }, 'tryWrite', true) as State['tryWrite']
 
   const isMadeUpFor = ({ endedAt }: Outage): boolean =>
     endedAt !== null && clock.monotonic() - endedAt > madeUp(graceMs)
@@ -155,6 +175,7 @@ export function surviveStateOutages(
     consents: guarded(state.consents),
     keys: guarded(state.keys),
     ...(state.assertions === undefined ? {} : { assertions: checkedAssertions(guarded(state.assertions)) }),
+    tryWrite,
     ...(state.prepare === undefined ? {} : { prepare: state.prepare.bind(state) }),
     ...(state.time === undefined
       ? {}

@@ -14,6 +14,7 @@ export interface Health {
    * that is 503 for sign-ins alone.
    */
   ready: boolean
+  /** `up`: a write was done. */
   state: 'up' | 'down'
   /** `off`: there are no rate limits. */
   counters: 'up' | 'down' | 'off'
@@ -31,7 +32,7 @@ const BUDGET_MS = 1000
 const TRIAL = [{ rule: 'trial', key: '', windowMs: 1000, max: 1000 }]
 
 interface HealthParts {
-  state: Pick<State, 'keys'>
+  state: Pick<State, 'tryWrite'>
   /** The store itself, not what stands in for it in an outage. */
   attempts: AttemptStore
   ring: Pick<KeyRing, 'ages' | 'algs' | 'signingKey'>
@@ -72,7 +73,7 @@ export function createHealth(
 
   async function look(): Promise<Health> {
     const [stateIs, countersAre] = await Promise.all([
-      answers(async () => await state.keys.list()),
+      answers(state.tryWrite),
       rateLimit === false ? ('off' as const) : answers(count)
     ])
     const found = {

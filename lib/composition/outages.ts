@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { type Events, NO_REQUEST } from '../events.ts'
 import { logLine } from '../ports/log.ts'
+import { refusesWrites } from '../errors.ts'
 
 /**
  * Tells of a store's outages: once by the event `store_degraded` and a line of the log, and of their end by another
@@ -15,7 +16,14 @@ export function outageReports(
     onDegraded: (error) => {
       events.emit('store_degraded', { store, error: messageOf(error) }, NO_REQUEST)
       log.error(
-        ...logLine('FST_AUTHORITY_STORE_DOWN', `${name} does not answer`, { reason: messageOf(error), store: name })
+        ...logLine(
+          'FST_AUTHORITY_STORE_DOWN',
+          `${name} ${refusesWrites(error) ? 'writes nothing' : 'does not answer'}`,
+          {
+            reason: messageOf(error),
+            store: name
+          }
+        )
       )
     },
     onRecovered: () => {

@@ -11,9 +11,9 @@ export const LOG_CODES = {
     'error: a request was answered 500, because a hook such as `requireScope` stands on a route without ' +
     '`app.authenticate` before it.',
   FST_AUTHORITY_STORE_DOWN:
-    'error: a store does not answer: `store` says which. Said once an outage, and at the ' +
-    'start. Nothing has to be restarted.',
-  FST_AUTHORITY_STORE_BACK: 'info: it answers again.',
+    'error: a store does not answer, or does no writes: `store` says which. Said once an outage, and at ' +
+    'the start. Nothing has to be restarted.',
+  FST_AUTHORITY_STORE_BACK: 'info: it answers again, and does writes.',
   FST_AUTHORITY_STORE_MISFIT:
     "error: a store of the host's answered what its port does not allow: the request got 500, " +
     'or a row of the client store is an unknown client. `err` names the method and the field.',

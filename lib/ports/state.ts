@@ -34,6 +34,8 @@ export interface State {
    * any other, but `prepare`.
    */
   claimFor?(issuer: string): Promise<string>
+  /** Writes something that nobody reads. Rejects where no write can be done now, though reads may be answered. */
+  tryWrite(): Promise<void>
   /**
    * The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent where
    * that is this machine's.

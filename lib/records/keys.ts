@@ -12,11 +12,15 @@ export const oneTimeTokenKey = (purpose: string): string => `t:${purpose}`
 export const assertionKey = (digest: string): string => `x:${digest}`
 export const KEYS = 'k'
 export const OWNER = 'o'
+/** Written to find out whether writes are done. */
+export const TRIAL = 'w'
 /** All second factors of a user. */
 export const FACTORS = 'a'
 export const passkeyClaimKey = (claim: string): string => `q:${plainName(claim)}`
 /** The partition of what belongs to the service and to no user. */
 export const SERVICE = 'service'
+/** One of its own, so that a trial holds up nothing else. */
+export const TRIALS = 'trials'
 
 const PLAIN = /^[\w-]{1,100}$/
 

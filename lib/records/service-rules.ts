@@ -1,7 +1,7 @@
 import type { StoredKey } from '../ports/key-store.ts'
 import { NEVER } from '../ports/record-store.ts'
 import { DAMAGED } from './encoding.ts'
-import { assertionKey, KEYS, OWNER } from './keys.ts'
+import { assertionKey, KEYS, OWNER, TRIAL } from './keys.ts'
 import type { View } from './view.ts'
 
 /** What belongs to the service and to no user: signing keys, the owner of the state, and assertions that count once. */
@@ -48,6 +48,11 @@ export function claimState(view: View, issuer: string): string {
   if (typeof owner === 'object' && owner !== null) throw new TypeError('The owner of the state is damaged.')
   if (owner === null) view.put(OWNER, { kind: 'owner', userId: null, value: issuer, expiresAt: NEVER })
   return owner ?? issuer
+}
+
+/** Always a change, so that the store has to write. */
+export function writeTrial(view: View): void {
+  view.put(TRIAL, { kind: 'trial', userId: null, value: view.unique(), expiresAt: NEVER })
 }
 
 export function claimAssertion(view: View, digest: string, expiresAt: number): 'fresh' | 'replayed' {

@@ -15,10 +15,19 @@ import {
   OWNER,
   partitionOfName,
   requirePartition,
-  SERVICE
+  SERVICE,
+  TRIALS
 } from './keys.ts'
 import { consumeToken, discardToken, findToken, putToken, redeemSignInCode } from './one-time-token-rules.ts'
-import { addKeyIfAbsent, claimAssertion, claimState, listKeys, removeKey, retireKey } from './service-rules.ts'
+import {
+  addKeyIfAbsent,
+  claimAssertion,
+  claimState,
+  listKeys,
+  removeKey,
+  retireKey,
+  writeTrial
+} from './service-rules.ts'
 import { recordSessionStore } from './session-store.ts'
 import { recordTokenStore } from './token-store.ts'
 import { type Transactor, transactor } from './transact.ts'
@@ -67,6 +76,7 @@ export function recordState(
     consents: consentStore(transactions),
     keys: keyStore(transactions),
     assertions: assertionStore(transactions),
+    tryWrite: () => transact(TRIALS, [], writeTrial),
     claimFor: (issuer) => transact(SERVICE, [OWNER], (view) => claimState(view, issuer)),
     ...(store.prepare === undefined ? {} : { prepare: store.prepare }),
     ...(store.time === undefined ? {} : { time: store.time }),

@@ -2,7 +2,7 @@
 export interface Draft {
   /**
    * Of the closed list: family, code, session, index, generation, consents, one_time_token, keys, owner, assertion,
-   * factors, passkey_claim.
+   * factors, passkey_claim, trial.
    */
   kind: string
   /** The user whose record it is; `null`: nobody's. */

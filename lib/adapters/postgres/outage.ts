@@ -4,6 +4,8 @@ const TELLING = /^(08|25|28|3D|3F|40|42|53|54|55|57|58)/
  * SQLSTATE classes: connection, no resources, read only after a failover, shut down or starting, errors of the system.
  */
 const PASSING = /^(08|25006|53|57|58)/
+/** Read only after a failover, and a full disk. */
+const OF_WRITES = ['25006', '53100']
 const SQLSTATE = /^[0-9A-Z]{5}$/
 const SYSTEM_CODE = /^E[A-Z_]+$/
 /** What `pg` says of a connection, without a code. */
@@ -24,6 +26,7 @@ export class PostgresError extends Error {
   readonly code: string | undefined
   /** Whether it was out of reach or is about to be away, and not this statement that was wrong. */
   readonly isOutage: boolean
+  readonly refusesWrites: boolean
   /** The name of the constraint that was violated. It is one of the schema, and holds nothing of a row. */
   readonly constraint: string | undefined
 
@@ -31,6 +34,7 @@ export class PostgresError extends Error {
     super(message)
     this.constraint = constraint
     this.isOutage = isOutage
+    this.refusesWrites = code !== undefined && OF_WRITES.includes(code)
     this.name = 'PostgresError'
     this.code = code
   }

@@ -12,26 +12,27 @@ export class RedisRefusal extends Error {
   readonly code: string
   /** Whether it will later: a failover, a restart, a slot that moves, or a memory that is full. */
   readonly isOutage: boolean
+  readonly refusesWrites: boolean
 
   constructor(code: string, line?: number) {
     super(`Redis refused: ${code}${line === undefined ? '' : `, line ${line} of the script`}.`)
     this.code = code
     this.isOutage = PASSING.includes(code)
+    this.refusesWrites = OF_WRITES.includes(code)
   }
 }
 
+/** What a server answers that still reads. */
+const OF_WRITES: readonly string[] = ['READONLY', 'NOREPLICAS', 'OOM', 'MISCONF']
 const PASSING: readonly string[] = [
-  'READONLY',
+  ...OF_WRITES,
   'LOADING',
   'MASTERDOWN',
-  'NOREPLICAS',
   'CLUSTERDOWN',
   'TRYAGAIN',
   'ASK',
   'MOVED',
   'BUSY',
-  'OOM',
-  'MISCONF',
   'UNKILLABLE',
   'UNBLOCKED'
 ]

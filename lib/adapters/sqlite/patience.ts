@@ -1,30 +1,43 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { OutageError } from '../../errors.ts'
 
 /** How long an operation is tried again where another process has the lock. The state's own limit is two seconds. */
 const PATIENCE_MS = 1500
 const LONGEST_PAUSE_MS = 25
-/** SQLITE_BUSY, also with a reason in the higher bits, as `node:sqlite` has it. */
-const BUSY = 5
+/** The codes of SQLite that say something of the moment and nothing of the statement. */
+const CODES = { SQLITE_BUSY: 5, SQLITE_READONLY: 8, SQLITE_FULL: 13 }
 
-function isBusy(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
+/** Which of them the error is, also with a reason in the higher bits or at the end, as the drivers have it. */
+function codeOf(error: unknown): keyof typeof CODES | undefined {
+  if (!(error instanceof Error)) return undefined
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
-  return (
-    (typeof code === 'string' && code.startsWith('SQLITE_BUSY')) ||
-    (typeof errcode === 'number' && (errcode & 0xff) === BUSY)
+  return (Object.keys(CODES) as Array<keyof typeof CODES>).find(
+    (name) =>
+      (typeof code === 'string' && code.startsWith(name)) ||
+      (typeof errcode === 'number' && (errcode & 0xff) === CODES[name])
   )
+}
+
+const isBusy = (error: unknown): boolean => codeOf(error) === 'SQLITE_BUSY'
+
+/** Where the file takes no writes, an outage, until somebody has made room or given the right back. */
+function thrown(error: unknown): unknown {
+  const code = codeOf(error)
+  return code === undefined || code === 'SQLITE_BUSY'
+    ? error
+    : new OutageError(`SQLite writes nothing now (${code}).`, { refusesWrites: true })
 }
 
 /**
  * Does the work again where another process has the lock, for a second and a half and off the event loop: SQLite itself
  * would wait inside the call, and with it every request of this process. What meets the lock has done nothing yet, or
- * was rolled back. Rejects with the driver's SQLITE_BUSY.
+ * was rolled back. Rejects with the driver's error, or with an outage where the file takes no writes.
  */
 export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work()
   } catch (error) {
-    if (!isBusy(error)) throw error
+    if (!isBusy(error)) throw thrown(error)
   }
   const until = performance.now() + PATIENCE_MS
   for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
@@ -32,7 +45,7 @@ export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answ
     try {
       return await work()
     } catch (error) {
-      if (!isBusy(error) || performance.now() >= until) throw error
+      if (!isBusy(error) || performance.now() >= until) throw thrown(error)
     }
   }
 }

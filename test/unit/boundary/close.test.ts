@@ -49,6 +49,7 @@ function hanging(): { state: State; hang(): void } {
       browserSessions: store(memory.browserSessions),
       consents: store(memory.consents),
       keys: store(memory.keys),
+      tryWrite: memory.tryWrite,
       sweep: async (now) => {
         if (hangs) await never()
         await memory.sweep(now)

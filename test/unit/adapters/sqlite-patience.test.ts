@@ -1,0 +1,27 @@
+import t from '../../support/tap.ts'
+import { isOutage, refusesWrites } from '../../../lib/errors.ts'
+import { patient } from '../../../lib/adapters/sqlite/patience.ts'
+
+const rejection = async (marks: object): Promise<unknown> =>
+  await patient(async () => {
+    throw Object.assign(new Error('database or disk is full'), marks)
+  }).catch((error: unknown) => error)
+
+t.test('a file that takes no writes is an outage of writes, by the code of each driver', async (t) => {
+  for (const marks of [
+    { code: 'SQLITE_FULL' },
+    { code: 'SQLITE_READONLY' },
+    { code: 'SQLITE_READONLY_DBMOVED' },
+    { code: 'ERR_SQLITE_ERROR', errcode: 13 },
+    { code: 'ERR_SQLITE_ERROR', errcode: 8 },
+    { code: 'ERR_SQLITE_ERROR', errcode: 1032 }
+  ]) {
+    const error = await rejection(marks)
+    t.strictSame([isOutage(error), refusesWrites(error)], [true, true], JSON.stringify(marks))
+  }
+})
+
+t.test('any other error stays what it is', async (t) => {
+  for (const marks of [{}, { code: 'SQLITE_CONSTRAINT' }, { errcode: 1 }, { errcode: '13' }])
+    t.match(await rejection(marks), { message: 'database or disk is full', ...marks })
+})
