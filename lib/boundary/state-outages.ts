@@ -1,4 +1,4 @@
-import { isOutage, refusesWrites } from '../errors.ts'
+import { isOutage, refusesWrites } from '../ports/outage.ts'
 import type { AssertionStore } from '../ports/assertion-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'

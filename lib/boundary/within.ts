@@ -1,4 +1,4 @@
-import { OutageError } from '../errors.ts'
+import { OutageError } from '../ports/outage.ts'
 import type { Clock } from '../ports/clock.ts'
 
 /**

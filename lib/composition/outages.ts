@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { type Events, NO_REQUEST } from '../events.ts'
 import { logLine } from '../ports/log.ts'
-import { refusesWrites } from '../errors.ts'
+import { refusesWrites } from '../ports/outage.ts'
 
 /**
  * Tells of a store's outages: once by the event `store_degraded` and a line of the log, and of their end by another

@@ -1,4 +1,5 @@
-import { isOutage, OAuthError, type OAuthErrorCode, UpstreamError } from '../errors.ts'
+import { OAuthError, type OAuthErrorCode, UpstreamError } from '../errors.ts'
+import { isOutage } from '../ports/outage.ts'
 import type { AttemptLimit, AttemptOutcome, AttemptStanding } from '../ports/attempt-store.ts'
 
 interface AttemptPlan {

@@ -1,4 +1,4 @@
-import { isOutage } from '../errors.ts'
+import { isOutage } from '../ports/outage.ts'
 import type { RecordStore, RecordWrite, StoredRecord } from '../ports/record-store.ts'
 import { writerOf } from './chance.ts'
 import { decode, MOST_WRITERS } from './encoding.ts'

@@ -1,4 +1,4 @@
-import { OutageError } from '../errors.ts'
+import { OutageError } from '../ports/outage.ts'
 
 export interface LossOptions {
   /** The methods whose calls are lost, such as `['commit']`. Default: all. */

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from '../support/tap.ts'
-import { OutageError } from '../../lib/errors.ts'
+import { OutageError } from '../../lib/ports/outage.ts'
 import {
   type AuthorityOptions,
   memoryState,

@@ -4,7 +4,7 @@ import t, { type Test } from '../support/tap.ts'
 import { codeOf, RedisRefusal, withoutArguments } from '../../lib/adapters/redis/refusal.ts'
 import { type RedisClient, redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/script.ts'
-import { isOutage, OutageError } from '../../lib/errors.ts'
+import { isOutage, OutageError } from '../../lib/ports/outage.ts'
 import { settlesAtOnce, settlesWithin } from '../support/in-time.ts'
 import { type RedisServer, startRedis, startRedisCluster } from '../support/redis-server.ts'
 
@@ -231,7 +231,9 @@ t.test('no error tells a key or an argument', async (t) => {
   for (const error of errors) {
     t.ok(error instanceof RedisRefusal || error instanceof OutageError)
     t.same(
-      Object.getOwnPropertyNames(error).filter((name) => !['message', 'stack', 'code', 'isOutage'].includes(name)),
+      Object.getOwnPropertyNames(error).filter(
+        (name) => !['message', 'stack', 'code', 'isOutage', 'refusesWrites'].includes(name)
+      ),
       []
     )
     t.notMatch(JSON.stringify(Object.getOwnPropertyDescriptors(error)), SECRET)

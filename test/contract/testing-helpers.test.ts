@@ -1,6 +1,6 @@
 import t from '../support/tap.ts'
 import { signUp, testApp } from '../support/app.ts'
-import { isOutage } from '../../lib/errors.ts'
+import { isOutage } from '../../lib/ports/outage.ts'
 import { authAs, capturedMessages, fastHasher, losesAnswers, sessionAs, steppedClock } from '../../lib/testing/index.ts'
 
 t.test('steppedClock stands still, steps both clocks, and sets the wall alone', async (t) => {

@@ -1,4 +1,4 @@
-import { OutageError } from '../../errors.ts'
+import { OutageError } from '../../ports/outage.ts'
 
 export const notConnected = (): OutageError => new OutageError('Redis is not connected.')
 export const noAnswer = (): OutageError => new OutageError('Redis does not answer.')

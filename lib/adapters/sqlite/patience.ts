@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { OutageError } from '../../errors.ts'
+import { OutageError } from '../../ports/outage.ts'
 
 /** How long an operation is tried again where another process has the lock. The state's own limit is two seconds. */
 const PATIENCE_MS = 1500

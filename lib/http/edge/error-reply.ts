@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isBug, isMisfit, isOutage, MisfitError, MissingPackageError, OAuthError } from '../../errors.ts'
+import { isBug, isMisfit, MisfitError, MissingPackageError, OAuthError } from '../../errors.ts'
+import { isOutage } from '../../ports/outage.ts'
 import { LimitedError } from './limit-refusal.ts'
 import { logLine } from '../../ports/log.ts'
 

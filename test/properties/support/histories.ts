@@ -2,7 +2,7 @@
  * Histories: any calls on a store, one at a time and several at once, with time passing between. Each answer must be
  * one that the model of the store allows, and the answers of calls at once those of some order of them.
  */
-import { isOutage } from '../../../lib/errors.ts'
+import { isOutage } from '../../../lib/ports/outage.ts'
 import { deepEqual, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import { explained } from './worlds.ts'

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { isOutage, refusesWrites } from '../../../lib/errors.ts'
+import { isOutage, refusesWrites } from '../../../lib/ports/outage.ts'
 import { patient } from '../../../lib/adapters/sqlite/patience.ts'
 
 const rejection = async (marks: object): Promise<unknown> =>

@@ -1,7 +1,8 @@
 import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/adapters/memory/factor-store.ts'
 import { hostFactorStore } from '../../../lib/boundary/host-factor-store.ts'
-import { isOutage, MisfitError } from '../../../lib/errors.ts'
+import { MisfitError } from '../../../lib/errors.ts'
+import { isOutage } from '../../../lib/ports/outage.ts'
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import {

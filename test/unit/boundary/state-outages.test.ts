@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { OutageError } from '../../../lib/errors.ts'
+import { OutageError } from '../../../lib/ports/outage.ts'
 import type { State } from '../../../lib/ports/state.ts'
 import { surviveStateOutages } from '../../../lib/boundary/state-outages.ts'
 import { PostgresError } from '../../../lib/adapters/postgres/outage.ts'

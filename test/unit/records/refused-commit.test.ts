@@ -1,5 +1,5 @@
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
-import { OutageError } from '../../../lib/errors.ts'
+import { OutageError } from '../../../lib/ports/outage.ts'
 import { transactor } from '../../../lib/records/transact.ts'
 import t from '../../support/tap.ts'
 

@@ -1,5 +1,5 @@
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
-import { isOutage, OutageError } from '../../../lib/errors.ts'
+import { isOutage, OutageError } from '../../../lib/ports/outage.ts'
 import { MOST_WRITERS } from '../../../lib/records/encoding.ts'
 import { transactor } from '../../../lib/records/transact.ts'
 import type { View } from '../../../lib/records/view.ts'

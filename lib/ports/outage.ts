@@ -1,0 +1,41 @@
+/**
+ * A store's server was out of reach, or did not answer in time: what was asked of it may have been done. A store of the
+ * state that has a server marks these, by this class or by `isOutage: true` on an error of its own; everything else
+ * that it throws is a fault of that call alone.
+ */
+export class OutageError extends Error {
+  readonly isOutage = true
+  /** Whether it is about writes alone: reads may be answered all the while. */
+  readonly refusesWrites: boolean
+
+  constructor(message: string, { refusesWrites = false, ...options }: ErrorOptions & { refusesWrites?: boolean } = {}) {
+    super(message, options)
+    this.refusesWrites = refusesWrites
+  }
+}
+
+/** Whether it says that the server does no write now: a replica, a full disk. */
+export const refusesWrites = (error: unknown): boolean =>
+  error instanceof Error && 'refusesWrites' in error && error.refusesWrites === true
+
+/** Codes of Node.js for a server that is not there, or does not answer. */
+const UNREACHABLE = [
+  /^E(?:CONN(?:REFUSED|RESET|ABORTED)|PIPE|TIMEDOUT|(?:HOST|NET)(?:UNREACH|DOWN)|NOTFOUND|AI_AGAIN)$/,
+  /^UND_ERR_(?:\w+_TIMEOUT|SOCKET)$/
+]
+
+/**
+ * Whether it is known to be an outage: it says so, or it or its cause is what Node.js says of a server that can't be
+ * reached.
+ */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if ('isOutage' in error) return error.isOutage === true
+  if (
+    'code' in error &&
+    typeof error.code === 'string' &&
+    UNREACHABLE.some((codes) => codes.test(error.code as string))
+  )
+    return true
+  return error.cause instanceof Error && error.cause !== error && isOutage(error.cause)
+}
