@@ -108,6 +108,8 @@ export interface OAuthErrorOptions {
   members?: Readonly<Record<string, unknown>>
   /** For the log only. Never a secret. */
   detail?: string
+  /** The address that was sent and refused. The page shows it as text, because the address bar has it anyway. */
+  sent?: string
   cause?: unknown
   /**
    * For what strangers can cause at will: to write down where it happened costs more than all the rest of a refusal,
@@ -127,6 +129,7 @@ export class OAuthError extends Error {
   readonly headers: Readonly<Record<string, string>>
   readonly members: Readonly<Record<string, unknown>>
   readonly detail: string | undefined
+  readonly sent: string | undefined
   readonly reason: OAuthErrorReason | undefined
   readonly field: string | undefined
   readonly redirectTo: string | undefined
@@ -147,6 +150,7 @@ export class OAuthError extends Error {
     this.headers = options.headers ?? {}
     this.members = options.members ?? {}
     this.detail = options.detail
+    this.sent = options.sent
     this.reason = options.reason
     this.field = options.field
     this.redirectTo = options.redirectTo

@@ -186,7 +186,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       cors: createCors(listed ?? clientsOf),
       secretHeaders:
         settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
-      senders: { issuer: settings.issuer, ...registeredOrigins(listed ?? clientsOf) },
+      senders: { issuer: settings.issuer, advise: grants.accounts.advise, ...registeredOrigins(listed ?? clientsOf) },
       acrValues: settings.acrValues,
       openid: places.redirectLogin
         ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() }

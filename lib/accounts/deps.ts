@@ -1,6 +1,7 @@
 import type { Events } from '../events.ts'
 import type { MessageBound } from '../limits/message-bound.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Advise } from '../ports/log.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 import type { MessageTokenPurpose, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { Random } from '../ports/random.ts'
@@ -49,6 +50,8 @@ export interface AccountsDeps {
   events: Events
   /** Ends at the provider what a link kept of it, where its connection is still there. */
   withdraw(link: LinkedIdentity): Promise<void>
+  /** Tells a developer of a mistake in the log, each cause at most once a minute. Never throws. */
+  advise: Advise
   /** Hears of what fails where no reply can say so. Never throws. */
   onError(error: unknown, what: string): void
 }

@@ -21,7 +21,8 @@ import { type AuthorizationResponse, authorizationResponse } from '../protocol/a
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
-import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+import type { Advised, AuthorizeDeps, BrowserContext } from './deps.ts'
+import { unknownClient, unregisteredUri } from './misfit.ts'
 import { reachesOne } from './reachable.ts'
 import { contextFor, requiredAcr } from './requested-context.ts'
 
@@ -56,20 +57,33 @@ export type AuthorizeOutcome =
  */
 export async function clientRequest(
   params: AuthorizationParams,
-  { clients }: Pick<AuthorizeDeps, 'clients'>
+  { clients, accounts }: Pick<AuthorizeDeps, 'clients'> & Advised
 ): Promise<ClientRequest> {
   const { client_id: clientId, redirect_uri: redirectUri } = params
-  if (clientId === undefined) throw new OAuthError('invalid_request', 'client_id is missing.')
+  if (clientId === undefined)
+    throw new OAuthError('invalid_request', 'client_id is missing.', { detail: 'client_id is missing' })
   const client = await clients.findById(clientId)
-  if (client === null)
-    throw new OAuthError('invalid_client', 'There is no such client.', { statusCode: 400, reason: 'unknown_client' })
+  if (client === null) {
+    accounts.advise(unknownClient(clientId))
+    throw new OAuthError('invalid_client', 'There is no such client.', {
+      statusCode: 400,
+      reason: 'unknown_client',
+      detail: 'client_id is not registered'
+    })
+  }
   // Required also of a client with one redirect URI: OpenID Connect Core 1.0 §3.1.2.1.
-  if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
-  if (!mayBeAnsweredAt(client, redirectUri))
+  if (redirectUri === undefined)
+    throw new OAuthError('invalid_request', 'redirect_uri is missing.', {
+      detail: `redirect_uri of the client ${clientId} is missing`
+    })
+  if (!mayBeAnsweredAt(client, redirectUri)) {
+    accounts.advise(unregisteredUri(client, 'redirectUris', redirectUri))
     throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', {
       reason: 'redirect_uri_mismatch',
-      detail: `client ${clientId}`
+      detail: `redirect_uri is not registered for the client ${clientId}`,
+      sent: redirectUri
     })
+  }
   return { params, client, redirectUri }
 }
 

@@ -21,6 +21,11 @@ export interface AuthorizeDeps extends GrantDeps {
   hostedSignIn: boolean
 }
 
+/** Tells a developer of a mistake. */
+export interface Advised {
+  accounts: Pick<AuthorizeDeps['accounts'], 'advise'>
+}
+
 /** The browser that asks. */
 export interface BrowserContext extends Pick<Browser, 'session' | 'origin' | 'remembered'> {
   /** The page of ours that this request answers: the sign-in page, or the consent page. */

@@ -1,11 +1,12 @@
-import { OAuthError, type OAuthErrorReason } from '../errors.ts'
+import { OAuthError, type OAuthErrorOptions } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import { authorizationResponse } from '../protocol/authorization-response.ts'
 import type { LogoutParams } from '../protocol/logout-request.ts'
 import { checkRegistrableRedirectUri } from '../protocol/redirect-uri.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
-import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+import type { Advised, AuthorizeDeps, BrowserContext } from './deps.ts'
+import { unknownClient, unregisteredUri } from './misfit.ts'
 
 export type LogoutOutcome =
   /** The person has to say that they want to sign out. Nothing has happened yet. */
@@ -20,7 +21,7 @@ interface LogoutContext extends BrowserContext {
   confirmed: boolean
 }
 
-type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'>
+type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'> & Advised
 
 /**
  * RP-Initiated Logout. Signs out at once where the hint is of this very session, otherwise only after the person
@@ -42,7 +43,7 @@ export async function logout(
   const hint = await readHint(params, deps)
   const client = await clientOf(params, hint, deps)
   // With a hint that proves nothing the person is asked, and not led back.
-  const redirectUri = hint === null && params.id_token_hint !== undefined ? null : registeredUri(params, client)
+  const redirectUri = hint === null && params.id_token_hint !== undefined ? null : registeredUri(params, client, deps)
   if (session !== null && !confirmed && !isOf(session, hint))
     return { outcome: 'confirm', session, client, redirectUri }
   const ending = session ?? sessionOf(hint, client)
@@ -66,19 +67,23 @@ async function readHint(
   if (token === undefined) return null
   const hint = await idTokens.readHint(token)
   if (hint !== null && clientId !== undefined && clientId !== hint.aud)
-    throw refused('client_id is not the client that id_token_hint was issued to.')
+    throw refused('client_id is not the client that id_token_hint was issued to.', {
+      detail: 'client_id is not the aud of id_token_hint'
+    })
   return hint
 }
 
 async function clientOf(
   { client_id: clientId }: LogoutParams,
   hint: IdTokenHint | null,
-  { clients }: LogoutDeps
+  { accounts, clients }: LogoutDeps
 ): Promise<Client | null> {
   const client = hint === null && clientId === undefined ? null : await clients.findById(hint?.aud ?? clientId ?? '')
   // A hint of a client that is no longer registered still says whose session it is.
-  if (client === null && hint === null && clientId !== undefined)
-    throw refused('There is no such client.', 'unknown_client')
+  if (client === null && hint === null && clientId !== undefined) {
+    accounts.advise(unknownClient(clientId))
+    throw refused('There is no such client.', { reason: 'unknown_client', detail: 'client_id is not registered' })
+  }
   return client
 }
 
@@ -86,10 +91,19 @@ async function clientOf(
  * Compared character by character, and unlike redirect URIs with the port of a loopback one. A URI that could not be
  * registered today matches nothing.
  */
-function registeredUri({ post_logout_redirect_uri: uri }: LogoutParams, client: Client | null): string | null {
+function registeredUri(
+  { post_logout_redirect_uri: uri }: LogoutParams,
+  client: Client | null,
+  { accounts }: LogoutDeps
+): string | null {
   if (uri === undefined) return null
   if (client?.postLogoutRedirectUris?.includes(uri) === true && checkRegistrableRedirectUri(uri) === null) return uri
-  throw refused('post_logout_redirect_uri is not registered for this client.', 'redirect_uri_mismatch')
+  if (client !== null) accounts.advise(unregisteredUri(client, 'postLogoutRedirectUris', uri))
+  throw refused('post_logout_redirect_uri is not registered for this client.', {
+    reason: 'redirect_uri_mismatch',
+    detail: 'post_logout_redirect_uri is not registered',
+    sent: uri
+  })
 }
 
 function isOf(session: BrowserSession, hint: IdTokenHint | null): boolean {
@@ -101,6 +115,6 @@ function sessionOf(hint: IdTokenHint | null, client: Client | null): Pick<Browse
   return hint?.sid === undefined || client === null ? null : { userId: hint.sub, sid: hint.sid }
 }
 
-function refused(description: string, reason?: OAuthErrorReason): OAuthError {
-  return new OAuthError('invalid_request', description, reason === undefined ? {} : { reason })
+function refused(description: string, options?: OAuthErrorOptions): OAuthError {
+  return new OAuthError('invalid_request', description, options)
 }

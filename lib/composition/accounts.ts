@@ -29,7 +29,7 @@ import type { FactorPolicy } from '../accounts/factors/factor-policy.ts'
 import type { FactorSettings } from '../settings/sections/factors.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { type LogCode, logLine } from '../ports/log.ts'
+import { type LogCode, logLine, onceAMinute } from '../ports/log.ts'
 
 interface AccountParts {
   owner: CookieOwner
@@ -259,6 +259,7 @@ export function accountsDeps(
     clock,
     random,
     events,
+    advise: onceAMinute('warn', { clock, log }),
     onError
   }
 }

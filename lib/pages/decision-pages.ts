@@ -76,13 +76,14 @@ export function signedOut(model: PageModels['signed_out']): string {
 }
 
 export function errorPage(model: PageModels['error']): string {
-  const { messages, title, error, homeUrl, newLink } = model
+  const { messages, title, error, sent, homeUrl, newLink } = model
   return layout(model, {
     heading: newLink === null ? messages.errorTitle : messages.expiredTitle,
     error,
     icon: 'warning',
     lead: html`<p role="alert">${error.text}</p>`,
     content: [
+      sent !== null && html`<p class="code"><code dir="ltr">${sent}</code></p>\n`,
       newLink?.by === 'sign_in' && html`<p class="hint status">${messages.expiredVerifyText}</p>\n`,
       newLink !== null &&
         html`<p class="actions">${link(

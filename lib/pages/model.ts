@@ -24,7 +24,13 @@ export interface PageModels extends SignInModels, AccountModels {
   /** `ended`: whether anybody was signed in until now. */
   signed_out: CommonModel & { ended: boolean; homeUrl: string; loginUrl: string | null }
   /** `newLink`: the link of a message is no good any more; where the person gets another. */
-  error: CommonModel & { error: PageError; homeUrl: string; newLink: { url: string; by: 'request' | 'sign_in' } | null }
+  error: CommonModel & {
+    error: PageError
+    /** The address that the request sent and that was refused, for the page to show as text; `null`: none. */
+    sent: string | null
+    homeUrl: string
+    newLink: { url: string; by: 'request' | 'sign_in' } | null
+  }
   /** A form that leaves at once where scripts run, and by its button where they don't. */
   form_post: CommonModel & { action: string; params: Record<string, string> }
 }

@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts'
+
 /**
  * What the plugin writes to the host's log beside the lines of a request: one line each, all with one prefix, and with
  * a code that stays the same whatever becomes of the words. docs/reference/errors.md is made of this table.
@@ -59,6 +61,12 @@ export const LOG_CODES = {
     'a failure. The line says what.',
   FST_AUTHORITY_RATE_LIMITED:
     'info: a rate limit refuses requests. Said once a minute and rule; each refusal is a line at `debug`.',
+  FST_AUTHORITY_CLIENT_MISFIT:
+    'warn: a request names no registered client, or an address that is not registered for its client: the line has ' +
+    'both. Said once a minute and client.',
+  FST_AUTHORITY_ORIGIN_MISFIT:
+    'warn: a form of the pages came from another origin than that of the issuer and was refused: the line has both. ' +
+    'Said once a minute and origin.',
   FST_AUTHORITY_UNSAFE: 'warn: a configuration that works and is unsafe. The line has the mend.',
   FST_AUTHORITY_UNKNOWN_SCOPE:
     'warn, once a scope: `requireScope` asks for a scope that nobody can be granted, so its routes refuse everybody. ' +
@@ -79,6 +87,43 @@ export function logLine(
 ): [Record<string, unknown>, string] {
   return [{ code, ...bindings }, `fastify-authority: ${text}`]
 }
+
+/** A mistake that a developer can mend. `text` says what came and what was expected. */
+export interface Advice {
+  code: LogCode
+  /** Names the cause, among those of the code. */
+  cause: string
+  text: string
+  bindings?: Readonly<Record<string, unknown>>
+}
+
+export type Advise = (advice: Advice) => void
+
+/** How often one cause is told of. */
+const TELL_EVERY_MS = 60_000
+/** How many causes are told of in that time, because strangers can make up origins and client ids. */
+const MOST_CAUSES = 20
+
+type Level = 'info' | 'warn'
+
+/** Writes each cause at most once a minute, so that strangers can't fill the log. Never throws. */
+export function onceAMinute(
+  level: Level,
+  { clock, log }: { clock: Pick<Clock, 'monotonic'>; log: Log<Level> }
+): Advise {
+  const toldAt = new Map<string, number>()
+  return ({ code, cause, text, bindings }) => {
+    const now = clock.monotonic()
+    for (const [told, at] of toldAt) if (now - at >= TELL_EVERY_MS) toldAt.delete(told)
+    const key = `${code} ${cause}`
+    if (toldAt.has(key) || toldAt.size >= MOST_CAUSES) return
+    toldAt.set(key, now)
+    log[level](...logLine(code, text, bindings))
+  }
+}
+
+/** A logger's methods of these levels. */
+type Log<Levels extends string> = Readonly<Record<Levels, (bindings: Record<string, unknown>, text: string) => void>>
 
 /** A copy for the log of an error of the host's code: message and stack, without the secrets that the code had. */
 export function withoutSecrets(error: unknown, secrets: ReadonlyArray<string | undefined>): Error {

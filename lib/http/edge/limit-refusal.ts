@@ -4,7 +4,7 @@ import type { Events } from '../../events.ts'
 import type { LimitInfo, RateLimitsOf, RuleName } from '../../limits/rules.ts'
 import type { AttemptStanding } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { logLine } from '../../ports/log.ts'
+import { logLine, onceAMinute } from '../../ports/log.ts'
 import { originOf } from './request-origin.ts'
 
 /** 429. `body` is what is sent: the usual one, or what the host's `onLimit` returned. @see RFC 6585 §4 */
@@ -33,30 +33,18 @@ export class LimitedError extends OAuthError {
 
 export type Log = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
 
-/** One line a minute for each rule, so that strangers can't fill the log. */
-const TELL_EVERY_MS = 60_000
-
 /** Says which rule refuses, and where to change it. */
-export function refusalReports({
-  clock,
-  log
-}: {
-  clock: Pick<Clock, 'monotonic'>
-  log: Log
-}): (info: LimitInfo) => void {
-  const toldAt = new Map<RuleName, number>()
+export function refusalReports(to: { clock: Pick<Clock, 'monotonic'>; log: Log }): (info: LimitInfo) => void {
+  const tell = onceAMinute('info', to)
   return ({ rule, max, windowMs }) => {
-    const now = clock.monotonic()
-    if (now - (toldAt.get(rule) ?? -Infinity) < TELL_EVERY_MS) return
-    toldAt.set(rule, now)
-    log.info(
-      ...logLine(
-        'FST_AUTHORITY_RATE_LIMITED',
+    tell({
+      code: 'FST_AUTHORITY_RATE_LIMITED',
+      cause: rule,
+      text:
         `the rate limit ${rule} refuses requests: ${max} in ${windowMs / 1000} s. The option ` +
-          `rateLimit.${rule} changes it, rateLimit.bypass leaves addresses alone.`,
-        { rule, max, windowMs }
-      )
-    )
+        `rateLimit.${rule} changes it, rateLimit.bypass leaves addresses alone.`,
+      bindings: { rule, max, windowMs }
+    })
   }
 }
 

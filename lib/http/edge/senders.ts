@@ -1,13 +1,16 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { OAuthError } from '../../errors.ts'
+import type { Advise } from '../../ports/log.ts'
 import { isFromOtherOrigin } from '../../protocol/same-origin.ts'
 import type { CallersConfig } from './callers.ts'
 import type { IsRegistered } from './client-origins.ts'
 import { removeCorsHeaders } from './cors.ts'
+import { tellOfOrigin } from './other-origin.ts'
 import { guarded } from './error-reply.ts'
 
 export interface SendersDeps {
   issuer: string
+  advise: Advise
   isRegistered: IsRegistered
   /** Whether `isRegistered` reads the body. */
   needsBody: boolean
@@ -27,7 +30,7 @@ const CHANGE_NOTHING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
  */
 export function guardSenders(
   child: FastifyInstance,
-  { issuer, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps
+  { issuer, advise, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps
 ): void {
   const { origin: ownOrigin } = new URL(issuer)
   // Requests to these routes name no client that a store could be asked for. A page can add an `Authorization` header
@@ -43,9 +46,11 @@ export function guardSenders(
   }
 
   const refuseOthers: onRequestHookHandler = (request, reply, done) => {
+    const { fastifyAuthority }: Partial<CallersConfig> = request.routeOptions.config
     const judged = (allowed: boolean): void => {
       if (allowed) return done()
       removeCorsHeaders(reply)
+      if (fastifyAuthority?.callers === 'own_page') tellOfOrigin(request, issuer, advise)
       done(
         new OAuthError('access_denied', 'A page of another site sent this, and no client has registered its origin.', {
           withoutStack: true,

@@ -53,6 +53,12 @@ export function usePageErrors(child: FastifyInstance, deps: PageErrorDeps, host?
   })
 }
 
+/** Characters of a refused address that a page shows. */
+const MOST_SHOWN = 300
+
+/** Spells out white space, so that nobody can write sentences of their own on the page by an address. */
+const asOneWord = (address: string): string => address.slice(0, MOST_SHOWN).replace(/\s/g, encodeURIComponent)
+
 /** Never rejects. */
 export async function sendErrorPage(
   error: OAuthError,
@@ -69,7 +75,7 @@ export async function sendErrorPage(
       request,
       reply,
       'error',
-      { error: shown, homeUrl, newLink },
+      { error: shown, sent: error.sent === undefined ? null : asOneWord(error.sent), homeUrl, newLink },
       { statusCode: error.statusCode, secretAddress: true }
     )
   } catch (failure) {

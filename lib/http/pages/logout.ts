@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { logout, type LogoutOutcome } from '../../authorize/logout.ts'
-import { OAuthError } from '../../errors.ts'
+import { crossSite } from '../edge/caller-guards.ts'
+import { tellOfOrigin } from '../edge/other-origin.ts'
 import { type LogoutParams, readLogoutParams } from '../../protocol/logout-request.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
@@ -25,11 +26,10 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
     async (request, reply) => {
       const form = sentForm(request)
       if (form.decision === undefined) return await answerClient(request, reply, readLogoutParams(form), deps)
-      if (!isSameOrigin(request.headers, deps.authorize.issuer))
-        throw new OAuthError('access_denied', 'The form was not sent from a page of this site.', {
-          reason: 'cross_site',
-          detail: 'Sec-Fetch-Site and Origin'
-        })
+      if (!isSameOrigin(request.headers, deps.authorize.issuer)) {
+        tellOfOrigin(request, deps.authorize.issuer, deps.authorize.accounts.advise)
+        throw crossSite()
+      }
       return await answer(
         request,
         reply,

@@ -58,7 +58,13 @@ export async function logoutApp(
   const hints: Record<string, IdTokenHint> = {}
   const store = memoryUserStore()
   const findById = async (id: string): Promise<User | null> => users.find((user) => user.id === id) ?? null
-  const accounts = { issuer, users: { ...store, findById }, clock: world.clock, events: world.events }
+  const accounts = {
+    issuer,
+    users: { ...store, findById },
+    clock: world.clock,
+    events: world.events,
+    advise() {}
+  }
   const grants = {
     accounts,
     clients: { findById: async (id: string) => CLIENTS.find(({ clientId }) => clientId === id) ?? null },

@@ -39,7 +39,8 @@ async function journey() {
   const deps = {
     clients: { findById: async (clientId: string) => CLIENTS.find((client) => client.clientId === clientId) ?? null },
     idTokens: { readHint: async (token: string) => hints[token] ?? null } as Parameters<typeof logout>[2]['idTokens'],
-    sessions: world.sessions
+    sessions: world.sessions,
+    accounts: { advise() {} }
   }
   return {
     ...world,

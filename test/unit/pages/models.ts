@@ -380,7 +380,13 @@ export const MODELS: PageModels = {
   },
   logout: { ...COMMON, ...form, username: 'ann@mail.example' },
   signed_out: { ...COMMON, ended: true, homeUrl: '/', loginUrl },
-  error: { ...COMMON, error: { error: 'invalid_request', text: 'No.', field: null }, homeUrl: '/', newLink: null },
+  error: {
+    ...COMMON,
+    error: { error: 'invalid_request', text: 'No.', field: null },
+    sent: null,
+    homeUrl: '/',
+    newLink: null
+  },
   form_post: {
     ...COMMON,
     action: 'https://photos.acme.example/cb',

@@ -1,0 +1,40 @@
+import type { Client } from '../ports/client-store.ts'
+import type { Advice } from '../ports/log.ts'
+
+const CODE = 'FST_AUTHORITY_CLIENT_MISFIT'
+/** Characters. */
+const MOST_SHOWN = 300
+const MOST_LISTED = 10
+
+/** A value for the log, without its query and fragment, which may hold secrets. */
+const shown = (value: string): string => JSON.stringify(value.split(/[?#]/, 1)[0]?.slice(0, MOST_SHOWN) ?? '')
+
+/** Tells of a request whose client is not registered. All such ids are one cause, because strangers make them up. */
+export function unknownClient(clientId: string): Advice {
+  return {
+    code: CODE,
+    cause: 'unknown client',
+    text:
+      `a request names the client ${shown(clientId)}, which is not registered: look at its client_id, or add it to ` +
+      'the option clients.'
+  }
+}
+
+/** Tells of a registered client that sent an address that is not registered for it. */
+export function unregisteredUri(
+  { clientId, ...client }: Client,
+  list: 'redirectUris' | 'postLogoutRedirectUris',
+  uri: string
+): Advice {
+  const registered = client[list] ?? []
+  const listed = registered.slice(0, MOST_LISTED).map(shown).join(', ')
+  const rest = registered.length > MOST_LISTED ? ` and ${registered.length - MOST_LISTED} more` : ''
+  return {
+    code: CODE,
+    cause: `${list} ${clientId}`,
+    text:
+      `the client ${shown(clientId)} sent ${shown(uri)}, which is not in its ${list} ` +
+      `(${listed === '' ? 'it has none' : `${listed}${rest}`}). Addresses are compared character by character, with ` +
+      'the port, the path, the query and the slash at the end.'
+  }
+}

@@ -1,0 +1,134 @@
+/** A mistake that a developer can mend is one line at `warn`, with what came and what was expected. */
+import t, { type Test } from '../support/tap.ts'
+import type { AuthorityOptions } from '../../lib/index.ts'
+import { logLines } from '../support/log-lines.ts'
+import { authorizePath, CALLBACK, openidApp, type OpenidApp } from '../support/openid.ts'
+
+const OTHER = 'http://127.0.0.1:3000'
+const MINUTE_MS = 60_000
+
+interface Heard extends OpenidApp {
+  /** The code and the text of each line so far, but for that of the routes of the test app itself. */
+  heard(): Array<[unknown, string]>
+}
+
+async function listened(t: Test, options: Partial<AuthorityOptions> = {}): Promise<Heard> {
+  const { lines, stream } = logLines()
+  const subject = await openidApp(options, { logger: { level: 'warn', stream } })
+  t.teardown(subject.close)
+  return {
+    ...subject,
+    heard: () =>
+      lines.filter(({ code }) => code !== 'FST_AUTHORITY_UNKNOWN_SCOPE').map(({ code, msg }) => [code, String(msg)])
+  }
+}
+
+const logoutPath = (uri: string): string =>
+  `/auth/logout?${new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: uri })}`
+
+t.test(
+  'says once a minute which address came and which are registered, and shows the address on the page',
+  async (t) => {
+    const { browser, clock, heard } = await listened(t)
+    const sent = `${CALLBACK}/?secret=1`
+    for (let time = 0; time < 3; time++) {
+      const page = await browser.get(authorizePath({ redirect_uri: sent }))
+      t.equal(page.statusCode, 400)
+      t.match(page.body, `<code dir="ltr">${sent}</code>`)
+    }
+    t.match(heard(), [
+      [
+        'FST_AUTHORITY_CLIENT_MISFIT',
+        /the client "spa" sent "https:\/\/app\.example\/cb\/", which is not in its redirectUris \("https:\/\/app\.example\/cb"/
+      ]
+    ])
+    t.equal(heard().length, 1)
+    t.notMatch(heard()[0]?.[1], /secret/, 'a query may hold one')
+    clock.step(MINUTE_MS - 1)
+    await browser.get(authorizePath({ redirect_uri: sent }))
+    t.equal(heard().length, 1)
+    clock.step(1)
+    await browser.get(authorizePath({ redirect_uri: sent }))
+    t.equal(heard().length, 2)
+  }
+)
+
+t.test('says which address a sign-out named, and which clients are unknown', async (t) => {
+  const { browser, heard } = await listened(t)
+  for (let time = 0; time < 3; time++) {
+    t.equal((await browser.get(logoutPath('https://app.example/x'))).statusCode, 400)
+    t.equal((await browser.get(authorizePath({ client_id: `nobody-${time}` }))).statusCode, 400)
+    t.equal((await browser.get('/auth/logout?client_id=nobody')).statusCode, 400)
+  }
+  t.match(heard(), [
+    ['FST_AUTHORITY_CLIENT_MISFIT', /"https:\/\/app\.example\/x", which is not in its postLogoutRedirectUris/],
+    ['FST_AUTHORITY_CLIENT_MISFIT', /the client "nobody-0", which is not registered/]
+  ])
+  t.equal(heard().length, 2, 'all unknown clients are one cause')
+})
+
+t.test('the error page shows an address as one word of text', async (t) => {
+  const { browser } = await listened(t)
+  const { body } = await browser.get(authorizePath({ redirect_uri: 'call <b>me</b> "now"' }))
+  t.match(body, '<code dir="ltr">call%20&lt;b&gt;me&lt;/b&gt;%20&quot;now&quot;</code>')
+})
+
+t.test('names the parameter in the line at debug', async (t) => {
+  const { lines, stream } = logLines()
+  const { browser, close } = await openidApp({}, { logger: { level: 'debug', stream } })
+  t.teardown(close)
+  for (const path of [
+    '/auth/authorize',
+    authorizePath({ client_id: 'nobody' }),
+    authorizePath({ redirect_uri: undefined }),
+    authorizePath({ redirect_uri: 'https://x.example' }),
+    logoutPath('https://x.example')
+  ])
+    t.equal((await browser.get(path)).statusCode, 400)
+  t.same(
+    lines.filter(({ msg }) => msg === 'fastify-authority: request refused').map(({ detail }) => detail),
+    [
+      'client_id is missing',
+      'client_id is not registered',
+      'redirect_uri of the client spa is missing',
+      'redirect_uri is not registered for the client spa',
+      'post_logout_redirect_uri is not registered'
+    ]
+  )
+})
+
+t.test('says once a minute and origin a refused form came from', async (t) => {
+  const { app, heard } = await listened(t)
+  const post = async (url: string, type: string, headers: Record<string, string>): Promise<number> =>
+    (await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...headers }, payload: '' })).statusCode
+  const form = 'application/x-www-form-urlencoded'
+  for (let time = 0; time < 3; time++) {
+    t.equal(await post('/auth/login', form, { origin: OTHER }), 403)
+    t.equal(await post('/auth/login', form, { origin: 'http://box.test' }), 403)
+    t.equal(await post('/auth/token', form, { origin: OTHER }), 403)
+  }
+  const count = heard().length
+  // Any site can have its visitors' browsers send these.
+  t.equal(await post('/auth/login', form, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }), 403)
+  t.equal(await post('/auth/login', form, { origin: 'null' }), 403)
+  t.equal(heard().length, count)
+  t.match(heard(), [
+    [
+      'FST_AUTHORITY_ORIGIN_MISFIT',
+      /a form came from http:\/\/127\.0\.0\.1:3000, the issuer is http:\/\/localhost:3000: open the pages there, or set issuer/
+    ],
+    ['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/box\.test,/]
+  ])
+  t.equal(count, 2, 'a request of no form is not told of')
+})
+
+t.test('strangers that make up origins fill the log with no more than twenty lines a minute', async (t) => {
+  const { app, heard } = await listened(t)
+  for (let host = 0; host < 30; host++)
+    await app.inject({
+      method: 'POST',
+      url: '/auth/login',
+      headers: { origin: `https://h${host}.example`, 'content-type': 'application/x-www-form-urlencoded' }
+    })
+  t.equal(heard().length, 20)
+})
