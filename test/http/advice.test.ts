@@ -24,7 +24,7 @@ async function listened(t: Test, options: Partial<AuthorityOptions> = {}): Promi
 }
 
 const logoutPath = (uri: string): string =>
-  `/auth/logout?${new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: uri })}`
+  `/auth/logout?${String(new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: uri }))}`
 
 t.test(
   'says once a minute which address came and which are registered, and shows the address on the page',
