@@ -6,6 +6,7 @@ import { cookiesOf } from './composition/cookies.ts'
 import { createAuthority } from './composition/create-authority.ts'
 import { tokenGuards, type TokenGuards } from './composition/guards.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
+import { cookieJar } from './http/edge/cookie-jar.ts'
 import { createServices, type Services } from './composition/services.ts'
 import { tokenCheck } from './http/edge/guard.ts'
 import type { Hook } from './http/edge/hook.ts'
@@ -85,6 +86,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const cookies = cookiesOf(settings, owner)
   const browser = requestBrowser({
     cookies,
+    jar: cookieJar(owner),
     browserSessions: authorize.browserSessions,
     sessions: grants.sessions,
     users: grants.accounts.users,
@@ -117,6 +119,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
           authorize,
           browser,
           cookies,
+          assertions: services.state.assertions,
           redirectLogin: places.redirectLogin
         })
   const { readSession, requireSession, requireUser } = sessionHooks(

@@ -1,5 +1,6 @@
 import { INVITATION_LIFETIME_SECONDS, STEP_LIFETIME_SECONDS } from '../accounts/factors/deps.ts'
-import { type CookieOwner, type Cookies, type SessionCookie, sessionCookie } from '../http/edge/session-cookie.ts'
+import type { CookieOwner } from '../http/edge/cookie-jar.ts'
+import { type Cookies, type SessionCookie, sessionCookie } from '../http/edge/session-cookie.ts'
 import { KNOWN_FOR_SECONDS } from '../limits/known-devices.ts'
 import { PROMPT_AFTER_SECONDS } from '../http/pages/passkey-proposal.ts'
 import type { Settings } from '../settings/settings.ts'

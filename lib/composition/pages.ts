@@ -2,11 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import { deflatingSealer } from '../adapters/node/deflating-sealer.ts'
 import { aesSealer } from '../adapters/node/sealer.ts'
-import type { CookieOwner } from '../http/edge/session-cookie.ts'
+import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { connectCookies } from '../http/pages/connect/cookies.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
 import type { PageDeps } from '../http/pages/deps.ts'
 import { createPageReply } from '../http/pages/reply.ts'
+import type { AssertionStore } from '../ports/assertion-store.ts'
 import { ownTextMistake, scopeTextMistake } from '../pages/own-texts.ts'
 import { badOption } from '../settings/option-error.ts'
 import type { PathName } from '../settings/paths.ts'
@@ -65,9 +66,11 @@ export function pageDeps(
   pages: PagesSettings,
   {
     redirectLogin,
+    assertions,
     ...parts
   }: Pick<PageDeps, 'authorize' | 'browser' | 'cookies' | 'limiter' | 'registration' | 'path'> & {
     redirectLogin: boolean
+    assertions: AssertionStore | undefined
   }
 ): PageDeps {
   const { users, outbox, usernames, factors } = parts.authorize.accounts
@@ -90,7 +93,7 @@ export function pageDeps(
       return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
     },
     loginUrl,
-    connect: connectDeps(parts.authorize, { issuer, prefix: `${host.prefix}${prefix}` }, secrets),
+    connect: connectDeps(parts.authorize, assertions, { issuer, prefix: `${host.prefix}${prefix}` }, secrets),
     minLength,
     offers: {
       signup: loginUrl === null && parts.authorize.canSignUp,
@@ -102,17 +105,22 @@ export function pageDeps(
   }
 }
 
-/** The settings were checked: where there are connections, there is a secret. */
+/** The settings were checked: where there are connections, there are a secret and `assertions`. */
 function connectDeps(
   { connections, accounts: { clock } }: PageDeps['authorize'],
+  assertions: AssertionStore | undefined,
   owner: CookieOwner,
   [secret, ...former]: readonly string[]
 ): PageDeps['connect'] {
-  if (connections.size === 0 || secret === undefined) return null
+  if (connections.size === 0 || secret === undefined || assertions === undefined) return null
   const keyOf = (one: string): string => cookieKey(one, 'connections', owner).toString('base64url')
   return {
     connections,
-    cookies: connectCookies(owner, { sealer: deflatingSealer(aesSealer([keyOf(secret), ...former.map(keyOf)])), clock })
+    cookies: connectCookies(owner, {
+      sealer: deflatingSealer(aesSealer([keyOf(secret), ...former.map(keyOf)])),
+      assertions,
+      clock
+    })
   }
 }
 

@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto'
-import type { CookieOwner } from '../http/edge/session-cookie.ts'
+import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 
 /**
  * The key of a cookie. Another service, or another registration of the plugin, with the same secret has another key, so

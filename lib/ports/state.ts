@@ -20,7 +20,7 @@ export interface State {
   browserSessions: SessionStore
   consents: ConsentStore
   keys: KeyStore
-  /** Needed only where a connection has `audiences`; a state without it is refused then. */
+  /** Needed only where there are connections; a state without it is refused then. */
   assertions?: AssertionStore
   /**
    * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start,

@@ -70,16 +70,17 @@ export function checkConnections({ connections, users, secrets, pages, state }: 
       undefined,
       `${SECRET_TAKES}, where there are connections: it seals what a sign-in elsewhere begins with, in the browser`
     )
+  if (state !== null && state.assertions === undefined)
+    throw invalid(
+      'state.assertions',
+      undefined,
+      'an AssertionStore where there are connections, as the states of this package have: an answer of a provider ' +
+        'counts once'
+    )
   for (const [index, connection] of connections.entries()) {
     const refuse: Refuse = (field, got, takes, confidential) =>
       invalid(`connections[${index}].${field}`, got, takes, confidential)
     checkConnection(connection, refuse)
-    if (connection.audiences.length > 0 && state !== null && state.assertions === undefined)
-      throw refuse(
-        'audiences',
-        connection.audiences,
-        'something only where the state has assertions, as those of this package have: an ID token counts once'
-      )
     if (connection.registration && users.createWithIdentity === undefined)
       throw refuse('registration', true, 'true only where the user store has createWithIdentity')
     for (const [before, other] of connections.slice(0, index).entries())

@@ -1,4 +1,4 @@
-import { cookieJar } from '../../lib/http/edge/session-cookie.ts'
+import { cookieJar } from '../../lib/http/edge/cookie-jar.ts'
 import { ISSUER } from './app.ts'
 
 /** The name of one of our cookies. */

@@ -1,14 +1,16 @@
 import type { FastifyRequest } from 'fastify'
 
-/**
- * Every value that the request's cookies have under this name. It reads the header itself, because a host may have no
- * cookie parser.
- */
+/** All cookies of the request. Reads the header itself, because a host may have no cookie parser. */
+export function sentCookies({
+  headers: { cookie = '' }
+}: Pick<FastifyRequest, 'headers'>): Array<{ name: string; value: string }> {
+  return cookie.split(';').flatMap((pair) => {
+    const at = pair.indexOf('=')
+    return at < 0 ? [] : [{ name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() }]
+  })
+}
+
+/** Every value that the request's cookies have under this name. */
 export function cookieValues(request: Pick<FastifyRequest, 'headers'>, name: string): string[] {
-  const prefix = `${name}=`
-  return (request.headers.cookie ?? '')
-    .split(';')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(prefix))
-    .map((pair) => pair.slice(prefix.length))
+  return sentCookies(request).flatMap((cookie) => (cookie.name === name ? [cookie.value] : []))
 }

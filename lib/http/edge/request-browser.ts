@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { User, UserStore } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import { partitionIn } from '../../protocol/partition.ts'
 import { userOf } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions, OpenSession, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'
+import { type CookieJar, UNDER_WAY } from './cookie-jar.ts'
 import { originOf } from './deps.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import { localeOf } from './locale.ts'
@@ -37,9 +39,11 @@ export interface RequestBrowser {
    * cookie is of the session that stays. Changes nothing by itself. The reply must not be sent before that end.
    */
   stay(request: FastifyRequest, reply: FastifyReply, sid: string): StayingSignIn
-  /** Ends the session, if there is one, and takes the cookie out of the browser. */
+  /** Ends the session, if there is one, and takes its cookie and what was begun out of the browser. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /** Gives the browser the cookie of a session that has just begun, or begun anew. */
+  /**
+   * Gives the browser the cookie of a session that has just begun, or begun anew. What another user began there goes.
+   */
   setCookie(reply: FastifyReply, value: string): void
   /** Makes the browser one in which the user has had a session: the next one there is no news. Never rejects. */
   makeKnown(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
@@ -48,11 +52,13 @@ export interface RequestBrowser {
    * where the store can't be reached. Nobody is looked up for a browser that is known for no account.
    */
   knownAs(request: FastifyRequest, name: string): Promise<string | null>
+  /** Takes the session's cookie and what was begun out of the browser, as far as the request brought them. */
   clearCookie(reply: FastifyReply): void
 }
 
 interface RequestBrowserDeps {
   cookies: Pick<Cookies, 'session' | 'enrolment'>
+  jar: CookieJar
   browserSessions: BrowserSessions
   sessions: Sessions
   users: UserStore
@@ -61,6 +67,7 @@ interface RequestBrowserDeps {
 
 export function requestBrowser({
   cookies: { session: cookie, enrolment },
+  jar,
   browserSessions,
   sessions,
   users,
@@ -70,8 +77,16 @@ export function requestBrowser({
   const given = new WeakMap<FastifyRequest, string>()
   const cookieOf = (request: FastifyRequest): string | undefined => given.get(request) ?? cookie.read(request)
   const setCookie = (reply: FastifyReply, value: string): void => {
+    const former = cookieOf(reply.request)
+    // Both the session's cookie and that of a pending link begin with the partition of their user.
+    const user = partitionIn(value)
+    if (former === undefined || partitionIn(former) !== user)
+      jar.forget(reply, former === undefined ? ['link'] : UNDER_WAY, user)
     given.set(reply.request, value)
     cookie.set(reply, value)
+  }
+  const clearCookie = (reply: FastifyReply): void => {
+    jar.forget(reply, ['session', ...UNDER_WAY])
   }
 
   async function read(request: FastifyRequest): Promise<Browser> {
@@ -111,6 +126,7 @@ export function requestBrowser({
     async signOut(request, reply) {
       const { session, origin } = await read(request)
       if (session !== null) await sessions.revokeBrowserSession(session.userId, session.sid, 'user', { origin })
+      clearCookie(reply)
       cookie.clear(reply)
     },
     setCookie,
@@ -119,6 +135,6 @@ export function requestBrowser({
       const user = known.mayKnow(request) ? await users.findByUsername(name).catch(() => null) : null
       return user === null ? null : known.idOf(request, user)
     },
-    clearCookie: cookie.clear
+    clearCookie
   }
 }

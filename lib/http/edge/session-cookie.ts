@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { digest } from '../../protocol/digest.ts'
 import { cookieValues } from './cookie-header.ts'
+import { cookieJar, type CookieOwner } from './cookie-jar.ts'
 
 /** A cookie of this service. Its value is not verified here. */
 export interface SessionCookie {
@@ -39,13 +39,6 @@ export interface Cookies {
   enrolment: SessionCookie | null
 }
 
-/** The registration of the plugin whose cookies they are. */
-export interface CookieOwner {
-  issuer: string
-  /** The option `prefix`. */
-  prefix: string
-}
-
 interface SessionCookieOptions extends CookieOwner {
   of?: keyof Cookies
   /**
@@ -53,39 +46,6 @@ interface SessionCookieOptions extends CookieOwner {
    * remembered.
    */
   maxAgeSeconds: number
-}
-
-/** The cookies of one registration: their names, and how a reply sets them. */
-interface CookieJar {
-  nameOf(what: string): string
-  /** Sets the cookie, or takes it out of the browser with 0 seconds. Of one name a reply has one. */
-  write(reply: FastifyReply, name: string, value: string, seconds: number): void
-  pending(reply: FastifyReply, name: string): string | undefined
-}
-
-/**
- * Each registration of the plugin has names of its own, because browsers give a host's cookies to all of its ports and
- * paths. An http loopback issuer has names without the `__Host-` prefix, which browsers refuse there.
- */
-export function cookieJar({ issuer, prefix }: CookieOwner): CookieJar {
-  const secure = new URL(issuer).protocol === 'https:'
-  const owner = digest(`cookies ${issuer} ${prefix}`).slice(0, 8)
-  const setBy = (reply: FastifyReply): string[] => [reply.getHeader('set-cookie') ?? []].flat().map(String)
-  return {
-    nameOf: (what) => `${secure ? '__Host-' : ''}authority_${what}_${owner}`,
-    write(reply, name, value, seconds) {
-      const others = setBy(reply).filter((other) => !other.startsWith(`${name}=`))
-      reply.removeHeader('set-cookie')
-      reply.header('set-cookie', [
-        ...others,
-        `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
-      ])
-    },
-    pending(reply, name) {
-      const set = setBy(reply).find((cookie) => cookie.startsWith(`${name}=`))
-      return set?.slice(name.length + 1, set.indexOf(';'))
-    }
-  }
 }
 
 /**

@@ -98,9 +98,8 @@ async function send(
       }
     )
   }
-  // Only where the request brought the cookie: a request that another site embeds comes without it, and must not remove
-  // it.
-  if (browser.hasCookie(request)) browser.clearCookie(reply)
+  // Only what the request brought: a request that another site embeds comes without cookies, and must not remove any.
+  browser.clearCookie(reply)
   if (result.outcome === 'redirect') return await reply.redirect(result.location, 303)
   return await pages.send(
     request,

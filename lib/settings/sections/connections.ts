@@ -196,7 +196,7 @@ const CONNECTION_SCHEMA = Type.Object(
           "What the provider calls your apps: client ids of phone apps, Apple's bundle ids, the " +
           'client of One Tap on a page of yours. Their ID tokens can be exchanged at the token ' +
           'endpoint (`urn:ietf:params:oauth:grant-type:token-exchange`) by clients that list the ' +
-          'grant. Needs a `state` with `assertions`, as those of this package are.'
+          'grant.'
       })
     ),
     appNonce: optional(

@@ -164,6 +164,31 @@ t.test('FED-2 a sign-in is good for ten minutes, once', async (t) => {
   t.equal(test.fake.answers.length, 1)
 })
 
+t.test('a copy of the cookies of a sign-in does not repeat its callback', async (t) => {
+  for (const responseMode of ['query', 'form_post'] as const) {
+    const test = await connectApp(t, { connection: { responseMode } })
+    const { state } = await test.start()
+    if (responseMode === 'form_post') {
+      const { cookies } = await test.app.inject({
+        method: 'POST',
+        url: '/auth/connect/acme/callback',
+        headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({ state, code: 'good' }).toString()
+      })
+      for (const { name, value } of cookies) test.browser.cookies.set(name, value)
+    }
+    const copy = testBrowser(test.app)
+    for (const [name, value] of test.browser.cookies) copy.cookies.set(name, value)
+    t.equal((await test.back(state)).statusCode, 303)
+    t.equal(test.fake.answers.length, 1)
+    const again = await test.back(state, { code: 'good' }, copy)
+    t.equal(again.statusCode, 400)
+    t.match(again.body, '>invalid_request · ')
+    t.equal(await test.who(copy), null)
+    t.equal(test.fake.answers.length, 1, 'the provider is not asked again')
+  }
+})
+
 t.test('FED-2 on https the cookie has the prefix that no sibling domain can plant', async (t) => {
   const test = await connectApp(t, { issuer: 'https://auth.example.com' })
   const browser = testBrowser(test.app, 'https://auth.example.com')

@@ -30,10 +30,11 @@ t.test('FED-15 the proof is for one account, one identity and ten minutes', asyn
   await signUp(test.app, 'bob@example.com')
   await logIn(test, 'bob@example.com')
   const bob = await test.browser.submit(CONFIRM, { decision: 'link' })
-  t.match(bob.body, 'You already have an account', 'somebody else links nothing')
+  t.equal(bob.headers.location, '/auth/login', 'the sign-in of another user took the proof away')
   t.strictSame(await test.users.listIdentities(test.sub), [])
   t.strictSame(await test.users.listIdentities((await test.users.findByUsername('bob@example.com'))?.id ?? ''), [])
 
+  await test.through('?return_to=/cart')
   await logIn(test)
   const sealed = test.browser.cookies.get(cookieName('link')) ?? ''
   const edited = await test.browser.submit(CONFIRM, {
@@ -49,9 +50,9 @@ t.test('FED-15 the proof is for one account, one identity and ten minutes', asyn
     'what is posted beside it changes nothing'
   )
 
-  test.browser.cookies.set(cookieName('link'), sealed)
   test.clock.step(600_000)
   await logIn(test)
+  test.browser.cookies.set(cookieName('link'), sealed)
   t.equal(
     (await test.browser.submit(CONFIRM, { decision: 'link' })).headers.location,
     '/auth/login',
@@ -214,6 +215,85 @@ t.test('FED-14 linking: by who began it, in the session that began it, after a f
   t.match(test.payloads('connection_failed').at(-1), { reason: 'taken' })
   test.clock.step(301_000)
   t.equal((await test.browser.submit(LINK)).statusCode, 303, 'a session of 301 s')
+})
+
+t.test('a sign-out takes what was begun out of the browser, also where nobody was signed in', async (t) => {
+  const fields = Type.Object({ city: Type.String({ minLength: 2 }) })
+  const test = await connectApp(t, { users: memoryUserStore(), registration: { username: 'any', fields } })
+  const left = (): string[] => [...test.browser.cookies.keys()].filter((name) => /flow|answer|link/.test(name))
+  await test.through()
+  await test.start()
+  t.equal(left().length, 2)
+  t.match((await test.browser.get(CONFIRM)).body, 'ann@example.com')
+  await test.app.inject({ url: '/auth/logout', headers: CROSS })
+  await test.browser.get('/auth/logout')
+  t.strictSame(left(), [])
+  t.equal((await test.browser.get(CONFIRM)).headers.location, '/auth/login', 'the next person sees nothing of it')
+
+  await test.through()
+  await test.browser.submit(CONFIRM, { city: 'Ulm' })
+  await test.start()
+  t.equal(left().length, 1)
+  await test.browser.submit('/auth/logout', { decision: 'sign_out' })
+  t.strictSame(left(), [])
+})
+
+t.test('the sign-in of another user takes what was begun out of the browser', async (t) => {
+  const test = await connectApp(t, { users: memoryUserStore() })
+  await signUp(test.app, 'bob')
+  await signUp(test.app, 'eve')
+  const left = (): string[] => [...test.browser.cookies.keys()].filter((name) => /flow|answer|link/.test(name))
+  await test.start()
+  await logIn(test, 'bob')
+  t.equal(left().length, 1, 'what was begun before somebody signed in goes on')
+  await logIn(test, 'bob', '?prompt=login')
+  t.equal(left().length, 1, 'the same user again')
+  await logIn(test, 'eve', '?prompt=login')
+  t.strictSame(left(), [])
+})
+
+t.test('a copy of the proof neither links nor signs in again', async (t) => {
+  const test = await waiting(t)
+  await logIn(test)
+  const copy = test.browser.cookies.get(cookieName('link')) ?? ''
+  t.equal((await test.browser.submit(CONFIRM, { decision: 'link' })).headers.location, '/cart')
+  await test.users.unlinkIdentity(test.sub, { issuer: 'https://sso.example.com', subject: 'ann-1' }, true)
+  test.browser.cookies.set(cookieName('link'), copy)
+  await logIn(test)
+  t.equal((await test.browser.submit(CONFIRM, { decision: 'link' })).statusCode, 400)
+  t.strictSame(await test.users.listIdentities(test.sub), [])
+
+  const fields = Type.Object({ city: Type.String({ minLength: 2 }) })
+  const users = memoryUserStore()
+  let refuses = true
+  const signUpHere = await connectApp(t, {
+    users: {
+      ...users,
+      async createWithIdentity(...given) {
+        if (refuses) throw new Error('the store is down')
+        return await users.createWithIdentity(...given)
+      }
+    },
+    registration: { username: 'any', fields }
+  })
+  await signUpHere.through()
+  const first = signUpHere.browser.cookies.get(cookieName('link')) ?? ''
+  t.equal((await signUpHere.browser.submit(CONFIRM, { city: 'x' })).statusCode, 400)
+  t.equal(signUpHere.browser.cookies.get(cookieName('link')), first, 'a form that was not right used nothing up')
+  t.equal((await signUpHere.browser.submit(CONFIRM, { city: 'Ulm' })).statusCode, 503)
+  const second = signUpHere.browser.cookies.get(cookieName('link')) ?? ''
+  t.not(second, first, 'the person can try again')
+  refuses = false
+  t.equal((await signUpHere.browser.submit(CONFIRM, { city: 'Ulm' })).statusCode, 303)
+  t.ok(await signUpHere.who())
+  for (const used of [first, second]) {
+    const other = testBrowser(signUpHere.app)
+    other.cookies.set(cookieName('link'), used)
+    const reply = await other.submit(CONFIRM, { city: 'Ulm' })
+    t.equal(reply.statusCode, 400)
+    t.match(reply.body, '>invalid_request · ')
+    t.equal(await signUpHere.who(other), null)
+  }
 })
 
 t.test('finish sign-up: what a new account must have and the provider did not say', async (t) => {

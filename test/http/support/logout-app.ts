@@ -4,6 +4,7 @@ import type { Authority } from '../../../lib/composition/authority.ts'
 import { createAuthority } from '../../../lib/composition/create-authority.ts'
 import type { AuthorizeDeps } from '../../../lib/authorize/deps.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
+import { cookieJar } from '../../../lib/http/edge/cookie-jar.ts'
 import { requestBrowser } from '../../../lib/http/edge/request-browser.ts'
 import { useStrictValidation } from '../../../lib/http/edge/body.ts'
 import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
@@ -81,6 +82,7 @@ export async function logoutApp(
   const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
   const browser = requestBrowser({
     cookies: { session: cookie, enrolment: null },
+    jar: cookieJar({ issuer, prefix }),
     browserSessions: world.browser,
     sessions: world.sessions,
     users: accounts.users,

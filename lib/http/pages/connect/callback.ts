@@ -68,6 +68,8 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
           throw new UpstreamError('disabled', 'The connection was turned off meanwhile.')
         const leave = await deps.limiter.reserve(request, reply, { rule: 'connect' }, async () => {
           counted = true
+          if (!(await cookies.useUp('flow', state)))
+            throw new UpstreamError('mismatch', 'The answer was used before, with a copy of the cookie of its sign-in.')
           const result = await connection.upstream.authenticate(answer, flow)
           if (flow.authenticatedSince !== null && !((result.assertion.authenticatedAt ?? 0) >= flow.authenticatedSince))
             throw new StaleSignInError()
@@ -109,7 +111,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
           reply,
           deps
         )
-      cookies.set(reply, 'answer', state, { body })
+      cookies.set(reply, 'answer', state, { startedAt: deps.authorize.accounts.clock.now(), body })
       return await reply.redirect(`${new URL(connection.callbackUrl).pathname}?${serializeParams({ state })}`, 303)
     }
   )
@@ -180,6 +182,8 @@ async function signIn(
   }
   return async (reply: FastifyReply) => {
     cookies.set(reply, 'link', '', {
+      id: accounts.random.id(),
+      startedAt: accounts.clock.now(),
       connection: connection.id,
       person,
       userId: outcome.to === 'confirm' ? outcome.userId : null,

@@ -77,7 +77,9 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
         if (waiting.pending.userId !== null) {
           const owner = await ownerIn(waiting, deps)
           if (owner === null) return await askToLink(waiting, null, deps)
-          await linkNow(waiting, owner, deps)
+          await once(waiting, deps, async () => {
+            await linkNow(waiting, owner, deps)
+          })
           cookies.clear(reply, 'link', '')
           return await goOn(waiting.journey.next)(reply)
         }
@@ -122,6 +124,25 @@ async function ownerIn(
   const person = await browser.signedIn(request)
   if (person === null || person.user.id !== pending.userId) return null
   return (await isFreshSignIn(freshnessIn(person, originOf(request)), accounts)) ? person : null
+}
+
+/**
+ * Uses the proof up for this work, so that no copy of its cookie does the same. Where the work fails in a way that the
+ * person can mend, such as by another entry in the form, they get a new proof.
+ */
+async function once<T>(
+  { pending, reply }: Waiting,
+  { authorize: { accounts }, connect: { cookies } }: ConnectPageDeps,
+  work: () => Promise<T>
+): Promise<T> {
+  if (!(await cookies.useUp('link', pending.id)))
+    throw new UpstreamError('mismatch', 'What the provider proved was used before, with a copy of its cookie.')
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) cookies.set(reply, 'link', '', { ...pending, id: accounts.random.id() })
+    throw error
+  }
 }
 
 async function linkNow(
@@ -213,10 +234,13 @@ function refusalOf(error: unknown): UpstreamError {
   throw error
 }
 
-async function signUp(
-  { pending: { person }, connection, journey, request }: Waiting,
-  deps: ConnectPageDeps
-): Promise<Leave> {
+async function signUp(waiting: Waiting, deps: ConnectPageDeps): Promise<Leave> {
+  const {
+    pending: { person },
+    connection,
+    journey,
+    request
+  } = waiting
   const {
     authorize: { accounts, browserSessions },
     browser,
@@ -224,20 +248,25 @@ async function signUp(
     registration
   } = deps
   const given = { ...person.profile, ...missingFields(registration, person.profile).read(formOf(request)) }
-  const outcome = await federatedSignIn(
-    {
-      connection,
-      person: { ...person, profile: given },
-      // An account with the address that has come to be meanwhile is linked by its owner alone.
-      authoritative: false,
-      browser: await browser.read(request),
-      clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
-      locale: localeOf(request),
-      // The form was counted.
-      reserveSignUp: async () => {},
-      complete: (profile) => profile
-    },
-    { accounts, browserSessions }
+  const outcome = await once(
+    waiting,
+    deps,
+    async () =>
+      await federatedSignIn(
+        {
+          connection,
+          person: { ...person, profile: given },
+          // An account with the address that has come to be meanwhile is linked by its owner alone.
+          authoritative: false,
+          browser: await browser.read(request),
+          clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
+          locale: localeOf(request),
+          // The form was counted.
+          reserveSignUp: async () => {},
+          complete: (profile) => profile
+        },
+        { accounts, browserSessions }
+      )
   )
   if (outcome.to === 'session') return leadOn(outcome.begun, { ...journey, nativeRequest: null }, request, deps)
   throw new UpstreamError('other_way', `An account has come to have the address meanwhile; ${link('login')} leads on.`)

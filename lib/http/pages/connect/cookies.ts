@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FederatedPerson } from '../../../accounts/federated-account.ts'
 import { OAuthError } from '../../../errors.ts'
+import type { AssertionStore } from '../../../ports/assertion-store.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Sealer } from '../../../ports/sealer.ts'
 import type { Connection, UpstreamFlow } from '../../../ports/upstream.ts'
 import { digest } from '../../../protocol/digest.ts'
-import { cookieValues } from '../../edge/cookie-header.ts'
-import { cookieJar, type CookieOwner } from '../../edge/session-cookie.ts'
+import { partitionOf } from '../../../protocol/partition.ts'
+import { cookieValues, sentCookies } from '../../edge/cookie-header.ts'
+import { cookieJar, type CookieOwner } from '../../edge/cookie-jar.ts'
 
 /** A sign-in elsewhere that has begun in this browser. */
 export interface ConnectFlow extends UpstreamFlow {
@@ -31,11 +33,15 @@ export interface ConnectFlow extends UpstreamFlow {
 
 /** What came to the callback by POST, until the browser asks again with its cookies. */
 interface ConnectAnswer {
+  startedAt: number
   body: string
 }
 
 /** Somebody who has signed in elsewhere and has to do something here first. */
 export interface PendingConnect {
+  /** Another one for each proof, which is good once. */
+  id: string
+  startedAt: number
   connection: string
   person: FederatedPerson
   /** The account to link it to; `null`: there is to be one, which needs more than is known. */
@@ -74,6 +80,8 @@ interface ConnectCookies {
   /** @throws OAuthError `invalid_request` where it would be too long */
   set<K extends Kind>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void
   clear(reply: FastifyReply, kind: Kind, state: string): void
+  /** Whether no copy of the cookie was used before: that of the flow with this state, or of the proof with this id. */
+  useUp(kind: 'flow' | 'link', id: string): Promise<boolean>
   /** Makes room for one more flow: takes out those that are over, and the oldest of what is left. */
   makeRoom(request: FastifyRequest, reply: FastifyReply): void
 }
@@ -85,7 +93,7 @@ export interface ConnectDeps {
 
 export function connectCookies(
   owner: CookieOwner,
-  { sealer, clock }: { sealer: Sealer; clock: Clock }
+  { sealer, assertions, clock }: { sealer: Sealer; assertions: AssertionStore; clock: Clock }
 ): ConnectCookies {
   const { nameOf, write } = cookieJar(owner)
   const nameBy = (kind: Kind, state: string): string => {
@@ -95,22 +103,24 @@ export function connectCookies(
   }
   const context = (kind: Kind): string => `connect ${kind} ${owner.issuer} ${owner.prefix}`
 
-  function open<K extends Kind>(kind: K, value: string): { content: Kinds[K]; expiresAt: number } | null {
-    const plain = sealer.open(value, context(kind))
+  function open<K extends Kind>(kind: K, value: string): Kinds[K] | null {
+    const plain = sealer.open(kind === 'link' ? value.slice(value.indexOf('.') + 1) : value, context(kind))
     if (plain === null) return null
-    const opened = JSON.parse(plain) as { content: Kinds[K]; expiresAt: number }
-    return opened.expiresAt > clock.now() ? opened : null
+    const content = JSON.parse(plain) as Kinds[K]
+    return content.startedAt + LIFETIME_MS[kind] > clock.now() ? content : null
   }
 
   return {
     read(request, kind, state) {
       const values = cookieValues(request, nameBy(kind, state))
       // Two of one name: one of them was planted.
-      return values.length === 1 ? (open(kind, values[0] ?? '')?.content ?? null) : null
+      return values.length === 1 ? open(kind, values[0] ?? '') : null
     },
     set(reply, kind, state, content) {
       const name = nameBy(kind, state)
-      const value = sealer.seal(JSON.stringify({ content, expiresAt: clock.now() + LIFETIME_MS[kind] }), context(kind))
+      const sealed = sealer.seal(JSON.stringify(content), context(kind))
+      const value =
+        'userId' in content ? `${content.userId === null ? '' : partitionOf(content.userId)}.${sealed}` : sealed
       if (name.length + value.length > (kind === 'answer' ? MAX_ANSWER_BYTES : MAX_BYTES))
         throw new OAuthError(
           'invalid_request',
@@ -121,15 +131,12 @@ export function connectCookies(
     clear(reply, kind, state) {
       write(reply, nameBy(kind, state), '', 0)
     },
+    useUp: async (kind, id) =>
+      (await assertions.claim(digest(`${context(kind)} ${id}`), clock.now() + LIFETIME_MS[kind])) === 'fresh',
     makeRoom(request, reply) {
-      const pairs = (request.headers.cookie ?? '')
-        .split(';')
-        .map((pair) => pair.trim().split('='))
-        .filter(([name = '']) => name.startsWith(`${nameOf('flow')}_`))
-      const flows = pairs.map(([name = '', value = '']) => ({
-        name,
-        startedAt: open('flow', value)?.content.startedAt ?? null
-      }))
+      const flows = sentCookies(request)
+        .filter(({ name }) => name.startsWith(`${nameOf('flow')}_`))
+        .map(({ name, value }) => ({ name, startedAt: open('flow', value)?.startedAt ?? null }))
       const kept = flows
         .filter(({ startedAt }) => startedAt !== null)
         .toSorted((a, b) => (b.startedAt ?? 0) - (a.startedAt ?? 0))
