@@ -88,12 +88,16 @@ export interface EventFacts {
   }
   /** `sid`: the sign-in that added it; `null` where it was added before the sign-in that had to have it. */
   factor_added: { userId: string; factorId: string; kind: 'totp' | 'passkey'; sid: string | null }
+  /**
+   * `mailbox`: somebody proved, or disowned, the address of an account in which it was set up while nobody had proved
+   * that.
+   */
   factor_removed: {
     userId: string
     factorId: string | null
     kind: 'totp' | 'passkey' | null
     admin?: string
-    by: 'user' | 'host' | 'email_sign_in'
+    by: 'user' | 'host' | 'mailbox'
   }
   /** After a hundred wrong codes in a row. */
   factor_disabled: { userId: string; kind: 'totp' }
@@ -136,7 +140,11 @@ export interface EventFacts {
   refresh_token_reused: { userId: string; sid: string; clientId: string | null }
   password_reset_requested: { userId: string }
   /** `sid`: the sign-in that changed it, which goes on; `null` where it was reset, or changed by the host. */
-  password_changed: { userId: string; sid: string | null; by: 'change' | 'reset' | 'disowned' | 'email_sign_in' }
+  password_changed: {
+    userId: string
+    sid: string | null
+    by: 'change' | 'reset' | 'disowned' | 'email_sign_in' | 'identity_linked'
+  }
   email_verified: { userId: string }
   /** `sid`: the sign-in that asked. */
   email_change_requested: { userId: string; sid: string }
@@ -149,7 +157,11 @@ export interface EventFacts {
    * `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former
    * password.
    */
-  identity_unlinked: { userId: string; connection: string; by: 'user' | 'host' | 'password_reset' | 'disowned' }
+  identity_unlinked: {
+    userId: string
+    connection: string
+    by: 'user' | 'host' | 'password_reset' | 'disowned' | 'email_sign_in' | 'email_changed' | 'identity_linked'
+  }
   /** `sid`: the sign-in that asked. */
   account_removed: { userId: string; sid: string | null; admin?: string }
   logged_out: {
@@ -163,6 +175,7 @@ export interface EventFacts {
       | 'code_reused'
       | 'undone'
       | 'account_removed'
+      | 'email_changed'
       | 'identity_linked'
       | 'factors_changed'
   }

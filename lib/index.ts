@@ -138,6 +138,8 @@ export type {
   PasskeyUse,
   TotpFactor,
   TotpUse,
+  RemovedFactor,
+  TwoStepChange,
   UsedPasskey,
   UserFactors
 } from './ports/factor-store.ts'

@@ -149,7 +149,8 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   factor_added: 'Somebody set up an authenticator app (`totp`) or a passkey (`passkey`).',
   factor_removed:
     'An authenticator app (`kind` `totp`) or a passkey (`passkey`) was removed, by the `user`, ' +
-    'by the `host`, or by an `email_sign_in` to an account whose address nobody had confirmed; ' +
+    'by the `host`, or by whoever proved the `mailbox` of an account in which it was ' +
+    'provisional; ' +
     '`factorId` and `kind` are `null` where all were removed at once, and `admin` is who of ' +
     "the host's did, where `resetFactors` was told.",
   factor_disabled: 'The authenticator apps of a user no longer count, after a hundred wrong codes in a row.',
@@ -205,8 +206,9 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
     '(`app.authority.linkIdentity`): whoever signs in there is signed in as this user.',
   identity_unlinked:
     'It was disconnected: by the `user`, by the `host` (`app.authority.unlinkIdentity`), or by ' +
-    'a `password_reset`, or when the account was `disowned`, where it was connected before ' +
-    'anybody had confirmed the address of the account.',
+    'a `password_reset`, an `email_sign_in`, a change of the address (`email_changed`), another ' +
+    'link by the address (`identity_linked`), or when the account was `disowned`, where it was ' +
+    'connected before anybody had proved the address of the account.',
   account_removed:
     'Somebody removed their account, or the host did (`sid` is `null`, and `admin` who of the ' +
     "host's, where `deleteUser` was told). All their sign-ins have ended, and the user store " +
@@ -216,7 +218,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
     'Sessions were ended before their time; `by` says by what. `user`: the person, or a client ' +
     'for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the ' +
     'account disabled or gone. `code_reused`: an authorization code came a second time, and ' +
-    'somebody may have stolen it. `account_removed`. `identity_linked`: somebody proved by a ' +
+    'somebody may have stolen it. `account_removed`. `email_changed`. `identity_linked`: somebody proved by a ' +
     'connection that the address of the account is theirs, and what was opened before ended. ' +
     '`factors_changed`: the first second factor was added, or the host reset them. `undone`: a ' +
     'sign-in could not be completed, and what it had begun was taken back; nobody got its ' +

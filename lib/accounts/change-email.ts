@@ -3,6 +3,7 @@ import type { User, UserPatch } from '../ports/user-store.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
+import { endProvisional } from './end-provisional.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
@@ -60,7 +61,7 @@ export async function requestEmailChange(
         await deps.messageBound.send(
           ['email_change', user.id, former, user.passwordHash ?? '', address],
           async () => {
-            await sendLink(user, address, cause, deps)
+            await sendLink(user, { address, sid }, cause, deps)
           },
           { typed: address }
         )
@@ -96,13 +97,21 @@ function isRenamed(user: User): boolean {
   return emailOf(user.username) !== null
 }
 
-/** The token carries the new address, so that nothing is stored with the user until the link is used. */
-async function sendLink(user: User, address: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+/**
+ * The token carries the new address and the sign-in that asked, so that nothing is stored with the user until the link
+ * is used.
+ */
+async function sendLink(
+  user: User,
+  { address, sid }: { address: string; sid: string },
+  cause: MessageCause,
+  deps: AccountsDeps
+): Promise<void> {
   const { token, digest } = oneTimeToken(
     user.id,
     deps.random.secret(),
     [addressOf(user), user.passwordHash ?? ''],
-    address
+    `${address} ${sid}`
   )
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'email_change', digest, userId: user.id, expiresAt })
@@ -124,6 +133,8 @@ export function isEmailChange(token: string): boolean {
 interface EmailChange {
   user: User
   address: string
+  /** The sign-in that asked. */
+  sid: string
   /** Milliseconds since the epoch. */
   sentAt: number
   /**
@@ -141,23 +152,24 @@ interface EmailChange {
 export async function checkEmailChange(token: string, deps: AccountsDeps): Promise<EmailChange> {
   const { oneTimeTokens, users, clock } = deps
   const digest = digestOfOneTimeToken(token)
-  const address = carriedIn(token)
+  const [address, sid] = (carriedIn(token) ?? '').split(' ')
   const record = digest === null ? null : await oneTimeTokens.find('email_change', digest, clock.now())
   const user = record === null ? null : await users.findById(record.userId)
-  if (record === null || address === null || !isActive(user)) throw invalidLink()
+  if (record === null || address === undefined || sid === undefined || !isActive(user)) throw invalidLink()
   const isMade = addressOf(user) === address
   // The link is good only while the account has the address and the password that it had when the link was sent.
   if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user))))
     throw invalidLink()
   // The domain may be enforced only since the link was sent.
   if (!isMade && isManaged(user, address, deps)) throw invalidLink()
-  return { user, address, sentAt: record.expiresAt - LIFETIME_MS, isMade }
+  return { user, address, sid, sentAt: record.expiresAt - LIFETIME_MS, isMade }
 }
 
 /**
  * Gives the account the address that the token is for, as confirmed, and the username with it where that is an address.
- * All open links of the user end; who is signed in stays so. The former address gets a notice. The link is used up
- * last, so that it works again where a store fails half-way.
+ * What was provisional ends, and older links become so: a reset from the new mailbox ends them. All open links of the
+ * user end, and all sign-ins but the one that asked. The former address gets a notice. The link is used up last, so
+ * that it works again where a store fails half-way.
  *
  * @throws OAuthError `invalid_token` with status 400, also where the address has become another account's meanwhile,
  * whose owner is told; `temporarily_unavailable`
@@ -168,12 +180,17 @@ export async function confirmEmailChange(
 ): Promise<void> {
   const change = await checkEmailChange(token, deps)
   if (!change.isMade) {
+    await endProvisional(change.user, { by: 'email_changed', ...cause }, deps)
     const former = await makeChange(change, token, cause, deps)
     if (former !== null) {
       deps.events.emit('email_changed', { userId: former.id }, cause.origin)
       deps.outbox?.post({ kind: 'email_changed', user: addressed(former), ...cause })
     }
   }
+  await deps.sessions.revokeAll(change.user.id, 'email_changed', {
+    stays: { sid: change.sid, browser: null },
+    origin: cause.origin
+  })
   await endOpenTokens(change.user.id, deps, 'email_change')
   if ((await deps.oneTimeTokens.consume('email_change', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
     throw invalidLink()
@@ -196,6 +213,8 @@ async function makeChange(
     const patch: UserPatch = {
       email: change.address,
       emailVerified: true,
+      // Links from before it are provisional.
+      emailProvedAt: deps.clock.now(),
       ...(isRenamed(user) ? { username: change.address } : {})
     }
     try {

@@ -2,7 +2,7 @@ import type { UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Browser, BrowserSessions, OpenSession } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
-import { settled } from './federated-writes.ts'
+import { settled } from './sign-in-writes.ts'
 import type { FirstFactor } from './first-factor.ts'
 import { tellOfNewSignIn } from './new-sign-in.ts'
 

@@ -2,6 +2,7 @@ import type { Connection, UpstreamResult } from '../ports/upstream.ts'
 import type { Identity, NewUser, User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
+import { isProved } from './address-proof.ts'
 import { addressOf } from './outbox.ts'
 import { ownProfileFields } from './profile.ts'
 import { holdsUnstorable, OWN_FIELDS } from './register.ts'
@@ -89,9 +90,9 @@ export function acceptsEmail({ domains }: Pick<Connection, 'domains'>, email: st
   return domains.length === 0 || (email !== undefined && domains.includes(domainOf(email)))
 }
 
-/** Whether the user has confirmed that this is their address. */
+/** Whether it was proved that this is the address of the user. */
 export function hasConfirmed(user: User, email: string | undefined): boolean {
-  return user.emailVerified === true && email !== undefined && normalizeUsername(addressOf(user)) === email
+  return isProved(user) && email !== undefined && normalizeUsername(addressOf(user)) === email
 }
 
 /**
@@ -115,14 +116,20 @@ export function profileFields(profile: Readonly<Record<string, unknown>>): Recor
 /**
  * A new account of somebody who has no password. Without an address it gets a name of its own, and never the one that
  * the person has at the provider, by which others may know somebody else here. `attempt`: how many times a name was
- * taken.
+ * taken. `provedAt`: when the connection proved the address; 0: it only claims to have done so.
  */
 export function newAccount(
   { issuer, subject, email }: Identity & { email?: string },
-  { connection, fields, attempt }: { connection: string; fields: Readonly<Record<string, unknown>>; attempt: number }
+  {
+    connection,
+    fields,
+    attempt,
+    provedAt
+  }: { connection: string; fields: Readonly<Record<string, unknown>>; attempt: number; provedAt: number }
 ): NewUser {
   const given = profileFields(fields)
-  if (email !== undefined) return { ...given, username: email, passwordHash: null, email, emailVerified: true }
+  if (email !== undefined)
+    return { ...given, username: email, passwordHash: null, email, emailVerified: true, emailProvedAt: provedAt }
   const name = digest(`username ${JSON.stringify([issuer, subject])}`)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '')

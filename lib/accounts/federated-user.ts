@@ -3,10 +3,11 @@ import type { Connection } from '../ports/upstream.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Origin } from '../sessions/sessions.ts'
+import { makesProvisional } from './address-proof.ts'
 import type { AccountsDeps } from './deps.ts'
 import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount, profileFields } from './federated-account.ts'
 import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
-import type { FederatedWrites } from './first-factor.ts'
+import type { SignInWrites } from './first-factor.ts'
 import { linkOf } from './identities.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
@@ -49,7 +50,7 @@ export interface FederatedArrival {
  * lacks.
  */
 type FederatedUser =
-  | { to: 'user'; user: User; isNew: boolean; writes?: FederatedWrites | undefined }
+  | { to: 'user'; user: User; isNew: boolean; writes?: SignInWrites | undefined }
   | { to: 'confirm'; userId: string }
   | { to: 'ask' }
 
@@ -87,7 +88,11 @@ export async function federatedUser(arrival: FederatedArrival, deps: AccountsDep
     if (decision === 'signed_in' && owner !== null)
       return { to: 'user', user: owner, isNew: false, writes: profileOf(owner, arrival, deps) }
     if ((decision === 'link_by_email' || decision === 'take_over') && account !== null) {
-      const link = linkOf(person, { connection: connection.id, now: clock.now(), user: account })
+      const link = linkOf(person, {
+        connection: connection.id,
+        now: clock.now(),
+        isProvisional: makesProvisional(account)
+      })
       return { to: 'user', user: account, isNew: false, writes: { link, takesOver: decision === 'take_over' } }
     }
     if (decision === 'register' && fields !== null) {
@@ -170,16 +175,17 @@ async function decide(
 
 /** `null`: the name or the identity was taken meanwhile. */
 async function registered(
-  { connection, person, origin }: FederatedArrival,
+  { connection, person, authoritative, origin }: FederatedArrival,
   fields: Record<string, unknown>,
   attempt: number,
   { users, clock, events }: AccountsDeps
 ): Promise<User | null> {
+  const now = clock.now()
   try {
     const user =
       (await users.createWithIdentity?.(
-        newAccount(person, { connection: connection.id, fields, attempt }),
-        linkOf(person, { connection: connection.id, now: clock.now(), user: null })
+        newAccount(person, { connection: connection.id, fields, attempt, provedAt: authoritative ? now : 0 }),
+        linkOf(person, { connection: connection.id, now, isProvisional: person.email !== undefined && !authoritative })
       )) ?? null
     if (user !== null) events.emit('registered', { userId: user.id, username: user.username }, origin)
     return user
@@ -194,7 +200,7 @@ function profileOf(
   user: User,
   { connection, person }: FederatedArrival,
   { users }: AccountsDeps
-): FederatedWrites | undefined {
+): SignInWrites | undefined {
   if (connection.sync === 'create' || users.update === undefined) return undefined
   const changed = Object.entries(profileFields(person.profile)).filter(
     ([name, value]) => JSON.stringify(user[name]) !== JSON.stringify(value)

@@ -7,12 +7,14 @@ import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
-/** What a sign-in through a connection writes once its last factor is proved. */
-export interface FederatedWrites {
+/** What a sign-in writes once its last factor is proved. */
+export interface SignInWrites {
   /** The identity, linked by its address. All that was opened before ends. */
   link?: LinkedIdentity | undefined
   /** The connection manages the account from now on: password, passkeys and other links end too. */
   takesOver?: boolean | undefined
+  /** A code has proved the mailbox of an account whose address nobody had proved. */
+  takesMailbox?: boolean | undefined
   /** Fields of the account that the provider has another value for. */
   profile?: Record<string, unknown> | undefined
 }
@@ -30,7 +32,7 @@ export interface FirstFactor {
    */
   identity?: Identity | undefined
   /** What is written once the last factor is proved. */
-  writes?: FederatedWrites | undefined
+  writes?: SignInWrites | undefined
   /** How they proved it, and when. */
   methods: AuthenticationProof[]
   clientId: string | null

@@ -2,25 +2,18 @@ import { OAuthError } from '../errors.ts'
 import { type EventFacts, NO_REQUEST } from '../events.ts'
 import type { Identity, LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
 import { digest } from '../protocol/digest.ts'
-import type { Origin } from '../sessions/sessions.ts'
+import { makesProvisional } from './address-proof.ts'
 import type { AccountsDeps } from './deps.ts'
-import { addressed, addressOf, type MessageCause } from './outbox.ts'
+import { addressed, type MessageCause } from './outbox.ts'
 import { opens, opensWithoutLink, waysIn } from './ways-in.ts'
 
 /** The name of a link for the outside: a digest, which shows neither issuer nor subject. */
 export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]))
 
-/**
- * Whether a link that is made now is `provisional`: nobody has confirmed the user's own address, so the account may
- * have been made by somebody who named the address of another person. Without an address there is nobody else to whom a
- * reset could go.
- */
-const isProvisional = (user: User): boolean => user.emailVerified !== true && addressOf(user) !== ''
-
-/** The link as it is stored; `user`: whom it is for, where they are there already. */
+/** The link as it is stored. `isProvisional`: whether its user has an address that nobody proved. */
 export function linkOf(
   { issuer, subject, email, sealed }: Identity & { email?: string | undefined; sealed?: string | undefined },
-  { connection, now, user }: { connection: string; now: number; user: User | null }
+  { connection, now, isProvisional }: { connection: string; now: number; isProvisional: boolean }
 ): LinkedIdentity {
   return {
     issuer,
@@ -30,7 +23,7 @@ export function linkOf(
     linkedAt: now,
     lastUsedAt: now,
     ...(sealed === undefined ? {} : { sealed }),
-    ...(user !== null && isProvisional(user) ? { provisional: true } : {})
+    ...(isProvisional ? { provisional: true } : {})
   }
 }
 
@@ -73,7 +66,8 @@ export function withdrawGrant(
     )
 }
 
-function identityUnlinked(
+/** Tells of a link that is gone, and ends what it allowed at the provider. */
+export function identityUnlinked(
   user: User,
   link: LinkedIdentity,
   { by, locale, origin }: UnlinkedCause,
@@ -117,7 +111,14 @@ export async function linkByHost(
     throw new OAuthError('invalid_request', 'The user store keeps no links to other providers.')
   const user = await users.findById(userId)
   if (user === null) return 'unknown_user'
-  const link = linkOf({ issuer, subject, email }, { connection, now: clock.now(), user })
+  const link = linkOf(
+    { issuer, subject, email },
+    {
+      connection,
+      now: clock.now(),
+      isProvisional: makesProvisional(user)
+    }
+  )
   const outcome = await users.linkIdentity(userId, link)
   if (outcome === 'linked') identityLinked(user, link, { by: 'host', locale: undefined, origin: NO_REQUEST }, deps)
   return outcome
@@ -169,20 +170,4 @@ export function lastSignInMethod(): OAuthError {
     'Nothing else is left to sign in with: link another account or set a password before.',
     { withoutStack: true }
   )
-}
-
-/**
- * Takes away the links that were made while nobody had confirmed the user's address, since they may be somebody else's.
- * For whoever is about to get a new password, or has just got one. Idempotent.
- */
-export async function endProvisionalLinks(
-  user: User,
-  cause: { by: 'password_reset' | 'disowned'; locale: string | undefined; origin: Origin },
-  deps: AccountsDeps
-): Promise<void> {
-  if (deps.users.unlinkIdentity === undefined) return
-  for (const link of await listLinks(user.id, deps)) {
-    if (link.provisional && (await deps.users.unlinkIdentity(user.id, link, true)) === 'unlinked')
-      identityUnlinked(user, link, cause, deps)
-  }
 }

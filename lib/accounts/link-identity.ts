@@ -3,6 +3,7 @@ import type { Connection } from '../ports/upstream.ts'
 import type { User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
+import { makesProvisional } from './address-proof.ts'
 import type { AccountsDeps } from './deps.ts'
 import { acceptsEmail, type FederatedPerson } from './federated-account.ts'
 import { allowed, decideFederated } from './federated-decision.ts'
@@ -17,10 +18,10 @@ interface Link {
   user: User
   stays: StayingSignIn
   /**
-   * The account has the address of the identity. So its owner may not have been the first to sign up with it: whatever
-   * others opened ends.
+   * `by_sign_in`: the account has the address of the identity. So its owner may not have been the first to sign up with
+   * it: what others opened ends.
    */
-  contested: boolean
+  contested: 'by_sign_in' | null
   origin: Origin
   locale: string | undefined
 }
@@ -53,7 +54,11 @@ export async function linkToAccount(
     })
   )
   if (decision === 'already_linked') return
-  const link = linkOf(person, { connection: connection.id, now: deps.clock.now(), user })
+  const link = linkOf(person, {
+    connection: connection.id,
+    now: deps.clock.now(),
+    isProvisional: makesProvisional(user)
+  })
   const stored = await storeLink({ user, link, contested, stays, origin, locale }, deps)
   if (stored === 'taken') throw new UpstreamError('taken', 'The identity was linked to another user meanwhile.')
   if (stored === 'unknown_user') throw new UpstreamError('disabled', 'The account was removed meanwhile.')

@@ -5,16 +5,16 @@ import { partitionOf } from '../protocol/partition.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { AccountsDeps } from './deps.ts'
-import { endProvisionalLinks } from './identities.ts'
+import { endProvisional } from './end-provisional.ts'
 import { addressed } from './outbox.ts'
 
 /** Who a new password comes from, and what of the user's stays. */
 export interface NewPassword {
   /**
-   * `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`: somebody signed up with
-   * another person's address, and no password opens the account any more.
+   * `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`, `identity_linked`: somebody
+   * may have signed up with another person's address, and no password opens the account any more.
    */
-  by: 'change' | 'reset' | 'disowned' | 'email_sign_in'
+  by: 'change' | 'reset' | 'disowned' | 'email_sign_in' | 'identity_linked'
   /** The sign-in that stays. */
   stays?: StayingSignIn | null | undefined
   /** The language in which the user is told. */
@@ -59,6 +59,16 @@ export async function setNewPassword(
   return true
 }
 
+/**
+ * Ends the password of the user, if there is one, and all that it opened. Nobody knows the hash that is there after.
+ * @throws OAuthError `temporarily_unavailable`, where the account was changed in this very moment
+ */
+export async function endPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
+  if (user.passwordHash === null) await endAll(user, given, deps)
+  else if (!(await setNewPassword(user, await deps.hashing.hash(deps.random.secret()), given, deps)))
+    throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+}
+
 /** What is left to do once the hash is stored. Can be done any number of times. */
 export async function finishNewPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   await endAll(user, given, deps)
@@ -93,15 +103,17 @@ export async function endAll(
   deps: AccountsDeps
 ): Promise<void> {
   const { id } = user
-  // The links end first, or somebody could sign in by one of them after the sessions have ended.
-  const [links] = await Promise.allSettled([
+  // Links and factors end first, or somebody could sign in by one of them after the sessions have ended.
+  const [provisional] = await Promise.allSettled([
     by === 'change'
       ? undefined
-      : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)
+      : endProvisional(user, { by: by === 'reset' ? 'password_reset' : by, locale, origin }, deps)
   ])
-  const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { stays, origin })])
+  const [sessions] = await Promise.allSettled([
+    deps.sessions.revokeAll(id, by === 'identity_linked' ? by : 'password_changed', { stays, origin })
+  ])
   const [consents] = await Promise.allSettled([endConsents(id, { by: 'password_changed', origin }, deps)])
-  for (const step of [links, sessions, consents]) if (step.status === 'rejected') throw step.reason
+  for (const step of [provisional, sessions, consents]) if (step.status === 'rejected') throw step.reason
 }
 
 /** Idempotent. */

@@ -34,6 +34,7 @@ export const OWN_FIELDS = new Set([
   'email',
   'emailVerified',
   'email_verified',
+  'emailProvedAt',
   'passwordChangedAt',
   'version',
   '__proto__'

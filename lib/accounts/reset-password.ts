@@ -4,6 +4,7 @@ import { NO_REQUEST } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
 import { isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
 import type { Origin } from '../sessions/sessions.ts'
+import { markProved } from './address-proof.ts'
 import { verifyOnce } from './authenticate-password.ts'
 import { contestSignUp } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
@@ -88,6 +89,7 @@ export async function confirmPasswordReset(
     throw new OAuthError('server_error', 'Passwords can not be reset here.', {
       detail: 'the user store has no setPasswordHash'
     })
+  const since = deps.clock.now()
   const user = await ownerOf(token, deps)
 
   // Answered first: a bad password is refused alike with a good token and with none. Only what is bad for this very
@@ -105,7 +107,7 @@ export async function confirmPasswordReset(
     if (!(await isUnfinished(user, deps)) || (await verifyOnce(user, password, deps)) !== 'match') throw invalidLink()
     await finishNewPassword(user, given, deps)
   }
-  await markVerified(user, origin, deps)
+  await proveAddress(user, since, origin, deps)
 }
 
 /**
@@ -169,15 +171,12 @@ function resetInBackground(username: string, deps: AccountsDeps, work: () => Pro
 }
 
 /**
- * The link came by mail, so the mailbox is the user's; a user without an address got it some other way. The new
- * password is already stored: a failure here does not undo it.
+ * The link came by mail, so the mailbox is the user's. The new password is already stored: a failure here does not undo
+ * it.
  */
-async function markVerified(user: User, origin: Origin, deps: AccountsDeps): Promise<void> {
-  if (deps.users.setEmailVerified === undefined || user.emailVerified === true || (addressed(user).email ?? '') === '')
-    return
+async function proveAddress(user: User, since: number, origin: Origin, deps: AccountsDeps): Promise<void> {
   try {
-    // The address that the link went to, which may not be theirs any more: hashing the new password took its time.
-    await deps.users.setEmailVerified(user.id, addressOf(user))
+    if (!(await markProved(user, since, deps))) return
     deps.events.emit('email_verified', { userId: user.id }, origin)
     await deps.oneTimeTokens.discard('verify_email', user.id)
   } catch (error) {

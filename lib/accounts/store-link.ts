@@ -1,16 +1,19 @@
 import type { LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
+import { isPasswordOlder } from './address-proof.ts'
 import { identityLinked } from './identities.ts'
+import { endAll, endPassword, type NewPassword } from './new-password.ts'
 
 interface StoredLink {
   user: User
   link: LinkedIdentity
   /**
-   * Whether the account was made by whoever first named the address, who need not be its owner: then whatever was
-   * opened before ends, but the sign-in `stays`.
+   * The account was made by whoever first named the address, who need not be its owner: then what is provisional, the
+   * sign-ins, tokens and consents end, but not the sign-in `stays`. `by_address`: nobody has signed in to the account
+   * meanwhile, so a password from before the proof of the address ends too. `null`: the account is of whoever links.
    */
-  contested: boolean
+  contested: 'by_address' | 'by_sign_in' | null
   stays?: StayingSignIn
   origin: Origin
   locale: string | undefined
@@ -21,11 +24,14 @@ export async function storeLink(
   { user, link, contested, stays, locale, origin }: StoredLink,
   deps: AccountsDeps
 ): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
-  const { users, sessions, oneTimeTokens } = deps
+  const { users, oneTimeTokens } = deps
   if (users.linkIdentity === undefined) return 'unknown_user'
   // Before the link, so that where this fails, nothing was linked and the person tries again.
-  if (contested) {
-    await sessions.revokeAll(user.id, 'identity_linked', { stays, origin })
+  if (contested !== null) {
+    const given: NewPassword = { by: 'identity_linked', stays, locale, origin }
+    if (contested === 'by_address' && users.setPasswordHash !== undefined && isPasswordOlder(user))
+      await endPassword(user, given, deps)
+    else await endAll(user, given, deps)
     for (const purpose of ['password_reset', 'email_change', 'verify_email'] as const)
       await oneTimeTokens.discard(purpose, user.id)
   }

@@ -7,7 +7,7 @@ import { isContested } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
-import { setNewPassword } from './new-password.ts'
+import { endPassword } from './new-password.ts'
 import { sendResetOnce } from './reset-password.ts'
 import { normalizeUsername } from './username.ts'
 import { isActive } from '../sessions/active-user.ts'
@@ -76,7 +76,7 @@ export async function verifyEmail(
     })
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null) throw invalidLink()
-  await deps.users.setEmailVerified(found.user.id, addressOf(found.user))
+  await deps.users.setEmailVerified(found.user.id, addressOf(found.user), deps.clock.now())
   const consumed = await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())
   if (consumed === null) throw invalidLink()
   deps.events.emit('email_verified', { userId: found.user.id }, origin)
@@ -127,10 +127,8 @@ export async function disownAccount(
 ): Promise<void> {
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null || !canDisown(found.user, deps)) throw invalidLink()
-  const next = await deps.hashing.hash(deps.random.secret())
-  // Changed in this very moment: by whom, the owner may want to look at again.
-  if (!(await setNewPassword(found.user, next, { by: 'disowned', origin }, deps)))
-    throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+  // Where it was changed in this very moment, the owner may want to look at it again.
+  await endPassword(found.user, { by: 'disowned', origin }, deps)
   // Last, so that the link works again where anything failed.
   if ((await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
     throw invalidLink()

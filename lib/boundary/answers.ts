@@ -39,6 +39,11 @@ const FIELDS: readonly Field[] = [
     fits: (value) => isVersion(value) || isNone(value),
     takes: 'a number, a string, null or left out: String(version) makes one of a bigint or a Date'
   },
+  {
+    name: 'emailProvedAt',
+    fits: (value) => isTime(value) || isNone(value),
+    takes: 'milliseconds since the epoch, a Date, null or left out: Number(time) makes them of a bigint or a string'
+  },
   ...FLAGS.map((name) => ({
     name,
     fits: (value: unknown) => isFlag(value) || isNone(value),

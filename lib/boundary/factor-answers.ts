@@ -3,6 +3,7 @@ import type {
   AddedFactor,
   FactorsByHandle,
   PasskeyFactor,
+  RemovedFactor,
   TotpFactor,
   UsedPasskey,
   UserFactors
@@ -52,7 +53,8 @@ const TOTP: Fields<TotpFactor> = {
   disabled: FLAG,
   name: orNone(NAME),
   createdAt: WHOLE,
-  lastUsedAt: orNone(WHOLE)
+  lastUsedAt: orNone(WHOLE),
+  provisional: FLAG
 }
 const PASSKEY: Fields<PasskeyFactor> = {
   id: TEXT,
@@ -68,7 +70,8 @@ const PASSKEY: Fields<PasskeyFactor> = {
   rpId: TEXT,
   name: orNone(NAME),
   createdAt: WHOLE,
-  lastUsedAt: orNone(WHOLE)
+  lastUsedAt: orNone(WHOLE),
+  provisional: FLAG
 }
 const FACTORS: Fields<UserFactors> = {
   handle: orNone(BASE64URL),
@@ -135,6 +138,14 @@ export function factorsByHandleFrom(
     if (got !== asked) throw new MisfitError('store', { source, field, problem: 'not the one that was asked for' })
   }
   return found
+}
+
+export function removedFrom(source: string, answer: unknown): RemovedFactor[] {
+  if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of factors' })
+  return answer.map((one: unknown, index) => {
+    const { id, kind } = read<RemovedFactor>(source, one, { id: TEXT, kind: NAME }, `[${index}].`)
+    return { id, kind: outcomeFrom(source, kind, ['totp', 'passkey'], `[${index}].kind`) }
+  })
 }
 
 /** Answers with no field but their outcome. */

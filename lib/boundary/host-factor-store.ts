@@ -7,6 +7,7 @@ import {
   flagFrom,
   handleFrom,
   outcomeFrom,
+  removedFrom,
   usedPasskeyFrom,
   usedRecoveryCodeFrom,
   userFactorsFrom
@@ -69,6 +70,7 @@ export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
     setTwoStep: asked('setTwoStep', outcomes('changed', 'unchanged', 'refused')),
     countFailure: asked('countFailure', outcomes('counted', 'disabled', 'unknown')),
     removeFactor: asked('removeFactor', outcomes('removed', 'last', 'unknown'), isFactorId, 'unknown'),
+    removeProvisional: asked('removeProvisional', removedFrom),
     renameFactor: asked('renameFactor', flagFrom, isFactorId, false),
     forgetDevices: asked('forgetDevices', countFrom),
     removeFactorsOfUser: asked('removeFactorsOfUser', countFrom)

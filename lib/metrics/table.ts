@@ -66,7 +66,8 @@ const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({
   change: 1,
   reset: 1,
   disowned: 1,
-  email_sign_in: 1
+  email_sign_in: 1,
+  identity_linked: 1
 })
 const ENDED_BY = words<AuthorityEvents['logged_out']['by']>({
   user: 1,
@@ -76,6 +77,7 @@ const ENDED_BY = words<AuthorityEvents['logged_out']['by']>({
   code_reused: 1,
   undone: 1,
   account_removed: 1,
+  email_changed: 1,
   identity_linked: 1,
   factors_changed: 1
 })
@@ -90,7 +92,10 @@ const UNLINKED_BY = words<AuthorityEvents['identity_unlinked']['by']>({
   user: 1,
   host: 1,
   password_reset: 1,
-  disowned: 1
+  disowned: 1,
+  email_sign_in: 1,
+  email_changed: 1,
+  identity_linked: 1
 })
 const RULES = words<RuleName>({
   login: 1,

@@ -19,6 +19,8 @@ export interface TotpFactor {
   name: string | null
   createdAt: number
   lastUsedAt: number | null
+  /** Its user set it up while nobody had proved the address of the account, so it may be another person's. */
+  provisional: boolean
 }
 
 /**
@@ -58,6 +60,8 @@ export interface PasskeyFactor {
   name: string | null
   createdAt: number
   lastUsedAt: number | null
+  /** Its user set it up while nobody had proved the address of the account, so it may be another person's. */
+  provisional: boolean
 }
 
 /** All that one user has beside a password. */
@@ -107,6 +111,11 @@ export type AddedFactor =
   | { outcome: 'duplicate' }
   | { outcome: 'not_first' }
   | { outcome: 'full' }
+
+export interface RemovedFactor {
+  id: string
+  kind: 'totp' | 'passkey'
+}
 
 export interface TotpUse {
   userId: string
@@ -227,6 +236,11 @@ export interface FactorStore {
    * is left, but for `keepOne` with another factor.
    */
   removeFactor(removal: { userId: string; factorId: string; keepOne: boolean }): Promise<'removed' | 'last' | 'unknown'>
+  /**
+   * Removes the provisional factors, and with them all recovery codes, and resolves to those that it removed.
+   * `twoStepChosen` ends with the last factor.
+   */
+  removeProvisional(userId: string): Promise<RemovedFactor[]>
   /** `false` where the user has no such factor. */
   renameFactor(naming: { userId: string; factorId: string; name: string | null }): Promise<boolean>
   /** Moves the device epoch and resolves to the new one, so that no browser that was remembered counts any more. */

@@ -67,6 +67,7 @@ export const STORE_OPERATIONS = {
     setTwoStep: 1,
     countFailure: 1,
     removeFactor: 1,
+    removeProvisional: 1,
     renameFactor: 1,
     forgetDevices: 1,
     removeFactorsOfUser: 1

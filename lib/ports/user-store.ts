@@ -11,6 +11,12 @@ export interface User {
   email?: string
   emailVerified?: boolean
   /**
+   * When this service, or a connection that decides on the mailbox, proved that the address is the user's, as
+   * milliseconds since the epoch or a `Date`. 0: nobody did, and `emailVerified` is what another provider claims. Left
+   * out, or `null`: not known, so `emailVerified` counts as the host says.
+   */
+  emailProvedAt?: number | Date | null
+  /**
    * When the password was last changed, as milliseconds since the epoch or a `Date`. Where the store tells, a sign-in
    * that began before it is refused, even if ending it has failed; and a consent that was given before it is asked for
    * again. Left out, or `null`: it is not known.
@@ -33,6 +39,7 @@ export interface NewUser {
   passwordHash: string | null
   email?: string
   emailVerified?: boolean
+  emailProvedAt?: number | Date | null
   [claim: string]: unknown
 }
 
@@ -45,6 +52,7 @@ export interface UserPatch {
   username?: string | undefined
   email?: string | null | undefined
   emailVerified?: boolean | null | undefined
+  emailProvedAt?: number | Date | null | undefined
   [claim: string]: unknown
 }
 
@@ -72,8 +80,8 @@ export interface LinkedIdentity extends Identity {
    */
   sealed?: string
   /**
-   * It was made while the user's own address was not verified, so perhaps by somebody who signed up with the address of
-   * another person. A password reset, which proves the mailbox, takes such links away.
+   * It was made while nobody had proved the user's own address, so perhaps by somebody who signed up with the address
+   * of another person. A password reset, which proves the mailbox, takes such links away.
    */
   provisional?: boolean
 }
@@ -108,9 +116,10 @@ export interface UserStore<Account extends User = User> {
   /**
    * Idempotent. Where `address` is given it is a compare-and-set: nothing is written if the user has another address by
    * now. The address of a user is `email`, or the username where there is none. A store that leaves that out lets
-   * whoever changes their address at the right moment have it marked as theirs.
+   * whoever changes their address at the right moment have it marked as theirs. `provedAt`: becomes `emailProvedAt`, in
+   * the same step. Left out: `emailProvedAt` stays as it is.
    */
-  setEmailVerified?(id: string, address?: string): Promise<void>
+  setEmailVerified?(id: string, address?: string, provedAt?: number): Promise<void>
   /**
    * Changes the fields of the patch and no others, all of them in one step or none; resolves to the user as they are
    * after it. `null`, and nothing is written, where there is no such user, or where `expectedVersion` is given and the

@@ -13,8 +13,8 @@ interface MintedOneTimeToken {
 /** A partition, and what `Random.secret` makes (32 bytes in base64url). */
 const SECRET_LENGTH = PARTITION_LENGTH + 43
 const BINDING_LENGTH = 16
-/** What a token of two bindings may bear behind them: 254 characters of an address in base64url. */
-const FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0-9_-]{91}[A-Za-z0-9_-]{2,339}$/
+/** What a token of two bindings may carry behind them: an address of 254 characters and a session id, in base64url. */
+const FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0-9_-]{91}[A-Za-z0-9_-]{2,512}$/
 const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH
 
 /**

@@ -10,13 +10,15 @@ const TOTP: Types<TotpFactor> = {
   sealedSecret: 'string',
   lastStep: 'number',
   failures: 'number',
-  disabled: 'boolean'
+  disabled: 'boolean',
+  provisional: 'boolean'
 }
 const PASSKEY: Types<PasskeyFactor> = {
   id: 'string',
   credentialId: 'string',
   signCount: 'number',
-  backupEligible: 'boolean'
+  backupEligible: 'boolean',
+  provisional: 'boolean'
 }
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null

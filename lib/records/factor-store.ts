@@ -96,6 +96,7 @@ export function recordFactorStore(
     countFailure: ({ userId, max }) => change(userId, (held) => rules.countFailure(held, max)),
 
     removeFactor: ({ userId, ...removal }) => change(userId, (held) => rules.removeFactor(held, removal)),
+    removeProvisional: (userId) => change(userId, rules.removeProvisional),
     renameFactor: ({ userId, ...naming }) => change(userId, (held) => rules.renameFactor(held, naming)),
     forgetDevices: (userId) => change(userId, rules.forgetDevices),
     removeFactorsOfUser: (userId) =>

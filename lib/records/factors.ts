@@ -5,6 +5,7 @@ import type {
   FactorStore,
   PasskeyFactor,
   PasskeyUse,
+  RemovedFactor,
   TotpFactor,
   TotpUse,
   TwoStepChange,
@@ -205,6 +206,19 @@ export function removeFactor(
   // A user who must keep a factor is asked for it, whether they chose that or not.
   const goesOn = others.length > 0 && (keepOne || twoStepOf(left, false).on)
   return { outcome: 'removed', held: { ...left, codes: goesOn ? held.codes : [] } }
+}
+
+/** Recovery codes may be those of whoever set the provisional factors up, so they go too. */
+export function removeProvisional(held: HeldFactors): FactorDecision<RemovedFactor[]> {
+  const gone = factorsIn(held).filter(({ provisional }) => provisional)
+  if (gone.length === 0) return { outcome: [] }
+  const totp = held.totp.filter(({ provisional }) => !provisional)
+  const passkeys = held.passkeys.filter(({ provisional }) => !provisional)
+  const twoStepChosen = held.twoStepChosen && totp.length + passkeys.length > 0
+  return {
+    outcome: gone.map((factor) => ({ id: factor.id, kind: isTotp(factor) ? 'totp' : 'passkey' })),
+    held: { ...held, totp, passkeys, codes: [], twoStepChosen, epoch: held.epoch + 1 }
+  }
 }
 
 export function renameFactor(

@@ -40,6 +40,7 @@ export const totp = (fields: Partial<TotpFactor> = {}): TotpFactor => ({
   name: 'phone',
   createdAt: T0,
   lastUsedAt: null,
+  provisional: false,
   ...fields
 })
 
@@ -58,6 +59,7 @@ export const passkey = (fields: Partial<PasskeyFactor> = {}): PasskeyFactor => (
   name: 'laptop',
   createdAt: T0,
   lastUsedAt: null,
+  provisional: false,
   ...fields
 })
 

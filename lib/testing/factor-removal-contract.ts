@@ -166,6 +166,26 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     }
   )
 
+  define('removeProvisional: removes the provisional factors with the codes, and no others', async (store) => {
+    deepEqual(await unchanged(store, ALICE, () => store.removeProvisional(ALICE)), [])
+    await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
+    await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ provisional: true }) }))
+    deepEqual(await unchanged(store, ALICE, () => store.removeProvisional(ALICE)), [])
+    await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2', provisional: true }) }))
+    await store.addPasskey(passkeyAddition({ factor: passkey({ provisional: true }) }))
+    const { deviceEpoch } = await store.findFactors(ALICE)
+    deepEqual(await store.removeProvisional(ALICE), [
+      { id: 'totp-2', kind: 'totp' },
+      { id: 'passkey-1', kind: 'passkey' }
+    ])
+    const after = await store.findFactors(ALICE)
+    deepEqual(after, { ...NOTHING, totp: [totp()], deviceEpoch: after.deviceEpoch })
+    notEqual(after.deviceEpoch, deviceEpoch)
+    equal((await store.findFactors(BOB)).passkeys.length, 1)
+    deepEqual(await store.removeProvisional(BOB), [{ id: 'passkey-1', kind: 'passkey' }])
+    equal((await store.findFactors(BOB)).twoStepChosen, false)
+  })
+
   define('removeFactorsOfUser: removes all of that user but the handle', async (store) => {
     equal(await store.removeFactorsOfUser(ALICE), 0)
     await store.claimHandle(ALICE, handleOf('a'))

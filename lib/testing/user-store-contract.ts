@@ -8,6 +8,7 @@ import { identityRemovalCases } from './identity-removal-contract.ts'
 import { userChangeCases } from './user-change-contract.ts'
 import { userIdentityCases } from './user-identity-contract.ts'
 import { userRemovalCases } from './user-removal-contract.ts'
+import { userVerificationCases } from './user-verification-contract.ts'
 import {
   ALICE,
   BOB,
@@ -217,38 +218,8 @@ export function userStoreContract(
     equal((await subject.store.findById(bob.id))?.passwordHash, 'hash-0')
   })
 
-  define(
-    'setEmailVerified',
-    'marks no address but the one that it names: of the user by then, which is the username where there is no other',
-    async (subject) => {
-      const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
-      const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))
-      const setVerified = method(subject.store, 'setEmailVerified')
-      const verified = async (): Promise<boolean[]> =>
-        await Promise.all([id, bob.id].map(async (one) => (await subject.store.findById(one))?.emailVerified === true))
-      for (const other of [BOB, '', `${ALICE} `, '%', ...HOSTILE_STRINGS.map(([, value]) => value)])
-        await setVerified(id, other)
-      for (const other of [ALICE, '']) await setVerified(bob.id, other)
-      deepEqual(await verified(), [false, false])
-      await setVerified(id, ALICE)
-      await setVerified(bob.id, BOB)
-      deepEqual(await verified(), [true, true])
-    }
-  )
-
-  define('setEmailVerified', 'is idempotent, and does nothing where there is no such user', async (subject) => {
-    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
-    const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))
-    const setVerified = method(subject.store, 'setEmailVerified')
-    await setVerified(id)
-    await setVerified(id)
-    await setVerified('none')
-    equal((await subject.store.findById(id))?.emailVerified, true)
-    notEqual((await subject.store.findById(bob.id))?.emailVerified, true)
-    equal(await subject.store.findById('none'), null)
-  })
-
   const has = (name: OptionalUserStoreMethod): boolean => !without.includes(name)
+  userVerificationCases(define)
   userChangeCases(define, has)
   userRemovalCases(define, has)
   userIdentityCases(define)

@@ -71,7 +71,8 @@ t.test('what a removal left that failed behind the user store is ended by anothe
       disabled: false,
       name: null,
       createdAt: 0,
-      lastUsedAt: null
+      lastUsedAt: null,
+      provisional: true
     }
   })
   t.equal(await app.authority.deleteUser(sub), true, 'the user is gone')

@@ -259,6 +259,29 @@ t.test('a change of the address from asking to signing in', async (t) => {
   t.notMatch(JSON.stringify(events), mail.token)
 })
 
+t.test('a confirmed change of the address ends what others may have set up before it', async (t) => {
+  const { send, app, users, sub, messages, token, clock } = await ann(t)
+  await users.setEmailVerified?.(sub, ANN)
+  const eve = { issuer: 'https://op.example', subject: 'eve', connection: 'op', linkedAt: 0, lastUsedAt: 0 }
+  await users.linkIdentity?.(sub, { ...eve, linkedAt: clock.now() })
+  await users.linkIdentity?.(sub, { ...eve, subject: 'hers', linkedAt: clock.now(), provisional: true })
+  const other = (await signIn(app, ANN)).access_token
+  clock.step(1000)
+  await send('POST', '/auth/email', { email: NEW })
+  const mail = await messages.next('email_change')
+  const confirm = { method: 'POST', url: '/auth/email/verify', payload: { token: mail.token } } as const
+  t.equal((await app.inject(confirm)).statusCode, 204)
+  t.equal((await send('GET', '/auth/profile', undefined, bearer(token))).statusCode, 200, 'the sign-in that asked')
+  t.equal((await send('GET', '/auth/profile', undefined, bearer(other))).statusCode, 401, 'and no other')
+  t.match(await users.listIdentities?.(sub), [{ subject: 'eve' }], 'a link that was provisional is gone')
+  t.equal((await users.listIdentities?.(sub))?.length, 1)
+  await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: NEW } })
+  const reset = await messages.next('password_reset')
+  const payload = { token: reset.token, password: `${PASSWORD} and new` }
+  t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload })).statusCode, 204)
+  t.strictSame(await users.listIdentities?.(sub), [], 'a reset from the new mailbox ends the older ones')
+})
+
 t.test('the link works as JSON too, once, and whoever uses it', async (t) => {
   const { send, app, users, sub, messages } = await ann(t)
   await app.inject({

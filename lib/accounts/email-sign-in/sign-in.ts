@@ -3,13 +3,15 @@ import type { CodeOutcome } from '../../ports/one-time-token-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions } from '../../sessions/browser-sessions.ts'
+import { isProved, keepsFactor } from '../address-proof.ts'
 import { beginSession, type SessionBegun, type StepNeeded } from '../begin-session.ts'
 import type { EmailSignInDeps } from '../deps.ts'
+import type { SignInWrites } from '../first-factor.ts'
 import { profileFields } from '../federated-account.ts'
 import { addressOf } from '../outbox.ts'
 import { canSignUp, mailboxOf } from './ask.ts'
 import { digestOfCode, ownerOf, type PendingCode } from './code.ts'
-import { takeMailbox } from './take-mailbox.ts'
+import { takeMailbox } from '../take-mailbox.ts'
 import { ownerConnection } from '../ways-in.ts'
 
 interface SignInDeps {
@@ -56,7 +58,7 @@ export async function signInByEmail(
     emailSignIn: { key, redeemCode, signUp }
   } = accounts
   const { origin } = browser
-  const owner = ownerOf(key, { name, device })
+  const asker = ownerOf(key, { name, device })
   const user = await users.findByUsername(name)
   const address = mailboxOf(name, user)
   const fail = (outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError => {
@@ -69,8 +71,8 @@ export async function signInByEmail(
   }
   const outcome = await redeemCode({
     purpose: 'sign_in_code',
-    owner,
-    codeDigest: digestOfCode(key, { owner, nonce, code, address }),
+    owner: asker,
+    codeDigest: digestOfCode(key, { owner: asker, nonce, code, address }),
     now: clock.now()
   })
   if (outcome !== 'redeemed') throw fail(outcome)
@@ -80,8 +82,15 @@ export async function signInByEmail(
     throw fail('unknown')
   }
   if (!isActive(user) || ownerConnection(user, accounts) !== null) throw fail('unknown')
-  const proved = user.emailVerified === true ? user : await takeMailbox(user, { locale, origin }, accounts)
-  const begun = await begin(proved, { address, clientId }, browser, { accounts, browserSessions })
+  // Where a factor counts whoever reads the mail, the account is taken once that factor is proved.
+  const waits = !isProved(user) && (await keepsFactor(user, accounts))
+  const owner = isProved(user) || waits ? user : await takeMailbox(user, { locale, origin }, accounts)
+  const begun = await begin(
+    owner,
+    { address, clientId, ...(waits ? { writes: { takesMailbox: true } } : {}) },
+    browser,
+    { accounts, browserSessions }
+  )
   if (begun === null) throw fail('unknown')
   return begun
 }
@@ -92,7 +101,12 @@ export async function signInByEmail(
  */
 async function begin(
   user: User,
-  { address, clientId, isNew = false }: { address: string; clientId: string | null; isNew?: boolean },
+  {
+    address,
+    clientId,
+    isNew = false,
+    writes
+  }: { address: string; clientId: string | null; isNew?: boolean; writes?: SignInWrites },
   browser: Browser,
   { accounts, browserSessions }: SignInDeps
 ): Promise<SessionBegun | StepNeeded | null> {
@@ -103,6 +117,7 @@ async function begin(
       methods: [{ method: 'email', at: accounts.clock.now() }],
       clientId,
       isNew,
+      writes,
       async confirm() {
         const now = await accounts.users.findById(user.id)
         return isActive(now) && addressOf(now) === address && ownerConnection(now, accounts) === null ? now : null
@@ -132,7 +147,7 @@ export async function signUpByEmail(
   browser: Browser,
   deps: SignInDeps
 ): Promise<SessionBegun | StepNeeded> {
-  const { users, events } = deps.accounts
+  const { users, events, clock } = deps.accounts
   if (users.create === undefined || !canSignUp(name, deps.accounts)) throw refusal('unknown')
   let user: User
   try {
@@ -141,6 +156,7 @@ export async function signUpByEmail(
       username: name,
       email: name,
       emailVerified: true,
+      emailProvedAt: clock.now(),
       passwordHash: null
     })
   } catch (error) {

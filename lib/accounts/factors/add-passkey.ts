@@ -2,6 +2,7 @@ import { OAuthError } from '../../errors.ts'
 import { type NewCredential, verifyRegistration } from '../../protocol/webauthn.ts'
 import { readRegistration } from '../../protocol/webauthn-credential.ts'
 import { WebauthnError } from '../../protocol/webauthn-refusal.ts'
+import { makesProvisional } from '../address-proof.ts'
 import { addressed } from '../outbox.ts'
 import { refuseUnconfirmed } from './confirmed-address.ts'
 import { hasFactor } from './deps.ts'
@@ -40,7 +41,15 @@ export async function addPasskey(
   if (of.isInvited !== true) refuseUnconfirmed(user, deps)
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(deps)
-  const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }
+  const factor = {
+    id: random.id(),
+    ...made,
+    rpId: config.rpId,
+    name: nameOf(name),
+    createdAt: now,
+    lastUsedAt: null,
+    provisional: of.isInvited !== true && makesProvisional(user)
+  }
   const added = await storeFactor(
     of,
     {

@@ -4,6 +4,7 @@ import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { digest } from '../../protocol/digest.ts'
 import { twoStepOf } from '../../protocol/two-step.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
+import { makesProvisional } from '../address-proof.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import { requireConfirmedAddress } from './confirmed-address.ts'
 import { storeFactor } from './addition.ts'
@@ -136,7 +137,8 @@ export async function confirmEnrolment(
     disabled: false,
     name: nameOf(name),
     createdAt: now,
-    lastUsedAt: null
+    lastUsedAt: null,
+    provisional: of.isInvited !== true && makesProvisional(user)
   }
   const added = await storeFactor(
     of,

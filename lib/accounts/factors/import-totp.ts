@@ -66,7 +66,8 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
     disabled: false,
     name,
     createdAt: clock.now(),
-    lastUsedAt: null
+    lastUsedAt: null,
+    provisional: false
   }
   const turnsOn = !twoStepOf(found, false).on
   const endAll = async (): Promise<void> => {

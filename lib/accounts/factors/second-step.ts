@@ -2,7 +2,7 @@ import type { Identity, User } from '../../ports/user-store.ts'
 import { formatProofs, provedSince, readProofs } from '../../protocol/authentication.ts'
 import { onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
-import type { FederatedWrites } from '../first-factor.ts'
+import type { SignInWrites } from '../first-factor.ts'
 import { type FirstFactor, holderOf, markOf } from '../first-factor.ts'
 import { type FactorDeps, STEP_LIFETIME_SECONDS } from './deps.ts'
 
@@ -80,7 +80,7 @@ export async function sealStep(
  */
 const MAX_PROFILE = 1500
 
-function short(writes: FederatedWrites | undefined): FederatedWrites | undefined {
+function short(writes: SignInWrites | undefined): SignInWrites | undefined {
   return JSON.stringify(writes?.profile ?? {}).length > MAX_PROFILE ? { ...writes, profile: undefined } : writes
 }
 
@@ -104,7 +104,7 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
     by: PendingStep['by']
     connection?: string
     identity?: Identity
-    writes?: FederatedWrites
+    writes?: SignInWrites
     methods: string
     at: number
     clientId: string | null

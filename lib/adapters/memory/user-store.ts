@@ -53,10 +53,10 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
       if (changedAt !== undefined) user.passwordChangedAt = changedAt
       return true
     },
-    async setEmailVerified(id, address) {
+    async setEmailVerified(id, address, provedAt) {
       const user = byId.get(id)
       if (user !== undefined && (address === undefined || address === (user.email ?? user.username)))
-        user.emailVerified = true
+        Object.assign(user, { emailVerified: true }, provedAt === undefined ? {} : { emailProvedAt: provedAt })
     },
     async update(id, patch, expectedVersion) {
       const user = byId.get(id)

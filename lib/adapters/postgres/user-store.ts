@@ -125,12 +125,15 @@ export function postgresUserStore(
         ).length === 1
       )
     },
-    async setEmailVerified(id, address) {
+    async setEmailVerified(id, address, provedAt) {
       await query(
-        `UPDATE ${users} SET email_verified = true WHERE id = $1 AND email_verified IS NOT true ` +
+        `UPDATE ${users} SET email_verified = true, profile = CASE WHEN $3::bigint IS NULL THEN profile ELSE ` +
+          `profile || jsonb_build_object('emailProvedAt', $3::bigint) END WHERE id = $1 ` +
+          'AND (email_verified IS NOT true OR $3::bigint IS NOT NULL) ' +
           'AND ($2::text IS NULL OR coalesce(email, username) = $2)',
         id,
-        address ?? null
+        address ?? null,
+        provedAt ?? null
       )
     },
     async update(id, patch, expectedVersion) {

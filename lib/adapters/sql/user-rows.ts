@@ -91,5 +91,9 @@ export function changedAtOf({ passwordChangedAt }: NewUser): number | null {
 }
 
 function withoutColumns(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !COLUMNS.has(name)))
+  const rest = Object.entries(fields).filter(([name]) => !COLUMNS.has(name))
+  // JSON has no dates.
+  return Object.fromEntries(
+    rest.map(([name, value]) => [name, name === 'emailProvedAt' && value instanceof Date ? value.getTime() : value])
+  )
 }

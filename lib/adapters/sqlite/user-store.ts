@@ -104,9 +104,12 @@ export function sqliteUserStore(
           : connection.change(`${set} AND password_hash IS ? RETURNING id`, next, changedAt ?? null, id, expected)
       return rows.length === 1
     },
-    async setEmailVerified(id, address) {
+    async setEmailVerified(id, address, provedAt) {
       connection.execute(
-        `UPDATE "${table}" SET email_verified = 1 WHERE id = ? AND (? IS NULL OR coalesce(email, username) = ?)`,
+        `UPDATE "${table}" SET email_verified = 1, profile = CASE WHEN ? IS NULL THEN profile ELSE json_set(profile, ` +
+          `'$.emailProvedAt', ?) END WHERE id = ? AND (? IS NULL OR coalesce(email, username) = ?)`,
+        provedAt ?? null,
+        provedAt ?? null,
         id,
         address ?? null,
         address ?? null

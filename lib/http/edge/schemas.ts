@@ -117,7 +117,7 @@ export const Password = Type.String({ minLength: 1, maxLength: FIELD_LIMIT })
 export const Credential = Type.String({ maxLength: FIELD_LIMIT })
 /** Only a bound for the parser's sake. */
 export const EmailAddress = Type.String({ minLength: 1, maxLength: 254 })
-export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
+export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 640 })
 
 /** Spaces and hyphens don't count. */
 export const SecondFactorCode = Type.String({

@@ -1,6 +1,6 @@
 import { personOf } from '../../accounts/federated-account.ts'
 import { federatedUser, noteFederatedUse, stillFederated } from '../../accounts/federated-user.ts'
-import { settled } from '../../accounts/federated-writes.ts'
+import { settled } from '../../accounts/sign-in-writes.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError, UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'

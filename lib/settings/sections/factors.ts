@@ -65,6 +65,7 @@ export const FACTOR_STORE_METHODS = [
   'replaceRecoveryCodes',
   'countFailure',
   'removeFactor',
+  'removeProvisional',
   'renameFactor',
   'forgetDevices',
   'removeFactorsOfUser'

@@ -35,6 +35,7 @@ export const factorOperations = (
   ['forgetDevices', () => store.forgetDevices(ALICE)],
   ['removeFactor', () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true })],
   ['removeFactor, last', () => store.removeFactor({ userId: ALICE, factorId: 'passkey-1', keepOne: true })],
+  ['removeProvisional', () => store.removeProvisional(ALICE)],
   ['setTwoStep', () => store.setTwoStep({ userId: ALICE, on: true, recoveryDigests: codesOf('c') })],
   ['removeFactorsOfUser', () => store.removeFactorsOfUser(ALICE)]
 ]

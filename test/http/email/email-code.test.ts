@@ -1,6 +1,7 @@
 /** Sign-in by a code that is sent by e-mail: what it takes, and what it must not give. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
+import { totpCode } from '../../../lib/testing/index.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { delayed } from '../../../lib/testing/index.ts'
 import { PASSWORD, signIn } from '../../support/app.ts'
@@ -253,7 +254,7 @@ t.test('whoever made an account with the address of somebody else loses it to th
     '<svg class="qr"',
     'nothing is set up before the address is confirmed'
   )
-  // As an account of an earlier release may have it.
+  // As an account may have it whose address the host has corrected.
   await factors.addTotp({
     userId: sub,
     factor: {
@@ -264,7 +265,8 @@ t.test('whoever made an account with the address of somebody else loses it to th
       disabled: false,
       name: null,
       createdAt: 0,
-      lastUsedAt: null
+      lastUsedAt: null,
+      provisional: true
     },
     limit: 10
   })
@@ -280,6 +282,28 @@ t.test('whoever made an account with the address of somebody else loses it to th
   await t.rejects(signIn(app, ANN, PASSWORD), /invalid_grant/, 'and so is the password')
   t.ok(subject.events.some(({ name, payload }) => name === 'password_changed' && payload['by'] === 'email_sign_in'))
   t.equal((await subject.browser.get('/auth/account')).statusCode, 200)
+})
+
+t.test('a code takes no account whose factor the host vouched for before that factor is proved', async (t) => {
+  const factors = memoryFactorStore()
+  const subject = await emailApp(t, { factors }, { verified: false })
+  const { app, sub, users, clock, browser } = subject
+  const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+  await app.authority.importTotp(sub, { secret })
+  const before = await users.findById(sub)
+  await ask(browser)
+  const reply = await enter(browser, (await subject.mail()).code)
+  t.equal(reply.headers.location, '/auth/second-factor')
+  t.notOk(hasSession(browser))
+  t.strictSame(await users.findById(sub), before, 'nothing is removed')
+  t.equal((await factors.findFactors(sub)).totp.length, 1)
+  const done = await browser.submit('/auth/second-factor', { code: totpCode(secret, clock.now()) })
+  t.equal(done.statusCode, 303)
+  t.ok(hasSession(browser))
+  t.equal((await factors.findFactors(sub)).totp.length, 1, 'the app stays')
+  t.equal((await users.findById(sub))?.emailVerified, true)
+  await t.rejects(signIn(app, ANN, PASSWORD), /invalid_grant/, 'the password of whoever signed up is dead')
+  t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
 t.test('a confirmed account keeps its password and its sessions', async (t) => {

@@ -160,7 +160,8 @@ add(
         disabled: false,
         name: null,
         createdAt: 0,
-        lastUsedAt: null
+        lastUsedAt: null,
+        provisional: true
       },
       limit: 10
     })
@@ -169,7 +170,7 @@ add(
   async ({ browser, mail }) => {
     await ask(browser)
     await enter(browser, (await mail()).code)
-    return { factorId: null, kind: null, by: 'email_sign_in' }
+    return { factorId: 'thief', kind: 'totp', by: 'mailbox' }
   }
 )
 add('recovery_code_used', withApp, async (subject) => {

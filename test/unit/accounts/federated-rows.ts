@@ -125,7 +125,7 @@ export async function federatedWorld(
             person,
             user,
             stays: { sid: 'sid', browser: null },
-            contested: false,
+            contested: null,
             origin,
             locale: undefined
           },

@@ -1,11 +1,6 @@
 import t from '../../support/tap.ts'
-import {
-  endProvisionalLinks,
-  linkByHost,
-  linkIdOf,
-  listLinks,
-  unlinkIdentity
-} from '../../../lib/accounts/identities.ts'
+import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../../../lib/accounts/identities.ts'
+import { endProvisional } from '../../../lib/accounts/end-provisional.ts'
 import { removeAccount } from '../../../lib/accounts/remove-account.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { disownAccount, requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
@@ -69,7 +64,7 @@ t.test('what is no identity is not linked', async (t) => {
   t.match(await outcomeOf(linkByHost(user.id, AT_OP, bare.deps)), { error: 'invalid_request', statusCode: 400 })
   t.same(await listLinks(user.id, bare.deps), [])
   t.equal(await unlinkIdentity(user, linkIdOf(AT_OP), asUser, bare.deps), 'unknown')
-  await endProvisionalLinks(user, { ...asUser, by: 'password_reset' }, bare.deps)
+  await endProvisional(user, { ...asUser, by: 'password_reset' }, bare.deps)
 })
 
 t.test('the id of a link tells neither issuer nor subject, and no two links have one', async (t) => {

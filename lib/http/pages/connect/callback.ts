@@ -208,7 +208,7 @@ async function link(
       person: personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh }),
       user: signedIn.user,
       stays: { sid: linkTo.sid, browser: null },
-      contested: false,
+      contested: null,
       origin: originOf(request),
       locale: localeOf(request)
     },

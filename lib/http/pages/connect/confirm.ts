@@ -156,7 +156,7 @@ async function linkNow(
       person,
       user,
       stays: browser.stay(request, reply, sid),
-      contested: true,
+      contested: 'by_sign_in',
       origin: originOf(request),
       locale: localeOf(request)
     },

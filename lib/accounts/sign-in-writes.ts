@@ -5,6 +5,7 @@ import { type FirstFactor, firstFactorHolds } from './first-factor.ts'
 import { linkIdOf, listLinks, unlinkIdentity } from './identities.ts'
 import type { MessageCause } from './outbox.ts'
 import { storeLink } from './store-link.ts'
+import { takeMailbox } from './take-mailbox.ts'
 
 /**
  * Writes what a sign-in has waited with until its last factor was proved, so that nobody changes an account by half a
@@ -19,11 +20,12 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
   if (signIn.writes === undefined) return signIn
   const user = await firstFactorHolds(signIn, deps)
   if (user === null) return null
-  const { link, profile, takesOver } = signIn.writes
+  const { link, profile, takesOver, takesMailbox } = signIn.writes
+  if (takesMailbox === true) await takeMailbox(user, cause, deps)
   if (link !== undefined) {
     // Before the link, so that a sign-in after a failure in between takes the account over once more.
     if (takesOver === true) await endPasswordAndPasskeys(user, keeps, deps)
-    const stored = await storeLink({ user, link, contested: true, ...cause }, deps)
+    const stored = await storeLink({ user, link, contested: 'by_address', ...cause }, deps)
     if (stored !== 'linked' && stored !== 'already_linked') return null
     if (takesOver === true) await endOtherLinks(user, link, cause, deps)
   }
