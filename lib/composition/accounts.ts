@@ -6,7 +6,6 @@ import { createOutbox } from '../accounts/outbox.ts'
 import { createPasswordHashing } from '../accounts/password-hashing.ts'
 import type { Passkeys } from '../accounts/factors/passkeys.ts'
 import { createPasswordPolicy } from '../accounts/password-policy.ts'
-import { deflatingSealer } from '../adapters/node/deflating-sealer.ts'
 import { aesSealer } from '../adapters/node/sealer.ts'
 import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
 import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-verifier.ts'
@@ -143,7 +142,7 @@ function emailSignInOf(
     ...emailSignIn,
     redeemCode,
     key: deriveKey(first, 'e-mail codes'),
-    sealer: deflatingSealer(aesSealer([keyOf(first), ...former.map(keyOf)]))
+    sealer: aesSealer([keyOf(first), ...former.map(keyOf)], { deflates: true })
   }
 }
 

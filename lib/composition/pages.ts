@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
-import { deflatingSealer } from '../adapters/node/deflating-sealer.ts'
 import { aesSealer } from '../adapters/node/sealer.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { connectCookies } from '../http/pages/connect/cookies.ts'
@@ -117,7 +116,7 @@ function connectDeps(
   return {
     connections,
     cookies: connectCookies(owner, {
-      sealer: deflatingSealer(aesSealer([keyOf(secret), ...former.map(keyOf)])),
+      sealer: aesSealer([keyOf(secret), ...former.map(keyOf)], { deflates: true }),
       assertions,
       clock
     })

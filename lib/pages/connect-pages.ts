@@ -66,12 +66,13 @@ export function connectConfirm(model: PageModels['connect_confirm']): string {
 }
 
 export function connectLink(model: PageModels['connect_link']): string {
-  const { messages, action, error, name: provider, username, skipUrl } = model
+  const { messages, action, error, name: provider, username, identity, skipUrl } = model
   return layout(model, {
     heading: format(messages.connectLinkTitle, { name: provider }),
     error,
     icon: 'lock',
-    lead: html`<p>${formatHtml(messages.connectLinkText, { name: name(provider) })}</p>`,
+    lead: html`<p>${formatHtml(messages.connectLinkText, { name: name(provider) })}</p>
+<p>${formatHtml(messages.connectLinkIdentity, { name: name(provider), identity: name(identity) })}</p>`,
     content: html`${signedInPerson(model, username)}
 ${form(
   action,

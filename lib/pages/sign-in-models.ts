@@ -137,7 +137,8 @@ export interface SignInModels {
    */
   connect_confirm: CommonModel & { name: string; email: string; signInUrl: string; forgotUrl: string | null }
   /** They have. A submit button links the two; `skipUrl` leads on without. */
-  connect_link: FormModel & { name: string; username: string; skipUrl: string }
+  /** `identity`: the name and the address that the person has at the provider. */
+  connect_link: FormModel & { name: string; username: string; identity: string; skipUrl: string }
   /**
    * `fields`: what a new account must have and the provider did not say. `email`: the address that it is for; `null`:
    * none.

@@ -1,13 +1,19 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Sealer } from '../../ports/sealer.ts'
 
 const VERSION = 'v1'
+
+interface SealerOptions {
+  /** Deflates what it seals, for what has to be small, such as a cookie. */
+  deflates?: boolean
+}
 
 /**
  * AES-256-GCM under a key derived (HKDF-SHA-256) from each secret. The first seals, all open: put a new secret in front
  * to rotate. The sealed text names its key by a digest, so that no key is tried in vain.
  */
-export function aesSealer(secrets: readonly [string, ...string[]]): Sealer {
+export function aesSealer(secrets: readonly [string, ...string[]], { deflates = false }: SealerOptions = {}): Sealer {
   const keys = secrets.map((secret) => {
     const key = Buffer.from(hkdfSync('sha256', secret, '', 'fastify-authority sealing', 32))
     return { key, id: hash('sha256', key, 'base64url').slice(0, 8) }
@@ -18,7 +24,11 @@ export function aesSealer(secrets: readonly [string, ...string[]]): Sealer {
       const nonce = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', key, nonce)
       cipher.setAAD(Buffer.from(context))
-      const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      const sealed = Buffer.concat([
+        cipher.update(deflates ? deflateRawSync(plain) : Buffer.from(plain)),
+        cipher.final(),
+        cipher.getAuthTag()
+      ])
       return [VERSION, id, nonce.toString('base64url'), sealed.toString('base64url')].join('.')
     },
     open(sealed, context = '') {
@@ -32,7 +42,8 @@ export function aesSealer(secrets: readonly [string, ...string[]]): Sealer {
         })
         decipher.setAAD(Buffer.from(context))
         decipher.setAuthTag(bytes.subarray(-16))
-        return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
+        const opened = Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()])
+        return (deflates ? inflateRawSync(opened) : opened).toString('utf8')
       } catch {
         return null
       }

@@ -238,6 +238,7 @@ export const EN = {
     'You don’t know its password, or somebody else signed up with your address? Have a link sent to you and set a new password.',
   connectLinkTitle: 'Link {name}?',
   connectLinkText: 'You can then sign in to this account with {name} too.',
+  connectLinkIdentity: 'You signed in at {name} as {identity}. Link the accounts only if that was you.',
   connectLinkSubmit: 'Link',
   connectFinishTitle: 'Almost there',
   connectFinishText: 'Your new account needs a few more details.',

@@ -396,7 +396,7 @@ t.test('FED-20 cookies: three flows at most, none for a look ahead, none that a 
   t.equal(fits.reply.statusCode, 303)
   t.ok(String(fits.reply.headers['set-cookie']).indexOf(';') <= 3800)
   const long = await test.start(
-    `${journey('s')}&claims=${encodeURIComponent(JSON.stringify({ userinfo: { [randomBytes(2000).toString('hex')]: null } }))}`
+    `${journey('s')}&claims=${encodeURIComponent(JSON.stringify({ userinfo: { [randomBytes(3000).toString('base64url')]: null } }))}`
   )
   t.equal(long.reply.statusCode, 400)
   t.notOk(long.reply.headers['set-cookie'])
@@ -506,7 +506,7 @@ t.test(
     for (let count = 0; count < 200; count++)
       keep(await post({ state: randomBytes(32).toString('base64url'), code: randomBytes(500).toString('base64url') }))
     t.equal(
-      (await post({ state, code: randomBytes(1200).toString('base64url') })).statusCode,
+      (await post({ state, code: randomBytes(1500).toString('base64url') })).statusCode,
       400,
       'more than any provider sends'
     )
@@ -526,6 +526,23 @@ t.test(
     t.equal(test.fake.answers.length, 1, 'and of what was made up nothing was asked')
   }
 )
+
+t.test('form_post: takes a code of 1,700 characters, and keeps no more of the answer than is read', async (t) => {
+  const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
+  const { state } = await test.start()
+  const code = randomBytes(1275).toString('base64url')
+  const reply = await test.app.inject({
+    method: 'POST',
+    url: '/auth/connect/acme/callback',
+    headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ state, code, session_state: randomBytes(3000).toString('hex') }).toString()
+  })
+  t.equal(reply.statusCode, 303)
+  for (const cookie of reply.cookies) test.browser.cookies.set(cookie.name, cookie.value)
+  await test.browser.get(reply.headers.location ?? '', CROSS)
+  t.match(test.fake.answers, [`code=${code}`])
+  t.notMatch(test.fake.answers, [/session_state/])
+})
 
 t.test('FED-23 a fresh sign-in is asked for there, and proved by its time', async (t) => {
   const client = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }

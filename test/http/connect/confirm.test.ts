@@ -1,4 +1,5 @@
 import { cookieName } from '../../support/cookies.ts'
+import { randomBytes } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
@@ -8,6 +9,15 @@ import { formAction, testBrowser } from '../../support/browser.ts'
 import { fakeUpstream } from '../../support/fake-upstream.ts'
 import { connectApp, type ConnectApp, CROSS, SAME } from './support.ts'
 
+const SPA = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }
+const SPA_QUERY = new URLSearchParams({
+  client_id: 'spa',
+  redirect_uri: 'https://spa.example/cb',
+  response_type: 'code',
+  scope: 'openid',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256'
+}).toString()
 const CONFIRM = '/auth/connect/confirm'
 
 /** Somebody comes by the connection with the address of an account that is there. */
@@ -293,6 +303,61 @@ t.test('a copy of the proof neither links nor signs in again', async (t) => {
     t.equal(reply.statusCode, 400)
     t.match(reply.body, '>invalid_request · ')
     t.equal(await signUpHere.who(other), null)
+  }
+})
+
+t.test('leaves out of a long profile what does not fit, the picture first', async (t) => {
+  const fields = Type.Object({ city: Type.String({ minLength: 2 }) })
+  const url = (length: number): string =>
+    `https://p.example/${randomBytes(length).toString('base64url').slice(18, length)}`
+  for (const [picture, profile, website, kept] of [
+    [1800, 900, 1000, ['name', 'profile', 'website']],
+    [300, 1500, 1900, ['name', 'profile']]
+  ] as const) {
+    const users = memoryUserStore()
+    const test = await connectApp(t, { users, registration: { username: 'any', fields } })
+    test.fake.claims = { name: 'Ann', picture: url(picture), profile: url(profile), website: url(website) }
+    t.equal((await test.through()).headers.location, CONFIRM)
+    t.equal((await test.browser.submit(CONFIRM, { city: 'Ulm' })).statusCode, 303)
+    const user = await users.findByIdentity({ issuer: 'https://sso.example.com', subject: 'ann-1' })
+    t.strictSame(
+      ['name', 'picture', 'profile', 'website'].filter((name) => user?.[name] !== undefined),
+      kept
+    )
+  }
+})
+
+t.test('a confirmation that another site began is not offered after a later sign-in', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users, clients: [SPA] })
+  await signUp(test.app, 'ann@example.com')
+  test.fake.claims = { name: 'Mallory' }
+  const begun = await test.browser.get(`/auth/authorize?${SPA_QUERY}&connection=acme`, CROSS)
+  const state = new URL(begun.headers.location ?? '').searchParams.get('state') ?? ''
+  const back = await test.back(state)
+  t.equal(back.headers.location, CONFIRM)
+  const page = await test.browser.get(CONFIRM)
+  t.match(page.body, 'You already have an account')
+  t.equal((await logIn(test)).headers.location, '/', 'no sign-in leads to it by itself')
+  t.match((await logIn(test, 'ann@example.com', `?${SPA_QUERY}`)).headers.location, '/auth/authorize?')
+  const own = await logIn(test, 'ann@example.com', `?return_to=${encodeURIComponent(CONFIRM)}&prompt=login`)
+  t.equal(own.headers.location, CONFIRM, 'the button of its page does')
+})
+
+t.test('the question whether to link names the identity', async (t) => {
+  const test = await connectApp(t, { users: memoryUserStore() })
+  await signUp(test.app, 'ann@example.com')
+  for (const [name, shown] of [
+    ['Mallory <b>', 'Mallory &lt;b&gt; (ann@example.com)'],
+    ['ann@example.com', 'ann@example.com']
+  ]) {
+    test.fake.claims = { name }
+    await test.through()
+    await logIn(test)
+    t.match(
+      (await test.browser.get(CONFIRM)).body.replaceAll(/<\/?(?:bdi|b|strong)[^>]*>/g, ''),
+      `You signed in at Acme as ${shown}. Link the accounts only if that was you.`
+    )
   }
 })
 

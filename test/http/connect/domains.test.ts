@@ -146,11 +146,14 @@ t.test('FED-21 connection= leads there from the authorization endpoint, and prom
     'https://spa.example/cb?code=',
     'who is signed in goes nowhere'
   )
-  t.match(
-    (await test.browser.get(request({ prompt: 'login' }))).headers.location,
-    PROVIDER,
-    'unless the client asks for it'
-  )
+  for (const prompt of ['login', 'select_account']) {
+    t.match(
+      (await test.browser.get(request({ prompt }), { 'sec-fetch-site': 'cross-site' })).headers.location,
+      /^\/auth\/login\?/,
+      'where a user is signed in, another site leads to the sign-in page'
+    )
+    t.match((await test.browser.get(request({ prompt }), SAME)).headers.location, PROVIDER, 'and a page of ours on')
+  }
   t.match(
     (await test.browser.get(request({ acr_values: 'password' }))).headers.location,
     /^\/auth\/login\?/,

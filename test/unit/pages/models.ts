@@ -368,6 +368,7 @@ export const MODELS: PageModels = {
     ...form,
     name: 'Google',
     username: 'ann@mail.example',
+    identity: 'Ann Example (ann@mail.example)',
     skipUrl: '/auth/authorize?client_id=acme'
   },
   connect_finish: {

@@ -49,7 +49,8 @@ export async function beginConnect(
   reply: FastifyReply,
   {
     authorize: {
-      accounts: { clock, random }
+      accounts: { clock, random },
+      issuer
     },
     browser,
     connect: { cookies }
@@ -66,6 +67,7 @@ export async function beginConnect(
     connection: connection.id,
     linkTo,
     onlyAs,
+    ours: isFromOurPage(request, issuer),
     query: journey.query,
     fresh,
     authenticatedSince: since !== null && provesFreshness ? since - LEEWAY_MS : null,

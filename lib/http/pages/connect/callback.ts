@@ -27,6 +27,8 @@ const ANSWER = Type.Object({
 })
 /** A second one of these is an attempt to have one part of us read the one, and another part the other. */
 const ONCE = ['code', 'state', 'iss', 'error', 'id_token']
+/** What is read of a posted answer. The rest would only fill the cookie. */
+const READ = ['code', 'state', 'iss', 'error', 'user']
 const STATE = /^[A-Za-z0-9_-]{43}$/
 
 /**
@@ -101,8 +103,9 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
     }),
     async (request, reply) => {
       const connection = await enabledConnection(request.params.id, deps.connect)
-      const body = serializeParams(formOf(request))
-      const state = stateOf(new URLSearchParams(body))
+      const form = formOf(request)
+      const state = stateOf(new URLSearchParams(serializeParams(form)))
+      const body = serializeParams(Object.fromEntries(READ.map((name) => [name, form[name]])))
       if (state === null || !connection.formPost)
         return await failConnect(
           new UpstreamError('mismatch', 'The answer is to no sign-in.'),
@@ -181,13 +184,14 @@ async function signIn(
     }
   }
   return async (reply: FastifyReply) => {
-    cookies.set(reply, 'link', '', {
+    cookies.setProof(reply, {
       id: accounts.random.id(),
       startedAt: accounts.clock.now(),
       connection: connection.id,
       person,
       userId: outcome.to === 'confirm' ? outcome.userId : null,
-      query: flow.query
+      query: flow.query,
+      offered: flow.ours
     })
     return await goOn(`${link('connect')}/confirm`)(reply)
   }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import type { FederatedPerson } from '../../../accounts/federated-account.ts'
 import { signUpCheck } from '../../../accounts/federated-user.ts'
 import { linkToAccount } from '../../../accounts/link-identity.ts'
 import { federatedSignIn } from '../../../accounts/federated-sign-in.ts'
@@ -103,7 +104,10 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
   )
 }
 
-/** Where a sign-in leads that may be what the page waits for: to the page, where it is of the same journey. */
+/**
+ * Where a sign-in leads that may be what the page waits for: to the page, where it is of the same journey. Nothing that
+ * another site began is offered so.
+ */
 export function confirmUrl(
   request: FastifyRequest,
   userId: string,
@@ -111,7 +115,7 @@ export function confirmUrl(
   { connect, link }: Pick<ConnectPageDeps, 'link'> & { connect: ConnectPageDeps['connect'] | null }
 ): string | null {
   const pending = connect?.cookies.read(request, 'link', '') ?? null
-  return pending !== null && pending.userId === userId && (query === '' || query === pending.query)
+  return pending?.offered === true && pending.userId === userId && (query === '' || query === pending.query)
     ? `${link('connect')}/confirm`
     : null
 }
@@ -140,7 +144,7 @@ async function once<T>(
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof UpstreamError)) cookies.set(reply, 'link', '', { ...pending, id: accounts.random.id() })
+    if (!(error instanceof UpstreamError)) cookies.setProof(reply, { ...pending, id: accounts.random.id() })
     throw error
   }
 }
@@ -164,6 +168,11 @@ async function linkNow(
   )
 }
 
+/** What the person is called at the provider, so that they see whether it is them. */
+function identityOf({ subject, email = subject, profile: { name } }: FederatedPerson): string {
+  return typeof name === 'string' && name !== '' && name !== email ? `${name} (${email})` : email
+}
+
 async function askToLink(
   { pending: { person, userId }, connection: { name }, journey, request, reply }: Waiting,
   owner: SignedInPerson | null,
@@ -176,7 +185,14 @@ async function askToLink(
       request,
       reply,
       'connect_link',
-      { action: place, error: null, name, username: owner.user.username, skipUrl: journey.next },
+      {
+        action: place,
+        error: null,
+        name,
+        username: owner.user.username,
+        identity: identityOf(person),
+        skipUrl: journey.next
+      },
       { clientName, uiLocales, formActions: journey.formActions }
     )
   const signInUrl = withQuery(link('login'), {

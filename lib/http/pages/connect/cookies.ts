@@ -20,6 +20,8 @@ export interface ConnectFlow extends UpstreamFlow {
    * there.
    */
   onlyAs: { userId: string; sid: string } | null
+  /** Whether a page of ours led to it, and not a link or a form of another site. */
+  ours: boolean
   /** The journey's query, `''` or `?…`. */
   query: string
   /** Whether a fresh sign-in was asked for, which the journey may not say. */
@@ -47,6 +49,8 @@ export interface PendingConnect {
   /** The account to link it to; `null`: there is to be one, which needs more than is known. */
   userId: string | null
   query: string
+  /** Whether a later sign-in of the user leads to the question by itself. */
+  offered: boolean
 }
 
 interface Kinds {
@@ -57,6 +61,16 @@ interface Kinds {
 type Kind = keyof Kinds
 
 const LIFETIME_MS = { flow: 600_000, answer: 60_000, link: 600_000 } as const
+/** Of a profile, a cookie that is too long leaves out the picture first, and then the longest. */
+function withLess({ person, ...pending }: PendingConnect): PendingConnect | null {
+  const size = ([name, value]: [string, unknown]): number =>
+    name === 'picture' ? Infinity : JSON.stringify(value).length
+  const fields = Object.entries(person.profile).toSorted((a, b) => size(b) - size(a))
+  return fields.length === 0
+    ? null
+    : { ...pending, person: { ...person, profile: Object.fromEntries(fields.slice(1)) } }
+}
+
 /** Bytes of name and value: browsers drop cookies above 4,096. */
 const MAX_BYTES = 3800
 /**
@@ -78,7 +92,13 @@ interface ConnectCookies {
   /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
   read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null
   /** @throws OAuthError `invalid_request` where it would be too long */
-  set<K extends Kind>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void
+  set<K extends 'flow' | 'answer'>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void
+  /**
+   * Sets the cookie `link`, with as much of the profile as fits.
+   *
+   * @throws OAuthError `invalid_request` where it would be too long without any
+   */
+  setProof(reply: FastifyReply, pending: PendingConnect): void
   clear(reply: FastifyReply, kind: Kind, state: string): void
   /** Whether no copy of the cookie was used before: that of the flow with this state, or of the proof with this id. */
   useUp(kind: 'flow' | 'link', id: string): Promise<boolean>
@@ -110,23 +130,34 @@ export function connectCookies(
     return content.startedAt + LIFETIME_MS[kind] > clock.now() ? content : null
   }
 
+  function put<K extends Kind>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void {
+    const name = nameBy(kind, state)
+    const sealed = sealer.seal(JSON.stringify(content), context(kind))
+    const value =
+      'userId' in content ? `${content.userId === null ? '' : partitionOf(content.userId)}.${sealed}` : sealed
+    if (name.length + value.length > (kind === 'answer' ? MAX_ANSWER_BYTES : MAX_BYTES))
+      throw new OAuthError(
+        'invalid_request',
+        'The request is too long to be carried through a sign-in at another provider.'
+      )
+    write(reply, name, value, LIFETIME_MS[kind] / 1000)
+  }
+
   return {
     read(request, kind, state) {
       const values = cookieValues(request, nameBy(kind, state))
       // Two of one name: one of them was planted.
       return values.length === 1 ? open(kind, values[0] ?? '') : null
     },
-    set(reply, kind, state, content) {
-      const name = nameBy(kind, state)
-      const sealed = sealer.seal(JSON.stringify(content), context(kind))
-      const value =
-        'userId' in content ? `${content.userId === null ? '' : partitionOf(content.userId)}.${sealed}` : sealed
-      if (name.length + value.length > (kind === 'answer' ? MAX_ANSWER_BYTES : MAX_BYTES))
-        throw new OAuthError(
-          'invalid_request',
-          'The request is too long to be carried through a sign-in at another provider.'
-        )
-      write(reply, name, value, LIFETIME_MS[kind] / 1000)
+    set: put,
+    setProof(reply, pending) {
+      for (let left: PendingConnect | null = pending; left !== null; left = withLess(left))
+        try {
+          put(reply, 'link', '', left)
+          return
+        } catch (error) {
+          if (withLess(left) === null) throw error
+        }
     },
     clear(reply, kind, state) {
       write(reply, nameBy(kind, state), '', 0)

@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AuthorizationParams, carried } from '../../../protocol/authorization-request.ts'
-import { beginConnect, type ConnectPageDeps, isLookingAhead } from './begin.ts'
+import { beginConnect, type ConnectPageDeps, isFromOurPage, isLookingAhead } from './begin.ts'
 import { failConnect } from './failure.ts'
 
 /**
  * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, since a
- * form may not be redirected there; and where somebody is signed in only if the request itself asks for another
- * sign-in: a session that lacks something else would be sent round for ever. `null`: the sign-in page it is.
+ * form may not be redirected there. Where a user is signed in, only if a page of ours led here, so that no other site
+ * replaces their session, and if the request itself asks for another sign-in: a session that lacks something else would
+ * be sent round for ever. `null`: the sign-in page it is.
  */
 export async function straightOn(
   deps: ConnectPageDeps,
@@ -15,6 +16,7 @@ export async function straightOn(
   reply: FastifyReply
 ): Promise<FastifyReply | null> {
   const {
+    authorize: { issuer },
     browser,
     connect: { connections },
     journeys
@@ -22,8 +24,8 @@ export async function straightOn(
   const connection = connections.get(params.connection ?? '')
   if (connection === undefined || request.method !== 'GET' || isLookingAhead(request) || !(await connection.enabled()))
     return null
-  if (params.prompt === undefined && params.max_age === undefined && (await browser.signedIn(request)) !== null)
-    return null
+  const asksAgain = params.prompt !== undefined || params.max_age !== undefined
+  if (!(asksAgain && isFromOurPage(request, issuer)) && (await browser.signedIn(request)) !== null) return null
   const journey = await journeys.from(`?${carried(params)}`)
   try {
     return await reply.redirect(
