@@ -1,6 +1,7 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Advise } from '../ports/log.ts'
 import type { Message, MessageUser, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
@@ -29,6 +30,8 @@ export interface Outbox {
 export interface OutboxDeps {
   clock: Clock
   events: Pick<Events, 'emit'>
+  /** Tells of the first failure of a message that is tried again. */
+  advise: Advise
   /** Hears of each message that is given up. What it gets holds neither token nor link. */
   onError(error: unknown, what: string): void
   /** The language of a message whose cause named none. */
@@ -86,7 +89,7 @@ function scrubbed(error: unknown, message: Message): Error {
  */
 export function createOutbox(
   sendMessage: SendMessage,
-  { clock, events, onError, localeOf, canReset, capacity = 1000 }: OutboxDeps
+  { clock, events, advise, onError, localeOf, canReset, capacity = 1000 }: OutboxDeps
 ): Outbox {
   const { add, close } = boundedQueue<{ message: Message; origin: Origin }>({
     tasks: 'messages',
@@ -100,6 +103,15 @@ export function createOutbox(
     attempt: ({ message }) => sendMessage({ ...message, user: { ...message.user } }),
     onDone({ message: { kind, user }, origin }, attempts) {
       events.emit('message_sent', { kind, userId: user.id, attempts }, origin)
+    },
+    onRetry({ message }, error, attempts, delayMs) {
+      if (attempts > 1) return
+      advise({
+        code: 'FST_AUTHORITY_MESSAGE_RETRIED',
+        cause: message.kind,
+        text: `sendMessage failed for a message ${message.kind}; it is tried again in ${delayMs / 1000} s.`,
+        bindings: { err: scrubbed(error, message) }
+      })
     },
     onGivenUp({ message, origin }, error, attempts) {
       events.emit('message_failed', { kind: message.kind, userId: message.user.id, attempts }, origin)

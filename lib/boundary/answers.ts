@@ -30,8 +30,9 @@ const FIELDS: readonly Field[] = [
   { name: 'username', fits: isText, takes: 'a string that is not empty' },
   {
     name: 'passwordHash',
-    fits: (value) => typeof value === 'string' || isNone(value),
-    takes: 'a string or null: String(hash) makes one of a Buffer'
+    // A store that has the column under another name answers nothing, and nobody could sign in.
+    fits: (value) => typeof value === 'string' || value === null,
+    takes: 'a string, or null for a user without a password: String(hash) makes one of a Buffer'
   },
   { name: 'email', fits: (value) => typeof value === 'string' || isNone(value), takes: 'a string, null or left out' },
   {
@@ -61,14 +62,8 @@ export function userFrom(source: string, answer: unknown): User {
   const row = answer as User
   for (const { name, fits, takes } of FIELDS)
     if (!fits(row[name])) throw misfit('store', { source, field: name, got: row[name], takes })
-  const mended: Partial<User> = {
-    // `setPasswordHash` takes `undefined` for "whatever is stored", and must not get it from here.
-    ...(row.passwordHash === undefined ? { passwordHash: null } : {}),
-    ...(FLAGS.every((name) => isNone(row[name]) || typeof row[name] === 'boolean')
-      ? {}
-      : Object.fromEntries(FLAGS.map((name) => [name, Boolean(row[name])])))
-  }
-  return Object.keys(mended).length === 0 ? row : { ...row, ...ownFields(row), ...mended }
+  if (FLAGS.every((name) => isNone(row[name]) || typeof row[name] === 'boolean')) return row
+  return { ...row, ...ownFields(row), ...Object.fromEntries(FLAGS.map((name) => [name, Boolean(row[name])])) }
 }
 
 /** What the service reads, by name: an object of a class may have it as getters, which a copy of the object loses. */

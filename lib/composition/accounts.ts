@@ -184,6 +184,7 @@ export function accountsDeps(
       log.error(...logLine(code, what, { err: error }))
     }
   const onError = reports('FST_AUTHORITY_WORK_FAILED')
+  const advise = onceAMinute('warn', { clock, log })
   events.on('hash_queue_full', ({ running, waiting, maxQueue }) => {
     log.warn(
       ...logLine(
@@ -243,6 +244,7 @@ export function accountsDeps(
         : createOutbox(settings.sendMessage, {
             clock,
             events,
+            advise,
             onError: reports('FST_AUTHORITY_MESSAGE_FAILED'),
             localeOf: ownLocale,
             canReset: users.setPasswordHash !== undefined
@@ -258,7 +260,7 @@ export function accountsDeps(
     clock,
     random,
     events,
-    advise: onceAMinute('warn', { clock, log }),
+    advise,
     onError
   }
 }

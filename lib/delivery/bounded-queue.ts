@@ -33,6 +33,8 @@ export interface BoundedQueueOptions<Task> {
   attempt(task: Task): void | Promise<void>
   /** Hears of a task that was done, and at which attempt. Never throws. */
   onDone?(task: Task, attempts: number): void
+  /** Hears of an attempt that failed and is repeated after `delayMs`. Never throws. */
+  onRetry?(task: Task, error: unknown, attempts: number, delayMs: number): void
   /** Hears of a task that will not be tried again, with 0 attempts where it was dropped. Never throws. */
   onGivenUp(task: Task, error: unknown, attempts: number): void
   /** Hears of the end of an overload. Never throws. */
@@ -65,6 +67,7 @@ export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQ
     clock,
     attempt,
     onDone,
+    onRetry,
     onGivenUp,
     onError
   } = options
@@ -133,13 +136,15 @@ export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQ
   function failed(held: Held<Task>, error: unknown, mayRetry: boolean): void {
     const delayMs = retryDelaysMs[held.attempts - 1]
     if (delayMs === undefined || !mayRetry || closing) onGivenUp(held.task, error, held.attempts)
-    else
+    else {
+      onRetry?.(held.task, error, held.attempts, delayMs)
       retries.set(
         held,
         clock.after(delayMs, () => {
           retry(held)
         })
       )
+    }
   }
 
   function retry(held: Held<Task>): void {

@@ -88,7 +88,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, pla
           useErrorReply(child, host)
           usePlainJson(child)
         } else {
-          registerFormParser(child)
+          registerFormParser(child, pages.link('token'))
           usePageErrors(child, pages, host)
         }
         if (placement.watch !== null) child.addHook('onRequest', placement.watch)

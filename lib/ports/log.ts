@@ -54,6 +54,8 @@ export const LOG_CODES = {
     'once an outage of each of its endpoints. People can sign in in other ways meanwhile.',
   FST_AUTHORITY_PROVIDER_BACK: 'info: it answers again.',
   FST_AUTHORITY_PAGE_FAILED: 'error: a page could not be made as it should be; a plainer one was sent.',
+  FST_AUTHORITY_MESSAGE_RETRIED:
+    'warn: `sendMessage` failed and the message is tried again: `err` has what it threw. Said once a minute and kind.',
   FST_AUTHORITY_MESSAGE_FAILED: 'error: a message was given up, or there is no room for more: look at `sendMessage`.',
   FST_AUTHORITY_BACK_CHANNEL_FAILED: 'error: a client was not told of a sign-out: look at its `backchannelLogoutUri`.',
   FST_AUTHORITY_WORK_FAILED:

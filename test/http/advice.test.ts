@@ -1,7 +1,9 @@
 /** A mistake that a developer can mend is one line at `warn`, with what came and what was expected. */
 import t, { type Test } from '../support/tap.ts'
-import type { AuthorityOptions } from '../../lib/index.ts'
+import { type AuthorityOptions, memoryUserStore, type User } from '../../lib/index.ts'
+import { PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { logLines } from '../support/log-lines.ts'
+import { turns } from '../unit/accounts/world.ts'
 import { authorizePath, CALLBACK, openidApp, type OpenidApp } from '../support/openid.ts'
 
 const OTHER = 'http://127.0.0.1:3000'
@@ -131,4 +133,101 @@ t.test('strangers that make up origins fill the log with no more than twenty lin
       headers: { origin: `https://h${host}.example`, 'content-type': 'application/x-www-form-urlencoded' }
     })
   t.equal(heard().length, 20)
+})
+
+t.test('tells at once of a mailer that throws, without the secrets of the message', async (t) => {
+  const lines = logLines()
+  const { app, clock, close } = await testApp(
+    {
+      sendMessage({ kind, url }) {
+        throw new Error(`no route to the mail server for ${kind} ${String(url)}`)
+      }
+    },
+    { logger: { level: 'warn', stream: lines.stream } }
+  )
+  t.teardown(close)
+  await signUp(app, 'ann@example.com')
+  const retried = (): Array<Record<string, unknown>> =>
+    lines.lines.filter(({ code }) => code === 'FST_AUTHORITY_MESSAGE_RETRIED')
+  await turns()
+  t.match(retried(), [
+    {
+      level: 40,
+      msg: /sendMessage failed for a message verify_email; it is tried again in 1 s/,
+      err: { message: /no route to the mail server for verify_email \[removed\]/ }
+    }
+  ])
+  clock.step(1_000)
+  await turns()
+  t.equal(retried().length, 1, 'the second failure is not told of')
+})
+
+t.test('a program that posts JSON to a page is told of the token endpoint, as JSON', async (t) => {
+  const { app } = await listened(t)
+  for (const url of ['/auth/login', '/auth/signup', '/auth/logout', '/auth/forgot-password']) {
+    const reply = await app.inject({ method: 'POST', url, payload: { username: 'ann', password: PASSWORD } })
+    t.equal(reply.statusCode, 415, url)
+    t.match(reply.headers['content-type'], /^application\/json/)
+    t.match(reply.json(), { error: 'invalid_request', error_description: /Programs sign in at POST \/auth\/token\./ })
+  }
+})
+
+t.test('a row without passwordHash is a misfit of the store, and no wrong password', async (t) => {
+  const lines = logLines()
+  const users = memoryUserStore()
+  const { app, close } = await testApp(
+    {
+      users: {
+        ...users,
+        async findByUsername(name) {
+          return { id: '1', username: name, password_hash: 'x' } as unknown as User
+        }
+      }
+    },
+    { logger: { level: 'error', stream: lines.stream } }
+  )
+  t.teardown(close)
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+  })
+  t.equal(reply.statusCode, 500)
+  t.match(lines.lines, [
+    {
+      code: 'FST_AUTHORITY_STORE_MISFIT',
+      err: { message: /users\.findByUsername: passwordHash is nothing; it takes a string, or null/ }
+    }
+  ])
+})
+
+t.test('memoryUserStore takes a password and any spelling of a username', async (t) => {
+  const { app, close } = await testApp({
+    users: memoryUserStore([
+      { id: '1', username: 'Ann@Example.com', password: PASSWORD },
+      { id: '2', username: 'bob', passwordHash: null }
+    ])
+  })
+  t.teardown(close)
+  for (const username of ['ann@example.com', 'Ann@Example.COM']) t.ok((await signIn(app, username)).access_token)
+  await t.rejects(signIn(app, 'bob'), { message: /^token: 400/ })
+})
+
+t.test('memoryUserStore refuses rows with which nobody could sign in', (t) => {
+  const rows: Array<[unknown, RegExp]> = [
+    [{ id: '1', username: 'ann' }, /memoryUserStore\[0\]: passwordHash is nothing; it takes a string, or null/],
+    [{ id: 1, username: 'ann', passwordHash: null }, /memoryUserStore\[0\]: id is a number/],
+    [{ id: '1', username: 'a b', passwordHash: null }, /memoryUserStore\[0\]: username is a string; it takes a name/],
+    [{ id: '1', username: 'ann', password: 5 }, /memoryUserStore\[0\]: password is a number/]
+  ]
+  for (const [row, message] of rows) t.throws(() => memoryUserStore([row as User]), { message })
+  t.throws(
+    () =>
+      memoryUserStore([
+        { id: '1', username: 'ann', passwordHash: null },
+        { id: '2', username: 'Ann', passwordHash: null }
+      ]),
+    { code: 'FST_AUTHORITY_USERNAME_TAKEN' }
+  )
+  t.end()
 })

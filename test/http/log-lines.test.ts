@@ -77,7 +77,7 @@ t.test('what strangers are refused is debug; what an operator could act on has a
   t.equal(await post('/auth/token', password), 400)
   t.equal(await post('/auth/token', {}), 400)
   t.equal(await post('/auth/refresh', {}), 401)
-  t.equal(await post('/auth/login', {}), 403)
+  t.equal(await post('/auth/login', {}), 415)
   t.equal(await post('/auth/revoke', { token: 'x' }, { origin: 'https://evil.example' }), 403)
   t.equal(await post('/auth/register', { username: 'ann', password: PASSWORD }), 409)
   t.match(

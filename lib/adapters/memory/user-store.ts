@@ -7,9 +7,8 @@ import { memoryIdentities } from './identities.ts'
 const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'version', '__proto__'])
 
 /**
- * Users in this process's memory: for tests, demos and development. Gone when the process ends.
- * Objects are copied on the way in and on the way out, so nobody changes a user but through the store.
- * Throws `UsernameTakenError` if two of `initial` have one username, and `TypeError` if two have one id.
+ * Users in this process's memory. Objects are copied on the way in and on the way out. Throws `UsernameTakenError` if
+ * two of `initial` have one username, and `TypeError` if two have one id.
  */
 export function memoryUserStore(initial: readonly User[] = []): Required<UserStore> {
   const byId = new Map<string, User>()

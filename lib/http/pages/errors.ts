@@ -14,6 +14,7 @@ import {
   wireError
 } from '../edge/error-reply.ts'
 import { LimitedError } from '../edge/limit-refusal.ts'
+import { ProgramError } from './forms.ts'
 import type { PageReply } from './reply.ts'
 import { logLine } from '../../ports/log.ts'
 
@@ -47,7 +48,7 @@ export function usePageErrors(child: FastifyInstance, deps: PageErrorDeps, host?
     const wire = wireError(error)
     if (wire === undefined && handOn !== null) return handOn(error, request, reply)
     const shown = wire ?? serviceError(error)
-    return shown instanceof LimitedError && shown.custom
+    return (shown instanceof LimitedError && shown.custom) || shown instanceof ProgramError
       ? sendOAuthError(shown, request, reply)
       : sendErrorPage(shown, request, reply, deps)
   })

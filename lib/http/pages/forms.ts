@@ -12,9 +12,29 @@ const FORM_LIMIT = 16_384
 /** A posted form: each field was sent once. It has no prototype, so a field can have any name. */
 export type Form = Readonly<Record<string, string>>
 
-/** The one parser of page routes, for forms as browsers send them. Any other content type is 415. */
-export function registerFormParser(child: FastifyInstance): void {
+/** JSON that a program sent to a page. The answer is JSON too. */
+export class ProgramError extends OAuthError {
+  constructor(tokenPath: string) {
+    super('invalid_request', `This is a page, which takes forms of browsers. Programs sign in at POST ${tokenPath}.`, {
+      withoutStack: true,
+      statusCode: 415,
+      detail: 'JSON was posted to a page'
+    })
+  }
+}
+
+/**
+ * The one parser of page routes, for forms as browsers send them. Any other content type is 415. JSON of a program is
+ * refused before all else, so that it is told where to go and not that its page has expired.
+ */
+export function registerFormParser(child: FastifyInstance, tokenPath: string): void {
   child.removeAllContentTypeParsers()
+  child.addHook('onRequest', ({ method, headers }, _reply, done) => {
+    const { 'content-type': type = '', 'sec-fetch-site': site, origin } = headers
+    // Every browser sends one of the two with a form or a script.
+    const isProgram = method === 'POST' && site === undefined && origin === undefined
+    done(isProgram && /^application\/json(?:[;\s]|$)/i.test(type) ? new ProgramError(tokenPath) : undefined)
+  })
   child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     try {
       done(null, parseForm(body as string))

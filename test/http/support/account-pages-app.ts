@@ -253,7 +253,7 @@ export async function pagesApp(
       await scope.register(async (child) => {
         const changed = { ...deps, ...options.deps?.(deps) }
         useStrictValidation(child)
-        registerFormParser(child)
+        registerFormParser(child, '/auth/token')
         usePageErrors(child, changed, app)
         useCallers(child, guardOf)
         ;(options.pages ?? accountPages)(child, changed)

@@ -144,7 +144,7 @@ export async function logoutApp(
     session: (request as unknown as { authSession: unknown }).authSession
   }))
   await app.register(async (child) => {
-    registerFormParser(child as unknown as FastifyInstance)
+    registerFormParser(child as unknown as FastifyInstance, '/auth/token')
     usePageErrors(child as unknown as FastifyInstance, deps, app as unknown as FastifyInstance)
     logoutRoutes(child as unknown as FastifyInstance, deps)
   })

@@ -28,6 +28,7 @@ function outboxOf(sendMessage: SendMessage, options: Partial<OutboxDeps> = {}) {
         told.push(event)
       }
     },
+    advise() {},
     onError(error, what) {
       errors.push({ error, what })
     },

@@ -112,7 +112,15 @@ t.test('an overload of messages likewise', async (t) => {
         pending.push(resolve)
       })
     },
-    { clock: steppedClock(), events: { emit() {} }, onError, localeOf: () => 'en', canReset: true, capacity: 4 }
+    {
+      clock: steppedClock(),
+      events: { emit() {} },
+      advise() {},
+      onError,
+      localeOf: () => 'en',
+      canReset: true,
+      capacity: 4
+    }
   )
   const message: Post = {
     kind: 'password_changed',

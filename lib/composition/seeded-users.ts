@@ -1,0 +1,84 @@
+import { scrypt, type ScryptOptions } from 'node:crypto'
+import { promisify } from 'node:util'
+import { lazily } from '../accounts/lazily.ts'
+import { normalizeUsername } from '../accounts/username.ts'
+import { memoryUserStore as storeOf } from '../adapters/memory/user-store.ts'
+import { systemRandom } from '../adapters/node/system-random.ts'
+import { userFrom } from '../boundary/answers.ts'
+import { misfit } from '../errors.ts'
+import type { User, UserStore } from '../ports/user-store.ts'
+
+/** A user to begin with. */
+export interface SeededUser {
+  id: string
+  /** Any spelling that a person may type. */
+  username: string
+  /** Instead of `passwordHash`: hashed when the store is first used. For tests, demos and development. */
+  password?: string
+  passwordHash?: string | null
+  [claim: string]: unknown
+}
+
+const hashOf = promisify(
+  scrypt as (
+    password: string,
+    salt: Buffer,
+    bytes: number,
+    options: ScryptOptions,
+    done: (error: Error | null, key: Buffer) => void
+  ) => void
+)
+/** Any password hasher of the option `password` verifies scrypt hashes, and replaces them at the first sign-in. */
+const COST = { ln: 14, r: 8, p: 1 }
+
+/**
+ * Users in this process's memory: for tests, demos and development. Gone when the process ends.
+ * Objects are copied on the way in and on the way out, so nobody changes a user but through the store.
+ * Each of `initial` is checked as a row of any store is, its username is normalised, and a `password` is hashed when
+ * the store is first used. Throws `MisfitError` for a row that does not fit, `UsernameTakenError` if two have one
+ * username, and `TypeError` if two have one id.
+ */
+export function memoryUserStore(initial: readonly (User | SeededUser)[] = []): Required<UserStore> {
+  const passwords = new Map<string, string>()
+  const store = storeOf(
+    initial.map((given, index) => {
+      const { row, password } = rowOf(given, `memoryUserStore[${index}]`)
+      if (password !== undefined) passwords.set(row.id, password)
+      return row
+    })
+  )
+  if (passwords.size === 0) return store
+  const ready = lazily(async () => {
+    await Promise.all(
+      [...passwords].map(async ([id, password]) => await store.setPasswordHash(id, await phcOf(password)))
+    )
+  })
+  return Object.fromEntries(
+    Object.entries(store).map(([name, method]) => [
+      name,
+      async (...given: never[]) => {
+        await ready()
+        return await (method as (...given: never[]) => Promise<unknown>)(...given)
+      }
+    ])
+  ) as unknown as Required<UserStore>
+}
+
+function rowOf(given: User | SeededUser, source: string): { row: User; password: string | undefined } {
+  const { password, ...rest } = given as SeededUser
+  const takesPassword = 'a string, which stands for passwordHash'
+  if ('password' in given && (typeof password !== 'string' || password === ''))
+    throw misfit('store', { source, field: 'password', got: password, takes: takesPassword })
+  const row = userFrom(source, password === undefined ? rest : { passwordHash: null, ...rest })
+  const username = normalizeUsername(row.username)
+  if (username === null)
+    throw misfit('store', { source, field: 'username', got: row.username, takes: 'a name without spaces and controls' })
+  return { row: { ...row, username }, password }
+}
+
+async function phcOf(password: string): Promise<string> {
+  const salt = Buffer.from(systemRandom().secret(), 'base64url')
+  const key = await hashOf(password, salt, 32, { N: 2 ** COST.ln, r: COST.r, p: COST.p })
+  const text = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '')
+  return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${text(salt)}$${text(key)}`
+}
