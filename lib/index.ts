@@ -111,8 +111,8 @@ export type { PostgresDatabase } from './adapters/postgres/database.ts'
 export type { PostgresFactorStoreOptions } from './adapters/postgres/factor-store.ts'
 export type { PostgresStateOptions } from './adapters/postgres/state.ts'
 export type { PostgresUserStore, PostgresUserStoreOptions } from './adapters/postgres/user-store.ts'
-export type { RedisFactorStore, RedisFactorStoreOptions } from './adapters/redis/factor-store.ts'
-export type { RedisState, RedisStateOptions } from './adapters/redis/state.ts'
+export type { RedisFactorStoreOptions } from './adapters/redis/factor-store.ts'
+export type { RedisStateOptions } from './adapters/redis/state.ts'
 export type { SqliteStateOptions } from './adapters/sqlite/state.ts'
 export type { SqliteUserStoreOptions } from './adapters/sqlite/user-store.ts'
 export type { RedisClient } from './adapters/redis/connection.ts'
@@ -125,24 +125,8 @@ export type {
   AttemptStore,
   OnStoreError
 } from './ports/attempt-store.ts'
-export type { AssertionStore } from './ports/assertion-store.ts'
 export type { Client, ClientStore, GrantType } from './ports/client-store.ts'
 export type { Clock } from './ports/clock.ts'
-export type { Consent, ConsentStore } from './ports/consent-store.ts'
-export type {
-  AddedFactor,
-  FactorAddition,
-  FactorsByHandle,
-  FactorStore,
-  PasskeyFactor,
-  PasskeyUse,
-  TotpFactor,
-  TotpUse,
-  RemovedFactor,
-  TwoStepChange,
-  UsedPasskey,
-  UserFactors
-} from './ports/factor-store.ts'
 export type {
   Assertion,
   ConnectionOption,
@@ -157,7 +141,6 @@ export type {
 } from './ports/provider.ts'
 export type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from './ports/upstream.ts'
 export type { JsonWebKeyObject } from './ports/jwt.ts'
-export type { KeyStore, StoredKey } from './ports/key-store.ts'
 export type {
   AccountRemovedMessage,
   CodeMessage,
@@ -174,30 +157,6 @@ export type {
   NoticeMessage,
   SendMessage
 } from './ports/message.ts'
-export type {
-  CodeGuess,
-  CodeOutcome,
-  MessageTokenPurpose,
-  OneTimeToken,
-  OneTimeTokenPurpose,
-  OneTimeTokenStore
-} from './ports/one-time-token-store.ts'
+export type { MessageTokenPurpose } from './ports/one-time-token-store.ts'
 export type { Argon2Parameters, PasswordHasher } from './ports/password-hasher.ts'
-export type { BrowserSession, SessionRenewal, SessionStore, SessionUse, StayingSession } from './ports/session-store.ts'
-export type { State } from './ports/state.ts'
-export type {
-  CodeRedemption,
-  EndedSession,
-  NewAuthorizationCode,
-  NewRefreshTokenFamily,
-  RedeemOutcome,
-  RefreshTokenFamily,
-  ReplacedToken,
-  RotateOutcome,
-  RotationUndo,
-  Successor,
-  TokenStore,
-  TokenUse,
-  UseOutcome
-} from './ports/token-store.ts'
 export type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from './ports/user-store.ts'

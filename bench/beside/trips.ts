@@ -31,7 +31,7 @@ interface Modules {
 
 /** Makes one state for each instance, and counts the trips of all of them. */
 interface Database {
-  stateOf(library: Modules['library'], name: string): Promise<libraryModule.State>
+  stateOf(library: Modules['library'], name: string): Promise<ReturnType<typeof libraryModule.memoryState>>
   trips(): number
   stop(): Promise<void>
 }

@@ -7,7 +7,6 @@ import {
   redisState,
   sqliteState,
   sqliteUserStore,
-  type State,
   type UserStore
 } from 'fastify-authority'
 import type { Config } from './config.ts'
@@ -15,7 +14,7 @@ import { openDatabase } from './database.ts'
 
 export interface Stores {
   users: UserStore
-  state: State
+  state: ReturnType<typeof sqliteState>
   /** For the rate limit counters, which all instances share then. */
   redis?: RedisClient
   close(): Promise<void>

@@ -14,8 +14,6 @@ export type { SteppedClock } from './clock.ts'
 export { runContract } from './contract.ts'
 export type { Closable, ContractCase } from './contract.ts'
 export { delayed } from './delayed.ts'
-export { factorStoreContract } from './factor-store-contract.ts'
-export type { FactorStoreSubject } from './factor-fixtures.ts'
 export { fastHasher } from './fast-hasher.ts'
 export type { FastHasher } from './fast-hasher.ts'
 export { losesAnswers } from './loses-answers.ts'
@@ -33,8 +31,6 @@ export type {
   PasskeyRequestOptions,
   UserVerification
 } from '../protocol/webauthn-options.ts'
-export { stateContract } from './state-contract.ts'
-export type { StateSubject } from './token-fixtures.ts'
 export { totpCode } from './totp-code.ts'
 export { userStoreContract } from './user-store-contract.ts'
 export { IDENTITY_METHODS } from './user-fixtures.ts'

@@ -5,14 +5,8 @@
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from '../support/tap.ts'
 import { OutageError } from '../../lib/ports/outage.ts'
-import {
-  type AuthorityOptions,
-  memoryState,
-  memoryUserStore,
-  type State,
-  type User,
-  type UserStore
-} from '../../lib/index.ts'
+import { type AuthorityOptions, memoryState, memoryUserStore, type User, type UserStore } from '../../lib/index.ts'
+import type { State } from '../../lib/ports/state.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { bearer, type LightMyRequestResponse, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 import { basic, CLIENTS, KEYS, SECRET } from '../support/openid.ts'

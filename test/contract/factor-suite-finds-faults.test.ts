@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/adapters/memory/factor-store.ts'
 import type { FactorStore, UserFactors } from '../../lib/ports/factor-store.ts'
-import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
+import { factorStoreContract } from './suites/factor-store-contract.ts'
 
 interface Fault {
   name: string

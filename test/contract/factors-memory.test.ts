@@ -1,7 +1,7 @@
 import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/adapters/memory/factor-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
-import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
+import { factorStoreContract } from './suites/factor-store-contract.ts'
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
 

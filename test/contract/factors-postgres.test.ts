@@ -5,16 +5,8 @@ import { postgresFactorStore } from '../../lib/adapters/postgres/factor-store.ts
 import { recordRights } from '../../lib/adapters/postgres/record-tables.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { runContract } from '../../lib/testing/contract.ts'
-import {
-  ALICE,
-  BOB,
-  NOTHING,
-  passkeyAddition,
-  passkeyUse,
-  totp,
-  totpAddition
-} from '../../lib/testing/factor-fixtures.ts'
-import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
+import { ALICE, BOB, NOTHING, passkeyAddition, passkeyUse, totp, totpAddition } from './suites/factor-fixtures.ts'
+import { factorStoreContract } from './suites/factor-store-contract.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { factorOperations, leftOut } from './support/factor-operations.ts'
 

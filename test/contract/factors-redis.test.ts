@@ -17,8 +17,8 @@ import {
   totp,
   totpAddition,
   totpUse
-} from '../../lib/testing/factor-fixtures.ts'
-import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
+} from './suites/factor-fixtures.ts'
+import { factorStoreContract } from './suites/factor-store-contract.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 import { factorOperations, leftOut } from './support/factor-operations.ts'
 import { halfMoved } from './support/moving-slot.ts'

@@ -21,8 +21,8 @@ import {
   passkeyUse,
   totpAddition,
   totpUse
-} from '../../lib/testing/factor-fixtures.ts'
-import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
+} from './suites/factor-fixtures.ts'
+import { factorStoreContract } from './suites/factor-store-contract.ts'
 import { factorInstances } from '../support/factor-instances.ts'
 import { factorOperations } from './support/factor-operations.ts'
 

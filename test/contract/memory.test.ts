@@ -4,7 +4,7 @@ import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
-import { stateContract } from '../../lib/testing/state-contract.ts'
+import { stateContract } from './suites/state-contract.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)

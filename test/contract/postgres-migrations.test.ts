@@ -5,7 +5,7 @@ import { connect } from '../../lib/adapters/postgres/migrations.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { StartError } from '../../lib/errors.ts'
-import { family, named } from '../../lib/testing/token-fixtures.ts'
+import { family, named } from './suites/token-fixtures.ts'
 import { newLink } from '../../lib/testing/user-fixtures.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import t, { type Test } from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
-import { T0, family, named, use } from '../../lib/testing/token-fixtures.ts'
+import { T0, family, named, use } from './suites/token-fixtures.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'
 
 const server = await sharedPostgres(t)

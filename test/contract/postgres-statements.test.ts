@@ -3,7 +3,7 @@ import t from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import type { State } from '../../lib/ports/state.ts'
-import { MINUTE, T0, family, named, next, use } from '../../lib/testing/token-fixtures.ts'
+import { MINUTE, T0, family, named, next, use } from './suites/token-fixtures.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'
 import type { PostgresDatabase } from '../support/postgres-server.ts'
 

@@ -3,7 +3,7 @@ import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
-import { stateContract } from '../../lib/testing/state-contract.ts'
+import { stateContract } from './suites/state-contract.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'
 

@@ -9,9 +9,9 @@ import type { State } from '../../lib/ports/state.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { recordState } from '../../lib/records/state.ts'
 import { runContract } from '../../lib/testing/contract.ts'
-import { stateContract } from '../../lib/testing/state-contract.ts'
-import { session } from '../../lib/testing/session-fixtures.ts'
-import { code, family, named, redemption, T0, use } from '../../lib/testing/token-fixtures.ts'
+import { stateContract } from './suites/state-contract.ts'
+import { session } from './suites/session-fixtures.ts'
+import { code, family, named, redemption, T0, use } from './suites/token-fixtures.ts'
 
 const USER = 'user-19367'
 const NOW = T0 + 1000

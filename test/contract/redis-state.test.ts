@@ -4,7 +4,7 @@ import { redisState } from '../../lib/adapters/redis/state.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
-import { stateContract } from '../../lib/testing/state-contract.ts'
+import { stateContract } from './suites/state-contract.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 
 /** Each case has keys of its own; all of them stay, to be looked at when the suites have run. */

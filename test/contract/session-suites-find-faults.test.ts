@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Fault } from './support/planted-faults.ts'
-import { NOW } from '../../lib/testing/session-fixtures.ts'
+import { NOW } from './suites/session-fixtures.ts'
 import { mustBeFound } from './support/planted-faults.ts'
 
 const FAULTS: Fault[] = [

@@ -4,9 +4,7 @@ import { once } from 'node:events'
 import { createPool, type Pool } from 'mysql2/promise'
 import t from '../support/tap.ts'
 import type { RecordStore } from '../../lib/ports/record-store.ts'
-import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
 import { recordStoreContract } from '../../lib/testing/record-store-contract.ts'
-import { stateContract } from '../../lib/testing/state-contract.ts'
 import { type MariadbServer, startMariadb } from '../support/mariadb-server.ts'
 import { messagesOf, openWorkshop, type Project } from './support/guide-files.ts'
 
@@ -15,7 +13,7 @@ const PARTITION = 'p'.repeat(16)
 const uncounted = async (): Promise<never> => {
   throw new Error('only counted')
 }
-const CASES = [recordStoreContract, stateContract, factorStoreContract].flatMap((casesOf) => casesOf(uncounted)).length
+const CASES = recordStoreContract(uncounted).length
 
 const workshop = openWorkshop()
 t.teardown(() => {

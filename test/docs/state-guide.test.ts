@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'
-import { session } from '../../lib/testing/session-fixtures.ts'
-import { family, named } from '../../lib/testing/token-fixtures.ts'
+import { session } from '../contract/suites/session-fixtures.ts'
+import { family, named } from '../contract/suites/token-fixtures.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/state.md', import.meta.url), 'utf8')

@@ -8,9 +8,9 @@ import {
   type AuthorityEvents,
   memoryState,
   memoryUserStore,
-  type State,
   type UserStore
 } from '../../lib/index.ts'
+import type { State } from '../../lib/ports/state.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 

@@ -3,7 +3,8 @@
  * succeed and on those that fail.
  */
 import t from '../support/tap.ts'
-import { type FactorStore, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

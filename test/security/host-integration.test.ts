@@ -1,6 +1,7 @@
 import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
-import { type AuthorityOptions, memoryState, memoryUserStore, type State, type UserStore } from '../../lib/index.ts'
+import { type AuthorityOptions, memoryState, memoryUserStore, type UserStore } from '../../lib/index.ts'
+import type { State } from '../../lib/ports/state.ts'
 import { type LightMyRequestResponse, PASSWORD, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import {

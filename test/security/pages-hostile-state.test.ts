@@ -1,6 +1,7 @@
 import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
-import { memoryState, type State, type UserStore } from '../../lib/index.ts'
+import { memoryState, type UserStore } from '../../lib/index.ts'
+import type { State } from '../../lib/ports/state.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
 import { PASSWORD, testApp, type TestApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

@@ -1,7 +1,8 @@
 /** B4: a state is of one issuer at one prefix. */
 import Database from 'libsql'
 import t, { type Test } from '../support/tap.ts'
-import { memoryState, memoryUserStore, postgresState, redisState, sqliteState, type State } from '../../lib/index.ts'
+import { memoryState, memoryUserStore, postgresState, redisState, sqliteState } from '../../lib/index.ts'
+import type { State } from '../../lib/ports/state.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { ISSUER, PASSWORD, testApp } from '../support/app.ts'

@@ -1,6 +1,7 @@
 /** Somebody with a second factor, set up as a person does it. */
 import { totpCode as codeOf, totpStep } from '../../lib/protocol/totp.ts'
-import { memoryFactorStore, type AuthorityOptions, type FactorStore } from '../../lib/index.ts'
+import { memoryFactorStore, type AuthorityOptions } from '../../lib/index.ts'
+import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signUp, type LightMyRequestResponse, type TestApp, testApp } from './app.ts'
 import { type TestBrowser, testBrowser } from './browser.ts'

@@ -9,7 +9,7 @@ import {
   totp,
   totpAddition,
   totpUse
-} from '../../../lib/testing/factor-fixtures.ts'
+} from '../suites/factor-fixtures.ts'
 
 /** Every operation, in an order in which each has something to do, with each of its outcomes that goes another way. */
 export const factorOperations = (

@@ -4,7 +4,7 @@ import type { ConsentStore } from '../../../lib/ports/consent-store.ts'
 import type { SessionStore } from '../../../lib/ports/session-store.ts'
 import type { State } from '../../../lib/ports/state.ts'
 import type { TokenStore } from '../../../lib/ports/token-store.ts'
-import { stateContract } from '../../../lib/testing/state-contract.ts'
+import { stateContract } from '../suites/state-contract.ts'
 
 export interface Fault {
   name: string

@@ -3,9 +3,13 @@ import ts from 'typescript-tap'
 
 /**
  * The types that the declarations of an entry point name, one in another, and that neither it nor one of `others`
- * exports: a host that has such a value can't say its type. Bodies of functions name what they like.
+ * exports: a host that has such a value can't say its type. `opaque`: what hosts need not look into. Bodies of functions name what they like.
  */
-export function unexportedTypes(entry: string, root: string, others: string[] = []): string[] {
+export function unexportedTypes(
+  entry: string,
+  root: string,
+  { others = [], opaque = [] }: { others?: string[]; opaque?: string[] } = {}
+): string[] {
   const program = ts.createProgram([entry, ...others], {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -26,7 +30,7 @@ export function unexportedTypes(entry: string, root: string, others: string[] = 
   const seen = new Set<ts.Symbol>()
 
   function visit(symbol: ts.Symbol, from: string): void {
-    if (seen.has(symbol)) return
+    if (seen.has(symbol) || opaque.includes(symbol.name)) return
     seen.add(symbol)
     const ours = (symbol.declarations ?? []).filter(
       (one) => one.getSourceFile().fileName.startsWith(root) && !ts.isTypeParameterDeclaration(one)

@@ -9,9 +9,9 @@ import {
   postgresUserStore,
   redisState,
   sqliteState,
-  sqliteUserStore,
-  type State
+  sqliteUserStore
 } from '../../../lib/index.ts'
+import type { State } from '../../../lib/ports/state.ts'
 import type { User, UserStore } from '../../../lib/ports/user-store.ts'
 import type { TokenUse } from '../../../lib/ports/token-store.ts'
 import { losesAnswers } from '../../../lib/testing/loses-answers.ts'

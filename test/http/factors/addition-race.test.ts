@@ -3,7 +3,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import t from '../../support/tap.ts'
-import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'

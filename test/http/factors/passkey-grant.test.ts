@@ -1,13 +1,8 @@
 /** A sign-in by a passkey alone, at the token endpoint: who, with what, from where, and twice. */
 import Fastify from 'fastify'
 import t from '../../support/tap.ts'
-import authPlugin, {
-  type FactorStore,
-  memoryFactorStore,
-  memoryUserStore,
-  type User,
-  type UserStore
-} from '../../../lib/index.ts'
+import authPlugin, { memoryFactorStore, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'
+import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { softPasskey, type SoftAssertion } from '../../../lib/testing/index.ts'
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../../lib/protocol/webauthn-options.ts'
 import {

@@ -1,12 +1,8 @@
 /** Passkeys of an account: added, listed, removed; and the option that they are on by. */
 import Fastify from 'fastify'
 import t from '../../support/tap.ts'
-import authPlugin, {
-  type AuthorityOptions,
-  type FactorStore,
-  memoryFactorStore,
-  memoryUserStore
-} from '../../../lib/index.ts'
+import authPlugin, { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { authAs, sessionAs, softPasskey, totpCode } from '../../../lib/testing/index.ts'
 import { fakeConnection, fakeUpstream, PROVIDER, SECRET } from '../../support/fake-upstream.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'

@@ -1,6 +1,7 @@
 /** All sign-ins of a person end while one of them changes their second factors. */
 import t from '../../support/tap.ts'
-import { memoryFactorStore, memoryState, type SessionStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryState } from '../../../lib/index.ts'
+import type { SessionStore } from '../../../lib/ports/session-store.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

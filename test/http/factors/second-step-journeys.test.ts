@@ -4,7 +4,8 @@
  */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
-import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
 import { enrol, factorApp, formOf, logIn } from '../../support/factors.ts'

@@ -4,13 +4,8 @@
  */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
-import {
-  type FactorStore,
-  memoryFactorStore,
-  memoryState,
-  memoryUserStore,
-  type UserStore
-} from '../../../lib/index.ts'
+import { memoryFactorStore, memoryState, memoryUserStore, type UserStore } from '../../../lib/index.ts'
+import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { testApp, signUp } from '../../support/app.ts'
 import { testBrowser, type TestBrowser } from '../../support/browser.ts'
 import { codeFor, formOf, logIn } from '../../support/factors.ts'

@@ -2,7 +2,8 @@
  * Two-step sign-in: what turns it on, who is asked for a second factor, and what `POST /auth/factors/two-step` answers.
  */
 import t, { type Test } from '../../support/tap.ts'
-import type { AuthorityOptions, FactorStore } from '../../../lib/index.ts'
+import type { AuthorityOptions } from '../../../lib/index.ts'
+import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { authAs, softPasskey, totpCode } from '../../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

@@ -1,8 +1,8 @@
 /** What one user has in a state, as it should be, and histories of calls on it. No time passes in them. */
 import type { State } from '../../../lib/ports/state.ts'
 import { partitionOf } from '../../../lib/protocol/partition.ts'
-import { code, family, GRACE, MINUTE, redemption, T0 } from '../../../lib/testing/token-fixtures.ts'
-import { session } from '../../../lib/testing/session-fixtures.ts'
+import { code, family, GRACE, MINUTE, redemption, T0 } from '../../contract/suites/token-fixtures.ts'
+import { session } from '../../contract/suites/session-fixtures.ts'
 import type { Chance } from '../../support/random.ts'
 import { type Model, type Operation, recorder } from './linearizable.ts'
 

@@ -1,7 +1,8 @@
 /** What is left of an app that was closed: no timer, no call that nobody waits for, whatever its stores do. */
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from '../../support/tap.ts'
-import { memoryState, memoryUserStore, type State } from '../../../lib/index.ts'
+import { memoryState, memoryUserStore } from '../../../lib/index.ts'
+import type { State } from '../../../lib/ports/state.ts'
 import { bearer, signIn, signUp, testApp, type TestApp } from '../../support/app.ts'
 import { countingClock } from './counting-clock.ts'
 

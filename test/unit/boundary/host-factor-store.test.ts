@@ -17,7 +17,7 @@ import {
   totp,
   totpAddition,
   totpUse
-} from '../../../lib/testing/factor-fixtures.ts'
+} from '../../contract/suites/factor-fixtures.ts'
 import { countingClock } from './counting-clock.ts'
 
 /** A store with methods that answer so. */

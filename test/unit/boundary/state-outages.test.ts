@@ -6,7 +6,7 @@ import { PostgresError } from '../../../lib/adapters/postgres/outage.ts'
 import { RedisRefusal } from '../../../lib/adapters/redis/refusal.ts'
 import { memoryState } from '../../../lib/adapters/memory/state.ts'
 import { countingClock } from './counting-clock.ts'
-import { family, next, use } from '../../../lib/testing/token-fixtures.ts'
+import { family, next, use } from '../../contract/suites/token-fixtures.ts'
 
 const GRACE_MS = 10_000
 

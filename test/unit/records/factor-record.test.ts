@@ -3,7 +3,7 @@ import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import { ANY, NEVER, type RecordStore } from '../../../lib/ports/record-store.ts'
 import { partitionOf } from '../../../lib/protocol/partition.ts'
 import { recordFactorStore } from '../../../lib/records/factor-store.ts'
-import { ALICE, codesOf, handleOf, passkeyAddition, totpAddition } from '../../../lib/testing/factor-fixtures.ts'
+import { ALICE, codesOf, handleOf, passkeyAddition, totpAddition } from '../../contract/suites/factor-fixtures.ts'
 import { factorOperations } from '../../contract/support/factor-operations.ts'
 
 type Fields = Record<string, unknown>

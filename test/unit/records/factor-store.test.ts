@@ -15,7 +15,7 @@ import {
   passkeyUse,
   totpAddition,
   totpUse
-} from '../../../lib/testing/factor-fixtures.ts'
+} from '../../contract/suites/factor-fixtures.ts'
 
 /** Counts the trips to the records. */
 function counted(): { records: RecordStore; trips(): string[] } {

@@ -16,8 +16,8 @@ import {
   useRecoveryCode,
   useTotp
 } from '../../../lib/records/factors.ts'
-import { ALICE, NOTHING, passkey, totp } from '../../../lib/testing/factor-fixtures.ts'
-import { T0 } from '../../../lib/testing/token-fixtures.ts'
+import { ALICE, NOTHING, passkey, totp } from '../../contract/suites/factor-fixtures.ts'
+import { T0 } from '../../contract/suites/token-fixtures.ts'
 
 const EMPTY = noFactors(ALICE)
 const held = (fields: Partial<HeldFactors> = {}): HeldFactors => ({ ...EMPTY, epoch: 7, ...fields })

@@ -1,7 +1,7 @@
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import { recordState } from '../../../lib/records/state.ts'
-import { session } from '../../../lib/testing/session-fixtures.ts'
-import { family, named, T0 } from '../../../lib/testing/token-fixtures.ts'
+import { session } from '../../contract/suites/session-fixtures.ts'
+import { family, named, T0 } from '../../contract/suites/token-fixtures.ts'
 import t from '../../support/tap.ts'
 
 const USER = 'user-19367'

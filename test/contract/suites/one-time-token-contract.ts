@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { partitionOf } from '../protocol/partition.ts'
-import type { CodeOutcome, OneTimeToken, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
-import { HOSTILE_STRINGS, caseOf, parallel } from './contract.ts'
-import type { ContractCase } from './contract.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
+import type { CodeOutcome, OneTimeToken, OneTimeTokenStore } from '../../../lib/ports/one-time-token-store.ts'
+import { HOSTILE_STRINGS, caseOf, parallel } from '../../../lib/testing/contract.ts'
+import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { T0, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 

@@ -1,5 +1,5 @@
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
-import { parallel, tally } from './contract.ts'
+import { parallel, tally } from '../../../lib/testing/contract.ts'
 import {
   ALICE,
   BOB,

@@ -8,9 +8,9 @@ import type {
   TotpFactor,
   TotpUse,
   UserFactors
-} from '../ports/factor-store.ts'
-import { partitionOf } from '../protocol/partition.ts'
-import type { Closable } from './contract.ts'
+} from '../../../lib/ports/factor-store.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
+import type { Closable } from '../../../lib/testing/contract.ts'
 import { T0 } from './token-fixtures.ts'
 
 /** What `factorStoreContract` checks. */

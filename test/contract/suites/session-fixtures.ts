@@ -4,7 +4,7 @@ import type {
   SessionStore,
   SessionUse,
   StayingSession
-} from '../ports/session-store.ts'
+} from '../../../lib/ports/session-store.ts'
 import { MINUTE, T0, named } from './token-fixtures.ts'
 
 export const NOW = T0 + MINUTE

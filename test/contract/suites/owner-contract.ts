@@ -1,6 +1,6 @@
 import { equal } from 'node:assert/strict'
-import { caseOf, parallel } from './contract.ts'
-import type { ContractCase } from './contract.ts'
+import { caseOf, parallel } from '../../../lib/testing/contract.ts'
+import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 

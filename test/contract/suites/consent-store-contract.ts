@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { Consent, ConsentStore } from '../ports/consent-store.ts'
-import { HOSTILE_STRINGS, caseOf, parallel } from './contract.ts'
-import type { ContractCase } from './contract.ts'
+import type { Consent, ConsentStore } from '../../../lib/ports/consent-store.ts'
+import { HOSTILE_STRINGS, caseOf, parallel } from '../../../lib/testing/contract.ts'
+import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { MINUTE, T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 

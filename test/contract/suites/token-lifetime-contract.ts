@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { State } from '../ports/state.ts'
-import type { TokenStore } from '../ports/token-store.ts'
-import { caseOf, parallel } from './contract.ts'
-import type { ContractCase } from './contract.ts'
+import type { State } from '../../../lib/ports/state.ts'
+import type { TokenStore } from '../../../lib/ports/token-store.ts'
+import { caseOf, parallel } from '../../../lib/testing/contract.ts'
+import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { MINUTE, T0, family, next, use, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { TokenStore } from '../ports/token-store.ts'
-import { caseOf } from './contract.ts'
-import type { ContractCase } from './contract.ts'
+import type { TokenStore } from '../../../lib/ports/token-store.ts'
+import { caseOf } from '../../../lib/testing/contract.ts'
+import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { MINUTE, T0, code, family, redemption, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { RotationUndo, TokenStore } from '../ports/token-store.ts'
-import { caseOf, parallel, tally } from './contract.ts'
-import type { ContractCase } from './contract.ts'
+import type { RotationUndo, TokenStore } from '../../../lib/ports/token-store.ts'
+import { caseOf, parallel, tally } from '../../../lib/testing/contract.ts'
+import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { GRACE, MINUTE, T0, family, next, use, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 

@@ -1,8 +1,8 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { KeyStore, StoredKey } from '../ports/key-store.ts'
-import type { State } from '../ports/state.ts'
-import { caseOf, parallel } from './contract.ts'
-import type { ContractCase } from './contract.ts'
+import type { KeyStore, StoredKey } from '../../../lib/ports/key-store.ts'
+import type { State } from '../../../lib/ports/state.ts'
+import { caseOf, parallel } from '../../../lib/testing/contract.ts'
+import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 

@@ -1,6 +1,6 @@
 import { deepEqual, equal, notDeepEqual, notEqual, ok } from 'node:assert/strict'
-import { partitionOf } from '../protocol/partition.ts'
-import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { HOSTILE_STRINGS, parallel, tally } from '../../../lib/testing/contract.ts'
 import {
   ALICE,
   BOB,

@@ -1,5 +1,5 @@
 import { ok } from 'node:assert/strict'
-import type { State } from '../ports/state.ts'
+import type { State } from '../../../lib/ports/state.ts'
 import type {
   CodeRedemption,
   NewAuthorizationCode,
@@ -7,9 +7,9 @@ import type {
   RefreshTokenFamily,
   Successor,
   TokenUse
-} from '../ports/token-store.ts'
-import { partitionOf } from '../protocol/partition.ts'
-import type { Closable } from './contract.ts'
+} from '../../../lib/ports/token-store.ts'
+import { partitionOf } from '../../../lib/protocol/partition.ts'
+import type { Closable } from '../../../lib/testing/contract.ts'
 
 /** What the state suites check. */
 export interface StateSubject extends Closable {

@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
-import type { FactorStore } from '../ports/factor-store.ts'
-import { parallel, tally } from './contract.ts'
+import type { FactorStore } from '../../../lib/ports/factor-store.ts'
+import { parallel, tally } from '../../../lib/testing/contract.ts'
 import {
   ALICE,
   BOB,

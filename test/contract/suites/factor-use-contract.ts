@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { FactorStore, TotpFactor } from '../ports/factor-store.ts'
-import { parallel, tally } from './contract.ts'
+import type { FactorStore, TotpFactor } from '../../../lib/ports/factor-store.ts'
+import { parallel, tally } from '../../../lib/testing/contract.ts'
 import {
   ALICE,
   BOB,

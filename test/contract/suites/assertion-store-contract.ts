@@ -1,8 +1,8 @@
 import { equal } from 'node:assert/strict'
-import type { AssertionStore } from '../ports/assertion-store.ts'
-import { digest } from '../protocol/digest.ts'
-import { caseOf, parallel } from './contract.ts'
-import type { ContractCase } from './contract.ts'
+import type { AssertionStore } from '../../../lib/ports/assertion-store.ts'
+import { digest } from '../../../lib/protocol/digest.ts'
+import { caseOf, parallel } from '../../../lib/testing/contract.ts'
+import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { MINUTE, T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
