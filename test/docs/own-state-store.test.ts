@@ -46,7 +46,7 @@ t.test('on MariaDB', async (t) => {
     const store = await storeOf(printed, pool)
     await store.prepare?.()
     t.same(await store.read(PARTITION, ['k']), [null])
-    server.pause()
+    await server.pause()
     t.match(await rejectionOf(store.read(PARTITION, ['k'])), { isOutage: true, message: /^MariaDB: [A-Z_]+$/ })
     server.resume()
     t.same(await store.read(PARTITION, ['k']), [null])

@@ -3,7 +3,7 @@
  * process that started it is gone, however that ended.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
@@ -17,7 +17,8 @@ export interface MariadbServer {
   /** Of the server's own user `root`, with the database `authority`. */
   readonly url: string
   /** SIGSTOP: connections stay open, and nothing answers. */
-  pause(): void
+  /** Resolves when it has stopped: a thread that runs answers for a moment after the signal. */
+  pause(): Promise<void>
   resume(): void
   /** SIGKILL. Ends the server, and removes its data. */
   stop(): Promise<void>
@@ -27,6 +28,15 @@ const DEADLINE_MS = 60_000
 /** The end of its input is the end of the process that started it. */
 const WATCHDOG = 'cat >/dev/null; kill -KILL "$2" 2>/dev/null; rm -rf "$1"'
 const SPEED = ['--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=32M', '--performance-schema=OFF']
+
+/** By what Linux says of it. Elsewhere nobody knows, and it counts as stopped. */
+function isStopped(pid: number | undefined): boolean {
+  try {
+    return /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return true
+  }
+}
 
 /** Debian keeps the server off the PATH of users other than root. */
 function program(name: string): string {
@@ -93,8 +103,9 @@ export async function startMariadb(): Promise<MariadbServer> {
   ])
   return {
     url: `mysql://root@127.0.0.1:${port}/authority`,
-    pause() {
+    async pause() {
       server.kill('SIGSTOP')
+      while (!isStopped(server.pid)) await wait(1)
     },
     resume() {
       server.kill('SIGCONT')
