@@ -16,6 +16,8 @@ interface SecondFactor {
   found: UserFactors
   given: GivenFactor
   locale: string | undefined
+  /** Whether the user has given a second factor in this browser before. */
+  isKnown: boolean
 }
 
 /**
@@ -24,14 +26,14 @@ interface SecondFactor {
  * @throws OAuthError `invalid_grant` with the reason; `login_required` where the first factor does not hold any more
  */
 export async function finishSignIn(
-  { step, found, given, locale }: SecondFactor,
+  { step, found, given, locale, isKnown }: SecondFactor,
   browser: Browser,
   deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }
 ): Promise<SessionBegun> {
   const { accounts } = deps
   const { by, connection, clientId } = step
   const { origin } = browser
-  const proof = await proveFactor(given, step.user, found, { clientId, origin, locale }, accounts)
+  const proof = await proveFactor(given, step.user, found, { clientId, origin, locale, isKnown }, accounts)
   const done = await settled(step, { locale, origin }, accounts)
   if (done === null) throw new OAuthError('login_required', 'Sign in again.')
   const { user } = done

@@ -14,6 +14,8 @@ interface StepUp {
   given: GivenFactor
   clientId: string | null
   locale: string | undefined
+  /** Whether the user has given a second factor in this browser before. */
+  isKnown: boolean
 }
 
 /**
@@ -23,12 +25,12 @@ interface StepUp {
  * @throws OAuthError `invalid_grant` with the reason; `login_required` where the session has ended meanwhile
  */
 export async function stepUp(
-  { person: { session, user }, found, given, clientId, locale }: StepUp,
+  { person: { session, user }, found, given, clientId, locale, isKnown }: StepUp,
   browser: Browser,
   { accounts, browserSessions, sessions }: AuthorizeDeps & { accounts: { factors: FactorDeps } }
 ): Promise<SessionBegun> {
   const { origin } = browser
-  const proof = await proveFactor(given, user, found, { clientId, origin, locale }, accounts)
+  const proof = await proveFactor(given, user, found, { clientId, origin, locale, isKnown }, accounts)
   const methods = [...session.methods.filter(({ method }) => method !== proof.method), proof]
   const renewed = await browserSessions.renew(methods, browser)
   // It has ended meanwhile, or another tab has replaced its secret.

@@ -50,6 +50,7 @@ const TOTP: Fields<TotpFactor> = {
   sealedSecret: TEXT,
   lastStep: COUNT,
   failures: COUNT,
+  knownFailures: COUNT,
   disabled: FLAG,
   name: orNone(NAME),
   createdAt: WHOLE,

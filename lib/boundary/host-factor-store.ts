@@ -68,7 +68,7 @@ export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
     useRecoveryCode: asked('useRecoveryCode', usedRecoveryCodeFrom),
     replaceRecoveryCodes: asked('replaceRecoveryCodes', flagFrom),
     setTwoStep: asked('setTwoStep', outcomes('changed', 'unchanged', 'refused')),
-    countFailure: asked('countFailure', outcomes('counted', 'disabled', 'unknown')),
+    countFailure: asked('countFailure', outcomes('counted', 'disabled', 'forgotten', 'unknown')),
     removeFactor: asked('removeFactor', outcomes('removed', 'last', 'unknown'), isFactorId, 'unknown'),
     removeProvisional: asked('removeProvisional', removedFrom),
     renameFactor: asked('renameFactor', flagFrom, isFactorId, false),

@@ -143,7 +143,7 @@ export interface Authority {
    * used there or not. No recovery codes are made and nobody is told; the first second factor of a user ends their
    * sign-ins here. `already_added`: they have an app with this key, so an import can be run again, and twice at once.
    * @throws OAuthError `invalid_grant` where there is no such user; `invalid_request` where the key can't be one,
-   * `name` is no string, or the app is said to be of another kind; `factor_limit` after ten apps;
+   * `name` is no string, or the app is said to be of another kind; `factor_limit` after three apps;
    * `temporarily_unavailable`. TypeError without `factors`
    */
   importTotp(userId: string, app: ImportedTotp): Promise<'added' | 'already_added'>

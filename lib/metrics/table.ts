@@ -57,6 +57,7 @@ const KINDS = words<MessageKind>({
   identity_unlinked: 1,
   second_factor_failed: 1,
   factor_added: 1,
+  factor_disabled: 1,
   factor_removed: 1,
   recovery_code_used: 1,
   passkey_counter_regressed: 1,

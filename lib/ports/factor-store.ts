@@ -11,9 +11,11 @@ export interface TotpFactor {
    * The newest time step a code of which was taken: none of it, and none of one before it, counts again. RFC 6238 §5.2
    */
   lastStep: number
-  /** Wrong codes since the last right one, in whatever sign-ins they were. */
+  /** Wrong codes since the last right one, in browsers that are not known for the second factor of the user. */
   failures: number
-  /** After too many of these no code of it counts, until it is removed and made anew. */
+  /** Wrong codes since the last right one, in browsers that are known for it. */
+  knownFailures: number
+  /** After too many `failures` its codes count in known browsers alone, until the user removes it and adds it again. */
   disabled: boolean
   /** What its user calls it. */
   name: string | null
@@ -126,6 +128,8 @@ export interface TotpUse {
   now: number
   /** The secret as a newer `secret` seals it; it is stored with the use. */
   sealedSecret?: string | undefined
+  /** Whether the browser is known for the second factor of the user. Default `false`. */
+  isKnown?: boolean | undefined
 }
 
 export interface TwoStepChange {
@@ -199,8 +203,9 @@ export interface FactorStore {
   addPasskey(addition: FactorAddition<PasskeyFactor>): Promise<AddedFactor>
 
   /**
-   * A right code was given. `used` only where its step is newer than `lastStep`; then no failure counts any more, of
-   * this or another app of the user that is not disabled. `replayed`: not newer. Nothing is written but by `used`.
+   * A right code was given. `used` only where its step is newer than `lastStep`. Then the failures of such browsers
+   * (`isKnown`) no longer count, of this or another app of the user; `failures` of a disabled app stay. `replayed`: not
+   * newer. `disabled`: the app is, and the browser is not known. Nothing is written but by `used`.
    */
   useTotp(use: TotpUse): Promise<'used' | 'replayed' | 'disabled' | 'unknown'>
   /**
@@ -225,10 +230,17 @@ export interface FactorStore {
    */
   setTwoStep(change: TwoStepChange): Promise<'changed' | 'unchanged' | 'refused'>
   /**
-   * A wrong code was given, which is wrong for each authenticator app of the user that is not disabled; one that has
-   * `max` failures is disabled. `disabled`: this call has disabled one. `unknown`: the user has none that is not.
+   * A wrong code was given, which is wrong for each authenticator app of the user. Without `isKnown` it is one of the
+   * `failures` of each app that is not disabled, and an app that has `max` is disabled. `disabled`: this call has
+   * disabled one. `unknown`: the user has none that is not. With `isKnown` it is one of the `knownFailures` of every
+   * app; where one has `max`, all start at 0 again and the epoch moves, so that no browser is known any more:
+   * `forgotten`. `unknown`: the user has no app.
    */
-  countFailure(failure: { userId: string; max: number }): Promise<'counted' | 'disabled' | 'unknown'>
+  countFailure(failure: {
+    userId: string
+    max: number
+    isKnown?: boolean | undefined
+  }): Promise<'counted' | 'disabled' | 'forgotten' | 'unknown'>
 
   /**
    * Removes a factor of either kind. With `keepOne` it is `last`, and stays, unless the user has another that is not

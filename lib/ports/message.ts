@@ -40,6 +40,7 @@ export type NoticeKind =
   | 'identity_unlinked'
   | 'second_factor_failed'
   | 'factor_added'
+  | 'factor_disabled'
   | 'factor_removed'
   | 'recovery_code_used'
   | 'passkey_counter_regressed'

@@ -12,10 +12,10 @@ export const TOTP_SECRET_BYTES = 20
 const TOTP_STEP_MS = 30_000
 const DIGITS = 6
 /**
- * Steps before and after the present one whose codes are taken. Each adds a millionth to the chance of a guess. @see
- * RFC 6238 §5.2
+ * The steps whose codes are accepted: the present one, and the one before it, for the time that typing takes. Each adds
+ * a millionth to the chance of a guess. @see RFC 6238 §5.2
  */
-const WINDOW = [0, -1, 1]
+const WINDOW = [0, -1]
 
 /** The time step of a moment in milliseconds since the epoch. */
 export function totpStep(now: number): number {
@@ -32,8 +32,8 @@ export function totpCode(secret: Uint8Array, step: number): string {
 }
 
 /**
- * The step whose code this is: the present one, the one before or the one after; `null`: none of them. All three are
- * always compared. Whether that step was used before is for the store to say.
+ * The step whose code this is: the present one or the one before; `null`: neither. Both are always compared. Whether
+ * that step was used before is for the store to say.
  */
 export function matchTotp(secret: Uint8Array, code: string, now: number): number | null {
   const steps = WINDOW.map((offset) => totpStep(now) + offset).filter((step) => step >= 0)

@@ -10,6 +10,7 @@ const TOTP: Types<TotpFactor> = {
   sealedSecret: 'string',
   lastStep: 'number',
   failures: 'number',
+  knownFailures: 'number',
   disabled: 'boolean',
   provisional: 'boolean'
 }

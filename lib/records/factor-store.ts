@@ -93,7 +93,7 @@ export function recordFactorStore(
     useRecoveryCode: ({ userId, digest }) => change(userId, (held) => rules.useRecoveryCode(held, digest)),
     replaceRecoveryCodes: (userId, digests) => change(userId, (held) => rules.replaceRecoveryCodes(held, digests)),
     setTwoStep: ({ userId, ...wanted }) => change(userId, (held) => rules.setTwoStep(held, wanted)),
-    countFailure: ({ userId, max }) => change(userId, (held) => rules.countFailure(held, max)),
+    countFailure: ({ userId, ...failure }) => change(userId, (held) => rules.countFailure(held, failure)),
 
     removeFactor: ({ userId, ...removal }) => change(userId, (held) => rules.removeFactor(held, removal)),
     removeProvisional: (userId) => change(userId, rules.removeProvisional),

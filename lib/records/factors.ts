@@ -115,15 +115,15 @@ export function addFactor(
 
 export function useTotp(
   held: HeldFactors,
-  { factorId, step, now, sealedSecret }: Omit<TotpUse, 'userId'>
+  { factorId, step, now, sealedSecret, isKnown = false }: Omit<TotpUse, 'userId'>
 ): FactorDecision<OutcomeOf<'useTotp'>> {
   const used = held.totp.find(({ id }) => id === factorId)
   if (used === undefined) return { outcome: 'unknown' }
-  if (used.disabled) return { outcome: 'disabled' }
+  if (used.disabled && !isKnown) return { outcome: 'disabled' }
   if (step <= used.lastStep) return { outcome: 'replayed' }
   const totp = held.totp.map((one) => {
-    if (one.disabled) return one
-    const counted = { ...one, failures: 0 }
+    if (one.disabled && !isKnown) return one
+    const counted = isKnown ? { ...one, knownFailures: 0 } : { ...one, failures: 0 }
     return one === used
       ? { ...counted, lastStep: step, lastUsedAt: now, sealedSecret: sealedSecret ?? one.sealedSecret }
       : counted
@@ -131,7 +131,15 @@ export function useTotp(
   return { outcome: 'used', held: { ...held, totp } }
 }
 
-export function countFailure(held: HeldFactors, max: number): FactorDecision<OutcomeOf<'countFailure'>> {
+/**
+ * Failures of known browsers count apart. Otherwise a stranger could stop before the last failure and go on after the
+ * user's next sign-in, or disable the app where its user has it at hand.
+ */
+export function countFailure(
+  held: HeldFactors,
+  { max, isKnown = false }: { max: number; isKnown?: boolean | undefined }
+): FactorDecision<OutcomeOf<'countFailure'>> {
+  if (isKnown) return countKnownFailure(held, max)
   if (!held.totp.some(isUsable)) return { outcome: 'unknown' }
   let outcome: 'counted' | 'disabled' = 'counted'
   const totp = held.totp.map((one) => {
@@ -142,6 +150,15 @@ export function countFailure(held: HeldFactors, max: number): FactorDecision<Out
     return { ...one, failures, disabled }
   })
   return { outcome, held: { ...held, totp } }
+}
+
+function countKnownFailure(held: HeldFactors, max: number): FactorDecision<OutcomeOf<'countFailure'>> {
+  if (held.totp.length === 0) return { outcome: 'unknown' }
+  const isOver = held.totp.some(({ knownFailures }) => knownFailures + 1 >= max)
+  const totp = held.totp.map((one) => ({ ...one, knownFailures: isOver ? 0 : one.knownFailures + 1 }))
+  return isOver
+    ? { outcome: 'forgotten', held: { ...held, totp, epoch: held.epoch + 1 } }
+    : { outcome: 'counted', held: { ...held, totp } }
 }
 
 /** `isClaimed`: whether the challenge was answered before. The commit of a use that counts writes the claim too. */

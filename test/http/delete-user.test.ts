@@ -68,6 +68,7 @@ t.test('what a removal left that failed behind the user store is ended by anothe
       sealedSecret: 'x',
       lastStep: 0,
       failures: 0,
+      knownFailures: 0,
       disabled: false,
       name: null,
       createdAt: 0,

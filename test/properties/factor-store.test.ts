@@ -109,8 +109,14 @@ const claimHandle = user.map((user): MakeCall => (history) => {
   return { method: 'claimHandle', args: [userId, `${partitionOf(userId)}${newDigests(history, 1)[0]}`] }
 })
 const useTotp = fc
-  .record({ user, of: recent, newer: fc.constantFrom(-1, 0, 1, 1, 1, 2), isSealedAnew: fc.boolean() })
-  .map(({ user, of, newer, isSealedAnew }): MakeCall => (history) => {
+  .record({
+    user,
+    of: recent,
+    newer: fc.constantFrom(-1, 0, 1, 1, 1, 2),
+    isSealedAnew: fc.boolean(),
+    isKnown: fc.boolean()
+  })
+  .map(({ user, of, newer, isSealedAnew, isKnown }): MakeCall => (history) => {
     const userId = userOf(history, user)
     const app = nthLast(heldBy(history, userId).totp ?? [], of)
     return {
@@ -121,6 +127,7 @@ const useTotp = fc
           factorId: app?.id ?? 'none',
           step: (app?.lastStep ?? 10) + newer,
           now: history.now,
+          isKnown,
           ...(isSealedAnew ? { sealedSecret: `sealed ${history.now}` } : {})
         }
       ]

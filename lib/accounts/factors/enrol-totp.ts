@@ -26,7 +26,7 @@ export interface Enrolment {
 
 const LIFETIME_MS = 10 * 60 * 1000
 /** Authenticator apps of one user. */
-export const MAX_APPS = 10
+export const MAX_APPS = 3
 const MAX_NAME = 64
 
 const contextOf = (of: Enroller, service: string): string =>
@@ -134,6 +134,7 @@ export async function confirmEnrolment(
     sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer),
     lastStep: step,
     failures: 0,
+    knownFailures: 0,
     disabled: false,
     name: nameOf(name),
     createdAt: now,

@@ -63,6 +63,7 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
     sealedSecret: sealTotpSecret(key, { issuer, userId: user.id, factorId: id }, sealer),
     lastStep: 0,
     failures: 0,
+    knownFailures: 0,
     disabled: false,
     name,
     createdAt: clock.now(),

@@ -19,11 +19,18 @@ export type GivenFactor =
   | { kind: 'recovery_code'; digest: string }
   | { kind: 'passkey'; credential: GivenCredential }
 
+/** Where a second factor is given. */
+interface Given extends MessageCause {
+  clientId: string | null
+  /** Whether the user has given a second factor in this browser before. */
+  isKnown: boolean
+}
+
 export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 
 /**
- * Wrong codes in a row after which an app is disabled until it is set up anew, whatever the limits say. @see NIST SP
- * 800-63B-4 §3.2.2
+ * Wrong codes in a row after which an app is disabled where the browser is not known, whatever the limits say. After as
+ * many in known browsers, these are known no longer. @see NIST SP 800-63B-4 §3.2.2
  */
 const MAX_FAILURES = 100
 
@@ -69,7 +76,7 @@ export async function proveFactor(
   given: GivenFactor,
   user: User,
   found: UserFactors,
-  cause: MessageCause & { clientId: string | null },
+  cause: Given,
   deps: ProvingDeps
 ): Promise<AuthenticationProof> {
   const now = deps.clock.now()
@@ -90,17 +97,23 @@ export async function proveFactor(
   return { method: 'otp', at: now }
 }
 
+/** The apps whose codes count in this browser: a disabled app has been guessed at in browsers that are not known. */
+export function appsFor(apps: readonly TotpFactor[], isKnown: boolean): TotpFactor[] {
+  return apps.filter(({ disabled }) => isKnown || !disabled)
+}
+
 async function useTotpCode(
   code: string,
   user: User,
   apps: readonly TotpFactor[],
   now: number,
-  { origin, locale, clientId }: MessageCause & { clientId: string | null },
+  { origin, locale, clientId, isKnown }: Given,
   deps: ProvingDeps
 ): Promise<void> {
   const {
     issuer,
     events,
+    outbox,
     factors: { store, sealer }
   } = deps
   const userId = user.id
@@ -118,7 +131,7 @@ async function useTotpCode(
       })
     throw new OAuthError('invalid_grant', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
   }
-  const enabled = apps.filter(({ disabled }) => !disabled)
+  const enabled = appsFor(apps, isKnown)
   if (enabled.length === 0) return fail('disabled')
   for (const app of enabled) {
     const secret = openTotpSecret(app, { issuer, userId }, sealer)
@@ -137,6 +150,7 @@ async function useTotpCode(
       factorId: app.id,
       step,
       now,
+      isKnown,
       sealedSecret: sealTotpSecret(secret, { issuer, userId, factorId: app.id }, sealer)
     })
     if (used === 'used') return
@@ -145,8 +159,10 @@ async function useTotpCode(
     events.emit('factor_replayed', { userId, factorId: app.id }, origin)
     return fail('replayed')
   }
-  if ((await store.countFailure({ userId, max: MAX_FAILURES })) === 'disabled')
+  if ((await store.countFailure({ userId, max: MAX_FAILURES, isKnown })) === 'disabled') {
     events.emit('factor_disabled', { userId, kind: 'totp' }, origin)
+    outbox?.post({ kind: 'factor_disabled', user: addressed(user), locale, origin })
+  }
   await tellOfFailure(user, { origin, locale }, deps)
   fail('wrong')
 }
@@ -154,7 +170,7 @@ async function useTotpCode(
 async function useRecoveryCode(
   digest: string,
   user: User,
-  { origin, locale, clientId }: MessageCause & { clientId: string | null },
+  { origin, locale, clientId }: Given,
   deps: ProvingDeps
 ): Promise<void> {
   const {

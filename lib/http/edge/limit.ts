@@ -13,7 +13,6 @@ import {
   userKey
 } from '../../limits/attempt-keys.ts'
 import { type BypassList, parseBypassList } from '../../limits/bypass-list.ts'
-import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
 import {
   networkMax,
   type AddressRuleName,
@@ -26,7 +25,8 @@ import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { User } from '../../ports/user-store.ts'
 import { MAX_COUNTED } from '../../protocol/bounds.ts'
-import { attemptDevice, type AttemptDeviceDeps, isFromBrowser } from './attempt-device.ts'
+import { attemptDevice, type AttemptDeviceDeps } from './attempt-device.ts'
+import { factorBrowsers } from './factor-browsers.ts'
 import { hookFailed, infoOf, LimitedError, refusalReports, refuse, showStanding } from './limit-refusal.ts'
 
 /**
@@ -57,6 +57,8 @@ export interface AttemptUser {
    * account.
    */
   known: User | null
+  /** Whether the user of a `secondFactor` check has given their second factor in this browser before. */
+  isKnown: boolean
   /** Called by the work with the user as it leaves them, where it knows. */
   leaves(user: User): void
 }
@@ -85,6 +87,8 @@ export interface RequestLimiter {
    * @throws LimitedError in place of a failure that is over the limit
    */
   countFailure<T>(request: FastifyRequest, reply: FastifyReply, work: () => Promise<T>): Promise<T>
+  /** Whether the user has given their second factor in this browser before, with the password and factors of now. */
+  knows(request: FastifyRequest, check: SecondFactorCheck): boolean
   close(): Promise<void>
 }
 
@@ -103,15 +107,23 @@ type Limits = RateLimitsOf<FastifyRequest, FastifyReply>
 
 /** The limits of the option `rateLimit` over a request. `false`: none at all. */
 export function createRequestLimiter(options: Limits | false, deps: RequestLimiterDeps): RequestLimiter {
-  const { attempts } = deps
+  const { attempts, random } = deps
+  const browsers = factorBrowsers(deps)
   const close = async (): Promise<void> => {
     await attempts.close()
   }
   if (options === false)
     return {
-      reserve: async (_request, _reply, _check, work) => await work({ known: null, leaves() {} }),
+      async reserve(request, reply, check, work) {
+        const ofFactor = check.rule === 'secondFactor' ? check : null
+        const isKnown = ofFactor !== null && browsers.knows(request, ofFactor)
+        const result = await work({ known: null, isKnown, leaves() {} })
+        if (ofFactor !== null) browsers.add(request, reply, ofFactor)
+        return result
+      },
       reserveAccount: async (_account, work) => await work(),
       countFailure: async (_request, _reply, work) => await work(),
+      knows: browsers.knows,
       close
     }
   const bypass = parseBypassList(options.bypass)
@@ -136,37 +148,34 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
   const reserveSecondFactor = async <T>(
     request: FastifyRequest,
     reply: FastifyReply,
-    { userId, proof, canBeGuessed }: SecondFactorCheck,
-    work: () => Promise<T>
+    check: SecondFactorCheck,
+    given: (user: AttemptUser) => Promise<T>
   ): Promise<T> => {
     const { secondFactor: rule } = options.rules
-    if (rule === false && canBeGuessed) return await work()
-    const { deviceKey, random, deviceCookie } = deps
-    // No username has a NUL. A browser that has given the password alone is not known here: whoever knows the password
-    // would have as many as they like.
-    const account = `\0second-factor ${userId}`
-    const token = deviceCookie.read(request)
-    const device = verifyDevice(deviceKey, token, account)
-    const key = device?.isCurrent(proof) === true ? knownDeviceKey(account, device.deviceId) : secondFactorKey(userId)
-    const limits = rule === false || !canBeGuessed ? [] : [limitOf('secondFactor', rule, { key, max: rule.max })]
-    const result = canBeGuessed
-      ? await reserveAttempt({ id: random.id(), limits, givenBack: limits }, work, attemptDeps(request, reply))
-      : await countUnderRefresh(request, reply, work)
-    if (!reply.sent && isFromBrowser(request))
-      deviceCookie.set(reply, extendDevice(deviceKey, token, { account, password: proof }, random.id()))
+    const known = browsers.keyOf(request, check)
+    const work = async (): Promise<T> => await given({ known: null, isKnown: known !== null, leaves() {} })
+    const { userId, canBeGuessed } = check
+    const key = known ?? secondFactorKey(userId)
+    const limits = rule === false ? [] : [limitOf('secondFactor', rule, { key, max: rule.max })]
+    const result = !canBeGuessed
+      ? await countUnderRefresh(request, reply, work)
+      : limits.length === 0
+        ? await work()
+        : await reserveAttempt({ id: random.id(), limits, givenBack: limits }, work, attemptDeps(request, reply))
+    browsers.add(request, reply, check)
     return result
   }
 
   return {
     async reserve(request, reply, check, work) {
-      if (check.rule === 'secondFactor')
-        return await reserveSecondFactor(request, reply, check, async () => await work({ known: null, leaves() {} }))
+      if (check.rule === 'secondFactor') return await reserveSecondFactor(request, reply, check, work)
       const device = options.rules.account === false ? null : await attemptDevice(request, check.account, deps)
       const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
       let left: User | undefined
       const worked = () =>
         work({
           known: device?.user ?? null,
+          isKnown: false,
           leaves(user) {
             left = user
           }
@@ -206,6 +215,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
       )
     },
     countFailure: countUnderRefresh,
+    knows: browsers.knows,
     close
   }
 }

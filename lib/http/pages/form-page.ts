@@ -181,7 +181,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
       const outcome = await attempt(async () => {
         const { limit, before, work } = await page.submit(form, visit)
         if (before !== undefined) await limiter.reserve(request, reply, before.limit, before.work)
-        const alone = async (): Promise<Shown | Leave> => await work({ known: null, leaves() {} })
+        const alone = async (): Promise<Shown | Leave> => await work({ known: null, isKnown: false, leaves() {} })
         if (limit === null) return await alone()
         return limit === 'failures'
           ? await limiter.countFailure(request, reply, alone)

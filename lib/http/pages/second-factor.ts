@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { SessionBegun } from '../../accounts/begin-session.ts'
-import { readFactor } from '../../accounts/factors/prove-factor.ts'
+import { appsFor, readFactor } from '../../accounts/factors/prove-factor.ts'
 import { type FactorDeps, hasFactor, secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { rememberDevice } from '../../accounts/factors/remembered-devices.ts'
 import { type PendingStep, openStep } from '../../accounts/factors/second-step.ts'
@@ -101,14 +101,14 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
         const given = readFactor({ code, recoveryCode, credential })
         return {
           limit: secondFactorCheck(userOf(pending), pending.found, given),
-          async work() {
+          async work({ isKnown }) {
             try {
               const done = { ...authorize, accounts }
               const begun =
                 'step' in pending
-                  ? await finishSignIn({ ...pending, given, locale }, await browser.read(request), done)
+                  ? await finishSignIn({ ...pending, given, locale, isKnown }, await browser.read(request), done)
                   : await stepUp(
-                      { ...pending, given, clientId: queryParam(request, 'client_id') || null, locale },
+                      { ...pending, given, clientId: queryParam(request, 'client_id') || null, locale, isKnown },
                       await browser.read(request),
                       done
                     )
@@ -131,12 +131,16 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
         if (pending === null) throw refused
         return pending
       },
-      content: (pending, { journey: { query, clientName } }) => ({
+      content: (pending, { request, journey: { query, clientName } }) => ({
         username: userOf(pending).username,
         rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
         passkey: passkeyOf(userOf(pending), pending.found),
         tellsPasskeys: factors.passkeys?.prompt === true && pending.found.passkeys.length === 0,
-        asksCode: pending.found.totp.some(({ disabled }) => !disabled),
+        asksCode:
+          appsFor(
+            pending.found.totp,
+            deps.limiter.knows(request, secondFactorCheck(userOf(pending), pending.found, { kind: 'totp' }))
+          ).length > 0,
         // Whoever is signed in gets to the page only by asking for it.
         loginUrl: withQuery(
           `${link('login')}${query}`,

@@ -99,6 +99,10 @@ export const EN: MailTexts = {
     heading: 'Your two-step sign-in was reset',
     text: 'All passkeys, authenticator apps and recovery codes of your account were removed, and all devices were signed out.'
   },
+  factor_disabled: {
+    heading: 'Your authenticator app was restricted',
+    text: 'Somebody passed the first step of a sign-in to your account and then gave many wrong codes. Your authenticator app now works only in browsers in which you have used it before. To use it elsewhere, remove it on the security page of your account, and set it up again.'
+  },
   recovery_code_used: {
     heading: 'A recovery code was used',
     text: 'A recovery code was used to sign in to your account. That code no longer works.'

@@ -81,7 +81,7 @@ export async function mfaGrant(
   params: TokenRequestParams,
   { client, origin }: GrantContext,
   deps: GrantDeps
-): Promise<{ check: SecondFactorCheck; finish: () => Promise<TokenResponse> }> {
+): Promise<{ check: SecondFactorCheck; finish: (given: { isKnown: boolean }) => Promise<TokenResponse> }> {
   const clientId = client?.clientId ?? null
   const { factors } = deps.accounts
   if (factors === null) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
@@ -100,8 +100,8 @@ export async function mfaGrant(
     throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   return {
     check: secondFactorCheck(user, found, given),
-    async finish() {
-      const proof = await proveFactor(given, user, found, { clientId, origin, locale: undefined }, accounts)
+    async finish({ isKnown }) {
+      const proof = await proveFactor(given, user, found, { clientId, origin, locale: undefined, isKnown }, accounts)
       const gone = (): OAuthError => new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
       const done = await settled(step, { locale: undefined, origin }, accounts)
       if (done === null) throw gone()

@@ -34,7 +34,7 @@ interface Grant {
 /** The rest of a grant, which guesses at a second factor of a user whom only its first part knows. */
 export interface GuessAtFactor {
   check: SecondFactorCheck
-  finish(): Promise<TokenResponse>
+  finish(given: { isKnown: boolean }): Promise<TokenResponse>
 }
 
 const MFA_GRANT = 'urn:fastify-authority:grant-type:mfa'

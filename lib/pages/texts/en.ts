@@ -106,7 +106,7 @@ export const EN = {
   factorApp: 'Authenticator app',
   factorSince: 'Added on {since}, not used since.',
   factorTimes: 'Added on {since}, last used on {used}.',
-  factorOff: 'No longer works',
+  factorOff: 'Known browsers only',
   factorAdd: 'Add an authenticator app',
   factorRemove: 'Remove',
   factorRename: 'Save name',

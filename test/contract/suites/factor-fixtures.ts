@@ -36,6 +36,7 @@ export const totp = (fields: Partial<TotpFactor> = {}): TotpFactor => ({
   sealedSecret: 'sealed-1',
   lastStep: 100,
   failures: 0,
+  knownFailures: 0,
   disabled: false,
   name: 'phone',
   createdAt: T0,
@@ -89,6 +90,9 @@ export const passkeyUse = (fields: Partial<PasskeyUse> = {}): PasskeyUse => ({
   now: T0 + 5,
   ...fields
 })
+
+export const appOf = async (store: FactorStore, id = 'totp-1', userId = ALICE): Promise<TotpFactor | undefined> =>
+  (await store.findFactors(userId)).totp.find((one) => one.id === id)
 
 export const NOTHING: UserFactors = {
   handle: null,

@@ -8,6 +8,7 @@ import { factorRemovalCases } from './factor-removal-contract.ts'
 import { factorUseCases } from './factor-use-contract.ts'
 import { recoveryCodeCases } from './recovery-code-contract.ts'
 import { twoStepCases } from './two-step-contract.ts'
+import { wrongCodeCases } from './wrong-code-contract.ts'
 
 /**
  * What every `FactorStore` must keep. `make` gives each case an empty one. Its answers are read as the plugin reads
@@ -20,7 +21,14 @@ export function factorStoreContract(make: () => Promise<FactorStoreSubject>): Co
       caseOf(make, `factors: ${name}`, (subject) => check(hostFactorStore(subject.store, steppedClock()), subject))
     )
   }
-  for (const add of [factorAdditionCases, factorUseCases, recoveryCodeCases, twoStepCases, factorRemovalCases])
+  for (const add of [
+    factorAdditionCases,
+    factorUseCases,
+    wrongCodeCases,
+    recoveryCodeCases,
+    twoStepCases,
+    factorRemovalCases
+  ])
     add(define)
   return cases
 }

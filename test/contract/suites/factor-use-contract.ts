@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { FactorStore, TotpFactor } from '../../../lib/ports/factor-store.ts'
 import { parallel, tally } from '../../../lib/testing/contract.ts'
 import {
   ALICE,
+  appOf,
   BOB,
   digestOf,
   passkey,
@@ -16,10 +16,7 @@ import {
 } from './factor-fixtures.ts'
 import { T0 } from './token-fixtures.ts'
 
-const appOf = async (store: FactorStore, id = 'totp-1', userId = ALICE): Promise<TotpFactor | undefined> =>
-  (await store.findFactors(userId)).totp.find((one) => one.id === id)
-
-/** Codes of authenticator apps, and answered challenges. Part of `factorStoreContract`. */
+/** Right codes of authenticator apps, and answered challenges. Part of `factorStoreContract`. */
 export function factorUseCases(define: DefineFactorCase): void {
   define('useTotp: a code counts where its step is newer than the newest used, and once', async (store) => {
     await store.addTotp(totpAddition({ factor: totp({ failures: 7 }) }))
@@ -68,86 +65,6 @@ export function factorUseCases(define: DefineFactorCase): void {
     const results = await parallel(50, (index) => store.useTotp(totpUse({ step: 101 + ((index * 7) % 50) })))
     ok(results.every((outcome) => outcome === 'used' || outcome === 'replayed'))
     equal((await appOf(store))?.lastStep, 150)
-  })
-
-  define('countFailure: the app that has had max wrong codes is disabled, for right ones too', async (store) => {
-    await store.addTotp(totpAddition())
-    equal(await store.countFailure({ userId: ALICE, max: 3 }), 'counted')
-    equal(await store.countFailure({ userId: ALICE, max: 3 }), 'counted')
-    deepEqual(await appOf(store), totp({ failures: 2 }))
-    equal(await store.countFailure({ userId: ALICE, max: 3 }), 'disabled')
-    deepEqual(await appOf(store), totp({ failures: 3, disabled: true }))
-    equal(
-      await unchanged(store, ALICE, () => store.countFailure({ userId: ALICE, max: 3 })),
-      'unknown',
-      'nothing is left to count on'
-    )
-    equal(await unchanged(store, ALICE, () => store.useTotp(totpUse())), 'disabled')
-    equal(
-      await unchanged(store, ALICE, () => store.useTotp(totpUse({ step: 1 }))),
-      'disabled',
-      'an old code tells no more'
-    )
-  })
-
-  define('countFailure: a user without an authenticator app is unknown', async (store) => {
-    await store.addPasskey(passkeyAddition())
-    await store.addTotp(totpAddition({ userId: BOB }))
-    for (const userId of [ALICE, 'none'])
-      equal(
-        await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.countFailure({ userId, max: 1 }))),
-        'unknown'
-      )
-  })
-
-  define(
-    'countFailure: a wrong code is one of each app, and a right one of any ends the count of all',
-    async (store) => {
-      await store.addTotp(totpAddition())
-      await store.countFailure({ userId: ALICE, max: 9 })
-      await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }) }))
-      equal(await store.countFailure({ userId: ALICE, max: 9 }), 'counted')
-      deepEqual(
-        (await store.findFactors(ALICE)).totp.map(({ failures }) => failures),
-        [2, 1]
-      )
-      equal(await store.countFailure({ userId: ALICE, max: 3 }), 'disabled', 'one of both')
-      deepEqual(
-        (await store.findFactors(ALICE)).totp.map(({ disabled }) => disabled),
-        [true, false]
-      )
-      equal(await store.useTotp(totpUse({ factorId: 'totp-2' })), 'used')
-      deepEqual(
-        (await store.findFactors(ALICE)).totp.map(({ failures, disabled }) => [failures, disabled]),
-        [
-          [3, true],
-          [0, false]
-        ],
-        'one that is disabled stays so'
-      )
-      equal(await store.countFailure({ userId: ALICE, max: 1 }), 'disabled')
-    }
-  )
-
-  define('countFailure: of 50 parallel ones exactly one disables', async (store) => {
-    await store.addTotp(totpAddition())
-    deepEqual(tally(await parallel(50, () => store.countFailure({ userId: ALICE, max: 10 }))), {
-      counted: 9,
-      disabled: 1,
-      unknown: 40
-    })
-    deepEqual(await appOf(store), totp({ failures: 10, disabled: true }))
-  })
-
-  define('countFailure: right and wrong codes at once leave the app in order', async (store) => {
-    await store.addTotp(totpAddition())
-    await parallel(40, (index) =>
-      index % 2 === 0 ? store.countFailure({ userId: ALICE, max: 100 }) : store.useTotp(totpUse({ step: 101 + index }))
-    )
-    const app = await appOf(store)
-    ok(app !== undefined && app.failures <= 20 && !app.disabled)
-    equal(await store.useTotp(totpUse({ step: 500 })), 'used')
-    equal((await appOf(store))?.failures, 0)
   })
 
   define('usePasskey: an answered challenge counts once, whichever passkey of the user answers', async (store) => {

@@ -84,6 +84,7 @@ for (const { proof, at, outcome, password } of [
         sealedSecret: 'sealed',
         lastStep: 0,
         failures: 0,
+        knownFailures: 0,
         disabled: false,
         name: null,
         createdAt: 0,

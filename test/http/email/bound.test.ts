@@ -80,6 +80,7 @@ t.test('who signs in while the factors are taken away is signed out after', asyn
       sealedSecret: 'sealed',
       lastStep: 0,
       failures: 0,
+      knownFailures: 0,
       disabled: false,
       name: null,
       createdAt: 0,

@@ -262,6 +262,7 @@ t.test('whoever made an account with the address of somebody else loses it to th
       sealedSecret: 'sealed',
       lastStep: 0,
       failures: 0,
+      knownFailures: 0,
       disabled: false,
       name: null,
       createdAt: 0,

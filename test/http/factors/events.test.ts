@@ -157,6 +157,7 @@ add(
         sealedSecret: 'sealed',
         lastStep: 0,
         failures: 0,
+        knownFailures: 0,
         disabled: false,
         name: null,
         createdAt: 0,

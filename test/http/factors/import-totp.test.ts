@@ -79,10 +79,10 @@ t.test('an import that is run again adds nothing, and another person may have th
     subject.messages.messages.some(({ kind }) => kind === 'factor_added'),
     'the person has set it up long ago'
   )
-  for (let n = 1; n < 10; n++) await app.authority.importTotp(sub, { secret: Buffer.alloc(20, n) })
+  for (let n = 1; n < 3; n++) await app.authority.importTotp(sub, { secret: Buffer.alloc(20, n) })
   await t.rejects(app.authority.importTotp(sub, { secret: Buffer.alloc(20, 99) }), {
     error: 'factor_limit',
-    message: /ten|10/
+    message: /3/
   })
 })
 

@@ -275,6 +275,58 @@ t.test(
   }
 )
 
+// covers ASVS-6.3.7
+t.test('a disabled app still works in a browser that the user gave it in, and its user is told at once', async (t) => {
+  const subject = await factorApp(t, { rateLimit: false })
+  const known = testBrowser(subject.app)
+  await logIn(known)
+  t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
+  const ticket = await begin(subject)
+  const wrong = async (times: number): Promise<void> => {
+    for (let n = 0; n < times; n++) await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })
+  }
+  await wrong(1)
+  t.ok(await subject.messages.next('second_factor_failed'))
+  await wrong(98)
+  // A success in the known browser ends no count of strangers, who may have stopped at 99 for it.
+  subject.clock.step(30_000)
+  await logIn(known)
+  t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
+  await wrong(1)
+  t.match(await subject.messages.next('factor_disabled'), { user: { id: subject.sub } }, 'on the same day')
+  subject.clock.step(30_000)
+  t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), {
+    error: 'invalid_grant'
+  })
+  await logIn(known)
+  t.match((await known.get('/auth/second-factor')).body, /name="code"/)
+  t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
+  const stranger = testBrowser(subject.app)
+  await logIn(stranger)
+  t.notMatch((await stranger.get('/auth/second-factor')).body, /name="code"/)
+  t.equal((await stranger.submit('/auth/second-factor', { code: subject.code(1) })).statusCode, 400)
+})
+
+t.test('wrong codes in a known browser disable nothing; after a hundred it is a stranger', async (t) => {
+  const subject = await factorApp(t, { rateLimit: false })
+  const known = testBrowser(subject.app)
+  await logIn(known)
+  t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
+  const countsOf = async (): Promise<unknown> =>
+    (await subject.store.findFactors(subject.sub)).totp.map(({ failures, knownFailures, disabled }) => ({
+      failures,
+      knownFailures,
+      disabled
+    }))
+  await logIn(known)
+  for (let n = 0; n < 99; n++) await known.submit('/auth/second-factor', { code: '000000' })
+  t.strictSame(await countsOf(), [{ failures: 0, knownFailures: 99, disabled: false }])
+  await known.submit('/auth/second-factor', { code: '000000' })
+  await logIn(known)
+  await known.submit('/auth/second-factor', { code: '000000' })
+  t.strictSame(await countsOf(), [{ failures: 1, knownFailures: 0, disabled: false }])
+})
+
 // covers ASVS-6.3.5
 t.test('whoever knows the password and guesses at the code is told of once a day', async (t) => {
   const subject = await factorApp(t, { rateLimit: { login: false, account: false } })

@@ -86,13 +86,19 @@ export const FACTORS = {
   addPasskey: (world: FactorWorld, _now: number, addition: FactorAddition<PasskeyFactor>): Expectation =>
     add(heldBy(world, addition.userId), addition),
 
-  useTotp(world: FactorWorld, _now: number, { userId, factorId, step, now, sealedSecret }: TotpUse): Expectation {
+  useTotp(
+    world: FactorWorld,
+    _now: number,
+    { userId, factorId, step, now, sealedSecret, isKnown = false }: TotpUse
+  ): Expectation {
     const { totp } = heldBy(world, userId)
     const factor = totp.find(({ id }) => id === factorId)
     if (factor === undefined) return is('unknown')
-    if (factor.disabled) return is('disabled')
+    if (factor.disabled && !isKnown) return is('disabled')
     if (step <= factor.lastStep) return is('replayed')
-    for (const one of totp) if (!one.disabled) one.failures = 0
+    for (const one of totp)
+      if (isKnown) one.knownFailures = 0
+      else if (!one.disabled) one.failures = 0
     Object.assign(factor, { lastStep: step, lastUsedAt: now, sealedSecret: sealedSecret ?? factor.sealedSecret })
     return is('used')
   },
@@ -145,7 +151,20 @@ export const FACTORS = {
     return is('changed')
   },
 
-  countFailure(world: FactorWorld, _now: number, { userId, max }: { userId: string; max: number }): Expectation {
+  countFailure(
+    world: FactorWorld,
+    _now: number,
+    { userId, max, isKnown = false }: Parameters<FactorStore['countFailure']>[0]
+  ): Expectation {
+    if (isKnown) {
+      const held = heldBy(world, userId)
+      for (const app of held.totp) app.knownFailures += 1
+      if (!held.totp.some(({ knownFailures }) => knownFailures >= max))
+        return is(held.totp.length === 0 ? 'unknown' : 'counted')
+      for (const app of held.totp) app.knownFailures = 0
+      held.epoch += 1
+      return is('forgotten')
+    }
     const counting = heldBy(world, userId).totp.filter(isUsable)
     for (const app of counting) {
       app.failures += 1

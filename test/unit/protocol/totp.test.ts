@@ -51,30 +51,30 @@ t.test('another implementation makes the same codes of keys of all lengths', asy
 })
 
 // covers TOTP-02 R6238-5.2 ASVS-6.5.8
-t.test('the code of the step before and of the next one are taken, and no other', async (t) => {
+t.test('accepts the codes of the present step and of the one before, and no other', async (t) => {
   const now = 1_800_000_015_000
   const present = totpStep(now)
   for (const offset of [-3, -2, -1, 0, 1, 2, 3]) {
     t.equal(
       matchTotp(SECRET, totpCode(SECRET, present + offset), now),
-      Math.abs(offset) <= 1 ? present + offset : null,
+      offset === 0 || offset === -1 ? present + offset : null,
       `step ${offset}`
     )
   }
   const code = totpCode(SECRET, present)
   const shown = present * 30_000
   for (const [at, taken] of [
-    [shown - 30_001, false],
-    [shown - 30_000, true],
+    [shown - 1, false],
+    [shown, true],
     [shown + 59_999, true],
     [shown + 60_000, false]
   ] as const)
     t.equal(matchTotp(SECRET, code, at) !== null, taken, String(at - shown))
   t.equal(matchTotp(SECRET, '755224', 0), 0, 'there is no step before the first')
-  t.equal(totpCode(SECRET, 153_567), totpCode(SECRET, 153_569))
+  t.equal(totpCode(SECRET, 910_737), totpCode(SECRET, 910_738))
   t.equal(
-    matchTotp(SECRET, totpCode(SECRET, 153_567), 153_568 * 30_000),
-    153_569,
+    matchTotp(SECRET, totpCode(SECRET, 910_737), 910_738 * 30_000),
+    910_738,
     'of two steps with one code it is the newer one, so that none of them counts again'
   )
 })

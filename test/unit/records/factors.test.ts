@@ -132,7 +132,7 @@ for (const [title, apps, max, outcome, after] of [
   ['disables all at once', [app, other], 1, 'disabled', [3, 2]]
 ] as const)
   t.test(`countFailure ${title}`, async (t) => {
-    const counted = countFailure(held({ totp: [...apps] }), max)
+    const counted = countFailure(held({ totp: [...apps] }), { max })
     t.equal(counted.outcome, outcome)
     t.strictSame(
       counted.held?.totp.map(({ failures }) => failures),
@@ -145,8 +145,8 @@ for (const [title, apps, max, outcome, after] of [
   })
 
 t.test('countFailure is unknown without an app that counts', async (t) => {
-  t.strictSame(countFailure(EMPTY, 1), { outcome: 'unknown' })
-  t.strictSame(countFailure(held({ totp: [disabled], passkeys: [key] }), 1), { outcome: 'unknown' })
+  t.strictSame(countFailure(EMPTY, { max: 1 }), { outcome: 'unknown' })
+  t.strictSame(countFailure(held({ totp: [disabled], passkeys: [key] }), { max: 1 }), { outcome: 'unknown' })
 })
 
 for (const [stored, given, backupEligible, outcome, regressed] of [
