@@ -63,7 +63,7 @@ declare module 'fastify' {
 const SWEEP_EVERY_MS = 60_000
 
 const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
-  const settings = withCheckedHooks(settingsOf(given))
+  const settings = withCheckedHooks(settingsOf(given), host.log)
   const names = settings.decorators
   refuseTakenNames(host, names)
   const places = placesOf(host, settings)

@@ -55,6 +55,8 @@ export function createAuthority({
 }: AuthorityDeps): Authority {
   const { accounts, sessions } = grants
   async function activeUser(userId: string): Promise<User> {
+    if (typeof userId !== 'string')
+      throw new TypeError('app.authority takes the id of a user, such as user.id, and got another value.')
     const user = await accounts.users.findById(userId)
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user

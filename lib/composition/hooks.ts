@@ -1,17 +1,22 @@
+import type { FastifyBaseLogger } from 'fastify'
 import { systemClock } from '../adapters/node/system-clock.ts'
 import type { Clock } from '../ports/clock.ts'
+import { type Advise, onceAMinute } from '../ports/log.ts'
 import type { PasswordSettings } from '../settings/sections/password.ts'
 import type { RateLimits } from '../settings/sections/rate-limit.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
 
 /** The settings with every hook of the host's behind the one border: what it answers is checked, and in time. */
-export function withCheckedHooks(settings: Settings): Settings {
+export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger, 'warn'>): Settings {
   const { claims, factors, password, pages, rateLimit } = settings
   const clock = settings.clock ?? systemClock
   return {
     ...settings,
-    claims: claims === null ? null : hostHook(claims, HOOK_ANSWERS.claims, clock),
+    claims:
+      claims === null
+        ? null
+        : hostHook(claims, toldOfSub(HOOK_ANSWERS.claims, onceAMinute('warn', { clock, log })), clock),
     factors:
       factors === null || factors.required === null
         ? factors
@@ -22,6 +27,22 @@ export function withCheckedHooks(settings: Settings): Settings {
         ? pages
         : { ...pages, render: hostHook(pages.render, HOOK_ANSWERS['pages.render'], clock) },
     rateLimit: rateLimit === false ? false : withCheckedLimitHooks(rateLimit, clock)
+  }
+}
+
+/** Tells of a claim that no token takes over from the host, because it says whose the token is. */
+function toldOfSub(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOOK_ANSWERS.claims {
+  return (answer) => {
+    const claims = read(answer)
+    if ('sub' in claims)
+      advise({
+        code: 'FST_AUTHORITY_HOOK_FAILED',
+        cause: 'sub',
+        text:
+          'the function of the option claims answers a sub, which is left out: the sub of a token is the id of its ' +
+          'user. Give the claim another name.'
+      })
+    return claims
   }
 }
 

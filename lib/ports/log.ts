@@ -106,10 +106,8 @@ const TELL_EVERY_MS = 60_000
 /** How many causes are told of in that time, because strangers can make up origins and client ids. */
 const MOST_CAUSES = 20
 
-type Level = 'info' | 'warn'
-
 /** Writes each cause at most once a minute, so that strangers can't fill the log. Never throws. */
-export function onceAMinute(
+export function onceAMinute<Level extends 'info' | 'warn'>(
   level: Level,
   { clock, log }: { clock: Pick<Clock, 'monotonic'>; log: Log<Level> }
 ): Advise {

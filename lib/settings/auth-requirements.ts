@@ -1,6 +1,6 @@
 import { isScopeToken } from '../protocol/scope.ts'
 import type { StepUp } from '../protocol/step-up.ts'
-import { badOption, invalid } from './option-error.ts'
+import { badOption, invalid, noSuchOption } from './option-error.ts'
 
 /** How somebody has to have signed in. One of them at least; both have to be met where both are given. */
 export interface AuthRequirements {
@@ -28,7 +28,7 @@ export function stepUpOf(given: unknown, name: string, acrValues: readonly strin
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw invalid(name, given, takes)
   const { maxAge, acr, ...others } = given as Record<string, unknown>
   const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw badOption(`${name}.${unknown}`, 'there is no such option. There are: maxAge, acr')
+  if (unknown !== undefined) throw badOption(`${name}.${unknown}`, noSuchOption(unknown, ['maxAge', 'acr']))
   if (maxAge === undefined && acr === undefined) throw badOption(name, `got neither maxAge nor acr; it takes ${takes}`)
   if (
     maxAge !== undefined &&

@@ -13,6 +13,22 @@ const RESERVED_IDS = ['confirm']
 const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/
 const STORE_METHODS = ['findByIdentity', 'linkIdentity'] as const
 
+const MADE = 'what google(…), oidc(…) and the others of fastify-authority/connections return'
+
+/**
+ * Refuses a connection that no function of ours made, before its fields are looked at: they may be those of a function.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
+ */
+export function refuseUnmade(connections: unknown): void {
+  if (!Array.isArray(connections)) return
+  for (const [index, given] of (connections as unknown[]).entries()) {
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) continue
+    const { provider } = given as { provider?: unknown }
+    if (typeof provider !== 'object' || provider === null)
+      throw invalid(`connections[${index}].provider`, provider, MADE)
+  }
+}
+
 /**
  * Whether each connection was made by a function of ours and has what is read of it, before anything is. Without types
  * a host can leave out or misspell what the function asks for.
@@ -24,12 +40,7 @@ export function checkProviders({ connections = [] }: AuthorityOptions): void {
     const { protocol, issuer, endpoints, mistake } = (
       typeof provider === 'object' && provider !== null ? provider : {}
     ) as Partial<Provider>
-    if (protocol !== 'openid' && protocol !== 'oauth2')
-      throw refuse(
-        'provider',
-        provider,
-        'what google(…), oidc(…) and the others of fastify-authority/connections return'
-      )
+    if (protocol !== 'openid' && protocol !== 'oauth2') throw refuse('provider', provider, MADE)
     if (typeof issuer !== 'string') throw refuse('issuer', issuer, 'the issuer of the provider: an https: URL')
     for (const place of ['authorization', 'token'] as const) {
       if (endpoints !== null && typeof endpoints?.[place] !== 'string')

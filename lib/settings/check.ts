@@ -1,6 +1,6 @@
 import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
-import { checkConnections, checkProviders } from './check-connections.ts'
+import { checkConnections, checkProviders, refuseUnmade } from './check-connections.ts'
 import { checkIssuer } from './check-issuer.ts'
 import { checkPages } from './check-pages.ts'
 import { checkPasskeys } from './check-passkeys.ts'
@@ -27,6 +27,7 @@ export function settingsOf(options: unknown): Settings {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
   // Fastify hands its own register option through.
   const { logLevel: _logLevel, ...given } = withoutUndefined(OPTIONS_SCHEMA, options) as Record<string, unknown>
+  refuseUnmade(given.connections)
   const error = schemaError(OPTIONS_SCHEMA, given)
   if (error !== null) throw error
   const shaped = given as unknown as AuthorityOptions

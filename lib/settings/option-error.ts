@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { StartError } from '../errors.ts'
+import { likeliest } from './did-you-mean.ts'
 
 /** The one error of a bad option: its path, what it got (unless that is a secret) and what it takes. */
 export function invalid(path: string, got: unknown, takes: string, confidential = false): StartError {
@@ -17,9 +18,13 @@ export function schemaError(schema: TSchema, options: unknown): StartError | nul
   const mistake = schemaMistake(schema, options)
   if (mistake === null) return null
   const { path, got, takes, confidential, among } = mistake
-  return among === undefined
-    ? invalid(path, got, takes, confidential)
-    : badOption(path, `there is no such option. There are: ${among.join(', ')}`)
+  return among === undefined ? invalid(path, got, takes, confidential) : badOption(path, noSuchOption(path, among))
+}
+
+/** What the error of an unknown option says: the name that was most likely meant, and those that there are. */
+export function noSuchOption(path: string, among: readonly string[]): string {
+  const meant = likeliest(path.split('.').at(-1) ?? path, among)
+  return `there is no such option. ${meant === null ? '' : `Did you mean ${meant}? `}There are: ${among.join(', ')}`
 }
 
 interface Mistake {
@@ -33,7 +38,7 @@ interface Mistake {
 
 /** The first mistake that the schema finds, named by the innermost field that has it; `null` where there is none. */
 export function schemaMistake(schema: TSchema, given: unknown): Mistake | null {
-  let error = Errors(schema, given).First()
+  let error = mostTelling(Errors(schema, given))
   if (error === undefined) return null
   let confidential = isConfidential(error)
   for (let inner = insideUnion(error); inner !== undefined; inner = insideUnion(error)) {
@@ -54,11 +59,34 @@ export function schemaMistake(schema: TSchema, given: unknown): Mistake | null {
   }
 }
 
-/** The mistake deeper inside the one variant whose type the value has: of `clients: [{ clientId: 1 }]`, the id. */
-function insideUnion(error: ValueError): ValueError | undefined {
-  return error.errors
-    .map((variant) => variant.First())
-    .find((first) => first !== undefined && first.path.length > error.path.length)
+/**
+ * The mistake that the others may follow from: a name that does not exist comes before a value that does not fit, and
+ * that before what is missing, because a misspelled option is missing under its own name.
+ */
+function mostTelling(errors: Iterable<ValueError>): ValueError | undefined {
+  const all = [...errors]
+  return (
+    all.find(({ type }) => type === ValueErrorType.ObjectAdditionalProperties) ??
+    all.find(({ value }) => value !== undefined) ??
+    all[0]
+  )
+}
+
+/**
+ * The mistake deeper inside the one variant whose type the value has: of `clients: [{ clientId: 1 }]`, the id. An
+ * object that has none of a variant's fields is not meant for it.
+ */
+function insideUnion({ errors, path, schema, value }: ValueError): ValueError | undefined {
+  const variants = (schema['anyOf'] ?? []) as TSchema[]
+  return errors
+    .map((variant, index) => (isMeantFor(value, variants[index]) ? mostTelling(variant) : undefined))
+    .find((first) => first !== undefined && first.path.length > path.length)
+}
+
+function isMeantFor(value: unknown, variant: TSchema | undefined): boolean {
+  const properties = variant?.['properties'] as object | undefined
+  if (properties === undefined || variant?.['additionalProperties'] === false) return true
+  return typeof value === 'object' && value !== null && Object.keys(properties).some((name) => name in value)
 }
 
 function isConfidential({ schema }: ValueError): boolean {

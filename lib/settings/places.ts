@@ -40,15 +40,22 @@ export function placesOf(
   const openidConfiguration = redirectLogin
     ? place(paths.openidConfiguration ?? openidConfigurationPath(issuer, host.prefix), 'openid-configuration')
     : undefined
+  const metadata = place(paths.metadata ?? metadataPath(issuer), 'oauth-authorization-server')
+  const ownPath = `${host.prefix}${openidConfigurationPath(issuer, host.prefix)}` === openidConfigurationPath(issuer)
   return {
     prefix,
     redirectLogin,
     misplaced:
-      openidConfiguration === undefined || paths.openidConfiguration !== undefined
-        ? null
-        : misplaced(`${host.prefix}${openidConfiguration.path}`, openidConfigurationPath(issuer)),
+      openidConfiguration === undefined
+        ? // Nobody moves a document that stands at the issuer's own path: APIs that look for keys ask for it alone.
+          ownPath || paths.metadata !== undefined
+          ? null
+          : misplaced(`${host.prefix}${metadata.path}`, metadataPath(issuer))
+        : paths.openidConfiguration !== undefined
+          ? null
+          : misplaced(`${host.prefix}${openidConfiguration.path}`, openidConfigurationPath(issuer)),
     wellKnown: {
-      metadata: place(paths.metadata ?? metadataPath(issuer), 'oauth-authorization-server'),
+      metadata,
       ...(hasKeySet ? { jwks: place(paths.jwks ?? '/.well-known/jwks.json', 'jwks.json') } : {}),
       ...((factors?.passkeys?.relatedOrigins ?? []).length === 0
         ? {}

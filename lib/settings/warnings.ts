@@ -1,3 +1,4 @@
+import { mayUse } from '../clients/rights.ts'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 import type { Places } from './places.ts'
@@ -12,7 +13,14 @@ const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-con
  */
 export function warnOfUnsafeSettings(
   host: FastifyInstance,
-  { issuer, keys, secrets, factors }: Pick<Settings, 'issuer' | 'keys' | 'secrets' | 'factors'>,
+  {
+    issuer,
+    keys,
+    secrets,
+    factors,
+    clients,
+    scopes
+  }: Pick<Settings, 'issuer' | 'keys' | 'secrets' | 'factors' | 'clients' | 'scopes'>,
   facts: { misplaced: Places['misplaced']; memoryState: boolean; ownCounters: boolean; severalProcesses: boolean }
 ): onRequestHookHandler | null {
   const warn = (text: string): void => {
@@ -30,6 +38,17 @@ export function warnOfUnsafeSettings(
       `clients of the issuer ${issuer} look for its document at ${facts.misplaced.expected}, and ` +
         `it is at ${facts.misplaced.at}. ${meansOfDiscovery(host.prefix, issuer)}`
     )
+  if (secrets.some((secret) => PLACEHOLDER.test(secret)))
+    warn(
+      'the option secret reads like a placeholder that others know too. Set it to random text, such as ' +
+        '`openssl rand -base64 32` prints.'
+    )
+  for (const clientId of clientsWithoutIdTokens({ clients, scopes }))
+    warn(
+      `the client ${JSON.stringify(clientId)} has redirectUris and can't be granted "openid", so it gets no ID token ` +
+        'and can\'t know who signed in. Add "openid" to its scopes and to the option scopes.'
+    )
+  tellOfOtherPort(host, issuer)
   if (facts.memoryState && !facts.severalProcesses)
     host.log.info(
       ...logLine(
@@ -82,6 +101,37 @@ export function warnOfUnsafeSettings(
         'the address of your proxy. Set trustProxy to the addresses of your proxies.'
     )
   return trustProxy === undefined || trustProxy === false ? forwardedRequestWatch(warn) : null
+}
+
+/** Words of examples, in secrets that are otherwise long enough. */
+const PLACEHOLDER = /change.?(?:me|this)|placeholder|replace.?(?:me|this)|your.?(?:own.?)?secret/i
+
+/** Those of the listed clients that people are redirected from. */
+function clientsWithoutIdTokens({ clients, scopes }: Pick<Settings, 'clients' | 'scopes'>): string[] {
+  if (!Array.isArray(clients)) return []
+  return clients
+    .filter((client) => (client.redirectUris ?? []).length > 0 && mayUse(client, 'authorization_code'))
+    .filter((client) => !scopes.includes('openid') || client.scopes?.includes('openid') === false)
+    .map(({ clientId }) => clientId)
+}
+
+/** Tells of a server on this machine that listens on another port than people are sent to. */
+function tellOfOtherPort(host: FastifyInstance, issuer: string): void {
+  const { protocol, hostname, port } = new URL(issuer)
+  if (!isLoopbackHost(hostname)) return
+  const expected = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+  host.addHook('onListen', (done) => {
+    const address = host.server.address()
+    if (address !== null && typeof address === 'object' && address.port !== expected)
+      host.log.info(
+        ...logLine(
+          'FST_AUTHORITY_NOTICE',
+          `the server listens on port ${address.port}, and the issuer is ${issuer}: links and pages lead there. Set ` +
+            'issuer to the address that browsers open, unless a proxy is between.'
+        )
+      )
+    done()
+  })
 }
 
 /** How the document comes to where clients look for it. */

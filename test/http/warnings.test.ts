@@ -5,6 +5,7 @@ import authPlugin, { type AuthorityOptions, memoryFactorStore, memoryState, memo
 import { fastHasher } from '../../lib/testing/index.ts'
 import { warnOfUnsafeSettings } from '../../lib/settings/warnings.ts'
 import { ISSUER } from '../support/app.ts'
+import { logLines } from '../support/log-lines.ts'
 import { CALLBACK, KEYS as SIGNING_KEYS } from '../support/openid.ts'
 
 const SECRET = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
@@ -227,6 +228,7 @@ t.test('forwarding headers that nobody was told to trust are said once', async (
 t.test('a host that hides its options is taken for one without trustProxy', async (t) => {
   const said: string[] = []
   const bare = {
+    addHook() {},
     log: {
       info() {},
       warn: (text: string) => {
@@ -236,7 +238,7 @@ t.test('a host that hides its options is taken for one without trustProxy', asyn
   } as unknown as FastifyInstance
   const watch = warnOfUnsafeSettings(
     bare,
-    { issuer: ISSUER, keys: null, secrets: [SECRET], factors: null },
+    { issuer: ISSUER, keys: null, secrets: [SECRET], factors: null, clients: [], scopes: ['openid'] },
     { misplaced: null, memoryState: true, ownCounters: true, severalProcesses: false }
   )
   t.type(watch, 'function')
@@ -302,7 +304,11 @@ t.test('a provider whose document is not where clients look is told so, and the 
     'C8 with a slash at its end'
   )
   t.strictSame(await found('', { prefix: '/api/auth' }), { status: 200, said: [] })
-  t.strictSame((await found('/api', { clients: [] })).said, [], 'without redirect sign-in nobody looks')
+  t.match(
+    (await found('/api', { clients: [] })).said,
+    [/look for its document at \/\.well-known\/oauth-authorization-server, and it is at \/api\/\.well-known\//],
+    'without redirect sign-in an API looks for the keys'
+  )
   t.strictSame((await found('/api', { paths: { openidConfiguration: '/moved' } })).said, [], 'who moves it knows')
 })
 
@@ -337,4 +343,58 @@ t.test('the first imported hash that is about to be replaced warns of other appl
     [],
     'nothing is replaced where the store can not'
   )
+})
+
+t.test('says what is a placeholder, and which clients get no ID token', async (t) => {
+  const clients = [
+    { clientId: 'spa', redirectUris: [CALLBACK], scopes: ['profile'] },
+    { clientId: 'web', redirectUris: [CALLBACK], scopes: ['openid', 'profile'] },
+    { clientId: 'worker', clientSecret: SECRET, grantTypes: ['client_credentials' as const], scopes: ['profile'] }
+  ]
+  const rows: Array<[Partial<AuthorityOptions>, RegExp[]]> = [
+    [{ secret: 'changeme-changeme-changeme-changeme-1' }, [/the option secret reads like a placeholder/]],
+    [{ secret: [SECRET, 'your-secret-of-at-least-32-letters!'] }, [/the option secret reads like a placeholder/]],
+    [
+      { secret: SECRET, clients, keys: SIGNING_KEYS },
+      [/the client "spa" has redirectUris and can't be granted "openid"/]
+    ],
+    [{ secret: SECRET, clients: clients.slice(2), keys: SIGNING_KEYS, scopes: ['profile'] }, []]
+  ]
+  for (const [options, expected] of rows) {
+    const { app, warnings } = await host(options)
+    t.match(warnings(), expected)
+    t.equal(warnings().length, expected.length)
+    for (const text of warnings()) t.notMatch(text, 'changeme', 'the secret is not shown')
+    await app.close()
+  }
+})
+
+t.test('says on listen that the issuer has another port', async (t) => {
+  const { lines, stream } = logLines()
+  const said = (): unknown[] => lines.filter(({ msg }) => /the server listens on port/.test(String(msg)))
+  for (const [issuer, count] of [
+    [ISSUER, 1],
+    ['https://auth.example.com', 0]
+  ] as const) {
+    lines.length = 0
+    const app = Fastify({ logger: { level: 'info', stream } }) as unknown as FastifyInstance
+    await app.register(authPlugin, { issuer, users: memoryUserStore(), secret: SECRET })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    await app.close()
+    t.equal(said().length, count, issuer)
+  }
+  t.match(lines.length > 0, true)
+})
+
+t.test('says once a minute that claims can not have a sub', async (t) => {
+  const { app, warnings } = await host({ secret: SECRET, claims: () => ({ sub: 'me', role: 'admin' }) })
+  t.teardown(async () => {
+    await app.close()
+  })
+  const payload = { username: 'ann@example.com', password: 'correct horse battery' }
+  t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload })).statusCode, 201)
+  for (let time = 0; time < 3; time++)
+    await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', ...payload } })
+  t.match(warnings(), [/the function of the option claims answers a sub, which is left out/])
+  t.equal(warnings().length, 1)
 })

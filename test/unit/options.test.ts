@@ -158,7 +158,7 @@ t.test('every other option with what it does not take', async (t) => {
     [{ keys: { secret: 'x'.repeat(40) } }, 'keys.secret', 'a value that is not shown', /^random text/],
     [{ keys: [{ kid: 'a' }, { kid: 'b' }, { kid: 'a' }] }, 'keys[0].kid', '"a"', /no other key/],
     [{ clients: 'app' }, 'clients', '"app"', /^an array of clients/],
-    [{ clients: {} }, 'clients.findById', 'nothing', /^a function/],
+    [{ clients: {} }, 'clients', 'an object', /^an array of clients/],
     [{ clients: { findById: {} } }, 'clients.findById', 'an object', /^a function/],
     [{ clients: ['app'] }, 'clients[0]', '"app"', /^a client/],
     [{ clients: [{}] }, 'clients[0].clientId', 'nothing', /^a string/],
@@ -609,10 +609,31 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
   ]
   for (const [options, path, known] of rows) {
     const message = messageOf({ issuer: ISSUER, users, ...options })
-    t.ok(message.startsWith(`Invalid option "${path}": there is no such option. There are: `), message)
+    t.match(
+      message.replace(/Did you mean \w+\? /, ''),
+      `Invalid option "${path}": there is no such option. There are: `
+    )
     t.match(message, new RegExp(`[ ,]${known}[,.]`))
     t.notMatch(message, SECRET, 'its value is not shown, for it may be a secret under a wrong name')
   }
+})
+
+t.test('says what was most likely meant by an unknown name, before what is missing', async (t) => {
+  const rows: Array<[Record<string, unknown>, RegExp]> = [
+    [{ sendMail: fn }, /"sendMail": there is no such option\. Did you mean sendMessage\? There are: /],
+    [{ jwtSecret: 'x' }, /"jwtSecret": .* Did you mean secret\?/],
+    [{ issuer: undefined, isuer: ISSUER }, /"isuer": .* Did you mean issuer\?/],
+    [{ clients: [{ client_id: 'spa' }] }, /"clients\[0\]\.client_id": .* Did you mean clientId\?/],
+    [
+      { clients: [{ clientId: 'spa', redirectUri: 'x' }] },
+      /"clients\[0\]\.redirectUri": .* Did you mean redirectUris\?/
+    ],
+    [{ pages: { quux: 'x' } }, /"pages\.quux": there is no such option\. There are: /],
+    [{ clients: { spa: {} } }, /"clients": got an object; it takes an array of clients, or \{ findById/],
+    [{ clients: { findById: 'x' } }, /"clients\.findById": got "x"; it takes a function/],
+    [{ connections: [{ provider: 'google' }] }, /"connections\[0\]\.provider": got "google"; it takes what google\(/]
+  ]
+  for (const [options, message] of rows) t.match(messageOf({ issuer: ISSUER, users, ...options }), message)
 })
 
 t.test('redis takes true or a client', async (t) => {

@@ -39,10 +39,13 @@ const PEM_TAKES = "a private key in PEM (PKCS #8), such as the content of Apple'
 const CONNECTION_SCHEMA = Type.Object(
   {
     // First, so that an object that no function made is refused as such.
-    provider: Type.Any({
-      takes: 'what google(…), oidc(…) and the others of fastify-authority/connections return',
-      description: 'How the provider differs from others: the function that made the connection says it.'
-    }),
+    provider: Type.Object(
+      {},
+      {
+        takes: 'what google(…), oidc(…) and the others of fastify-authority/connections return',
+        description: 'How the provider differs from others: the function that made the connection says it.'
+      }
+    ),
     id: Type.String({
       pattern: '^[a-z0-9-]{1,32}$',
       takes: '1 to 32 of a-z, 0-9 and the hyphen',

@@ -1,0 +1,35 @@
+/** Letters that a name may differ in and still be meant for another. */
+const MOST_SLIPS = 2
+/** Letters that two names share at their beginning, or one has of the other, to be meant for each other. */
+const LEAST_SHARED = 4
+
+/** The name that was most likely meant; `null` where none is like it. Case, hyphens and underscores don't count. */
+export function likeliest(name: string, among: readonly string[]): string | null {
+  const given = plain(name)
+  const [best] = among
+    .map((known) => ({ known, slips: slipsBetween(given, plain(known)) }))
+    .filter(({ known, slips }) => slips <= MOST_SLIPS || share(given, plain(known)))
+    .sort((one, other) => one.slips - other.slips)
+  return best?.known ?? null
+}
+
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '')
+
+function share(one: string, other: string): boolean {
+  const least = Math.min(one.length, other.length)
+  return least >= LEAST_SHARED && (one.includes(other) || other.includes(one) || one.slice(0, 4) === other.slice(0, 4))
+}
+
+/** The Levenshtein distance, row by row. */
+function slipsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1]
+    for (const [index, its] of [...other].entries())
+      next.push(
+        Math.min((next[index] ?? 0) + 1, (row[index + 1] ?? 0) + 1, (row[index] ?? 0) + (letter === its ? 0 : 1))
+      )
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
