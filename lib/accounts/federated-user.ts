@@ -120,7 +120,7 @@ export async function stillFederated(
 
 /** Of a sign-in that stands. None fails because this note could not be made. */
 export function noteFederatedUse(
-  person: FederatedPerson,
+  person: Pick<FederatedPerson, 'issuer' | 'subject' | 'email'>,
   user: User,
   { users, clock, background }: Pick<AccountsDeps, 'users' | 'clock' | 'background'>
 ): void {

@@ -112,9 +112,9 @@ export interface Authority {
   factors(userId: string): Promise<{ factors: UserFactor[]; recoveryCodesLeft: number }>
   /**
    * Removes one of them, and tells the user. The recovery codes go with the last one. `false` where the user has no
-   * such factor.
+   * such factor. `by`: who of yours does it, for the event `factor_removed`.
    */
-  removeFactor(userId: string, factorId: string): Promise<boolean>
+  removeFactor(userId: string, factorId: string, options?: { by?: string | undefined }): Promise<boolean>
   /**
    * Removes all second factors of a user who has lost them, with their recovery codes, ends all their sessions, and
    * tells who had one. Afterwards their password alone signs in, so make sure by means of your own that it is them who

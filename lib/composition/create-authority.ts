@@ -87,7 +87,8 @@ export function createAuthority({
   return {
     factors: async (userId) =>
       accounts.factors === null ? { factors: [], recoveryCodesLeft: 0 } : await (await withFactors()).factors(userId),
-    removeFactor: async (userId, factorId) => await (await withFactors()).removeFactor(userId, factorId),
+    removeFactor: async (userId, factorId, options) =>
+      await (await withFactors()).removeFactor(userId, factorId, options),
     resetFactors: async (userId, options) => await (await withFactors()).resetFactors(userId, options),
     startEnrolment: async (userId) => await (await withFactors()).startEnrolment(userId),
     importTotp: async (userId, app) => await (await withFactors()).importTotp(userId, app),

@@ -36,10 +36,17 @@ export function factorAuthority(deps: ProvingDeps, { existing, adminOf, enrolmen
         }))
       }
     },
-    async removeFactor(userId, factorId) {
+    async removeFactor(userId, factorId, options) {
       try {
         await removeFactor(
-          { user: await existing(userId), factorId, by: 'host', locale: undefined, origin: NO_REQUEST },
+          {
+            user: await existing(userId),
+            factorId,
+            by: 'host',
+            admin: adminOf(options),
+            locale: undefined,
+            origin: NO_REQUEST
+          },
           deps
         )
         return true

@@ -138,7 +138,8 @@ function checkFactors({ factors, mfa, pages, secret }: AuthorityOptions): void {
     return
   }
   const { methods = FACTOR_METHODS, required = false, rememberDevice = false, totpIssuer } = mfa ?? {}
-  if (methods.every((method) => method === 'recovery_code'))
+  // Without methods, factors that are there are asked for and nobody sets one up: the first step of a rollout.
+  if (methods.length > 0 && methods.every((method) => method === 'recovery_code'))
     throw invalid(
       'mfa.methods',
       methods,

@@ -75,6 +75,8 @@ interface Removal extends MessageCause {
   user: User
   factorId: string
   by: 'user' | 'host'
+  /** Who of the host does it, for the event. */
+  admin?: string | undefined
   /** The sign-in that asks, which goes on while the user has another factor. */
   stays?: StayingSignIn
   /**
@@ -92,7 +94,7 @@ interface Removal extends MessageCause {
  * @throws OAuthError `not_found`, `last_factor`
  */
 export async function removeFactor(
-  { user, factorId, by, stays, isLowered = false, locale, origin }: Removal,
+  { user, factorId, by, admin, stays, isLowered = false, locale, origin }: Removal,
   deps: ProvingDeps
 ): Promise<{ left: boolean }> {
   const {
@@ -138,7 +140,7 @@ export async function removeFactor(
       return false
     }))
   if (isBack) throw lastWayIn()
-  events.emit('factor_removed', { userId, factorId, kind, by }, origin)
+  events.emit('factor_removed', { userId, factorId, kind, by, ...(admin === undefined ? {} : { admin }) }, origin)
   outbox?.post({ kind: 'factor_removed', factor: kind, by, user: addressed(user), locale, origin })
   const what = 'the sign-ins that rested on a removed factor could not be ended'
   let left = false

@@ -97,6 +97,10 @@ export async function proveFactor(
   return { method: 'otp', at: now }
 }
 
+const UNOPENED =
+  'The key of an authenticator app does not open: it was sealed under another issuer, or under a secret that is not ' +
+  'among those of the option secret.'
+
 /** The apps whose codes count in this browser: a disabled app has been guessed at in browsers that are not known. */
 export function appsFor(apps: readonly TotpFactor[], isKnown: boolean): TotpFactor[] {
   return apps.filter(({ disabled }) => isKnown || !disabled)
@@ -133,18 +137,19 @@ async function useTotpCode(
   }
   const enabled = appsFor(apps, isKnown)
   if (enabled.length === 0) return fail('disabled')
-  for (const app of enabled) {
+  const opened = enabled.flatMap((app) => {
     const secret = openTotpSecret(app, { issuer, userId }, sealer)
-    if (secret === null)
-      deps.onError(
-        new Error(
-          'The key of an authenticator app does not open: it was sealed under a secret that is not ' +
-            'among those of the option secret.'
-        ),
-        'a second factor could not be looked at'
-      )
-    const step = secret === null ? null : matchTotp(secret, code, now)
-    if (secret === null || step === null) continue
+    return secret === null ? [] : [{ app, secret }]
+  })
+  if (opened.length < enabled.length) deps.onError(new Error(UNOPENED), 'a second factor could not be looked at')
+  // The code may be right. That is no guess, so nothing counts it and nobody is told of it.
+  if (opened.length === 0)
+    throw new OAuthError('temporarily_unavailable', 'Codes of authenticator apps cannot be checked now.', {
+      detail: UNOPENED
+    })
+  for (const { app, secret } of opened) {
+    const step = matchTotp(secret, code, now)
+    if (step === null) continue
     const used = await store.useTotp({
       userId,
       factorId: app.id,

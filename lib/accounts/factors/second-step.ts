@@ -10,6 +10,8 @@ import { type FactorDeps, STEP_LIFETIME_SECONDS } from './deps.ts'
 export interface PendingStep extends FirstFactor {
   /** What a client asked for with the first factor. */
   scope: string
+  /** Of a token exchange: the nonce that the ID token repeats. */
+  nonce?: string | undefined
   /**
    * The device epoch of the user in which a link of the host had them set up a factor; it is good while they are in
    * that.
@@ -44,7 +46,7 @@ const contextOf = (service: string, place: StepPlace): string =>
  * address.
  */
 export async function sealStep(
-  { user, by, connection, identity, writes, methods, clientId, scope, invitedAt }: PendingStep,
+  { user, by, connection, identity, writes, methods, clientId, scope, nonce, invitedAt }: PendingStep,
   place: StepPlace,
   deps: StepDeps
 ): Promise<string> {
@@ -68,6 +70,7 @@ export async function sealStep(
       at: now,
       clientId,
       scope,
+      nonce,
       invitedAt,
       mark: markOf(bound, by)
     }),
@@ -97,7 +100,7 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   } = deps
   const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(service, place))
   if (opened === null) return null
-  const { userId, by, connection, identity, writes, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(
+  const { userId, by, connection, identity, writes, methods, at, clientId, scope, nonce, invitedAt, mark } = JSON.parse(
     opened
   ) as {
     userId: string
@@ -109,6 +112,7 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
     at: number
     clientId: string | null
     scope: string
+    nonce?: string
     invitedAt?: number
     mark: string
   }
@@ -117,5 +121,7 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
   if (place.page && now - provedSince({ methods: proofs, authenticatedAt: now }) >= sessionLifetimeMs) return null
   const user = await holderOf({ userId, by, connection, identity, writes, mark }, deps)
-  return user === null ? null : { user, by, connection, identity, writes, methods: proofs, clientId, scope, invitedAt }
+  return user === null
+    ? null
+    : { user, by, connection, identity, writes, methods: proofs, clientId, scope, nonce, invitedAt }
 }

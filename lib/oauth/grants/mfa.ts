@@ -2,12 +2,13 @@ import { proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
 import { type FactorDeps, hasFactor, type SecondFactorCheck, secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
+import { noteFederatedUse } from '../../accounts/federated-user.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
 import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.ts'
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
+import { ACCESS_TOKEN, TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
@@ -15,6 +16,8 @@ import { commitTokens } from './commit-tokens.ts'
 
 interface Pending extends Omit<FirstFactor, 'clientId'> {
   scopes: string[]
+  /** Of a token exchange: the nonce of the app. */
+  nonce?: string | undefined
   factors: FactorDeps
   /** `null`: second factors are off. */
   found: UserFactors | null
@@ -108,8 +111,19 @@ export async function mfaGrant(
       const { deviceEpoch } = step.writes === undefined ? found : await factors.store.findFactors(user.id)
       const allowed = allowedScopes(client, deps.scopes)
       const scopes = step.scope.split(' ').filter((scope) => allowed.includes(scope))
-      return await commitTokens(
-        { user: done.user, by, connection, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' },
+      const isExchange = by === 'connection'
+      const response = await commitTokens(
+        {
+          user: done.user,
+          by,
+          connection,
+          client,
+          methods: [...methods, proof],
+          scopes,
+          origin,
+          grantType: 'mfa',
+          idToken: isExchange ? { nonce: step.nonce } : undefined
+        },
         async () => {
           const [now, later] = await Promise.all([firstFactorHolds(done, accounts), factors.store.findFactors(user.id)])
           if (now !== null && later.deviceEpoch === deviceEpoch) return null
@@ -122,6 +136,9 @@ export async function mfaGrant(
         },
         deps
       )
+      if (!isExchange) return response
+      if (step.identity !== undefined) noteFederatedUse(step.identity, done.user, accounts)
+      return { ...response, issued_token_type: ACCESS_TOKEN }
     }
   }
 }

@@ -124,7 +124,13 @@ async function exchange(
   }
   const mfa = factors === null ? null : { ...(await withMfa()), factors }
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    mfa === null ? null : await mfa.mfaRequired({ ...first, scopes, factors: mfa.factors, found: now }, context, deps)
+    mfa === null
+      ? null
+      : await mfa.mfaRequired(
+          { ...first, scopes, nonce: nonce ?? undefined, factors: mfa.factors, found: now },
+          context,
+          deps
+        )
   const needed =
     (await second((await factors?.store.findFactors(user.id)) ?? null)) ??
     (await mfa?.enrolmentRequired(first, context, deps)) ??

@@ -20,7 +20,10 @@ export interface MfaContext {
 
 /** What a second factor is like, and who must have one. It takes the option `factors`. */
 export interface MfaOptions {
-  /** What people can set up. What they have set up before goes on counting. Default: all three. */
+  /**
+   * What people can set up. What they have set up before goes on counting. `[]`: nothing, which is the first step of a
+   * rolling update that turns factors on. Default: all three.
+   */
   methods?: ReadonlyArray<'totp' | 'passkey' | 'recovery_code'> | undefined
   /**
    * Who must have a second factor: `true` for everybody, or a function that says it of a user and a client. Whoever
@@ -93,12 +96,11 @@ export const FACTOR_SCHEMAS = {
         methods: optional(
           Type.Array(oneOf(FACTOR_METHODS, {}), {
             default: FACTOR_METHODS,
-            minItems: 1,
             uniqueItems: true,
             takes: 'an array of "totp", "passkey", "recovery_code", each once at the most',
             description:
               'What people can set up. What they have set up before goes on counting: taking a method ' +
-              'away locks nobody out.'
+              'away locks nobody out. `[]`: factors are asked for, and nobody can set one up.'
           })
         ),
         required: optional(

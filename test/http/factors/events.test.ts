@@ -134,8 +134,8 @@ add('factor_removed', withPasskey, async (subject) => {
   return { factorId: subject.factorId, kind: 'passkey', by: 'user' }
 })
 add('factor_removed', withPasskey, async ({ app, sub, factorId }) => {
-  await app.authority.removeFactor(sub, factorId)
-  return { factorId, kind: 'passkey', by: 'host' }
+  await app.authority.removeFactor(sub, factorId, { by: 'carol' })
+  return { factorId, kind: 'passkey', by: 'host', admin: 'carol' }
 })
 add('factor_removed', withApp, async ({ app, sub }) => {
   await app.authority.resetFactors(sub)

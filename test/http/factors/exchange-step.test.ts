@@ -4,6 +4,7 @@ import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { codeFor, enrol } from '../../support/factors.ts'
+import { KEYS } from '../../support/openid.ts'
 import { connectApp } from '../connect/support.ts'
 
 const MFA = 'urn:fastify-authority:grant-type:mfa'
@@ -13,12 +14,15 @@ t.test('an ID token of somebody with a second factor brings a ticket, and the fa
   const users = memoryUserStore()
   const test = await connectApp(t, {
     users,
+    keys: KEYS,
     factors: memoryFactorStore(),
     passwordGrant: false,
     connection: { audiences: ['app'] },
     clients: [
       { clientId: 'phone', grantTypes: [TOKEN_EXCHANGE_GRANT] },
       { clientId: 'other', grantTypes: [TOKEN_EXCHANGE_GRANT] },
+      // ID tokens are made where a client may use codes.
+      { clientId: 'web', redirectUris: ['https://web.example/back'] },
       { clientId: 'former', clientSecret: 'the secret of a server with more than 32 bytes', grantTypes: ['password'] }
     ]
   })
@@ -73,6 +77,8 @@ t.test('an ID token of somebody with a second factor brings a ticket, and the fa
   t.match((await token({ grant_type: MFA, mfa_token: ticket, otp: '000000' })).json(), { error: 'invalid_grant' })
   const done = await token({ grant_type: MFA, mfa_token: ticket, otp: codeFor(secret, test.clock.now()) })
   t.equal(done.statusCode, 200, done.body)
+  t.match(done.json(), { issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' })
+  t.match(decodeJwt(done.json<{ id_token: string }>().id_token).claims, { sub, aud: 'phone', nonce: 'n' })
   t.match(decodeJwt(done.json<{ access_token: string }>().access_token).claims, { sub, client_id: 'phone', acr: 'mfa' })
   t.match(test.payloads('authenticated').at(-1), {
     userId: sub,

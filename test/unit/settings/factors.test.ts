@@ -98,6 +98,7 @@ t.test('what can work is not', async (t) => {
     { factors, pages: { loginUrl: '/sign-in' }, mfa: { rememberDevice: {} } },
     { factors, pages: { title: 'Acme: Accounts' } },
     { factors, mfa: { methods: ['passkey', 'totp'], totpIssuer: 'Acme' } },
+    { factors, mfa: { methods: [] } },
     { emailSignIn: {}, sendMessage, pages: { loginUrl: '/sign-in' } }
   ]
   for (const options of taken) t.equal(refusal(options), 'taken', JSON.stringify(options))
