@@ -155,6 +155,7 @@ export type {
   NewSignInMessage,
   NoticeKind,
   NoticeMessage,
+  UndoableMessage,
   SendMessage
 } from './ports/message.ts'
 export type { MessageTokenPurpose } from './ports/one-time-token-store.ts'

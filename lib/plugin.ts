@@ -23,7 +23,7 @@ import { registerRoutes } from './http/routes.ts'
 import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
 import { decorateAll, refuseTakenNames } from './composition/names.ts'
-import { accountUrl, connectionCallbacks, messageUrls, pageDeps } from './composition/pages.ts'
+import { accountUrl, connectionCallbacks, messageUrls, pageDeps, undoUrl } from './composition/pages.ts'
 import { refuseTakenRoutes } from './composition/taken-routes.ts'
 import { placesOf } from './settings/places.ts'
 import { redisClientOf } from './settings/redis-client.ts'
@@ -78,6 +78,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     redirectLogin: places.redirectLogin,
     messageUrl: messageUrls(host, settings, path),
     accountUrl: accountUrl(host, settings, path),
+    undoUrl: undoUrl(host, settings, path),
     callbackUrl: connectionCallbacks(host, settings, path)
   })
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services

@@ -973,7 +973,25 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     what:
       'Confirms the e-mail address, as `POST /auth/email/verify` does. With `decision=not_me`, ' +
       "for who did not sign up, it ends the account's password and all its sessions; the address " +
-      'stays unconfirmed.',
+      'stays unconfirmed. For a new address of an account it uses the link up, and the account is told.',
+    success: '200, the page',
+    failures:
+      'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 ' +
+      '`temporarily_unavailable`; 403 `access_denied` (a form of another site); 413, 415 ' +
+      '`invalid_request`'
+  },
+  'GET /auth/undo': {
+    what:
+      'Where "that was not me" leads: the link of the message `factor_added` about the first ' +
+      'factor of an account, and of `email_changed`. The link is good for 72 hours. To open it ' +
+      'uses nothing up. HEAD is answered alike. Exists where `GET /auth/reset-password` does.',
+    success: '200, a page',
+    failures: 'on a page: 400 `invalid_token`; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/undo': {
+    what:
+      'Takes it back, once, ends all sign-ins and sends a link for a new password. The first factor goes with all ' +
+      'factors that were added after it. The address is the former one again, and all links to other providers end.',
     success: '200, the page',
     failures:
       'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 ' +

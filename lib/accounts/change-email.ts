@@ -7,6 +7,7 @@ import { endProvisional } from './end-provisional.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
+import { makeUndoLink } from './undo.ts'
 import { emailOf, normalizeUsername } from './username.ts'
 import { ownerConnection } from './ways-in.ts'
 
@@ -184,7 +185,8 @@ export async function confirmEmailChange(
     const former = await makeChange(change, token, cause, deps)
     if (former !== null) {
       deps.events.emit('email_changed', { userId: former.id }, cause.origin)
-      deps.outbox?.post({ kind: 'email_changed', user: addressed(former), ...cause })
+      const undo = await makeUndoLink(former, { what: 'email', former: addressOf(former) }, deps)
+      deps.outbox?.post({ kind: 'email_changed', user: addressed(former), ...cause, ...undo })
     }
   }
   await deps.sessions.revokeAll(change.user.id, 'email_changed', {
@@ -194,6 +196,21 @@ export async function confirmEmailChange(
   await endOpenTokens(change.user.id, deps, 'email_change')
   if ((await deps.oneTimeTokens.consume('email_change', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
     throw invalidLink()
+}
+
+/**
+ * "That was not me" of whoever reads the new address: the link is used up, and the account is told.
+ * @throws OAuthError `invalid_token` with status 400
+ */
+export async function refuseEmailChange(
+  { token, ...cause }: MessageCause & { token: string },
+  deps: AccountsDeps
+): Promise<void> {
+  const { user, isMade } = await checkEmailChange(token, deps)
+  const tokenDigest = digestOfOneTimeToken(token) ?? ''
+  if (isMade || (await deps.oneTimeTokens.consume('email_change', tokenDigest, deps.clock.now())) === null)
+    throw invalidLink()
+  deps.outbox?.post({ kind: 'email_change_refused', user: addressed(user), ...cause })
 }
 
 /** The user as they were just before; `null`: somebody else has made this change meanwhile. */

@@ -43,6 +43,8 @@ export interface AccountsDeps {
   connections: ReadonlyMap<string, ConnectionWay>
   /** The link that a message bears. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string
+  /** The link that takes a change back; `null`: there are no pages. */
+  undoUrl: ((token: string) => string) | null
   /** The page where people see their sign-ins and change what they sign in with; `null`: the host has turned it off. */
   accountUrl: string | null
   clock: Clock

@@ -44,7 +44,14 @@ export async function endOpenTokens(
 export async function findMessageToken(
   purpose: Exclude<
     OneTimeTokenPurpose,
-    'password_change' | 'kept_session' | 'contested_sign_up' | 'email_change' | 'enrolment'
+    | 'password_change'
+    | 'kept_session'
+    | 'contested_sign_up'
+    | 'email_change'
+    | 'enrolment'
+    | 'factor_undo'
+    | 'email_undo'
+    | 'email_undo_open'
   >,
   token: string,
   { oneTimeTokens, users, clock }: AccountsDeps

@@ -2,7 +2,7 @@ import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { digestOfOneTimeToken, oneTimeToken } from '../protocol/one-time-token.ts'
 import type { Origin } from '../sessions/sessions.ts'
-import { checkEmailChange, confirmEmailChange, isEmailChange } from './change-email.ts'
+import { checkEmailChange, confirmEmailChange, isEmailChange, refuseEmailChange } from './change-email.ts'
 import { isContested } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
@@ -87,7 +87,7 @@ export interface PendingVerification {
   username: string
   /** Milliseconds since the epoch. */
   sentAt: number
-  /** Whether whoever owns the address can end the password of the account. */
+  /** Whether whoever owns the address can say that it was not them. */
   canDisown: boolean
   /** The address that the account is to have; `null`: it has the address, and this confirms it. */
   newAddress: string | null
@@ -100,8 +100,8 @@ export interface PendingVerification {
  */
 export async function checkVerificationToken(token: string, deps: AccountsDeps): Promise<PendingVerification> {
   if (isEmailChange(token)) {
-    const { user, address, sentAt } = await checkEmailChange(token, deps)
-    return { username: user.username, sentAt, canDisown: false, newAddress: address }
+    const { user, address, sentAt, isMade } = await checkEmailChange(token, deps)
+    return { username: user.username, sentAt, canDisown: !isMade, newAddress: address }
   }
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null) throw invalidLink()
@@ -125,6 +125,10 @@ export async function disownAccount(
   { token, origin }: { token: string; origin: Origin },
   deps: AccountsDeps
 ): Promise<void> {
+  if (isEmailChange(token)) {
+    await refuseEmailChange({ token, locale: undefined, origin }, deps)
+    return
+  }
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null || !canDisown(found.user, deps)) throw invalidLink()
   // Where it was changed in this very moment, the owner may want to look at it again.

@@ -45,6 +45,7 @@ interface AccountParts {
   log: FastifyBaseLogger
   messageUrl: AccountsDeps['messageUrl']
   accountUrl: AccountsDeps['accountUrl']
+  undoUrl: AccountsDeps['undoUrl']
   connections: ReadonlyMap<string, Connection>
 }
 
@@ -174,6 +175,7 @@ export function accountsDeps(
     log,
     messageUrl,
     accountUrl,
+    undoUrl,
     connections
   }: AccountParts
 ): AccountsDeps {
@@ -254,6 +256,7 @@ export function accountsDeps(
     connections,
     messageUrl,
     accountUrl,
+    undoUrl,
     async withdraw({ connection, sealed }) {
       if (sealed !== undefined) await connections.get(connection)?.withdraw(sealed)
     },

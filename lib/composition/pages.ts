@@ -48,6 +48,16 @@ export function accountUrl(
     : `${new URL(issuer).origin}${host.prefix}${path(factors === null ? 'account' : 'security')}`
 }
 
+/** Where a message leads whoever takes back what it tells of. */
+export function undoUrl(
+  host: FastifyInstance,
+  { issuer, pages }: Settings,
+  path: (name: PathName) => string
+): AccountsDeps['undoUrl'] {
+  const page = `${new URL(issuer).origin}${host.prefix}${path('undo')}`
+  return pages === false ? null : (token) => `${page}?token=${token}`
+}
+
 /** Where a provider sends the browser back: from the issuer, whatever the Host header says. */
 export function connectionCallbacks(
   host: FastifyInstance,

@@ -62,6 +62,7 @@ interface ServiceParts {
   log: FastifyBaseLogger
   messageUrl: AccountsDeps['messageUrl']
   accountUrl: AccountsDeps['accountUrl']
+  undoUrl: AccountsDeps['undoUrl']
   /** Where the provider of this connection sends the browser back. */
   callbackUrl(id: string): string
   /** Whether clients can send people here to sign in. */
@@ -74,7 +75,7 @@ interface ServiceParts {
 
 export async function createServices(
   settings: Settings,
-  { log, messageUrl, accountUrl, callbackUrl, owner, redirectLogin, redis }: ServiceParts
+  { log, messageUrl, accountUrl, undoUrl, callbackUrl, owner, redirectLogin, redis }: ServiceParts
 ): Promise<Services> {
   const random = systemRandom()
   const { secrets } = settings
@@ -163,6 +164,7 @@ export async function createServices(
     log,
     messageUrl,
     accountUrl,
+    undoUrl,
     connections
   })
   // In the background: the decoy is there before the first sign-in, or that one waits for it.

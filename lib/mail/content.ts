@@ -88,6 +88,7 @@ function adviceOf(message: Message, about: MailSubject, texts: MailTexts): strin
   const { otherwise } = texts[about]
   const { hasPassword = true, canReset = true } = message
   if ('by' in message && message.by === 'host') return texts.notAsked
+  if (isUndoable(message)) return texts.undo
   // Who connects an account at another provider knew the password, where there is one.
   if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined)
     return texts.secureWithoutPassword
@@ -142,24 +143,29 @@ function codeOf({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Loca
   }
 }
 
+/** Whether it has a link that takes back what it tells of. */
+const isUndoable = (message: Message): boolean =>
+  message.url !== undefined &&
+  (message.kind === 'email_changed' ||
+    (message.kind === 'factor_added' && (message.factor === 'totp' || message.factor === 'passkey')))
+
 /** A kind that has no link is told without one, whatever the host's queue has put into it. */
 function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
   const { [subjectOf(message)]: texts, hint, validity } = mailTextsOf(lang)
-  if (message.url === undefined || !('button' in texts)) return null
-  const url = webUrl(message.url, 'url')
-  const { button } = texts
+  const label = isUndoable(message) ? messagesOf(lang).undoSubmit : 'button' in texts ? texts.button : null
+  if (message.url === undefined || label === null) return null
   return {
-    label: button,
+    label,
     hint,
-    url,
+    url: webUrl(message.url, 'url'),
     validity:
       message.kind === 'new_sign_in' ? '' : format(validity, { duration: spanUntil(message.expiresAt, lang, now) })
   }
 }
 
-function spanUntil(expiresAt: Date, lang: Locale, now: number): string {
+function spanUntil(expiresAt: Date | undefined, lang: Locale, now: number): string {
   // A host that keeps messages in a queue has them back from JSON, with the time as text.
-  const at = new Date(expiresAt).getTime()
+  const at = new Date(expiresAt ?? NaN).getTime()
   if (Number.isNaN(at)) throw new TypeError('renderMessage: expiresAt takes a Date.')
   // In whole minutes: a day is still a day when some of its first minute has gone.
   const seconds = Math.ceil((at - now) / 60_000) * 60

@@ -36,6 +36,8 @@ export type MailTexts = Readonly<
      */
     secure: string
     secureWithoutPassword: string
+    /** The same, of what a button takes back. */
+    undo: string
     /** The same, of what the host did. */
     notAsked: string
     signInTime: string

@@ -52,6 +52,7 @@ const KINDS = words<MessageKind>({
   new_sign_in: 1,
   email_change_requested: 1,
   email_changed: 1,
+  email_change_refused: 1,
   account_removed: 1,
   identity_linked: 1,
   identity_unlinked: 1,

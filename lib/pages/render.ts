@@ -28,9 +28,9 @@ import {
   resetPassword,
   secondFactor,
   secondFactorLink,
-  signup,
-  verifyEmail
+  signup
 } from './sign-in-pages.ts'
+import { undo, verifyEmail } from './link-pages.ts'
 
 type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
 
@@ -47,6 +47,7 @@ const RENDERERS: Renderers = {
   forgot_password: forgotPassword,
   reset_password: resetPassword,
   verify_email: verifyEmail,
+  undo,
   consent,
   account,
   account_profile: accountProfile,

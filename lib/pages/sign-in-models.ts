@@ -127,6 +127,8 @@ export interface SignInModels {
     done: boolean
     disowned: boolean
   }
+  /** Takes the first factor or a change of the address of `username` back. `done`: it is taken back. */
+  undo: FormModel & { token: string; what: 'factor' | 'email'; username: string; done: boolean }
   /** Goes on to `url`, that of another provider, by the header `Refresh`, and by a link for who sees it. */
   connect_leaving: CommonModel & { name: string; url: string }
   /** A sign-in at another provider came to nothing. `loginUrl` leads to the start. */

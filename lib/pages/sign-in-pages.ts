@@ -18,7 +18,7 @@ import { connectButtons } from './connect-pages.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
-import { spaceOf, timeOf } from './texts.ts'
+import { spaceOf } from './texts.ts'
 import type { CommonModel } from './common-model.ts'
 import type { PageModels } from './model.ts'
 
@@ -262,50 +262,6 @@ export function resetPassword(model: PageModels['reset_password']): string {
   })
 }
 
-/** The token is used up by the click and not by the visit: mail scanners follow links. */
-export function verifyEmail(model: PageModels['verify_email']): string {
-  const { messages, action, error, token, username, sentAt, canDisown, newAddress, loginUrl, done, disowned } = model
-  if (disowned)
-    return finished(model, {
-      icon: 'lock',
-      heading: messages.verifyDisownedTitle,
-      text: messages.verifyDisownedText,
-      loginUrl: null
-    })
-  if (done)
-    return finished(model, {
-      icon: 'check',
-      heading: messages.verifyDoneTitle,
-      text: messages.verifyDoneText,
-      loginUrl
-    })
-  const state = formState(error, [], '')
-  return layout(model, {
-    heading: messages.verifyTitle,
-    error,
-    icon: 'mail',
-    content: [
-      newAddress !== null && address(newAddress),
-      html`<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, {
-        username: name(username),
-        time: timeOf(sentAt, messages)
-      })}</p>`,
-      newAddress === null && html`\n<p>${messages.verifyOnlyYou}</p>`,
-      '\n',
-      form(action, state, [
-        hidden('token', token),
-        submit(messages.verifySubmit),
-        canDisown &&
-          html`
-<p class="hint">${messages.verifyNotMeHint}</p>
-${submit(messages.verifyNotMe, { decision: 'not_me', look: 'quiet' })}`,
-        '\n'
-      ]),
-      serverFault(model)
-    ]
-  })
-}
-
 function onward({ clientName, messages }: CommonModel): Html | null {
   return clientName === null
     ? null
@@ -337,7 +293,7 @@ ${
   })
 }
 
-function finished(
+export function finished(
   model: CommonModel,
   { icon, heading, text, loginUrl }: { icon: IconName; heading: string; text: string; loginUrl: string | null }
 ): string {

@@ -35,6 +35,7 @@ export type NoticeKind =
   | 'password_changed'
   | 'email_change_requested'
   | 'email_changed'
+  | 'email_change_refused'
   | 'account_removed'
   | 'identity_linked'
   | 'identity_unlinked'
@@ -65,8 +66,20 @@ export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends Mes
   expiresAt?: undefined
 }
 
-/** Something was set up to sign in with. `two_step`: two-step sign-in was turned on. */
-export interface FactorAddedMessage extends NoticeMessage<'factor_added'> {
+/** A link for whoever did not do what the message tells of: it takes that back. Absent where that can't be. */
+export interface UndoableMessage<Kind extends NoticeKind> extends MessageCommon {
+  kind: Kind
+  url?: string | undefined
+  token?: string | undefined
+  /** When the link stops working. */
+  expiresAt?: Date | undefined
+}
+
+/**
+ * Something was set up to sign in with. `two_step`: two-step sign-in was turned on. The first factor of an account can
+ * be taken back.
+ */
+export interface FactorAddedMessage extends UndoableMessage<'factor_added'> {
   factor: 'totp' | 'passkey' | 'recovery_codes' | 'two_step'
 }
 
@@ -125,8 +138,11 @@ export interface CodeMessage extends MessageCommon {
 export type Message =
   | { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind]
   | {
-      [Kind in Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed'>]: NoticeMessage<Kind>
-    }[Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed'>]
+      [
+        Kind in Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'>
+      ]: NoticeMessage<Kind>
+    }[Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'>]
+  | UndoableMessage<'email_changed'>
   | FactorAddedMessage
   | FactorRemovedMessage
   | AccountRemovedMessage

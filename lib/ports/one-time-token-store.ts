@@ -9,6 +9,8 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
  * `enrolment`: the link that the host hands to who has lost every second factor. `sign_in_code`: the short code that
  * was sent to an address. Its owner stands for the address, whether anybody has it or not, and only `redeemCode` uses
  * it up.
+ * `factor_undo`, `email_undo`: what "that was not me" of a message takes back. `email_undo_open`: an earlier change of
+ * the address can still be taken back.
  */
 export type OneTimeTokenPurpose =
   | MessageTokenPurpose
@@ -18,6 +20,9 @@ export type OneTimeTokenPurpose =
   | 'contested_sign_up'
   | 'enrolment'
   | 'sign_in_code'
+  | 'factor_undo'
+  | 'email_undo'
+  | 'email_undo_open'
 
 /**
  * How many wrong guesses at the codes of one owner are looked at. No option changes it, for a code is short. @see NIST

@@ -51,6 +51,7 @@ export const PATHS = {
   forgotPassword: '/forgot-password',
   resetPassword: '/reset-password',
   verifyEmail: '/verify-email',
+  undo: '/undo',
   consent: '/consent',
   logout: '/logout',
   connect: '/connect',

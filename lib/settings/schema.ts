@@ -166,7 +166,7 @@ export const OPTIONS_SCHEMA = section(
         description:
           '`async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, ' +
           '`verify_email`, `password_changed`, `already_registered`, `new_sign_in`, `email_change`, ' +
-          '`email_change_requested`, `email_changed`, `account_removed`, `identity_linked`, ' +
+          '`email_change_requested`, `email_changed`, `email_change_refused`, `account_removed`, `identity_linked`, ' +
           '`identity_unlinked`, `second_factor_failed`, `factor_added`, `factor_removed`, ' +
           '`recovery_code_used`, `passkey_counter_regressed`, `sign_in_code`. Never awaited by a ' +
           'reply; a failure is logged and retried. Password reset and e-mail verification exist only ' +

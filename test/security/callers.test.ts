@@ -115,6 +115,8 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/reset-password': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
   'GET /auth/verify-email': [{}, ALL],
   'POST /auth/verify-email': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
+  'GET /auth/undo': [{}, ALL],
+  'POST /auth/undo': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
   'GET /auth/logout': [{}, ALL],
   // A client's own form; with a decision it is one of ours.
   'POST /auth/logout': [{ headers: FORM, payload: 'client_id=spa' }, ALL],
@@ -140,7 +142,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no pages',
     { pages: false, emailSignIn: false },
-    /authorize|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
+    /authorize|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
   ],
   [
     'a shared secret',
@@ -151,7 +153,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no registration, no messages',
     { registration: false, sendMessage: undefined, emailSignIn: false },
-    /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/
+    /register|signup|password-reset|forgot|reset-password|undo|email|PATCH .auth.profile|account.profile/
   ],
   [
     'paths and decorators of its own',

@@ -3,6 +3,7 @@ import { type NewCredential, verifyRegistration } from '../../protocol/webauthn.
 import { readRegistration } from '../../protocol/webauthn-credential.ts'
 import { WebauthnError } from '../../protocol/webauthn-refusal.ts'
 import { makesProvisional } from '../address-proof.ts'
+import { makeUndoLink } from '../undo.ts'
 import { addressed } from '../outbox.ts'
 import { refuseUnconfirmed } from './confirmed-address.ts'
 import { hasFactor } from './deps.ts'
@@ -50,6 +51,9 @@ export async function addPasskey(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
+  // Made first, because the owner of the mailbox must be told how to undo what somebody else set up.
+  const undo =
+    of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor', id: factor.id }, deps)
   const added = await storeFactor(
     of,
     {
@@ -68,7 +72,7 @@ export async function addPasskey(
         }),
       tell() {
         events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid: of.sid }, origin)
-        outbox?.post({ kind: 'factor_added', factor: 'passkey', user: addressed(user), locale, origin })
+        outbox?.post({ kind: 'factor_added', factor: 'passkey', user: addressed(user), locale, origin, ...undo })
       }
     },
     deps

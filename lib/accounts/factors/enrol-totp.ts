@@ -5,6 +5,7 @@ import { digest } from '../../protocol/digest.ts'
 import { twoStepOf } from '../../protocol/two-step.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
 import { makesProvisional } from '../address-proof.ts'
+import { makeUndoLink } from '../undo.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import { requireConfirmedAddress } from './confirmed-address.ts'
 import { storeFactor } from './addition.ts'
@@ -141,6 +142,9 @@ export async function confirmEnrolment(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
+  // Made first, because the owner of the mailbox must be told how to undo what somebody else set up.
+  const undo =
+    of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor', id: factorId }, deps)
   const added = await storeFactor(
     of,
     {
@@ -160,7 +164,7 @@ export async function confirmEnrolment(
         }),
       tell() {
         events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid: of.sid }, origin)
-        outbox?.post({ kind: 'factor_added', factor: 'totp', user: addressed(user), locale, origin })
+        outbox?.post({ kind: 'factor_added', factor: 'totp', user: addressed(user), locale, origin, ...undo })
       }
     },
     deps

@@ -1,3 +1,4 @@
+import type { OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
 import type { Events } from '../../events.ts'
 import type { MessageBound } from '../../limits/message-bound.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -84,6 +85,8 @@ export interface PasskeyDeps extends ChallengeDeps {
   background: Background
   outbox: Outbox | null
   messageBound: MessageBound
+  oneTimeTokens: OneTimeTokenStore
+  undoUrl: ((token: string) => string) | null
   verifyEmail: boolean
   connections: ReadonlyMap<string, ConnectionWay>
   events: Events

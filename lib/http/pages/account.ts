@@ -3,6 +3,7 @@ import { forgotPasswordPage } from './forgot-password.ts'
 import type { PageDeps } from './deps.ts'
 import { resetPasswordPage } from './reset-password.ts'
 import { signupPage } from './signup.ts'
+import { undoPage } from './undo.ts'
 import { verifyEmailPage } from './verify-email.ts'
 
 /**
@@ -15,6 +16,7 @@ export function accountPages(child: FastifyInstance, deps: PageDeps): void {
   if (deps.offers.reset) {
     forgotPasswordPage(child, deps)
     resetPasswordPage(child, deps)
+    undoPage(child, deps)
   }
   if ((users.setEmailVerified ?? users.update) !== undefined && outbox !== null) verifyEmailPage(child, deps)
 }

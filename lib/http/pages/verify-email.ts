@@ -22,7 +22,7 @@ interface Shown {
  * Where the link of a confirmation message leads: a page with a button. Opening it uses nothing up, for mail programs
  * open links too; the button confirms as `POST /auth/email/verify` does, under one limit with it. A stranger may have
  * signed up with the address of the person who reads this: the page says under which name and when, and a second button
- * ends the stranger's password.
+ * ends the stranger's password, or stops the change.
  */
 export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {

@@ -45,6 +45,10 @@ export const EN: MailTexts = {
     text: 'Your account has another e-mail address now. Messages no longer go to this one, and links that were sent to it no longer work.',
     otherwise: 'If that was not you, get in touch with us at once.'
   },
+  email_change_refused: {
+    heading: 'Your new e-mail address was refused',
+    text: 'Whoever reads the e-mail address that your account was to have says that it is not yours. Your account keeps its address.'
+  },
   account_removed_user: {
     heading: 'Your account was removed',
     text: 'Your account was removed, as somebody who was signed in to it asked for. All devices were signed out.',
@@ -122,6 +126,7 @@ export const EN: MailTexts = {
   secure: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.',
   secureWithoutPassword:
     'If that was not you, open your account page at once: choose “Sign out everywhere else”, and remove what is not yours.',
+  undo: 'If that was not you, press the button at once. It takes the change back, signs all devices out and sends you a link to set a new password.',
   notAsked: 'If you did not ask us for that, get in touch with us at once.',
   validity: 'The link is valid for {duration} and works once.',
   codeValidity: 'The code is valid for {duration} and works once.',

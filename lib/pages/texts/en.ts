@@ -69,6 +69,16 @@ export const EN = {
   verifySubmit: 'Confirm address',
   verifyDoneTitle: 'Your e\u2011mail address is confirmed',
   verifyDoneText: 'You can sign in now.',
+  undoTitle: 'Was that not you?',
+  undoFactorText:
+    'An authenticator app or a passkey was added to the account {username}. If that was not you, take it back: all factors that were added since are removed, all devices are signed out, and you get a link to set a new password.',
+  undoEmailText:
+    'The account {username} was given another e\u2011mail address. If that was not you, take it back: the account has your address again, all devices are signed out, connected accounts are disconnected, and you get a link to set a new password.',
+  undoSubmit: 'That was not me',
+  undoDoneTitle: 'The change is taken back',
+  undoDoneText: 'All devices are signed out. A link to set a new password is on its way to you. Set it at once.',
+  changeStoppedTitle: 'The change does not take place',
+  changeStoppedText: 'The link no longer works, and we have told the account. There is nothing else for you to do.',
   expiredTitle: 'This link no longer works',
   expiredNewLink: 'Send a new link',
   expiredVerifyText: 'Sign in: where your address still has to be confirmed, you can have a new link sent there.',

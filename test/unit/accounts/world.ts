@@ -107,6 +107,7 @@ export async function world(options: WorldOptions = {}) {
     issuer: 'https://auth.example.com',
     service: 'https://auth.example.com/auth',
     accountUrl: null,
+    undoUrl: null,
     advise() {},
     users: delayed({
       ...users,

@@ -249,9 +249,27 @@ t.test('whoever has no password is not told to set a new one', async (t) => {
   }
 })
 
+/** Whether the message may have a link that takes back what it tells of. */
+const isUndoable = (message: Message): boolean =>
+  message.kind === 'email_changed' || (message.kind === 'factor_added' && ['totp', 'passkey'].includes(message.factor))
+
+t.test('a change that can be taken back has a button for it, in each language', async (t) => {
+  const seen = new Set<string>()
+  for (const locale of LOCALES)
+    for (const message of everyMessage(locale).filter(isUndoable)) {
+      const linked = { ...message, url: URL_WITH_TOKEN, expiresAt: new Date(Date.now() + 72 * 3_600_000) } as Message
+      const { action, otherwise } = contentOf(linked, { title: '', now: Date.now() })
+      t.equal(action?.url, URL_WITH_TOKEN)
+      t.equal(action?.label, messagesOf(locale).undoSubmit)
+      t.not(otherwise, contentOf(message, { title: '', now: Date.now() }).otherwise)
+      seen.add(otherwise)
+    }
+  t.equal(seen.size, 15)
+})
+
 t.test('a notice has no button, whatever a queue puts into it', async (t) => {
   for (const message of everyMessage('en')) {
-    if (message.url !== undefined) continue
+    if (message.url !== undefined || isUndoable(message)) continue
     const plain = renderMessage(message)
     t.strictSame(
       renderMessage({ ...message, url: URL_WITH_TOKEN, expiresAt: new Date() } as unknown as Message),

@@ -166,6 +166,7 @@ export const MODELS: PageModels = {
     done: false,
     disowned: false
   },
+  undo: { ...COMMON, ...form, token: 'undo-token', what: 'factor', username: 'ann', done: false },
   consent: {
     ...COMMON,
     ...form,

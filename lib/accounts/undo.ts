@@ -1,0 +1,151 @@
+import type { User } from '../ports/user-store.ts'
+import { isUsernameTaken, OAuthError } from '../errors.ts'
+import { digest } from '../protocol/digest.ts'
+import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
+import { partitionOf } from '../protocol/partition.ts'
+import { isActive } from '../sessions/active-user.ts'
+import type { AccountsDeps } from './deps.ts'
+import { endProvisional } from './end-provisional.ts'
+import { endOpenTokens, invalidLink } from './message-tokens.ts'
+import { addressed, addressOf, type MessageCause } from './outbox.ts'
+import { sendResetOnce } from './reset-password.ts'
+import { emailOf } from './username.ts'
+
+/*
+ * "That was not me", by the link of a message: it takes back the first factor of an account, or a change of the
+ * address. Whoever did it may have known the password, may change the password since, and may add factors. So the link
+ * is bound to none of these, but to the mailbox that it went to: it is good for 72 hours and acts once.
+ */
+const LIFETIME_MS = 72 * 60 * 60 * 1000
+const PURPOSES = { factor: 'factor_undo', email: 'email_undo' } as const
+
+/** What a message has for whoever did not do what it tells of. */
+interface UndoLink {
+  url: string
+  token: string
+  expiresAt: Date
+}
+
+/** `id`: of the first factor; `former`: the address that the account had. */
+type Undoable = { what: 'factor'; id: string } | { what: 'email'; former: string }
+
+/** What the link takes back, and of whom. */
+export type PendingUndo = { user: User } & Undoable
+
+/**
+ * Makes the link for the first factor of a user, or for a change of their address. `null`: there is no page for it, no
+ * way to set a new password, or an earlier change of the address can still be taken back. With two changes in a row the
+ * mailbox of before both keeps the link.
+ */
+export async function makeUndoLink(
+  user: User,
+  undo: Undoable,
+  {
+    undoUrl,
+    outbox,
+    users,
+    oneTimeTokens,
+    clock,
+    random
+  }: Pick<AccountsDeps, 'undoUrl' | 'outbox' | 'users' | 'oneTimeTokens' | 'clock' | 'random'>
+): Promise<UndoLink | null> {
+  if (undoUrl === null || outbox === null || users.setPasswordHash === undefined || addressOf(user) === '') return null
+  const now = clock.now()
+  const expiresAt = now + LIFETIME_MS
+  const own = { userId: user.id, expiresAt }
+  if (undo.what === 'email') {
+    const open = openName(user.id)
+    if ((await oneTimeTokens.find('email_undo_open', open, now)) !== null) return null
+    await oneTimeTokens.put({ purpose: 'email_undo_open', digest: open, ...own })
+  }
+  const made =
+    undo.what === 'factor'
+      ? oneTimeToken(user.id, random.secret(), [addressOf(user), ''], `factor ${undo.id}`)
+      : oneTimeToken(user.id, random.secret(), ['', ''], `email ${undo.former}`)
+  await oneTimeTokens.put({ purpose: PURPOSES[undo.what], digest: made.digest, ...own })
+  return { url: undoUrl(made.token), token: made.token, expiresAt: new Date(expiresAt) }
+}
+
+const openName = (userId: string): string => partitionOf(userId) + digest(`email undo ${userId}`)
+
+/**
+ * What the link would take back now. Uses nothing up.
+ * @throws OAuthError `invalid_token` with status 400
+ */
+export async function checkUndo(token: string, deps: AccountsDeps): Promise<PendingUndo> {
+  const { oneTimeTokens, users, factors, clock } = deps
+  const [what, value = ''] = (carriedIn(token) ?? '').split(' ')
+  const tokenDigest = digestOfOneTimeToken(token)
+  if (tokenDigest === null || (what !== 'factor' && what !== 'email')) throw invalidLink()
+  const record = await oneTimeTokens.find(PURPOSES[what], tokenDigest, clock.now())
+  const user = record === null ? null : await users.findById(record.userId)
+  if (!isActive(user)) throw invalidLink()
+  if (what === 'email') return { user, what, former: value }
+  const found = (await factors?.store.findFactors(user.id)) ?? null
+  const isThere = found !== null && [...found.totp, ...found.passkeys].some(({ id }) => id === value)
+  if (!isThere || !isBoundTo(token, 0, addressOf(user))) throw invalidLink()
+  return { user, what, id: value }
+}
+
+/**
+ * Takes it back, ends all sign-ins and sends a link for a new password. The token is used up last, so that it works
+ * again where a store fails half-way.
+ * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`
+ */
+export async function undoByLink(
+  { token, ...cause }: MessageCause & { token: string },
+  deps: AccountsDeps
+): Promise<void> {
+  const { oneTimeTokens, clock } = deps
+  const pending = await checkUndo(token, deps)
+  const user =
+    pending.what === 'factor' ? await removeFactors(pending, cause, deps) : await putBack(pending, cause, deps)
+  if ((await oneTimeTokens.consume(PURPOSES[pending.what], digestOfOneTimeToken(token) ?? '', clock.now())) === null)
+    throw invalidLink()
+  if (pending.what === 'email') await oneTimeTokens.discard('email_undo_open', user.id)
+  await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
+}
+
+/** The factors that were added after the first one rest on it, so they go too. */
+async function removeFactors(
+  { user, id }: { user: User; id: string },
+  { locale, origin }: MessageCause,
+  { sessions, factors, events, outbox }: AccountsDeps
+): Promise<User> {
+  const endAll = async (): Promise<void> => {
+    await sessions.revokeAll(user.id, 'factors_changed', { origin })
+  }
+  // Before too, so that nobody adds another one meanwhile by the sign-in that added this.
+  await endAll()
+  const found = await factors?.store.findFactors(user.id)
+  const kind = found?.totp.some((one) => one.id === id) === true ? 'totp' : 'passkey'
+  if (((await factors?.store.removeFactorsOfUser(user.id)) ?? 0) > 0) {
+    events.emit('factor_removed', { userId: user.id, factorId: id, kind, by: 'mailbox' }, origin)
+    outbox?.post({ kind: 'factor_removed', factor: kind, by: 'user', user: addressed(user), locale, origin })
+  }
+  await endAll()
+  return user
+}
+
+/** Gives the account its former address. All links are older than this proof of the mailbox, so they end. */
+async function putBack(
+  { user, former }: { user: User; former: string },
+  cause: MessageCause,
+  deps: AccountsDeps
+): Promise<User> {
+  const { users, sessions, events, clock } = deps
+  if (users.update === undefined) throw invalidLink()
+  const email = { email: former, emailVerified: true, emailProvedAt: clock.now() }
+  const renamed = emailOf(user.username) === null ? email : { ...email, username: former }
+  const back = await users.update(user.id, renamed).catch(async (error: unknown) => {
+    if (!isUsernameTaken(error)) throw error
+    // Somebody signed up with the address meanwhile. The account keeps its name, and its messages come back.
+    return (await users.update?.(user.id, email)) ?? null
+  })
+  if (back === null) throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+  events.emit('email_changed', { userId: user.id }, cause.origin)
+  await endProvisional(back, { by: 'email_changed', ...cause }, deps)
+  await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
+  await endOpenTokens(user.id, deps)
+  return back
+}

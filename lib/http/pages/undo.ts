@@ -1,0 +1,59 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { checkUndo, type PendingUndo, undoByLink } from '../../accounts/undo.ts'
+import { OneTimeTokenValue } from '../edge/schemas.ts'
+import type { PageDeps } from './deps.ts'
+import { formPage } from './form-page.ts'
+import { queryParam } from './forms.ts'
+
+/** `token` is `''` once it is used up. */
+interface Shown {
+  token: string
+  pending: PendingUndo
+  done: boolean
+}
+
+/**
+ * Where "that was not me" of a message leads: a page that says what it takes back, with a button. Opening it uses
+ * nothing up, because mail programs open links too.
+ */
+export function undoPage(child: FastifyInstance, deps: PageDeps): void {
+  const {
+    authorize: { accounts }
+  } = deps
+  const asked = async (token: string): Promise<Shown> => ({
+    token,
+    pending: await checkUndo(token, accounts),
+    done: false
+  })
+
+  formPage<'undo', Shown>(
+    child,
+    {
+      name: 'undo',
+      path: 'undo',
+      summaries: { page: 'Page that takes a change of an account back', form: 'Take a change of an account back' },
+      querystring: Type.Object({ token: OneTimeTokenValue }),
+      body: Type.Object({ token: OneTimeTokenValue }),
+      fields: [],
+      tokenInAddress: true,
+      open: async ({ request }) => await asked(queryParam(request, 'token')),
+      submit: ({ token = '' }, { origin, locale }) => ({
+        limit: 'failures',
+        async work() {
+          const { pending } = await asked(token)
+          await undoByLink({ token, locale, origin }, accounts)
+          return { token: '', pending, done: true }
+        }
+      }),
+      async again({ token = '' }, refused) {
+        // Where the token is not good or can't be looked up, there is nothing that the page could say.
+        return await asked(token).catch(() => {
+          throw refused
+        })
+      },
+      content: ({ token, pending: { what, user }, done }) => ({ token, what, username: user.username, done })
+    },
+    deps
+  )
+}

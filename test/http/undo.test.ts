@@ -1,0 +1,171 @@
+/** "That was not me": the links by which the owner of a mailbox takes a change of the account back. */
+import t from '../support/tap.ts'
+import { memoryFactorStore, memoryUserStore, type Message } from '../../lib/index.ts'
+import { totpCode } from '../../lib/testing/totp-code.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { testBrowser } from '../support/browser.ts'
+import { enrol, logIn } from '../support/factors.ts'
+
+const ANN = 'ann@example.com'
+const THIEF = 'thief@evil.example'
+const NEXT = 'a quite different phrase'
+const HOURS = 3_600_000
+
+async function scene(t: { teardown(close: () => Promise<void>): void }, options: Parameters<typeof testApp>[0] = {}) {
+  const users = memoryUserStore()
+  const factors = memoryFactorStore()
+  const test = await testApp({ users, factors, registration: { username: 'email' }, ...options })
+  t.teardown(test.close)
+  const { sub } = await signUp(test.app, ANN)
+  await users.setEmailVerified(sub, ANN)
+  const thief = testBrowser(test.app)
+  const press = async (token: string) => await testBrowser(test.app).submit('/auth/undo', { token })
+  const token = async (password: string) =>
+    await test.app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username: ANN, password }
+    })
+  const reset = async (password: string): Promise<number> => {
+    const payload = { token: (await test.messages.next('password_reset')).token, password }
+    return (await test.app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload })).statusCode
+  }
+  return { ...test, users, factors, sub, thief, press, token, reset }
+}
+
+/** The token of the link of the next message of this kind. */
+async function linkOf(
+  test: Pick<Awaited<ReturnType<typeof scene>>, 'messages'>,
+  kind: 'factor_added' | 'email_changed'
+): Promise<string> {
+  const message: Message = await test.messages.next(kind)
+  if (message.token === undefined) throw new Error(`${kind} has no link`)
+  t.equal(message.url, `${ISSUER}/auth/undo?token=${message.token}`)
+  t.equal(message.user.email, ANN)
+  return message.token
+}
+
+t.test('an app that a thief set up goes by the link of its message, and by no reset', async (t) => {
+  const test = await scene(t)
+  const { app, sub, thief, factors, press, token, reset, clock } = test
+  await logIn(thief, ANN)
+  const { secret } = await enrol(test, thief)
+  const link = await linkOf(test, 'factor_added')
+  await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN } })
+  t.equal(await reset(NEXT), 204)
+  t.match((await token(NEXT)).json(), { error: 'mfa_required' }, 'a reset ends no factor that is new')
+  clock.step(400_000)
+  // The thief changes the password and adds a second factor: neither takes the link away.
+  await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
+  await logIn(thief, ANN, NEXT)
+  const stepped = await thief.submit('/auth/second-factor', { code: totpCode(secret, clock.now()) })
+  t.equal(stepped.statusCode, 303)
+  const page = await testBrowser(app).get(`/auth/undo?token=${link}`)
+  t.match(page, { statusCode: 200, body: /That was not me/ })
+  t.equal((await factors.findFactors(sub)).totp.length, 2, 'to open the page changes nothing')
+  t.match(await press(link), { statusCode: 200, body: /The change is taken back/ })
+  t.same((await factors.findFactors(sub)).totp, [])
+  t.equal((await thief.get('/auth/account')).statusCode, 303, 'the thief is signed out')
+  t.match(await test.messages.next('factor_removed'), { user: { email: ANN } })
+  t.equal(await reset(`${NEXT} again`), 204)
+  t.equal((await token(`${NEXT} again`)).statusCode, 200)
+  t.match(await press(link), { statusCode: 400 }, 'it acts once')
+})
+
+t.test('only the first factor has a link, and for 72 hours', async (t) => {
+  const test = await scene(t)
+  const { app, sub, thief, factors, press, clock } = test
+  await logIn(thief, ANN)
+  await enrol(test, thief)
+  const link = await linkOf(test, 'factor_added')
+  clock.step(72 * HOURS)
+  t.equal((await testBrowser(app).get(`/auth/undo?token=${link}`)).statusCode, 400)
+  t.equal((await press(link)).statusCode, 400)
+  t.equal((await factors.findFactors(sub)).totp.length, 1)
+  for (const bad of ['x', `${link.slice(0, -1)}${link.endsWith('A') ? 'Q' : 'A'}`])
+    t.equal((await press(bad)).statusCode, 400, bad)
+})
+
+t.test('a change of the address is taken back by the former mailbox, whatever the thief did since', async (t) => {
+  const test = await scene(t)
+  const { app, sub, users, messages, press, reset, clock } = test
+  const { access_token: thief } = await signIn(app, ANN)
+  const change = async (email: string, accessToken: string): Promise<void> => {
+    const asked = { method: 'POST', url: '/auth/email', headers: bearer(accessToken), payload: { email } } as const
+    t.equal((await app.inject(asked)).statusCode, 202)
+    const payload = { token: (await messages.next('email_change')).token }
+    t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload })).statusCode, 204)
+  }
+  await change(THIEF, thief)
+  const link = await linkOf(test, 'email_changed')
+  const password = { current_password: PASSWORD, new_password: NEXT }
+  const changed = { method: 'POST', url: '/auth/password', headers: bearer(thief), payload: password } as const
+  t.equal((await app.inject(changed)).statusCode, 204)
+  await users.linkIdentity(sub, {
+    issuer: 'https://op.example',
+    subject: 'thief',
+    connection: 'op',
+    linkedAt: clock.now(),
+    lastUsedAt: 0
+  })
+  clock.step(1000)
+  await change('other@evil.example', thief)
+  const second = await messages.next('email_changed')
+  t.match(second, { user: { email: THIEF } })
+  t.equal(second.url, undefined, 'the mailbox of the thief gets no link')
+  t.match((await testBrowser(app).get(`/auth/undo?token=${link}`)).body, 'other@evil.example')
+  t.match(await press(link), { statusCode: 200, body: /The change is taken back/ })
+  t.match(await users.findById(sub), { username: ANN, email: ANN, emailVerified: true })
+  t.strictSame(await users.listIdentities(sub), [])
+  t.equal((await app.inject({ url: '/me', headers: bearer(thief) })).statusCode, 401)
+  t.equal(await reset(`${NEXT} again`), 204)
+  await signIn(app, ANN, `${NEXT} again`)
+  t.equal((await press(link)).statusCode, 400, 'it acts once')
+})
+
+t.test('a sign-up with the former address does not keep it from its owner', async (t) => {
+  const test = await scene(t)
+  const { app, sub, users, press } = test
+  const { access_token: thief } = await signIn(app, ANN)
+  await app.inject({ method: 'POST', url: '/auth/email', headers: bearer(thief), payload: { email: THIEF } })
+  const payload = { token: (await test.messages.next('email_change')).token }
+  await app.inject({ method: 'POST', url: '/auth/email/verify', payload })
+  const link = await linkOf(test, 'email_changed')
+  await signUp(app, ANN)
+  t.equal((await press(link)).statusCode, 200)
+  t.match(await users.findById(sub), { username: THIEF, email: ANN })
+  t.match(await test.messages.next('password_reset'), { user: { id: sub, email: ANN } })
+})
+
+t.test('whoever reads the new address stops the change, and the account is told', async (t) => {
+  const test = await scene(t)
+  const { app, sub, users, messages } = test
+  const { access_token: token } = await signIn(app, ANN)
+  await app.inject({
+    method: 'POST',
+    url: '/auth/email',
+    headers: bearer(token),
+    payload: { email: 'new@example.com' }
+  })
+  const mail = await messages.next('email_change')
+  const browser = testBrowser(app)
+  t.match((await browser.get(mail.url)).body, /name="decision" value="not_me"/)
+  const stopped = await browser.submit('/auth/verify-email', { token: mail.token, decision: 'not_me' })
+  t.match(stopped, { statusCode: 200, body: /The change does not take place/ })
+  t.match(await messages.next('email_change_refused'), { user: { email: ANN } })
+  t.equal((await browser.submit('/auth/verify-email', { token: mail.token })).statusCode, 400, 'the link is used up')
+  t.match(await users.findById(sub), { username: ANN })
+  await signIn(app, ANN)
+})
+
+t.test('without pages no message has such a link', async (t) => {
+  const test = await scene(t, { pages: false })
+  const { access_token: token } = await signIn(test.app, ANN)
+  const inject = async (url: string, payload: object) =>
+    await test.app.inject({ method: 'POST', url, headers: bearer(token), payload })
+  const { enrolment, secret } = (await inject('/auth/factors/totp', {})).json<{ enrolment: string; secret: string }>()
+  const done = await inject('/auth/factors/totp/confirm', { enrolment, code: totpCode(secret, test.clock.now()) })
+  t.ok(done.statusCode < 300, done.body)
+  t.equal((await test.messages.next('factor_added')).url, undefined)
+  t.equal((await test.app.inject({ url: '/auth/undo?token=x' })).statusCode, 404)
+})
