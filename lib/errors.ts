@@ -65,6 +65,8 @@ export type OAuthErrorReason =
   | 'email_differs'
   | 'required'
   | 'wrong_password'
+  /** The request of the app, or the answer of a provider, is longer than cookies can carry. */
+  | 'sign_in_too_long'
   /** A person of this domain signs in through a connection alone. */
   | 'connection_only'
   /** About a sign-in through a connection, on the page that it ends on. */

@@ -70,7 +70,11 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const path = (name: PathName): string =>
     places.wellKnown[name]?.path ?? settings.paths[name] ?? `${places.prefix}${PATHS[name] ?? ''}`
   refuseTakenRoutes(host, path)
-  const owner = { issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}` }
+  const owner = {
+    issuer: settings.issuer,
+    prefix: `${host.prefix}${places.prefix}`,
+    takesAnswers: settings.connections.some(({ provider }) => provider.formPost)
+  }
   const services = await createServices(settings, {
     owner,
     log: host.log,
@@ -120,6 +124,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
           authorize,
           browser,
           cookies,
+          owner,
           assertions: services.state.assertions,
           redirectLogin: places.redirectLogin
         })

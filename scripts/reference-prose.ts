@@ -465,7 +465,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
       'Begins a sign-in at the provider of this connection. A link of a page of this origin, ' +
       "whose address carries the authorization request or `return_to` as the sign-in page's " +
       'does; what comes from elsewhere is led to the sign-in page. What was begun is in a sealed ' +
-      'cookie for ten minutes; a browser has three of them at most.',
+      'cookie for ten minutes; a browser has two of them at most.',
     success: '303 to the provider',
     failures:
       'on a page: 400 `invalid_request` (the request is too long to be carried), ' +

@@ -106,7 +106,7 @@ function ownLocale({ locale }: MessageUser): string {
 function factorSealer(secrets: readonly string[], random: Random): Sealer {
   const [first = random.secret(), ...former] = secrets
   const keyOf = (secret: string): string => deriveKey(secret, 'second factors').toString('base64url')
-  return aesSealer([keyOf(first), ...former.map(keyOf)])
+  return aesSealer([keyOf(first), ...former.map(keyOf)], { deflates: true })
 }
 
 /** Where there is no secret, a browser is remembered until this process ends, as its factors are. */

@@ -76,10 +76,12 @@ export function pageDeps(
   {
     redirectLogin,
     assertions,
+    owner,
     ...parts
   }: Pick<PageDeps, 'authorize' | 'browser' | 'cookies' | 'limiter' | 'registration' | 'path'> & {
     redirectLogin: boolean
     assertions: AssertionStore | undefined
+    owner: CookieOwner
   }
 ): PageDeps {
   const { users, outbox, usernames, factors } = parts.authorize.accounts
@@ -102,7 +104,7 @@ export function pageDeps(
       return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
     },
     loginUrl,
-    connect: connectDeps(parts.authorize, assertions, { issuer, prefix: `${host.prefix}${prefix}` }, secrets),
+    connect: connectDeps(parts.authorize, assertions, owner, secrets),
     minLength,
     offers: {
       signup: loginUrl === null && parts.authorize.canSignUp,

@@ -72,6 +72,7 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   cross_site: 'errorCrossSite',
   sign_in_too_weak: 'errorSignInTooWeak',
   connection_only: 'errorConnectionOnly',
+  sign_in_too_long: 'errorSignInTooLong',
   connection_again: 'errorConnectionAgain',
   connection_denied: 'errorConnectionDenied',
   connection_refused: 'errorConnectionRefused',

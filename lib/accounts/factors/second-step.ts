@@ -81,7 +81,7 @@ export async function sealStep(
 /**
  * The longest profile that a ticket contains, in characters. A longer one waits for a sign-in without a second step.
  */
-const MAX_PROFILE = 1500
+const MAX_PROFILE = 600
 
 function short(writes: SignInWrites | undefined): SignInWrites | undefined {
   return JSON.stringify(writes?.profile ?? {}).length > MAX_PROFILE ? { ...writes, profile: undefined } : writes

@@ -10,8 +10,10 @@ export interface SessionCookie {
    * from a subdomain, so neither is trusted.
    */
   read(request: Pick<FastifyRequest, 'headers'>): string | undefined
-  /** Adds it to the cookies of the reply. */
+  /** Adds it to the cookies of the reply. Throws where it does not fit. @see CookieJar.write */
   set(reply: FastifyReply, value: string): void
+  /** Whether it could be set with this value. */
+  fits(reply: FastifyReply, value: string): boolean
   /** Takes it out of the browser. */
   clear(reply: FastifyReply): void
   /** The value that the reply sets already. */
@@ -54,7 +56,7 @@ interface SessionCookieOptions extends CookieOwner {
  * @see RFC 6265bis §4.1.3.2
  */
 export function sessionCookie({ maxAgeSeconds, of = 'session', ...owner }: SessionCookieOptions): SessionCookie {
-  const { nameOf, write, pending } = cookieJar(owner)
+  const { nameOf, write, clear, fits, pending } = cookieJar(owner)
   const name = nameOf(of)
   return {
     name,
@@ -66,8 +68,9 @@ export function sessionCookie({ maxAgeSeconds, of = 'session', ...owner }: Sessi
       write(reply, name, value, maxAgeSeconds)
     },
     clear(reply) {
-      write(reply, name, '', 0)
+      clear(reply, name)
     },
+    fits: (reply, value) => fits(reply, name, value),
     pending: (reply) => pending(reply, name)
   }
 }

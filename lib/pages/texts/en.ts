@@ -252,6 +252,7 @@ export const EN = {
   connectLinkSubmit: 'Link',
   connectFinishTitle: 'Almost there',
   connectFinishText: 'Your new account needs a few more details.',
+  errorSignInTooLong: 'This sign-in needs more room than a browser has for it. Please tell the people who run the app.',
   errorConnectionAgain: 'This sign-in has expired or was started in another browser. Please start again.',
   errorConnectionDenied: 'The sign-in there was not completed. You can try again or sign in in another way.',
   errorConnectionRefused: 'You can’t sign in this way.',

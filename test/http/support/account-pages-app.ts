@@ -36,6 +36,7 @@ const noCookie = (name: string): SessionCookie => ({
   read: () => undefined,
   set() {},
   clear() {},
+  fits: () => true,
   pending: () => undefined
 })
 /** What a browser says of a form that it posts from one of our pages. */

@@ -83,7 +83,6 @@ export async function beginConnect(
     prompt: fresh ? 'login' : prompt.includes('select_account') ? 'select_account' : undefined,
     maxAge: since === null || !provesFreshness ? undefined : (maxAge ?? 0)
   })
-  cookies.makeRoom(request, reply)
   cookies.set(reply, 'flow', flow.state, flow)
   return url
 }

@@ -1,13 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FederatedPerson } from '../../../accounts/federated-account.ts'
-import { OAuthError } from '../../../errors.ts'
 import type { AssertionStore } from '../../../ports/assertion-store.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Sealer } from '../../../ports/sealer.ts'
 import type { Connection, UpstreamFlow } from '../../../ports/upstream.ts'
 import { digest } from '../../../protocol/digest.ts'
 import { partitionOf } from '../../../protocol/partition.ts'
-import { cookieValues, sentCookies } from '../../edge/cookie-header.ts'
+import { cookieValues } from '../../edge/cookie-header.ts'
 import { cookieJar, type CookieOwner } from '../../edge/cookie-jar.ts'
 
 /** A sign-in elsewhere that has begun in this browser. */
@@ -61,28 +60,14 @@ interface Kinds {
 type Kind = keyof Kinds
 
 const LIFETIME_MS = { flow: 600_000, answer: 60_000, link: 600_000 } as const
+
 /** Of a profile, a cookie that is too long leaves out the picture first, and then the longest. */
-function withLess({ person, ...pending }: PendingConnect): PendingConnect | null {
+function withLess({ person, ...pending }: PendingConnect): PendingConnect {
   const size = ([name, value]: [string, unknown]): number =>
     name === 'picture' ? Infinity : JSON.stringify(value).length
   const fields = Object.entries(person.profile).toSorted((a, b) => size(b) - size(a))
-  return fields.length === 0
-    ? null
-    : { ...pending, person: { ...person, profile: Object.fromEntries(fields.slice(1)) } }
+  return { ...pending, person: { ...person, profile: Object.fromEntries(fields.slice(1)) } }
 }
-
-/** Bytes of name and value: browsers drop cookies above 4,096. */
-const MAX_BYTES = 3800
-/**
- * An answer by POST comes without cookies, from a page of whoever: it can't be seen how many there are, nor whether
- * anybody waits for it. So other sites must not be able to have a browser keep more than this, or its requests would be
- * too long for servers. Answers of two tabs that meet in one of the slots, within the moment until the browser asks
- * again, cost one of them a new start.
- */
-const ANSWER_SLOTS = 4
-const MAX_ANSWER_BYTES = 2000
-/** A browser sends all of them with every request, and servers refuse long headers. */
-const MAX_FLOWS = 3
 
 /**
  * The cookies of sign-ins elsewhere. Nothing of those is kept on the server. Each is sealed for its one purpose, `Lax`,
@@ -91,19 +76,17 @@ const MAX_FLOWS = 3
 interface ConnectCookies {
   /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
   read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null
-  /** @throws OAuthError `invalid_request` where it would be too long */
+  /** @throws OAuthError `invalid_request` where it does not fit */
   set<K extends 'flow' | 'answer'>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void
   /**
    * Sets the cookie `link`, with as much of the profile as fits.
    *
-   * @throws OAuthError `invalid_request` where it would be too long without any
+   * @throws OAuthError `invalid_request` where it does not fit without any
    */
   setProof(reply: FastifyReply, pending: PendingConnect): void
   clear(reply: FastifyReply, kind: Kind, state: string): void
   /** Whether no copy of the cookie was used before: that of the flow with this state, or of the proof with this id. */
   useUp(kind: 'flow' | 'link', id: string): Promise<boolean>
-  /** Makes room for one more flow: takes out those that are over, and the oldest of what is left. */
-  makeRoom(request: FastifyRequest, reply: FastifyReply): void
 }
 
 export interface ConnectDeps {
@@ -115,33 +98,31 @@ export function connectCookies(
   owner: CookieOwner,
   { sealer, assertions, clock }: { sealer: Sealer; assertions: AssertionStore; clock: Clock }
 ): ConnectCookies {
-  const { nameOf, write } = cookieJar(owner)
+  const jar = cookieJar(owner)
   const nameBy = (kind: Kind, state: string): string => {
-    if (kind === 'link') return nameOf(kind)
-    const own = digest(state)
-    return `${nameOf(kind)}_${kind === 'answer' ? own.charCodeAt(0) % ANSWER_SLOTS : own.slice(0, 8)}`
+    // An answer has one name, so that other sites can't have a browser keep many. Answers of two tabs that meet, within
+    // the moment until the browser asks again, cost one of them a new start.
+    return kind === 'flow' ? `${jar.nameOf(kind)}_${digest(state).slice(0, 8)}` : jar.nameOf(kind)
   }
   const context = (kind: Kind): string => `connect ${kind} ${owner.issuer} ${owner.prefix}`
 
   function open<K extends Kind>(kind: K, value: string): Kinds[K] | null {
-    const plain = sealer.open(kind === 'link' ? value.slice(value.indexOf('.') + 1) : value, context(kind))
+    const plain = sealer.open(value.slice(value.indexOf('.') + 1), context(kind))
     if (plain === null) return null
     const content = JSON.parse(plain) as Kinds[K]
     return content.startedAt + LIFETIME_MS[kind] > clock.now() ? content : null
   }
 
-  function put<K extends Kind>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void {
-    const name = nameBy(kind, state)
-    const sealed = sealer.seal(JSON.stringify(content), context(kind))
-    const value =
-      'userId' in content ? `${content.userId === null ? '' : partitionOf(content.userId)}.${sealed}` : sealed
-    if (name.length + value.length > (kind === 'answer' ? MAX_ANSWER_BYTES : MAX_BYTES))
-      throw new OAuthError(
-        'invalid_request',
-        'The request is too long to be carried through a sign-in at another provider.'
-      )
-    write(reply, name, value, LIFETIME_MS[kind] / 1000)
+  /**
+   * In front of the sealed text stands what the jar sees without opening it: the time of a flow, by which the oldest
+   * goes, or the user whose account a proof is for.
+   */
+  const markOf = (content: Kinds[Kind]): string => {
+    if ('codeVerifier' in content) return content.startedAt.toString(36)
+    return 'userId' in content && content.userId !== null ? partitionOf(content.userId) : ''
   }
+  const valueOf = <K extends Kind>(kind: K, content: Kinds[K]): string =>
+    `${markOf(content)}.${sealer.seal(JSON.stringify(content), context(kind))}`
 
   return {
     read(request, kind, state) {
@@ -149,30 +130,23 @@ export function connectCookies(
       // Two of one name: one of them was planted.
       return values.length === 1 ? open(kind, values[0] ?? '') : null
     },
-    set: put,
+    set(reply, kind, state, content) {
+      jar.write(reply, nameBy(kind, state), valueOf(kind, content), LIFETIME_MS[kind] / 1000)
+    },
     setProof(reply, pending) {
-      for (let left: PendingConnect | null = pending; left !== null; left = withLess(left))
-        try {
-          put(reply, 'link', '', left)
-          return
-        } catch (error) {
-          if (withLess(left) === null) throw error
-        }
+      const name = jar.nameOf('link')
+      let left = pending
+      let value = valueOf('link', left)
+      while (!jar.fits(reply, name, value) && Object.keys(left.person.profile).length > 0) {
+        left = withLess(left)
+        value = valueOf('link', left)
+      }
+      jar.write(reply, name, value, LIFETIME_MS.link / 1000)
     },
     clear(reply, kind, state) {
-      write(reply, nameBy(kind, state), '', 0)
+      jar.clear(reply, nameBy(kind, state))
     },
     useUp: async (kind, id) =>
-      (await assertions.claim(digest(`${context(kind)} ${id}`), clock.now() + LIFETIME_MS[kind])) === 'fresh',
-    makeRoom(request, reply) {
-      const flows = sentCookies(request)
-        .filter(({ name }) => name.startsWith(`${nameOf('flow')}_`))
-        .map(({ name, value }) => ({ name, startedAt: open('flow', value)?.startedAt ?? null }))
-      const kept = flows
-        .filter(({ startedAt }) => startedAt !== null)
-        .toSorted((a, b) => (b.startedAt ?? 0) - (a.startedAt ?? 0))
-        .slice(0, MAX_FLOWS - 1)
-      for (const { name } of flows.filter((flow) => !kept.includes(flow))) write(reply, name, '', 0)
-    }
+      (await assertions.claim(digest(`${context(kind)} ${id}`), clock.now() + LIFETIME_MS[kind])) === 'fresh'
   }
 }

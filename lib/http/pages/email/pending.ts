@@ -25,9 +25,6 @@ interface EmailCookie {
   clear(reply: FastifyReply): void
 }
 
-/** The longest sealed value: browsers drop cookies of more than 4,096 bytes, names and attributes included. */
-const MAX_LENGTH = 3700
-
 export function emailCookie(
   cookie: PageDeps['cookies']['email'],
   { sealer }: EmailSignIn,
@@ -55,7 +52,7 @@ export function emailCookie(
           context
         )
       const whole = sealed(query)
-      cookie.set(reply, whole.length > MAX_LENGTH ? sealed(null) : whole)
+      cookie.set(reply, cookie.fits(reply, whole) ? whole : sealed(null))
     },
     clear(reply) {
       cookie.clear(reply)

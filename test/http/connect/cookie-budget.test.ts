@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from '../../support/tap.ts'
+import { type LightMyRequestResponse, PASSWORD, signUp } from '../../support/app.ts'
+import type { TestBrowser } from '../../support/browser.ts'
+import { connectApp, CROSS } from './support.ts'
+
+const SPA = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }
+
+/** An authorization request that a foreign page makes up, with a state that can't be deflated. */
+const request = (state: string): string =>
+  `/auth/authorize?${new URLSearchParams({
+    client_id: 'spa',
+    redirect_uri: 'https://spa.example/cb',
+    response_type: 'code',
+    scope: 'openid',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    connection: 'acme',
+    state
+  }).toString()}`
+const noise = (characters: number): string => randomBytes(characters).toString('base64url').slice(0, characters)
+
+const bytesIn = ({ cookies }: TestBrowser): number =>
+  [...cookies].map(([name, value]) => `${name}=${value}`).join('; ').length
+const kindsIn = ({ cookies }: TestBrowser, kind: string): string[] =>
+  [...cookies.keys()].filter((name) => name.includes(`authority_${kind}_`))
+
+function within(t: Test, browser: TestBrowser, message: string): void {
+  const bytes = bytesIn(browser)
+  t.ok(bytes <= 4096, `${message}: ${bytes} bytes`)
+}
+
+for (const responseMode of ['query', 'form_post'] as const) {
+  t.test(`all cookies of a browser together stay below 4,096 bytes, with ${responseMode}`, async (t) => {
+    const test = await connectApp(t, {
+      clients: [SPA],
+      connection: { responseMode },
+      emailSignIn: {},
+      registration: { username: 'any' }
+    })
+    const { browser } = test
+    const answer = async (state: string, code: string): Promise<LightMyRequestResponse> => {
+      const reply = await test.app.inject({
+        method: 'POST',
+        url: '/auth/connect/acme/callback',
+        headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({ state, code }).toString()
+      })
+      for (const { name, value } of reply.cookies) browser.cookies.set(name, value)
+      within(t, browser, 'after an answer')
+      return reply
+    }
+    const states: string[] = []
+    for (let count = 0; count < 5; count++) {
+      const reply = await browser.get(request(noise(900)), CROSS)
+      t.equal(reply.statusCode, 303)
+      states.push(new URL(reply.headers.location ?? '').searchParams.get('state') ?? '')
+      within(t, browser, 'after a start')
+      t.ok(kindsIn(browser, 'flow').length <= 2)
+      test.clock.step(1000)
+      if (responseMode === 'form_post') await answer(noise(43), noise(1500))
+    }
+    if (responseMode === 'form_post') {
+      const reply = await answer(states.at(-1) ?? '', 'good')
+      const back = await browser.get(reply.headers.location ?? '', CROSS)
+      t.equal(back.statusCode, 200, 'the newest goes on')
+    } else t.equal((await test.back(states.at(-1) ?? '')).statusCode, 200, 'the newest goes on')
+    within(t, browser, 'after a sign-in')
+    t.ok(await test.who())
+
+    for (let count = 0; count < 14; count++) {
+      const name = `person-${count}`
+      await signUp(test.app, name)
+      await browser.submit('/auth/login?prompt=login', { username: name, password: PASSWORD })
+      within(t, browser, `after the sign-in of ${name}`)
+    }
+    const url = request(noise(400)).replace('/auth/authorize', '/auth/email-code')
+    await browser.submit(url, { username: 'ann@example.com' })
+    t.equal(kindsIn(browser, 'email').length, 1)
+    within(t, browser, 'after asking for a code')
+    await browser.get(request(noise(300)).replace('connection=acme&', ''), CROSS)
+    const started = await test.start(`?return_to=/${noise(300)}`)
+    t.equal(started.reply.statusCode, 303)
+    within(t, browser, 'after a start beside a code')
+  })
+}
+
+t.test('a request that does not fit is refused by a page that says so, and nothing else is lost', async (t) => {
+  const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
+  const first = await test.browser.get(request(noise(300)), CROSS)
+  t.equal(first.statusCode, 303)
+  const before = [...test.browser.cookies]
+  const reply = await test.browser.get(request(noise(2000)), CROSS)
+  t.equal(reply.statusCode, 400)
+  t.match(reply.body, '>invalid_request · ')
+  t.match(reply.body, 'This sign-in needs more room than a browser has for it.')
+  t.strictSame([...test.browser.cookies], before)
+})
