@@ -27,15 +27,23 @@ async function signIn<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,
   login?: LoginOptions<AppState>
 ): Promise<void> {
-  const { searchParams: params } = new URL(location.href)
+  const { href } = location
   // The address holds the answer to a sign-in, so the sign-in is finished first. Another caller of
   // `handleRedirectCallback` gets the same result.
-  if (params.has('state') && (params.has('code') || params.has('error')))
-    await client.handleRedirectCallback().catch(() => {})
-  const failed = (await Promise.allSettled(Object.values(answered))).find(({ status }) => status === 'rejected') as
-    | PromiseRejectedResult
-    | undefined
-  if ((failed && (failed.reason as AuthClientError).error !== 'login_required') || (await client.getUser())) return
+  if (/[?&](error|code)=/.test(href) && /[?&]state=/.test(href)) await client.handleRedirectCallback().catch(() => {})
+  for (const answer of Object.values(answered))
+    try {
+      await answer
+    } catch (cause) {
+      const { error } = cause as AuthClientError
+      // The answer of a sign-in that is unknown here (an old link, another tab) is followed by one sign-in a tab: where
+      // the browser keeps nothing, each would end so.
+      if (error !== 'login_required') {
+        if (sessionStorage[error] || !/^(state|missing)_/.test(error)) return
+        sessionStorage[error] = 1
+      }
+    }
+  if (await client.getUser()) return
   await client.loginWithRedirect(login)
   // The person went back from the sign-in page and the browser restored this page as it was, so the sign-in is asked
   // for again.

@@ -187,3 +187,68 @@ t.test(
     scope.stop()
   }
 )
+
+/** What `RequireAuth` reads of a browser, until the end of the test. */
+function fakeBrowser(t: Test, kept: Record<string, unknown> | null): void {
+  const globals: Record<string, PropertyDescriptor> = {
+    location: { value: { href: 'https://app.example/?state=x&code=y' } },
+    addEventListener: { value() {} },
+    sessionStorage: {
+      get() {
+        if (kept === null) throw new Error('blocked')
+        return kept
+      }
+    }
+  }
+  for (const [name, descriptor] of Object.entries(globals)) {
+    const before = Object.getOwnPropertyDescriptor(globalThis, name)
+    Object.defineProperty(globalThis, name, { ...descriptor, configurable: true })
+    t.teardown(() => {
+      if (before === undefined) Reflect.deleteProperty(globalThis, name)
+      else Object.defineProperty(globalThis, name, before)
+    })
+  }
+}
+
+t.test(
+  'RequireAuth begins one sign-in after the answer of an unknown one, and none after other failures',
+  async (t) => {
+    const { requireUser } = await load('require')
+    const http = (await load('http')) as unknown as { answered: Record<string, Promise<unknown> | undefined> }
+    const kept: Record<string, unknown> = {}
+    const rows: Array<[string, Record<string, unknown> | null, number]> = [
+      ['state_mismatch', kept, 1],
+      ['state_mismatch', kept, 0],
+      ['missing_transaction', kept, 1],
+      ['state_mismatch', { state_mismatch: '1' }, 0],
+      ['missing_transaction', {}, 1],
+      ['state_mismatch', null, 0],
+      ['login_required', {}, 1],
+      ['access_denied', {}, 0]
+    ]
+    for (const [error, storage, count] of rows) {
+      await t.test(`${error}, ${count}`, async (t) => {
+        fakeBrowser(t, storage)
+        let began = 0
+        const client = {
+          getUser: async () => null,
+          async handleRedirectCallback() {
+            const failed = Promise.reject(Object.assign(new Error(error), { error }))
+            http.answered['the answer'] = failed
+            await failed
+          },
+          async loginWithRedirect() {
+            began++
+          }
+        }
+        t.teardown(() => {
+          delete http.answered['the answer']
+        })
+        ;(requireUser as unknown as (client: unknown, state: object) => void)(client, { user: null, isLoading: false })
+        await settled()
+        await settled()
+        t.equal(began, count)
+      })
+    }
+  }
+)
