@@ -146,6 +146,7 @@ export type {
   CodeMessage,
   FactorAddedMessage,
   FactorRemovedMessage,
+  IdentityLinkedMessage,
   LinkKind,
   LinkMessage,
   Message,

@@ -32,6 +32,7 @@ type UnlinkOutcome = Awaited<ReturnType<NonNullable<UserStore['unlinkIdentity']>
 
 interface LinkedCause extends MessageCause {
   by: EventFacts['identity_linked']['by']
+  tookOver?: boolean | undefined
 }
 interface UnlinkedCause extends MessageCause {
   by: EventFacts['identity_unlinked']['by']
@@ -41,11 +42,11 @@ interface UnlinkedCause extends MessageCause {
 export function identityLinked(
   user: User,
   { connection }: Pick<LinkedIdentity, 'connection'>,
-  { by, locale, origin }: LinkedCause,
+  { by, tookOver = false, locale, origin }: LinkedCause,
   { events, outbox }: Pick<AccountsDeps, 'events' | 'outbox'>
 ): void {
   events.emit('identity_linked', { userId: user.id, connection, by }, origin)
-  outbox?.post({ kind: 'identity_linked', user: addressed(user), locale, origin })
+  outbox?.post({ kind: 'identity_linked', tookOver, user: addressed(user), locale, origin })
 }
 
 /**

@@ -15,13 +15,15 @@ interface StoredLink {
    */
   contested: 'by_address' | 'by_sign_in' | null
   stays?: StayingSignIn
+  /** Whether the account was taken over, which the person is told. */
+  tookOver?: boolean | undefined
   origin: Origin
   locale: string | undefined
 }
 
 /** Links an identity to a user and tells them. */
 export async function storeLink(
-  { user, link, contested, stays, locale, origin }: StoredLink,
+  { user, link, contested, stays, tookOver, locale, origin }: StoredLink,
   deps: AccountsDeps
 ): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
   const { users, oneTimeTokens } = deps
@@ -36,6 +38,6 @@ export async function storeLink(
       await oneTimeTokens.discard(purpose, user.id)
   }
   const outcome = await users.linkIdentity(user.id, link)
-  if (outcome === 'linked') identityLinked(user, link, { by: 'user', locale, origin }, deps)
+  if (outcome === 'linked') identityLinked(user, link, { by: 'user', tookOver, locale, origin }, deps)
   return outcome
 }

@@ -79,6 +79,7 @@ export function contentOf(
  */
 function subjectOf(message: Message): MailSubject {
   if (message.kind === 'account_removed') return `account_removed_${message.by}`
+  if (message.kind === 'identity_linked' && message.tookOver) return 'identity_linked_takeover'
   if (message.kind === 'factor_added') return `factor_added_${message.factor}`
   return message.kind === 'factor_removed' ? `factor_removed_${message.factor ?? 'all'}` : message.kind
 }
@@ -89,6 +90,7 @@ function adviceOf(message: Message, about: MailSubject, texts: MailTexts): strin
   const { hasPassword = true, canReset = true } = message
   if ('by' in message && message.by === 'host') return texts.notAsked
   if (isUndoable(message)) return texts.undo
+  if (about === 'identity_linked_takeover') return texts[about].otherwise ?? texts.secureWithoutPassword
   // Who connects an account at another provider knew the password, where there is one.
   if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined)
     return texts.secureWithoutPassword

@@ -3,6 +3,7 @@ import type { LinkKind, NoticeKind } from '../ports/message.ts'
 /** Kinds whose message says by whom it was, or what it was: each of these has texts of its own. */
 type Particular =
   | `account_removed_${'user' | 'host'}`
+  | 'identity_linked_takeover'
   | `factor_added_${'totp' | 'passkey' | 'recovery_codes' | 'two_step'}`
   | `factor_removed_${'totp' | 'passkey' | 'two_step' | 'all'}`
 type Plain = Exclude<NoticeKind, 'account_removed' | 'factor_added' | 'factor_removed'>

@@ -66,6 +66,15 @@ export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends Mes
   expiresAt?: undefined
 }
 
+/** An account at another provider leads to this one. */
+export interface IdentityLinkedMessage extends NoticeMessage<'identity_linked'> {
+  /**
+   * Whether that provider alone decides who is in the account from now on (`enforce`): password, passkeys and other
+   * links have ended.
+   */
+  tookOver: boolean
+}
+
 /** A link for whoever did not do what the message tells of: it takes that back. Absent where that can't be. */
 export interface UndoableMessage<Kind extends NoticeKind> extends MessageCommon {
   kind: Kind
@@ -139,10 +148,14 @@ export type Message =
   | { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind]
   | {
       [
-        Kind in Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'>
+        Kind in Exclude<
+          NoticeKind,
+          'identity_linked' | 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'
+        >
       ]: NoticeMessage<Kind>
-    }[Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'>]
+    }[Exclude<NoticeKind, 'identity_linked' | 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'>]
   | UndoableMessage<'email_changed'>
+  | IdentityLinkedMessage
   | FactorAddedMessage
   | FactorRemovedMessage
   | AccountRemovedMessage

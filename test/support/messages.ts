@@ -16,6 +16,7 @@ export function linkMessage(fields: Partial<LinkMessage<'password_reset'>> = {})
 
 /** What a message says besides its kind, where its kind alone has no texts. */
 const PARTICULAR: Record<string, object> = {
+  identity_linked_takeover: { kind: 'identity_linked', tookOver: true },
   account_removed_user: { kind: 'account_removed', by: 'user' },
   account_removed_host: { kind: 'account_removed', by: 'host' },
   factor_added_totp: { kind: 'factor_added', factor: 'totp' },

@@ -63,6 +63,11 @@ export const EN: MailTexts = {
     text: 'An account at another provider was connected to your account. Whoever signs in there is signed in to your account, too.',
     otherwise: 'If that was not you, disconnect it on your account page at once, and set a new password.'
   },
+  identity_linked_takeover: {
+    heading: 'You sign in through another provider now',
+    text: 'Another provider manages your e-mail address. From now on you sign in through it alone. Your password, your passkeys and your other ways to sign in were removed, and all devices were signed out. An authenticator app stays.',
+    otherwise: 'If that was not you, get in touch with us at once.'
+  },
   identity_unlinked: {
     heading: 'A way to sign in to your account was removed',
     text: 'An account at another provider was disconnected from your account. Nobody can sign in to your account with it any more.'

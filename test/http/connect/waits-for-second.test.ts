@@ -1,6 +1,6 @@
 /** A sign-in through a connection changes nothing of an account before its last factor was proved. */
 import t, { type Test } from '../../support/tap.ts'
-import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import { type AuthorityOptions, memoryFactorStore, memoryUserStore, renderMessage } from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
 import { totpCode } from '../../../lib/testing/index.ts'
 import { PASSWORD } from '../../support/app.ts'
@@ -97,7 +97,9 @@ for (const hasApp of [false, true])
       t.equal((await users.listIdentities(ann.id)).length, 1, 'the other link is gone')
       t.not((await users.findById(ann.id))?.passwordHash, before, 'and the password')
       t.equal((await app.authority.factors(ann.id)).factors.length, hasApp ? 1 : 0, 'the app stays')
-      t.equal((await test.messages.next('identity_linked')).user.email, ANN)
+      const message = await test.messages.next('identity_linked')
+      t.match(message, { user: { email: ANN }, tookOver: true })
+      t.match(renderMessage(message, { title: '' }).text, /sign in through it alone[^]*An authenticator app stays/)
     }
   )
 

@@ -33,6 +33,8 @@ function seen(html: string): string {
     .replace(/\s+/g, ' ')
     .trim()
 }
+/** Its advice is its own. */
+const isLinked = (message: Message): boolean => message.kind === 'identity_linked' && !message.tookOver
 const spaced = (text: string): string => text.replace(/\s+/g, ' ')
 
 t.test('every kind in every language: a subject, a heading, a way on and how long it is open', async (t) => {
@@ -203,11 +205,7 @@ t.test('where no password can be set by mail, nobody is told to do that', async 
               { withReset: advice(true), withoutReset, namesTheLink: withoutReset.includes(word) },
               {
                 withReset: usual,
-                withoutReset: isGetInTouch
-                  ? getInTouch
-                  : message.kind === 'identity_linked'
-                    ? secureWithoutPassword
-                    : usual,
+                withoutReset: isGetInTouch ? getInTouch : isLinked(message) ? secureWithoutPassword : usual,
                 namesTheLink: false
               }
             )
@@ -235,7 +233,7 @@ t.test('whoever has no password is not told to set a new one', async (t) => {
           { with: advice(true), without, namesTheLink: !isChange && without.includes(word) },
           {
             with: usual,
-            without: usual === secure || message.kind === 'identity_linked' ? secureWithoutPassword : usual,
+            without: usual === secure || isLinked(message) ? secureWithoutPassword : usual,
             namesTheLink: false
           }
         )
