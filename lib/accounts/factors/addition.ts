@@ -88,7 +88,7 @@ export async function holds(of: Enroller, { users, sessions }: Pick<Deps, 'users
 }
 
 /** Looks at once, after 1 and after 11 seconds: a store has 5 for an answer, and may write after it was given up. */
-const LOOKS = 3
+export const LOOKS = 3
 
 /** A write whose answer was lost may have been done, or may be done later. */
 function withdrawLost(

@@ -5,6 +5,7 @@ import type { User } from '../../ports/user-store.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../ways-in.ts'
+import { LOOKS } from './addition.ts'
 import { hasFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
@@ -116,7 +117,37 @@ export async function removeFactor(
   // one.
   const keepOne = isNeeded || (by === 'user' && (await mustKeepOne(user, deps)))
   const kind = found.passkeys.some(({ id }) => id === factorId) ? 'passkey' : 'totp'
-  const outcome = ID.test(factorId) ? await store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
+  const tell = (): void => {
+    events.emit('factor_removed', { userId, factorId, kind, by, ...(admin === undefined ? {} : { admin }) }, origin)
+    outbox?.post({ kind: 'factor_removed', factor: kind, by, user: addressed(user), locale, origin })
+  }
+  const what = 'the sign-ins that rested on a removed factor could not be ended'
+  let left = false
+  const end = async (): Promise<void> => {
+    left = hasFactor(await store.findFactors(userId))
+    await sessions.revokeAll(userId, 'factors_changed', { stays: left || isLowered ? stays : null, origin })
+  }
+  // The answer of a removal was lost. It may have been done, or the store may do it later, so the rest of it follows as
+  // soon as the factor is found gone.
+  const finishLost = (): void => {
+    let looks = 0
+    const finish = async (): Promise<void> => {
+      if (!has(await store.findFactors(userId), factorId)) {
+        // The reply is gone, so no browser could learn the new secret of a session that stays.
+        await sessions.revokeAll(userId, 'factors_changed', { origin })
+        tell()
+        return
+      }
+      looks += 1
+      if (looks < LOOKS) throw new Error('The store may still remove the factor.')
+    }
+    background.run(`removal ${factorId}`, what, finish, { retries: true })
+  }
+  const removal = ID.test(factorId) ? store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
+  const outcome = await Promise.resolve(removal).catch((error: unknown) => {
+    if (has(found, factorId)) finishLost()
+    throw error
+  })
   if (outcome === 'last')
     throw isNeeded
       ? lastWayIn()
@@ -140,14 +171,7 @@ export async function removeFactor(
       return false
     }))
   if (isBack) throw lastWayIn()
-  events.emit('factor_removed', { userId, factorId, kind, by, ...(admin === undefined ? {} : { admin }) }, origin)
-  outbox?.post({ kind: 'factor_removed', factor: kind, by, user: addressed(user), locale, origin })
-  const what = 'the sign-ins that rested on a removed factor could not be ended'
-  let left = false
-  const end = async (): Promise<void> => {
-    left = hasFactor(await store.findFactors(userId))
-    await sessions.revokeAll(userId, 'factors_changed', { stays: left || isLowered ? stays : null, origin })
-  }
+  tell()
   // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work
   // goes on behind the reply.
   await end().catch((error: unknown) => {
@@ -156,6 +180,9 @@ export async function removeFactor(
   })
   return { left }
 }
+
+const has = ({ totp, passkeys }: UserFactors, factorId: string): boolean =>
+  [...totp, ...passkeys].some(({ id }) => id === factorId)
 
 const lastWayIn = (): OAuthError =>
   new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
