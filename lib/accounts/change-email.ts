@@ -21,7 +21,7 @@ const MOST_TRIES = 4
  * the address is another account's name, its owner is told in place of the link, and the answer is the same. To one
  * address one link in five minutes, and from all accounts together a few in an hour.
  *
- * Whoever asks must have proved who they are just now (`requireFreshSignIn`): who has the address can have the account.
+ * Whoever asks must have proved who they are just now (`requireProof`): who has the address can have the account.
  *
  * @throws OAuthError `invalid_request` where it is no address, the account's own, or where a connection manages the
  * account or the address

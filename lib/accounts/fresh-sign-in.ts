@@ -18,6 +18,23 @@ import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { factorsOf, hasFactor } from './factors/deps.ts'
 
+/**
+ * What each change of an account takes from whoever is signed in, by a page and by JSON. `sign_in`: a fresh one.
+ * `sign_in_or_password`: or the password, here and now. `second_factor`: a fresh sign-in with it, where the account has
+ * one; the change itself takes the current password.
+ */
+const PROOFS = {
+  password: 'second_factor',
+  email: 'sign_in_or_password',
+  removal: 'sign_in_or_password',
+  link: 'sign_in',
+  unlink: 'sign_in_or_password',
+  factors: 'sign_in',
+  passkeys: 'sign_in'
+} as const
+
+export type AccountChange = keyof typeof PROOFS
+
 /** How long ago somebody may have signed in for what can't be taken back. */
 const FRESH_FOR_SECONDS = 300
 
@@ -38,41 +55,31 @@ interface FreshSignIn {
 }
 
 /**
- * Resolves where the person has proved who they are in the last five minutes, or does so now: for what a stolen session
- * must not be enough for. A password that is given is looked at in any case. Whoever has a second factor must have
- * signed in with it: a password alone is not enough for them.
+ * Resolves where the person has proved who they are in the last five minutes, or does so now, as the change takes it:
+ * for what a stolen session must not be enough for. A password that is given is looked at in any case. Whoever has a
+ * second factor must have signed in with it: a password alone is not enough for them.
  *
  * @throws OAuthError `insufficient_user_authentication` where the sign-in is older; `invalid_grant` where the password
  * is wrong; `temporarily_unavailable`
  * @see RFC 9470 §3
  */
-export async function requireFreshSignIn(
+export async function requireProof(
+  change: AccountChange,
   { user, sid, authentication, password, origin }: FreshSignIn,
   deps: AccountsDeps
 ): Promise<void> {
+  const proof = PROOFS[change]
   const found = await factorsOf(user, deps)
   if (hasFactor(found)) {
     requireFactor({ user, authentication }, found, deps)
     return
   }
-  if (password === undefined) {
+  if (proof === 'second_factor') return
+  if (password === undefined || proof === 'sign_in') {
     if (!isFresh(authentication.authenticatedAt, deps.clock.now())) throw staleSignIn(FRESH_FOR_SECONDS)
     return
   }
   await provePassword({ user, sid, password, origin }, deps)
-}
-
-/**
- * What a change of the password takes beside the current one: with a second factor, a fresh sign-in with it. Else the
- * password alone would end the sign-ins that a second factor protects.
- * @throws OAuthError `insufficient_user_authentication`
- */
-export async function requireFreshSecondFactor(
-  signIn: Pick<FreshSignIn, 'user' | 'authentication'>,
-  deps: AccountsDeps
-): Promise<void> {
-  const found = await factorsOf(signIn.user, deps)
-  if (hasFactor(found)) requireFactor(signIn, found, deps)
 }
 
 /** A password is less than what an account with a factor takes to sign in. */
@@ -114,9 +121,13 @@ function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, 
 }
 
 /** Whether it does without a password. What can't be looked up rejects: an outage is no stale sign-in. */
-export async function isFreshSignIn(signIn: Omit<FreshSignIn, 'password'>, deps: AccountsDeps): Promise<boolean> {
+export async function isProved(
+  change: AccountChange,
+  signIn: Omit<FreshSignIn, 'password'>,
+  deps: AccountsDeps
+): Promise<boolean> {
   try {
-    await requireFreshSignIn(signIn, deps)
+    await requireProof(change, signIn, deps)
     return true
   } catch (error) {
     if (error instanceof OAuthError && error.error === 'insufficient_user_authentication') return false

@@ -18,7 +18,7 @@ interface Removal extends MessageCause {
 /**
  * Removes the account for good: all sign-ins end, what the person allowed other clients, and their links; then the
  * store removes the user. What they allowed at providers that want it ended (Apple) ends behind the answer. Whoever
- * asks by a sign-in must have proved who they are just now (`requireFreshSignIn`).
+ * asks by a sign-in must have proved who they are just now (`requireProof`).
  *
  * The sign-in that asks ends last, so that where anything fails before the user is removed (503) the same request does
  * the rest. Once the user is removed every look-up refuses what may be left of them: a sign-in that began meanwhile, or

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { changePassword } from '../../accounts/change-password.ts'
 import { register } from '../../accounts/register.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../../accounts/reset-password.ts'
-import { requireFreshSecondFactor } from '../../accounts/fresh-sign-in.ts'
+import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { verifyEmail } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
@@ -101,8 +101,8 @@ function changePasswordRoute(child: FastifyInstance, { grants, limiter, path }: 
     },
     async (request, reply) =>
       await guarded(async () => {
-        const { user, authentication, stay } = accountOf(request)
-        await requireFreshSecondFactor({ user, authentication }, grants.accounts)
+        const { user, sid, authentication, stay } = accountOf(request)
+        await requireProof('password', { user, sid, authentication, origin: originOf(request) }, grants.accounts)
         // Under the normalised name, as sign-ins count it.
         await limiter.reserve(
           request,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
+import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { lastSignInMethod, linkIdOf, listLinks, unlinkIdentity } from '../../accounts/identities.ts'
 import { OAuthError } from '../../errors.ts'
 import { accountOf } from '../edge/caller-guards.ts'
@@ -64,7 +64,7 @@ export function connectionRoutes(child: FastifyInstance, { grants: { accounts },
         const { user, sid, authentication } = accountOf(request)
         const origin = originOf(request)
         // Whoever has stolen a session must not take away the ways by which its owner comes back.
-        await requireFreshSignIn({ user, sid, authentication, origin }, accounts)
+        await requireProof('unlink', { user, sid, authentication, origin }, accounts)
         const outcome = await unlinkIdentity(
           user,
           request.params.id,

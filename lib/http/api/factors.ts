@@ -7,7 +7,7 @@ import { removeFactor, renameFactor, shownFactors } from '../../accounts/factors
 import { replaceRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
 import { twoStepNow } from '../../accounts/factors/policy.ts'
 import { turnTwoStepOff, turnTwoStepOn } from '../../accounts/factors/two-step.ts'
-import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
+import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
@@ -56,7 +56,7 @@ const ConfirmBody = Type.Object(
 
 /**
  * What people do with their own second factors while they are signed in. To change any takes a fresh sign-in
- * (`requireFreshSignIn`); to read them does not, nor does the first code of an app, since a fresh sign-in began its
+ * (`requireProof`); to read them does not, nor does the first code of an app, since a fresh sign-in began its
  * enrolment.
  */
 export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps): void {
@@ -67,7 +67,7 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
     request: FastifyRequest
   ): Promise<ReturnType<typeof accountOf> & { locale: string | undefined; origin: ReturnType<typeof originOf> }> {
     const caller = { ...accountOf(request), locale: localeOf(request), origin: originOf(request) }
-    await requireFreshSignIn(caller, accounts)
+    await requireProof('factors', caller, accounts)
     return caller
   }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { requestEmailChange } from '../../accounts/change-email.ts'
-import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
+import { type AccountChange, requireProof } from '../../accounts/fresh-sign-in.ts'
 import { changeProfile, profileOf } from '../../accounts/profile.ts'
 import { removeAccount } from '../../accounts/remove-account.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
@@ -104,7 +104,7 @@ function changeEmailRoute(child: FastifyInstance, deps: HttpDeps): void {
     async (request, reply) =>
       await guarded(async () => {
         const { user, sid } = accountOf(request)
-        await freshSignIn(request, reply, request.body.password, deps)
+        await prove('email', request, reply, request.body.password, deps)
         await limiter.reserve(request, reply, { rule: 'passwordReset', userId: user.id }, async () => {
           await requestEmailChange(
             { user, sid, email: request.body.email, locale: localeOf(request), origin: originOf(request) },
@@ -165,7 +165,7 @@ function removeRoute(child: FastifyInstance, deps: HttpDeps): void {
     async (request, reply) =>
       await guarded(async () => {
         const { user, stay } = accountOf(request)
-        await freshSignIn(request, reply, request.body?.password, deps)
+        await prove('removal', request, reply, request.body?.password, deps)
         await removeAccount(
           { user, stays: stay(reply), locale: localeOf(request), origin: originOf(request) },
           accounts
@@ -176,23 +176,24 @@ function removeRoute(child: FastifyInstance, deps: HttpDeps): void {
 }
 
 /** A password is an attempt like that of a sign-in, and counts with those. */
-async function freshSignIn(
+async function prove(
+  change: AccountChange,
   request: FastifyRequest,
   reply: FastifyReply,
   password: string | undefined,
   { grants: { accounts }, limiter }: HttpDeps
 ): Promise<void> {
   const { user, sid, authentication } = accountOf(request)
-  const prove = async (): Promise<void> => {
-    await requireFreshSignIn({ user, sid, authentication, password, origin: originOf(request) }, accounts)
+  const work = async (): Promise<void> => {
+    await requireProof(change, { user, sid, authentication, password, origin: originOf(request) }, accounts)
   }
-  if (password === undefined) await prove()
+  if (password === undefined) await work()
   // As sign-ins count it, whatever the store spells.
   else
     await limiter.reserve(
       request,
       reply,
       { rule: 'login', account: normalizeUsername(user.username) ?? user.username },
-      prove
+      work
     )
 }

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
 import type { GivenCredential, PasskeyKind, Passkeys } from '../../accounts/factors/passkeys.ts'
-import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
+import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
@@ -39,7 +39,7 @@ const Credential = Type.Union([Type.Object({}, { additionalProperties: true }), 
 
 /**
  * What people do with their own passkeys while they are signed in. To begin to add one takes a fresh sign-in
- * (`requireFreshSignIn`), and what was begun is good for that sign-in alone.
+ * (`requireProof`), and what was begun is good for that sign-in alone.
  */
 export function passkeyRoutes(
   child: FastifyInstance,
@@ -65,7 +65,7 @@ export function passkeyRoutes(
     async (request) =>
       await guarded(async () => {
         const caller = accountOf(request)
-        await requireFreshSignIn({ ...caller, origin: originOf(request) }, accounts)
+        await requireProof('passkeys', { ...caller, origin: originOf(request) }, accounts)
         await requireConfirmedAddress(caller.user, { locale: localeOf(request), origin: originOf(request) }, accounts)
         return {
           options: await passkeys.creationOptions(

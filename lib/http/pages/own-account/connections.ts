@@ -51,7 +51,7 @@ export function connectionsPage(child: FastifyInstance, deps: PageDeps): void {
             ...button,
             url: withQuery(`${link('connect')}/${button.id}/link`, { return_to: `${link(path)}${journey.query}` })
           })),
-          ...(await proofOf(path, visit, deps))
+          ...(await proofOf('unlink', path, visit, deps))
         }
       },
       async submit(form, visit) {
@@ -63,7 +63,7 @@ export function connectionsPage(child: FastifyInstance, deps: PageDeps): void {
         const { link: id = '' } = form
         if (id === '') throw new OAuthError('invalid_request', 'link: it is required.')
         return {
-          ...(await proven(form, await proofOf(path, visit, deps), visit, accounts)),
+          ...(await proven('unlink', form, await proofOf('unlink', path, visit, deps), visit, accounts)),
           limit: null,
           async work() {
             // One that is not there is gone: the button was pressed twice, or on two devices.

@@ -45,7 +45,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           email: form?.email ?? '',
           canChange: canChange && ownerConnection(user, accounts) === null,
           canResend: accounts.users.setEmailVerified !== undefined && address !== '' && user.emailVerified !== true,
-          ...(await proofOf(path, visit, deps))
+          ...(await proofOf('email', path, visit, deps))
         }
       },
       async submit(form, visit) {
@@ -71,7 +71,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
         }
         const { email } = required(form, ['email'])
         return {
-          ...(await proven(form, await proofOf(path, visit, deps), visit, accounts)),
+          ...(await proven('email', form, await proofOf('email', path, visit, deps), visit, accounts)),
           limit,
           async work() {
             await requestEmailChange({ user, sid, email, locale, origin }, accounts)

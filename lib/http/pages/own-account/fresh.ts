@@ -1,6 +1,6 @@
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { factorsOf, hasFactor } from '../../../accounts/factors/deps.ts'
-import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { type AccountChange, freshnessIn, isProved, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps } from '../deps.ts'
 import type { Submission } from '../form-page.ts'
@@ -18,6 +18,7 @@ export interface Proof {
  * again.
  */
 export async function proofOf(
+  change: AccountChange,
   path: PathName,
   visit: PersonVisit,
   deps: PageDeps,
@@ -28,7 +29,7 @@ export async function proofOf(
     origin
   } = visit
   const { accounts } = deps.authorize
-  const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
+  const fresh = await isProved(change, freshnessIn(visit.person, origin), accounts)
   if (user.passwordHash !== null && !hasFactor(await factorsOf(user, accounts)))
     return { askPassword: always || !fresh, signInUrl: null }
   return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps) }
@@ -39,6 +40,7 @@ export async function proofOf(
  * @throws OAuthError `invalid_request` where the password was not typed; `insufficient_user_authentication`
  */
 export async function proven(
+  change: AccountChange,
   form: Form,
   { askPassword }: Proof,
   { person, origin }: PersonVisit,
@@ -46,7 +48,7 @@ export async function proven(
 ): Promise<Pick<Submission<never>, 'before'>> {
   const signIn = freshnessIn(person, origin)
   if (!askPassword && (form.current_password ?? '') === '') {
-    await requireFreshSignIn(signIn, accounts)
+    await requireProof(change, signIn, accounts)
     return {}
   }
   const { current_password: password } = required(form, ['current_password'])
@@ -54,7 +56,7 @@ export async function proven(
     before: {
       limit: passwordLimit(person.user),
       async work() {
-        await requireFreshSignIn({ ...signIn, password }, accounts)
+        await requireProof(change, { ...signIn, password }, accounts)
       }
     }
   }

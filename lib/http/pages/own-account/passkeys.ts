@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../../accounts/verify-email.ts'
 import type { FactorDeps } from '../../../accounts/factors/deps.ts'
 import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
-import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, isProved, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import type { AccountModel } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import { Credential, FactorName } from '../../edge/schemas.ts'
@@ -14,7 +14,7 @@ import { passkeyFormOf } from '../passkeys.ts'
 import { accountPage, signInUrl } from './account-page.ts'
 import { addPasskey } from './add-passkey.ts'
 
-/** `GET` and `POST /auth/security/passkeys`: makes a passkey. That takes a fresh sign-in (`requireFreshSignIn`). */
+/** `GET` and `POST /auth/security/passkeys`: makes a passkey. That takes a fresh sign-in (`requireProof`). */
 export function passkeyPage(
   child: FastifyInstance,
   deps: PageDeps,
@@ -43,7 +43,7 @@ export function passkeyPage(
             signInUrl: null,
             confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`
           }
-        const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
+        const fresh = await isProved('passkeys', freshnessIn(visit.person, origin), accounts)
         return {
           passkey: fresh
             ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps)
@@ -55,7 +55,7 @@ export function passkeyPage(
       },
       async submit(form, visit) {
         const { person, journey, locale, origin } = visit
-        await requireFreshSignIn(freshnessIn(person, origin), accounts)
+        await requireProof('passkeys', freshnessIn(person, origin), accounts)
         const { credential } = required(form, ['credential'])
         const overview = `${deps.link('security')}${journey.query}`
         return {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { changePassword } from '../../../accounts/change-password.ts'
-import { freshnessIn, requireFreshSecondFactor } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { sendFirstPasswordLink } from '../../../accounts/reset-password.ts'
 import { Password } from '../../edge/schemas.ts'
@@ -41,7 +41,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
         // to.
         if (user.passwordHash === null && !(offers.reset && addressOf(user) !== ''))
           return goOn(`${link('account')}${journey.query}`)
-        const { signInUrl } = await proofOf('accountPassword', visit, deps)
+        const { signInUrl } = await proofOf('password', 'accountPassword', visit, deps)
         if (user.passwordHash !== null && signInUrl !== null) return goOn(signInUrl)
         return { hasPassword: user.passwordHash !== null }
       },
@@ -66,7 +66,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
           'current_password',
           'password'
         ])
-        await requireFreshSecondFactor(freshnessIn(visit.person, origin), accounts)
+        await requireProof('password', freshnessIn(visit.person, origin), accounts)
         return {
           limit: passwordLimit(user),
           async work() {

@@ -26,7 +26,7 @@ export function removePage(child: FastifyInstance, deps: PageDeps): void {
       summaries: { page: 'Page to delete the account', form: 'Delete the account by a form' },
       body: Type.Object({ current_password: PasswordAgain }),
       fields: ['current_password'],
-      open: async (visit) => await proofOf(path, visit, deps, { always: true }),
+      open: async (visit) => await proofOf('removal', path, visit, deps, { always: true }),
       withoutPerson({ request, journey: { uiLocales } }) {
         if (queryParam(request, 'done') !== 'removed' || !isFromHere(request)) return null
         return async (reply) => await pages.send(request, reply, 'account_removed', { homeUrl }, { uiLocales })
@@ -44,7 +44,13 @@ export function removePage(child: FastifyInstance, deps: PageDeps): void {
           origin
         } = visit
         return {
-          ...(await proven(form, await proofOf(path, visit, deps, { always: true }), visit, accounts)),
+          ...(await proven(
+            'removal',
+            form,
+            await proofOf('removal', path, visit, deps, { always: true }),
+            visit,
+            accounts
+          )),
           limit: null,
           async work() {
             await removeAccount({ user, stays: browser.stay(request, reply, sid), locale, origin }, accounts)

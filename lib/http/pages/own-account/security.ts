@@ -8,7 +8,7 @@ import { turnTwoStepOff, turnTwoStepOn } from '../../../accounts/factors/two-ste
 import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'
 import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
 import { type FactorDeps, hasFactor } from '../../../accounts/factors/deps.ts'
-import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, isProved, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AccountFactor, AccountModel, AccountPasskey } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
@@ -30,7 +30,7 @@ type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
 
 /**
  * The person's passkeys and second factors: what there is, and a new one. To change any takes a fresh sign-in
- * (`requireFreshSignIn`).
+ * (`requireProof`).
  */
 export function securityPages(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const accounts = { ...deps.authorize.accounts, factors }
@@ -43,7 +43,7 @@ export function securityPages(child: FastifyInstance, deps: PageDeps, factors: F
 type Accounts = PageDeps['authorize']['accounts'] & { factors: FactorDeps }
 
 async function requireFresh({ person, origin }: PersonVisit, accounts: Accounts): Promise<void> {
-  await requireFreshSignIn(freshnessIn(person, origin), accounts)
+  await requireProof('factors', freshnessIn(person, origin), accounts)
 }
 
 /** Where to sign in again; `null`: no need to. */
@@ -53,7 +53,9 @@ async function signInAgainUrl(
   deps: PageDeps,
   accounts: Accounts
 ): Promise<string | null> {
-  return (await isFreshSignIn(freshnessIn(visit.person, visit.origin), accounts)) ? null : signInUrl(path, visit, deps)
+  return (await isProved('factors', freshnessIn(visit.person, visit.origin), accounts))
+    ? null
+    : signInUrl(path, visit, deps)
 }
 
 function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
