@@ -111,7 +111,7 @@ export interface OAuthErrorOptions {
   /** For the log only. Never a secret. */
   detail?: string
   /** The address that was sent and refused. The page shows it as text, because the address bar has it anyway. */
-  sent?: string
+  sent?: string | undefined
   cause?: unknown
   /**
    * For what strangers can cause at will: to write down where it happened costs more than all the rest of a refusal,

@@ -1,4 +1,5 @@
 import { isUsernameTaken, OAuthError } from '../errors.ts'
+import type { StayingSignIn } from '../sessions/sessions.ts'
 import type { User, UserPatch } from '../ports/user-store.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
 import { isActive } from '../sessions/active-user.ts'
@@ -126,6 +127,15 @@ async function sendLink(
   })
 }
 
+export interface Confirmation extends MessageCause {
+  token: string
+  /**
+   * The sign-in of this id as that which stays, where this browser may be the one that has it. A browser session that
+   * asked from elsewhere ends: nobody could give it a new secret.
+   */
+  stay?: ((sid: string) => StayingSignIn) | undefined
+}
+
 /** Whether a token is for a change of address, and not for the address that an account has. */
 export function isEmailChange(token: string): boolean {
   return carriedIn(token) !== null
@@ -175,10 +185,7 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
  * @throws OAuthError `invalid_token` with status 400, also where the address has become another account's meanwhile,
  * whose owner is told; `temporarily_unavailable`
  */
-export async function confirmEmailChange(
-  { token, ...cause }: MessageCause & { token: string },
-  deps: AccountsDeps
-): Promise<void> {
+export async function confirmEmailChange({ token, stay, ...cause }: Confirmation, deps: AccountsDeps): Promise<void> {
   const change = await checkEmailChange(token, deps)
   if (!change.isMade) {
     await endProvisional(change.user, { by: 'email_changed', ...cause }, deps)
@@ -190,7 +197,7 @@ export async function confirmEmailChange(
     }
   }
   await deps.sessions.revokeAll(change.user.id, 'email_changed', {
-    stays: { sid: change.sid, browser: null },
+    stays: stay?.(change.sid) ?? { sid: change.sid, browser: null },
     origin: cause.origin
   })
   await endOpenTokens(change.user.id, deps, 'email_change')

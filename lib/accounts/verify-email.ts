@@ -2,7 +2,13 @@ import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { digestOfOneTimeToken, oneTimeToken } from '../protocol/one-time-token.ts'
 import type { Origin } from '../sessions/sessions.ts'
-import { checkEmailChange, confirmEmailChange, isEmailChange, refuseEmailChange } from './change-email.ts'
+import {
+  checkEmailChange,
+  type Confirmation,
+  confirmEmailChange,
+  isEmailChange,
+  refuseEmailChange
+} from './change-email.ts'
 import { isContested } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
@@ -63,11 +69,11 @@ export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsD
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function verifyEmail(
-  { token, locale, origin }: { token: string; locale?: string | undefined; origin: Origin },
+  { token, stay, locale, origin }: Omit<Confirmation, 'locale'> & { locale?: string | undefined },
   deps: AccountsDeps
 ): Promise<void> {
   if (isEmailChange(token)) {
-    await confirmEmailChange({ token, locale, origin }, deps)
+    await confirmEmailChange({ token, stay, locale, origin }, deps)
     return
   }
   if (deps.users.setEmailVerified === undefined)

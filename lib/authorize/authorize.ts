@@ -22,7 +22,7 @@ import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
 import type { Advised, AuthorizeDeps, BrowserContext } from './deps.ts'
-import { unknownClient, unregisteredUri } from './misfit.ts'
+import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
 import { reachesOne } from './reachable.ts'
 import { contextFor, requiredAcr } from './requested-context.ts'
 
@@ -81,7 +81,7 @@ export async function clientRequest(
     throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', {
       reason: 'redirect_uri_mismatch',
       detail: `redirect_uri is not registered for the client ${clientId}`,
-      sent: redirectUri
+      sent: addressIn(redirectUri)
     })
   }
   return { params, client, redirectUri }

@@ -6,7 +6,7 @@ import type { LogoutParams } from '../protocol/logout-request.ts'
 import { checkRegistrableRedirectUri } from '../protocol/redirect-uri.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
 import type { Advised, AuthorizeDeps, BrowserContext } from './deps.ts'
-import { unknownClient, unregisteredUri } from './misfit.ts'
+import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
 
 export type LogoutOutcome =
   /** The person has to say that they want to sign out. Nothing has happened yet. */
@@ -102,7 +102,7 @@ function registeredUri(
   throw refused('post_logout_redirect_uri is not registered for this client.', {
     reason: 'redirect_uri_mismatch',
     detail: 'post_logout_redirect_uri is not registered',
-    sent: uri
+    sent: addressIn(uri)
   })
 }
 

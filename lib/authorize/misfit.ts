@@ -6,6 +6,16 @@ const CODE = 'FST_AUTHORITY_CLIENT_MISFIT'
 const MOST_SHOWN = 300
 const MOST_LISTED = 10
 
+/**
+ * What was sent as an address, where it is one and bears no password: anything else may be what somebody put into the
+ * wrong place, and is shown to nobody.
+ */
+export function addressIn(uri: string): string | undefined {
+  if (!URL.canParse(uri)) return undefined
+  const { username, password } = new URL(uri)
+  return username === '' && password === '' ? uri : undefined
+}
+
 /** A value for the log, without its query and fragment, which may hold secrets. */
 const shown = (value: string): string => JSON.stringify(value.split(/[?#]/, 1)[0]?.slice(0, MOST_SHOWN) ?? '')
 
@@ -27,14 +37,16 @@ export function unregisteredUri(
   uri: string
 ): Advice {
   const registered = client[list] ?? []
+  const address = addressIn(uri)
+  const sent = address === undefined ? 'no address' : shown(address)
   const listed = registered.slice(0, MOST_LISTED).map(shown).join(', ')
   const rest = registered.length > MOST_LISTED ? ` and ${registered.length - MOST_LISTED} more` : ''
   return {
     code: CODE,
     cause: `${list} ${clientId}`,
     text:
-      `the client ${shown(clientId)} sent ${shown(uri)}, which is not in its ${list} ` +
-      `(${listed === '' ? 'it has none' : `${listed}${rest}`}). Addresses are compared character by character, with ` +
+      `the client ${shown(clientId)} sent ${sent}, which is not in its ` +
+      `${list} (${listed === '' ? 'it has none' : `${listed}${rest}`}). Addresses are compared character by character, with ` +
       'the port, the path, the query and the slash at the end.'
   }
 }

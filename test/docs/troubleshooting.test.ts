@@ -89,6 +89,10 @@ t.test('every warning of an unsafe configuration is on the page, in the words of
       factors: memoryFactorStore(),
       state: { ...memoryState(), kind: 'a server', shared: true }
     })),
+    ...(await warningsOf({ secret: 'changeme-changeme-changeme-changeme' })),
+    ...(await warningsOf({
+      clients: [{ clientId: 'spa', redirectUris: ['http://localhost:3000/'], scopes: ['profile'] }]
+    })),
     ...(await warningsOf({ clients: [{ clientId: 'spa', redirectUris: ['http://localhost:3000/'] }] }, {}, '/api'))
   ]
   for (const line of said) t.ok(isOn(line), line)

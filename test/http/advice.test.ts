@@ -69,10 +69,12 @@ t.test('says which address a sign-out named, and which clients are unknown', asy
   t.equal(heard().length, 2, 'all unknown clients are one cause')
 })
 
-t.test('the error page shows an address as one word of text', async (t) => {
+t.test('the error page shows an address as one word of text, and nothing that is none', async (t) => {
   const { browser } = await listened(t)
-  const { body } = await browser.get(authorizePath({ redirect_uri: 'call <b>me</b> "now"' }))
-  t.match(body, '<code dir="ltr">call%20&lt;b&gt;me&lt;/b&gt;%20&quot;now&quot;</code>')
+  for (const none of ['a password', 'https://ann:password@app.example/'])
+    t.notMatch((await browser.get(authorizePath({ redirect_uri: none }))).body, /a(?:%20)?password|:password/, none)
+  const { body } = await browser.get(authorizePath({ redirect_uri: 'https://app.example/call <b>me</b> "now"' }))
+  t.match(body, '<code dir="ltr">https://app.example/call%20&lt;b&gt;me&lt;/b&gt;%20&quot;now&quot;</code>')
 })
 
 t.test('names the parameter in the line at debug', async (t) => {

@@ -157,7 +157,7 @@ t.test('nulls of SQL are none', async (t) => {
 })
 
 // covers A5
-t.test('a row without a hash signs nobody in, and setPasswordHash still compares', async (t) => {
+t.test('a row whose hash is missing does not fit: a mistake of the host, which changes nothing', async (t) => {
   const calls: unknown[][] = []
   const { signIn, app } = await appOver(t, (users) => ({
     findByUsername: async () => {
@@ -173,9 +173,9 @@ t.test('a row without a hash signs nobody in, and setPasswordHash still compares
       return false
     }
   }))
-  t.equal((await signIn()).statusCode, 400)
+  t.equal((await signIn()).statusCode, 500)
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN.username } })
-  t.ok(calls.every((args) => args[2] === null))
+  t.strictSame(calls, [])
 })
 
 // covers A5

@@ -5,8 +5,9 @@ export function sentCookies({
   headers: { cookie = '' }
 }: Pick<FastifyRequest, 'headers'>): Array<{ name: string; value: string }> {
   return cookie.split(';').flatMap((pair) => {
-    const at = pair.indexOf('=')
-    return at < 0 ? [] : [{ name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() }]
+    const text = pair.trim()
+    const at = text.indexOf('=')
+    return at < 0 ? [] : [{ name: text.slice(0, at), value: text.slice(at + 1) }]
   })
 }
 

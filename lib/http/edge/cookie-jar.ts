@@ -50,6 +50,8 @@ const MAX_COOKIE_BYTES = 4096
  */
 const MAX_ANSWER_BYTES = 2048
 const MAX_FLOWS = 2
+/** Longer than any of ours that is of nothing under way: somebody else has planted it, and it goes. */
+const MAX_SETTLED_BYTES = 1024
 /** What goes first where the room is short. */
 const MAKES_ROOM = ['flow', 'email', 'step', 'link'] as const
 /** The time with which the value of a flow begins, in base 36. */
@@ -103,9 +105,12 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
       .toSorted((a, b) => (a.value < b.value ? -1 : 1))
       .toSorted((a, b) => Number(MARKED.test(a.value)) - Number(MARKED.test(b.value)))
     const odd = flows.filter((cookie) => !MARKED.test(cookie.value)).length
-    let first = isOf(name, 'flow') ? Math.max(odd, flows.length - MAX_FLOWS + 1) : 0
     const others = MAKES_ROOM.slice(1).flatMap((kind) => sent.filter((cookie) => isOf(cookie.name, kind)))
-    const leaving = [...flows, ...others]
+    const planted = sent.filter(
+      (cookie) => ![...flows, ...others].includes(cookie) && bytesOf(cookie.name, cookie.value) > MAX_SETTLED_BYTES
+    )
+    const leaving = [...planted, ...flows, ...others]
+    let first = planted.length + (isOf(name, 'flow') ? Math.max(odd, flows.length - MAX_FLOWS + 1) : 0)
     const set = setBy(reply).reduce(
       (sum, cookie) => {
         const [own = '', content = ''] = cookie.split(/[=;]/, 2)

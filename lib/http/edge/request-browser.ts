@@ -87,6 +87,7 @@ export function requestBrowser({
   }
   const clearCookie = (reply: FastifyReply): void => {
     jar.forget(reply, ['session', ...UNDER_WAY])
+    if (cookie.pending(reply) !== undefined) cookie.clear(reply)
   }
 
   async function read(request: FastifyRequest): Promise<Browser> {

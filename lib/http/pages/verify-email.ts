@@ -27,6 +27,7 @@ interface Shown {
 export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },
+    browser,
     link
   } = deps
   const asked = async (token: string): Promise<Shown> => ({
@@ -46,14 +47,14 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
       fields: [],
       tokenInAddress: true,
       open: async ({ request }) => await asked(queryParam(request, 'token')),
-      submit: ({ token = '', decision }, { origin, locale }) => ({
+      submit: ({ token = '', decision }, { request, reply, origin, locale }) => ({
         limit: 'failures',
         async work() {
           const { pending } = await asked(token)
           const isDisowned = decision === 'not_me'
           await (isDisowned
             ? disownAccount({ token, origin }, accounts)
-            : verifyEmail({ token, locale, origin }, accounts))
+            : verifyEmail({ token, stay: (sid) => browser.stay(request, reply, sid), locale, origin }, accounts))
           return { token: '', pending, outcome: isDisowned ? 'disowned' : 'confirmed' }
         }
       }),

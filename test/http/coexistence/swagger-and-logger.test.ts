@@ -149,6 +149,8 @@ const EXPECTED: Record<string, Expected> = {
   'post /auth/forgot-password': { fields: ['username'], query: JOURNEY },
   'get /auth/reset-password': { query: ['token'] },
   'post /auth/reset-password': { fields: ['password', 'token'] },
+  'get /auth/undo': { query: ['token'] },
+  'post /auth/undo': { fields: ['token'] },
   'get /auth/verify-email': { query: ['token'] },
   'post /auth/verify-email': { fields: ['decision', 'token'] },
   'get /auth/consent': { query: AUTHORIZATION },

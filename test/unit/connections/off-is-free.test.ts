@@ -63,7 +63,6 @@ t.test(
       ...pages,
       'http/api/factors.ts',
       'accounts/email-sign-in/sign-in.ts',
-      'accounts/email-sign-in/take-mailbox.ts',
       'accounts/factors/create-passkeys.ts',
       'accounts/factors/prove-passkey.ts',
       'http/api/passkeys.ts',
