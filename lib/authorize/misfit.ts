@@ -46,7 +46,7 @@ export function unregisteredUri(
     cause: `${list} ${clientId}`,
     text:
       `the client ${shown(clientId)} sent ${sent}, which is not in its ` +
-      `${list} (${listed === '' ? 'it has none' : `${listed}${rest}`}). Addresses are compared character by character, with ` +
-      'the port, the path, the query and the slash at the end.'
+      `${list} (${listed === '' ? 'it has none' : `${listed}${rest}`}). Addresses are compared character ` +
+      'by character, with the port, the path, the query and the slash at the end.'
   }
 }
