@@ -63,6 +63,8 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
 }
 /** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
 const MAX_SERIALIZED = 8192
+/** Stands for what was sent more than once. No client means it. */
+const REPEATED = '\u0000repeated'
 /** Without good ones of these nobody can be answered but the person. */
 const DECIDE_WHO_IS_ANSWERED: readonly string[] = ['client_id', 'redirect_uri']
 export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'form_post']
@@ -70,14 +72,14 @@ export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'fo
 /**
  * Reads an authorization request from the query or the form. An empty parameter counts as not sent; an unknown one is
  * ignored. Judges nothing but the sizes of `client_id` and `redirect_uri`, so that these can be judged before all else.
- * Any other parameter that is too long is cut but still too long, for `checkSizes` to refuse wherever the request is
- * carried meanwhile; `state` is left whole, for it goes back as it came. What the answer needs and the query lacks is
- * read from the request object.
+ * Any other parameter that is too long is cut but still too long, and one that was sent twice is marked, for
+ * `checkParams` to refuse wherever the request is carried meanwhile; `state` is left whole, for it goes back as it
+ * came. What the answer needs and the query lacks is read from the request object.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
 export function readAuthorizationParams(raw: unknown): AuthorizationParams {
-  const params: AuthorizationParams = readParams(raw, LIMITS, (name, value) => {
+  const params: AuthorizationParams = readParams(marked(raw), LIMITS, (name, value) => {
     // A state as long as that could not go back.
     if (DECIDE_WHO_IS_ANSWERED.includes(name) || (name === 'state' && value.length > MAX_SERIALIZED))
       throw tooLong(name)
@@ -92,9 +94,25 @@ export function readAuthorizationParams(raw: unknown): AuthorizationParams {
   return params
 }
 
-/** @throws OAuthError `invalid_request` naming the parameter that is too long */
-export function checkSizes(params: AuthorizationParams): void {
+/** As the parsers of queries and forms say it. */
+const isRepeated = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 1 && value.every((one) => typeof one === 'string')
+
+/** A repeated `state` could not go back. */
+function marked(raw: unknown): unknown {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw
+  return Object.fromEntries(
+    Object.entries(raw).map(([name, value]) => [
+      name,
+      isRepeated(value) && name !== 'state' && !DECIDE_WHO_IS_ANSWERED.includes(name) ? REPEATED : value
+    ])
+  )
+}
+
+/** @throws OAuthError `invalid_request` naming the parameter that is too long, or was sent more than once */
+export function checkParams(params: AuthorizationParams): void {
   for (const [name, value] of Object.entries(params) as Array<[AuthorizationParamName, string | undefined]>) {
+    if (value === REPEATED) throw new OAuthError('invalid_request', `${name} must be sent once.`)
     if (value !== undefined && Buffer.byteLength(value) > LIMITS[name]) throw tooLong(name)
   }
   if (!fitsAddress(params)) throw wholeTooLong()

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import {
-  checkSizes,
+  checkParams,
   RESPONSE_MODES,
   responseModeOf,
   wordsOf,
@@ -69,7 +69,7 @@ export function parseAuthorizationRequest(params: AuthorizationParams): Authoriz
     claims: {},
     codeChallenge: undefined
   }
-  checkSizes(params)
+  checkParams(params)
   for (const check of CHECKS) Object.assign(request, check(params))
   return request
 }

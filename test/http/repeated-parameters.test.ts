@@ -48,8 +48,18 @@ t.test('refuses a repeated parameter that it reads, and names it', async (t) => 
     t.match(reply.json<{ error_description: string }>().error_description, name)
   }
   const browser = testBrowser(app)
-  for (const name of ['client_id', 'redirect_uri', 'state', 'scope'])
+  for (const name of ['client_id', 'redirect_uri', 'state'])
     t.equal((await browser.get(`${authorizePath()}&${name}=x`)).statusCode, 400, name)
+  for (const name of ['scope', 'prompt', 'nonce', 'response_type', 'code_challenge']) {
+    const { headers } = await subject.browser.get(`${authorizePath()}&${name}=x&${name}=y`)
+    const answer = new URL(headers.location ?? 'about:blank')
+    t.equal(answer.origin + answer.pathname, CALLBACK, `${name}: the client is told`)
+    t.match(Object.fromEntries(answer.searchParams), {
+      error: 'invalid_request',
+      error_description: `${name} must be sent once.`,
+      state: /./
+    })
+  }
   t.equal((await browser.get(`/auth/logout?id_token_hint=${hint}&id_token_hint=${hint}`)).statusCode, 400)
   const userInfo = await app.inject({
     method: 'POST',

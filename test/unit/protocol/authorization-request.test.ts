@@ -9,6 +9,7 @@ import {
   satisfied,
   serializeParams
 } from '../../../lib/protocol/authorization-request.ts'
+import { checkParams } from '../../../lib/protocol/authorization-params.ts'
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 const LIMITS: Record<string, number> = {
@@ -67,7 +68,16 @@ t.test('what was sent', async (t) => {
 // covers ASVS-2.2.1 R6749-3.1
 t.test('each is a string, sent once', async (t) => {
   for (const name of [...Object.keys(LIMITS), 'request', 'id_token_hint']) {
-    for (const value of [['a', 'b'], ['a'], [], { a: 'b' }, 1, true, null])
+    const isAnswered = !['client_id', 'redirect_uri', 'state'].includes(name)
+    if (isAnswered)
+      t.throws(
+        () => {
+          checkParams(readAuthorizationParams({ ...BASE, [name]: ['a', 'b'] }))
+        },
+        invalid(`${name} must be sent once.`),
+        `${name}, twice: once the client is known`
+      )
+    for (const value of [...(isAnswered ? [] : [['a', 'b']]), ['a'], [], { a: 'b' }, 1, true, null])
       t.throws(
         () => readAuthorizationParams({ ...BASE, [name]: value }),
         invalid(`${name} must be a string, sent once.`),
