@@ -232,6 +232,9 @@ export function accountsDeps(
             sessionLifetimeMs: settings.session.expiresInMs,
             passkeys,
             sealer: factorSealer(settings.secrets, random),
+            recoveryKeys: (settings.secrets.length === 0 ? [random.secret()] : settings.secrets).map((secret) =>
+              deriveKey(secret, 'recovery codes')
+            ),
             importKey: deriveKey(settings.secrets[0] ?? random.secret(), 'imported apps'),
             remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, owner, random),
             policy: policyOf(settings.factors, clients)

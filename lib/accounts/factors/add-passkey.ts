@@ -41,7 +41,7 @@ export async function addPasskey(
   // An account with an address that was never confirmed may belong to somebody else: see `awaitsConfirmation`.
   if (of.isInvited !== true) refuseUnconfirmed(user, deps)
   const now = clock.now()
-  const { codes, digests } = newRecoveryCodes(deps)
+  const { codes, digests } = newRecoveryCodes(user, deps)
   const factor = {
     id: random.id(),
     ...made,

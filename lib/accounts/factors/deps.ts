@@ -18,6 +18,8 @@ export interface FactorDeps {
   store: FactorStore
   /** For the keys of apps, and for what a browser or a client carries between two steps. */
   sealer: Sealer
+  /** The keys under which recovery codes are kept, one for each secret, that of today first. */
+  recoveryKeys: readonly Uint8Array[]
   /** Makes the ids of apps that come from another system. */
   importKey: Uint8Array
   /** What authenticator apps show beside the account. */

@@ -129,7 +129,7 @@ export async function confirmEnrolment(
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
   // An account with an address that was never confirmed may belong to somebody else: see `awaitsConfirmation`.
   if (of.isInvited !== true) await requireConfirmedAddress(user, { locale, origin }, deps)
-  const { codes, digests } = newRecoveryCodes(deps)
+  const { codes, digests } = newRecoveryCodes(user, deps)
   const factor = {
     id: factorId,
     sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer),

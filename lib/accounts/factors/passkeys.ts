@@ -80,7 +80,7 @@ export interface ChallengeDeps {
 /** What passkeys need of the account use cases. */
 export interface PasskeyDeps extends ChallengeDeps {
   users: UserStore
-  factors: { store: FactorStore; policy: FactorPolicy }
+  factors: { store: FactorStore; policy: FactorPolicy; recoveryKeys: readonly Uint8Array[] }
   sessions: Sessions
   background: Background
   outbox: Outbox | null

@@ -2,7 +2,7 @@ import { OAuthError } from '../../errors.ts'
 import type { TotpFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
-import { recoveryDigest } from '../../protocol/recovery-code.ts'
+import { readRecoveryCode, recoveryDigests } from '../../protocol/recovery-code.ts'
 import { matchTotp, readTotpCode } from '../../protocol/totp.ts'
 import type { AccountsDeps } from '../deps.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
@@ -12,11 +12,11 @@ import { tellOfFailure } from './tell-of-failure.ts'
 import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
 
 /**
- * A second factor as somebody gave it, and read: six digits, the digest of a recovery code, or what a passkey answered.
+ * A second factor as somebody gave it, and read: six digits, a recovery code, or what a passkey answered.
  */
 export type GivenFactor =
   | { kind: 'totp'; code: string }
-  | { kind: 'recovery_code'; digest: string }
+  | { kind: 'recovery_code'; code: string }
   | { kind: 'passkey'; credential: GivenCredential }
 
 /** Where a second factor is given. */
@@ -48,13 +48,13 @@ export function readFactor(
 ): GivenFactor {
   if (credential !== '') return { kind: 'passkey', credential }
   if (recoveryCode.trim() !== '') {
-    const digest = recoveryDigest(recoveryCode)
-    if (digest === null)
+    const read = readRecoveryCode(recoveryCode)
+    if (read === null)
       throw new OAuthError('invalid_code', 'This is no recovery code.', {
         field: fields.recoveryCode,
         reason: 'wrong_recovery_code'
       })
-    return { kind: 'recovery_code', digest }
+    return { kind: 'recovery_code', code: read }
   }
   if (code.trim() === '')
     throw new OAuthError('invalid_request', `${fields.code}: it is required.`, {
@@ -81,7 +81,7 @@ export async function proveFactor(
 ): Promise<AuthenticationProof> {
   const now = deps.clock.now()
   if (given.kind === 'recovery_code') {
-    await useRecoveryCode(given.digest, user, cause, deps)
+    await useRecoveryCode(given.code, user, cause, deps)
     return { method: 'recovery_code', at: now }
   }
   if (given.kind === 'passkey') {
@@ -173,18 +173,15 @@ async function useTotpCode(
 }
 
 async function useRecoveryCode(
-  digest: string,
+  code: string,
   user: User,
   { origin, locale, clientId }: Given,
   deps: ProvingDeps
 ): Promise<void> {
-  const {
-    events,
-    outbox,
-    factors: { store }
-  } = deps
-  const used = await store.useRecoveryCode({ userId: user.id, digest })
-  if (used.outcome === 'used') {
+  const { events, outbox, factors } = deps
+  for (const digest of recoveryDigests(code, user.id, factors.recoveryKeys)) {
+    const used = await factors.store.useRecoveryCode({ userId: user.id, digest })
+    if (used.outcome !== 'used') continue
     events.emit('recovery_code_used', { userId: user.id, left: used.left }, origin)
     outbox?.post({ kind: 'recovery_code_used', user: addressed(user), locale, origin })
     return

@@ -1,15 +1,23 @@
 import { OAuthError } from '../../errors.ts'
-import type { Random } from '../../ports/random.ts'
 import type { User } from '../../ports/user-store.ts'
-import { recoveryCode, RECOVERY_CODES, recoveryDigest } from '../../protocol/recovery-code.ts'
+import { readRecoveryCode, recoveryCode, RECOVERY_CODES, recoveryDigests } from '../../protocol/recovery-code.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
+import type { FactorDeps } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { twoStepNow } from './policy.ts'
 
 /** New codes as they are shown, and the digests that are stored of them. */
-export function newRecoveryCodes({ random }: { random: Random }): { codes: string[]; digests: string[] } {
+export function newRecoveryCodes(
+  { id }: Pick<User, 'id'>,
+  { random, factors }: Pick<ProvingDeps, 'random'> & { factors: Pick<FactorDeps, 'recoveryKeys'> }
+): { codes: string[]; digests: string[] } {
   const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(Buffer.from(random.secret(), 'base64url')))
-  return { codes, digests: codes.flatMap((code) => recoveryDigest(code) ?? []) }
+  return {
+    codes,
+    digests: codes.flatMap((code) =>
+      recoveryDigests(readRecoveryCode(code) ?? '', id, factors.recoveryKeys.slice(0, 1))
+    )
+  }
 }
 
 /**
@@ -21,7 +29,7 @@ export async function replaceRecoveryCodes(
   deps: ProvingDeps
 ): Promise<string[]> {
   const found = await deps.factors.store.findFactors(user.id)
-  const { codes, digests } = newRecoveryCodes(deps)
+  const { codes, digests } = newRecoveryCodes(user, deps)
   if (!(await twoStepNow(user, found, deps)).on || !(await deps.factors.store.replaceRecoveryCodes(user.id, digests)))
     throw new OAuthError('invalid_request', 'Recovery codes go with two-step sign-in, which is off.', {
       statusCode: 409

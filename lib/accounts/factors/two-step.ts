@@ -28,7 +28,7 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
   const found = await store.findFactors(user.id)
   if (!hasFactor(found)) throw noFactor()
   const wasOn = (await twoStepNow(user, found, deps)).on
-  const { codes, digests } = newRecoveryCodes(deps)
+  const { codes, digests } = newRecoveryCodes(user, deps)
   const gives = !wasOn && policy.methods.includes('recovery_code')
   const outcome = await orTellLater(
     asker,
