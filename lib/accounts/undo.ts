@@ -29,8 +29,11 @@ interface UndoLink {
 /** `id`: of the first factor; `former`: the address that the account had. */
 type Undoable = { what: 'factor'; id: string } | { what: 'email'; former: string }
 
-/** What the link takes back, and of whom. */
-export type PendingUndo = { user: User } & Undoable
+/** What the link takes back, and of whom. `changedAt`: milliseconds since the epoch. */
+export type PendingUndo = { user: User } & (
+  | { what: 'factor'; id: string }
+  | { what: 'email'; former: string; changedAt: number }
+)
 
 /**
  * Makes the link for the first factor of a user, or for a change of their address. `null`: there is no page for it, no
@@ -79,8 +82,8 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
   if (tokenDigest === null || (what !== 'factor' && what !== 'email')) throw invalidLink()
   const record = await oneTimeTokens.find(PURPOSES[what], tokenDigest, clock.now())
   const user = record === null ? null : await users.findById(record.userId)
-  if (!isActive(user)) throw invalidLink()
-  if (what === 'email') return { user, what, former: value }
+  if (record === null || !isActive(user)) throw invalidLink()
+  if (what === 'email') return { user, what, former: value, changedAt: record.expiresAt - LIFETIME_MS }
   const found = (await factors?.store.findFactors(user.id)) ?? null
   const isThere = found !== null && [...found.totp, ...found.passkeys].some(({ id }) => id === value)
   if (!isThere || !isBoundTo(token, 0, addressOf(user))) throw invalidLink()
@@ -127,14 +130,19 @@ async function removeFactors(
   return user
 }
 
-/** Gives the account its former address. All links are older than this proof of the mailbox, so they end. */
+/**
+ * Gives the account its former address. All links are older than this proof of the mailbox, so they end, and with them
+ * the factors that were set up since the change: a thief's passkey would open the account again.
+ */
 async function putBack(
-  { user, former }: { user: User; former: string },
+  { user, former, changedAt }: { user: User; former: string; changedAt: number },
   cause: MessageCause,
   deps: AccountsDeps
 ): Promise<User> {
   const { users, sessions, events, clock } = deps
   if (users.update === undefined) throw invalidLink()
+  // Before too, so that nobody sets up anything meanwhile by a sign-in of since.
+  await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
   const email = { email: former, emailVerified: true, emailProvedAt: clock.now() }
   const renamed = emailOf(user.username) === null ? email : { ...email, username: former }
   const back = await users.update(user.id, renamed).catch(async (error: unknown) => {
@@ -145,7 +153,29 @@ async function putBack(
   if (back === null) throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
   events.emit('email_changed', { userId: user.id }, cause.origin)
   await endProvisional(back, { by: 'email_changed', ...cause }, deps)
+  await endFactorsSince(changedAt, back, cause, deps)
   await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
   await endOpenTokens(user.id, deps)
   return back
+}
+
+async function endFactorsSince(
+  since: number,
+  user: User,
+  { locale, origin }: MessageCause,
+  { factors, events, outbox }: AccountsDeps
+): Promise<void> {
+  if (factors === null) return
+  const { totp, passkeys } = await factors.store.findFactors(user.id)
+  for (const [kind, own] of [
+    ['totp', totp],
+    ['passkey', passkeys]
+  ] as const)
+    for (const { id, createdAt } of own) {
+      if (createdAt < since) continue
+      const removed = await factors.store.removeFactor({ userId: user.id, factorId: id, keepOne: false })
+      if (removed !== 'removed') continue
+      events.emit('factor_removed', { userId: user.id, factorId: id, kind, by: 'mailbox' }, origin)
+      outbox?.post({ kind: 'factor_removed', factor: kind, by: 'user', user: addressed(user), locale, origin })
+    }
 }

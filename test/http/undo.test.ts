@@ -123,6 +123,26 @@ t.test('a change of the address is taken back by the former mailbox, whatever th
   t.equal((await press(link)).statusCode, 400, 'it acts once')
 })
 
+t.test('what was set up to sign in with since the change goes with it, and what was there before stays', async (t) => {
+  const test = await scene(t)
+  const { app, sub, factors, press, reset, clock, messages, token } = test
+  const { access_token: thief } = await signIn(app, ANN)
+  await app.inject({ method: 'POST', url: '/auth/email', headers: bearer(thief), payload: { email: THIEF } })
+  await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
+  const [own] = (await factors.findFactors(sub)).totp
+  clock.step(1000)
+  const payload = { token: (await messages.next('email_change')).token }
+  await app.inject({ method: 'POST', url: '/auth/email/verify', payload })
+  const link = await linkOf(test, 'email_changed')
+  await app.authority.importTotp(sub, { secret: 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU' })
+  t.equal((await factors.findFactors(sub)).totp.length, 2)
+  t.equal((await press(link)).statusCode, 200)
+  t.same((await factors.findFactors(sub)).totp, [own])
+  t.match(await messages.next('factor_removed'), { user: { email: ANN } })
+  t.equal(await reset(NEXT), 204)
+  t.match((await token(NEXT)).json(), { error: 'mfa_required' })
+})
+
 t.test('a sign-up with the former address does not keep it from its owner', async (t) => {
   const test = await scene(t)
   const { app, sub, users, press } = test
