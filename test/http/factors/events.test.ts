@@ -79,7 +79,7 @@ add('second_factor_failed', withApp, async (subject) => {
   return { kind: 'totp', reason: 'disabled', clientId: null }
 })
 add('second_factor_failed', withApp, async (subject) => {
-  await give(subject, { recovery_code: '0000-0000-0000-0000-0000-0000' })
+  await give(subject, { recovery_code: '0000-0000-0000-0000' })
   return { kind: 'recovery_code', reason: 'wrong', clientId: null }
 })
 add('second_factor_failed', withPasskey, async (subject) => {
