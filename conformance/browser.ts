@@ -57,6 +57,11 @@ export function overrides(issuer: string): Record<string, { browser: Block[] }> 
     match: logout,
     tasks: [keep('Refuses without a redirect', logout, 'That did not work')]
   }
+  // A hint that is not from here counts as none: the person is asked, and nobody is led back.
+  const logoutAsked: Block = {
+    match: logout,
+    tasks: [keep('Asks whether to sign out', logout, 'Sign out?')]
+  }
   const signedOut: Block = {
     match: logout,
     tasks: [...confirming(issuer), keep('Says that nobody is signed in', logout, 'You are signed out')]
@@ -65,15 +70,10 @@ export function overrides(issuer: string): Record<string, { browser: Block[] }> 
     ...each(['oidcc-prompt-login', 'oidcc-max-age-1'], [again]),
     ...each(['oidcc-ensure-registered-redirect-uri', 'oidcc-ensure-request-object-with-redirect-uri'], [refused]),
     ...each(
-      [
-        'bad-post-logout-redirect-uri',
-        'query-added-to-post-logout-redirect-uri',
-        'modified-id-token-hint',
-        'bad-id-token-hint',
-        'no-id-token-hint'
-      ].map(ofLogout),
+      ['bad-post-logout-redirect-uri', 'query-added-to-post-logout-redirect-uri', 'no-id-token-hint'].map(ofLogout),
       [signingIn, logoutRefused]
     ),
+    ...each(['modified-id-token-hint', 'bad-id-token-hint'].map(ofLogout), [signingIn, logoutAsked]),
     ...each(['no-params', 'only-state', 'no-post-logout-redirect-uri'].map(ofLogout), [signingIn, signedOut])
   }
 }
