@@ -258,10 +258,13 @@ function readToken(body: unknown): string {
 }
 
 function withoutTime({ statusCode, headers, body }: LightMyRequestResponse): unknown {
-  const { date: _date, 'x-ratelimit-reset': reset, ...rest } = headers
+  const { date: _date, ...rest } = headers
+  // The body of a refusal names a time, and its length goes with that.
+  const counted = ['x-ratelimit-reset', ...(statusCode === 429 ? ['retry-after', 'content-length'] : [])]
+  const shown = counted.flatMap((name) => (name in rest ? [[name, 'a number'] as const] : []))
   return {
     statusCode,
-    headers: { ...rest, ...(reset === undefined ? {} : { 'x-ratelimit-reset': 'seconds' }) },
+    headers: { ...rest, ...Object.fromEntries(shown) },
     body: body.replace(/retry in .*?"/, 'retry later"')
   }
 }
