@@ -32,7 +32,7 @@ type UnlinkOutcome = Awaited<ReturnType<NonNullable<UserStore['unlinkIdentity']>
 
 interface LinkedCause extends MessageCause {
   by: EventFacts['identity_linked']['by']
-  tookOver?: boolean | undefined
+  tookOver?: boolean
 }
 interface UnlinkedCause extends MessageCause {
   by: EventFacts['identity_unlinked']['by']

@@ -25,10 +25,8 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
   if (link !== undefined) {
     // Before the link, so that a sign-in after a failure in between takes the account over once more.
     if (takesOver === true) await endPasswordAndPasskeys(user, keeps, deps)
-    const stored = await storeLink(
-      { user, link, contested: 'by_address', tookOver: takesOver === true, ...cause },
-      deps
-    )
+    const contested = takesOver === true ? 'by_owner' : 'by_address'
+    const stored = await storeLink({ user, link, contested, ...cause }, deps)
     if (stored !== 'linked' && stored !== 'already_linked') return null
     if (takesOver === true) await endOtherLinks(user, link, cause, deps)
   }

@@ -11,19 +11,18 @@ interface StoredLink {
   /**
    * The account was made by whoever first named the address, who need not be its owner: then what is provisional, the
    * sign-ins, tokens and consents end, but not the sign-in `stays`. `by_address`: nobody has signed in to the account
-   * meanwhile, so a password from before the proof of the address ends too. `null`: the account is of whoever links.
+   * meanwhile, so a password from before the proof of the address ends too. `by_owner`: the connection manages the
+   * address and takes the account over; the password has ended before. `null`: the account is of whoever links.
    */
-  contested: 'by_address' | 'by_sign_in' | null
+  contested: 'by_address' | 'by_sign_in' | 'by_owner' | null
   stays?: StayingSignIn
-  /** Whether the account was taken over, which the person is told. */
-  tookOver?: boolean | undefined
   origin: Origin
   locale: string | undefined
 }
 
 /** Links an identity to a user and tells them. */
 export async function storeLink(
-  { user, link, contested, stays, tookOver, locale, origin }: StoredLink,
+  { user, link, contested, stays, locale, origin }: StoredLink,
   deps: AccountsDeps
 ): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
   const { users, oneTimeTokens } = deps
@@ -38,6 +37,7 @@ export async function storeLink(
       await oneTimeTokens.discard(purpose, user.id)
   }
   const outcome = await users.linkIdentity(user.id, link)
+  const tookOver = contested === 'by_owner'
   if (outcome === 'linked') identityLinked(user, link, { by: 'user', tookOver, locale, origin }, deps)
   return outcome
 }

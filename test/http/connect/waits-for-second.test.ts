@@ -13,7 +13,11 @@ const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 
 async function scene(
   t: Test,
-  { hasApp = false, ...options }: { hasApp?: boolean } & Partial<AuthorityOptions> & Parameters<typeof connectApp>[1]
+  {
+    hasApp = false,
+    emailProvedAt,
+    ...options
+  }: { hasApp?: boolean; emailProvedAt?: number } & Partial<AuthorityOptions> & Parameters<typeof connectApp>[1]
 ) {
   const store = memoryUserStore()
   const writes: string[] = []
@@ -30,7 +34,14 @@ async function scene(
     )
   } as typeof store
   const hash = await fastHasher().hash(PASSWORD, { memoryCost: 64, timeCost: 1, parallelism: 1 })
-  const ann = await store.create({ username: ANN, email: ANN, emailVerified: true, passwordHash: hash, name: 'Ann' })
+  const ann = await store.create({
+    username: ANN,
+    email: ANN,
+    emailVerified: true,
+    passwordHash: hash,
+    name: 'Ann',
+    emailProvedAt
+  })
   const test = await connectApp(t, { users, factors: memoryFactorStore(), ...options })
   if (hasApp) await test.app.authority.importTotp(ann.id, { secret: KEY })
   test.fake.person = { subject: 'ann-1', email: ANN, emailAuthoritative: true }
@@ -102,6 +113,14 @@ for (const hasApp of [false, true])
       t.match(renderMessage(message, { title: '' }).text, /sign in through it alone[^]*An authenticator app stays/)
     }
   )
+
+t.test('a password from before the proof of the address is ended once, with the take-over', async (t) => {
+  const test = await scene(t, { emailProvedAt: 1, connection: { domains: ['example.com'], enforce: true } })
+  t.equal(onward(await test.through('?return_to=/cart')), '/cart')
+  t.equal(await test.who(), test.ann.id)
+  t.equal(test.writes.filter((write) => write === 'setPasswordHash').length, 1)
+  t.match(await test.users.listIdentities(test.ann.id), [{ subject: 'ann-1', connection: 'acme' }])
+})
 
 for (const linking of ['confirm', 'never'] as const)
   t.test(`the sign-in page of a domain takes the password of an account that is not linked: ${linking}`, async (t) => {
