@@ -40,7 +40,7 @@ async function scene(
     emailVerified: true,
     passwordHash: hash,
     name: 'Ann',
-    emailProvedAt
+    ...(emailProvedAt === undefined ? {} : { emailProvedAt })
   })
   const test = await connectApp(t, { users, factors: memoryFactorStore(), ...options })
   if (hasApp) await test.app.authority.importTotp(ann.id, { secret: KEY })
