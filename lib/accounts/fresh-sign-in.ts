@@ -120,8 +120,11 @@ function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, 
   )
 }
 
-/** Whether it does without a password. What can't be looked up rejects: an outage is no stale sign-in. */
-export async function isProved(
+/**
+ * Whether the person may make the change without a password. What can't be looked up rejects: an outage is no stale
+ * sign-in.
+ */
+export async function mayChange(
   change: AccountChange,
   signIn: Omit<FreshSignIn, 'password'>,
   deps: AccountsDeps

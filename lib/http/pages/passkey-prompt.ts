@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../accounts/verify-email.ts'
-import { freshnessIn, isProved } from '../../accounts/fresh-sign-in.ts'
+import { freshnessIn, mayChange } from '../../accounts/fresh-sign-in.ts'
 import type { PasskeyCreationOptions } from '../../protocol/webauthn-options.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { Credential, FactorName, JourneySchema } from '../edge/schemas.ts'
@@ -29,7 +29,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
 
   async function propose({ request, journey, origin }: Visit): Promise<Proposal | Leave> {
     const person = await deps.browser.signedIn(request)
-    if (person === null || !(await isProved('passkeys', freshnessIn(person, origin), accounts)))
+    if (person === null || !(await mayChange('passkeys', freshnessIn(person, origin), accounts)))
       return goOn(journey.next)
     const found = await factors.store.findFactors(person.user.id)
     if (found.passkeys.length > 0 || awaitsConfirmation(person.user, accounts)) return goOn(journey.next)
@@ -59,7 +59,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
           origin
         } = visit
         const person = await deps.browser.signedIn(request)
-        if (person === null || !(await isProved('passkeys', freshnessIn(person, origin), accounts)))
+        if (person === null || !(await mayChange('passkeys', freshnessIn(person, origin), accounts)))
           return { limit: null, work: async () => goOn(next) }
         const { credential } = required(form, ['credential'])
         return {

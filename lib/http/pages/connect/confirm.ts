@@ -4,7 +4,7 @@ import type { FederatedPerson } from '../../../accounts/federated-account.ts'
 import { signUpCheck } from '../../../accounts/federated-user.ts'
 import { linkToAccount } from '../../../accounts/link-identity.ts'
 import { federatedSignIn } from '../../../accounts/federated-sign-in.ts'
-import { freshnessIn, isProved } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, mayChange } from '../../../accounts/fresh-sign-in.ts'
 import { type OAuthError, UpstreamError } from '../../../errors.ts'
 import type { Connection } from '../../../ports/upstream.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
@@ -127,7 +127,7 @@ async function ownerIn(
 ): Promise<SignedInPerson | null> {
   const person = await browser.signedIn(request)
   if (person === null || person.user.id !== pending.userId) return null
-  return (await isProved('link', freshnessIn(person, originOf(request)), accounts)) ? person : null
+  return (await mayChange('link', freshnessIn(person, originOf(request)), accounts)) ? person : null
 }
 
 /**

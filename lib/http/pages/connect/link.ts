@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { freshnessIn, isProved } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, mayChange } from '../../../accounts/fresh-sign-in.ts'
 import { originOf } from '../../edge/deps.ts'
 import { JourneySchema } from '../../edge/schemas.ts'
 import { goOn, withQuery } from '../form-page.ts'
@@ -34,7 +34,7 @@ export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void
       const connection = await enabledConnection(request.params.id, connect)
       const journey = await journeys.read(request)
       const person = await browser.signedIn(request)
-      const fresh = person !== null && (await isProved('link', freshnessIn(person, originOf(request)), accounts))
+      const fresh = person !== null && (await mayChange('link', freshnessIn(person, originOf(request)), accounts))
       if (person === null || !fresh)
         return await goOn(withQuery(link('login'), { return_to: journey.next, prompt: 'login' }))(reply)
       try {

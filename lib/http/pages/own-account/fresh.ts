@@ -1,6 +1,6 @@
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { factorsOf, hasFactor } from '../../../accounts/factors/deps.ts'
-import { type AccountChange, freshnessIn, isProved, requireProof } from '../../../accounts/fresh-sign-in.ts'
+import { type AccountChange, freshnessIn, mayChange, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps } from '../deps.ts'
 import type { Submission } from '../form-page.ts'
@@ -29,7 +29,7 @@ export async function proofOf(
     origin
   } = visit
   const { accounts } = deps.authorize
-  const fresh = await isProved(change, freshnessIn(visit.person, origin), accounts)
+  const fresh = await mayChange(change, freshnessIn(visit.person, origin), accounts)
   if (user.passwordHash !== null && !hasFactor(await factorsOf(user, accounts)))
     return { askPassword: always || !fresh, signInUrl: null }
   return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps) }

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../../accounts/verify-email.ts'
 import type { FactorDeps } from '../../../accounts/factors/deps.ts'
 import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
-import { freshnessIn, isProved, requireProof } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, mayChange, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import type { AccountModel } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import { Credential, FactorName } from '../../edge/schemas.ts'
@@ -43,7 +43,7 @@ export function passkeyPage(
             signInUrl: null,
             confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`
           }
-        const fresh = await isProved('passkeys', freshnessIn(visit.person, origin), accounts)
+        const fresh = await mayChange('passkeys', freshnessIn(visit.person, origin), accounts)
         return {
           passkey: fresh
             ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps)

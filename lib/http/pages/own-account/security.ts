@@ -8,7 +8,7 @@ import { turnTwoStepOff, turnTwoStepOn } from '../../../accounts/factors/two-ste
 import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'
 import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
 import { type FactorDeps, hasFactor } from '../../../accounts/factors/deps.ts'
-import { freshnessIn, isProved, requireProof } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, mayChange, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AccountFactor, AccountModel, AccountPasskey } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
@@ -53,7 +53,7 @@ async function signInAgainUrl(
   deps: PageDeps,
   accounts: Accounts
 ): Promise<string | null> {
-  return (await isProved('factors', freshnessIn(visit.person, visit.origin), accounts))
+  return (await mayChange('factors', freshnessIn(visit.person, visit.origin), accounts))
     ? null
     : signInUrl(path, visit, deps)
 }
