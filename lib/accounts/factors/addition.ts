@@ -2,6 +2,7 @@ import { OAuthError } from '../../errors.ts'
 import type { AddedFactor, UserFactors } from '../../ports/factor-store.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
+import type { Background } from '../background.ts'
 import type { Enroller, PasskeyDeps, Staying } from './passkeys.ts'
 
 type Deps = Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background' | 'onError'>
@@ -87,23 +88,34 @@ export async function holds(of: Enroller, { users, sessions }: Pick<Deps, 'users
     : isActive(await users.findById(of.user.id)) && (await sessions.isAlive(of.user.id, of.sid))
 }
 
-/** Looks at once, after 1 and after 11 seconds: a store has 5 for an answer, and may write after it was given up. */
-export const LOOKS = 3
-
 /** A write whose answer was lost may have been done, or may be done later. */
 function withdrawLost(
   userId: string,
   { factorId, isStored }: Addition,
   { factors: { store }, background }: Deps
 ): void {
+  lookLater(background, `withdraw ${factorId}`, NOT_TAKEN_BACK, async () => {
+    if (isStored(await store.findFactors(userId))) await store.removeFactor({ userId, factorId, keepOne: false })
+    return false
+  })
+}
+
+/** A store has 5 seconds for an answer, and may write after it was given up. */
+const LOOKS = 3
+
+/**
+ * Looks behind the reply at what became of a write whose answer was lost: at once, after 1 and after 11 seconds, until
+ * `look` resolves to `true`.
+ */
+export function lookLater(background: Background, key: string, what: string, look: () => Promise<boolean>): void {
   let looks = 0
   background.run(
-    `withdraw ${factorId}`,
-    NOT_TAKEN_BACK,
+    key,
+    what,
     async () => {
-      if (isStored(await store.findFactors(userId))) await store.removeFactor({ userId, factorId, keepOne: false })
+      const isDone = await look()
       looks += 1
-      if (looks < LOOKS) throw new Error('The store may still write the factor.')
+      if (!isDone && looks < LOOKS) throw new Error('The store may still do what it was asked for.')
     },
     { retries: true }
   )

@@ -5,7 +5,7 @@ import type { User } from '../../ports/user-store.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../ways-in.ts'
-import { LOOKS } from './addition.ts'
+import { lookLater } from './addition.ts'
 import { hasFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
@@ -129,23 +129,16 @@ export async function removeFactor(
   }
   // The answer of a removal was lost. It may have been done, or the store may do it later, so the rest of it follows as
   // soon as the factor is found gone.
-  const finishLost = (): void => {
-    let looks = 0
-    const finish = async (): Promise<void> => {
-      if (!has(await store.findFactors(userId), factorId)) {
-        // The reply is gone, so no browser could learn the new secret of a session that stays.
-        await sessions.revokeAll(userId, 'factors_changed', { origin })
-        tell()
-        return
-      }
-      looks += 1
-      if (looks < LOOKS) throw new Error('The store may still remove the factor.')
-    }
-    background.run(`removal ${factorId}`, what, finish, { retries: true })
+  const finishLost = async (): Promise<boolean> => {
+    if (has(await store.findFactors(userId), factorId)) return false
+    // The reply is gone, so no browser could learn the new secret of a session that stays.
+    await sessions.revokeAll(userId, 'factors_changed', { origin })
+    tell()
+    return true
   }
   const removal = ID.test(factorId) ? store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
   const outcome = await Promise.resolve(removal).catch((error: unknown) => {
-    if (has(found, factorId)) finishLost()
+    if (has(found, factorId)) lookLater(background, `removal ${factorId}`, what, finishLost)
     throw error
   })
   if (outcome === 'last')
