@@ -5,9 +5,9 @@ import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../pro
 import { partitionOf } from '../protocol/partition.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
-import { endProvisional } from './end-provisional.ts'
+import { endProvisional, factorEnded } from './end-provisional.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
-import { addressed, addressOf, type MessageCause } from './outbox.ts'
+import { addressOf, type MessageCause } from './outbox.ts'
 import { sendResetOnce } from './reset-password.ts'
 import { emailOf } from './username.ts'
 
@@ -112,20 +112,18 @@ export async function undoByLink(
 /** The factors that were added after the first one rest on it, so they go too. */
 async function removeFactors(
   { user, id }: { user: User; id: string },
-  { locale, origin }: MessageCause,
-  { sessions, factors, events, outbox }: AccountsDeps
+  cause: MessageCause,
+  deps: AccountsDeps
 ): Promise<User> {
+  const { sessions, factors } = deps
   const endAll = async (): Promise<void> => {
-    await sessions.revokeAll(user.id, 'factors_changed', { origin })
+    await sessions.revokeAll(user.id, 'factors_changed', { origin: cause.origin })
   }
   // Before too, so that nobody adds another one meanwhile by the sign-in that added this.
   await endAll()
   const found = await factors?.store.findFactors(user.id)
   const kind = found?.totp.some((one) => one.id === id) === true ? 'totp' : 'passkey'
-  if (((await factors?.store.removeFactorsOfUser(user.id)) ?? 0) > 0) {
-    events.emit('factor_removed', { userId: user.id, factorId: id, kind, by: 'mailbox' }, origin)
-    outbox?.post({ kind: 'factor_removed', factor: kind, by: 'user', user: addressed(user), locale, origin })
-  }
+  if (((await factors?.store.removeFactorsOfUser(user.id)) ?? 0) > 0) factorEnded(user, { id, kind }, cause, deps)
   await endAll()
   return user
 }
@@ -159,23 +157,15 @@ async function putBack(
   return back
 }
 
-async function endFactorsSince(
-  since: number,
-  user: User,
-  { locale, origin }: MessageCause,
-  { factors, events, outbox }: AccountsDeps
-): Promise<void> {
-  if (factors === null) return
-  const { totp, passkeys } = await factors.store.findFactors(user.id)
-  for (const [kind, own] of [
-    ['totp', totp],
-    ['passkey', passkeys]
-  ] as const)
-    for (const { id, createdAt } of own) {
-      if (createdAt < since) continue
-      const removed = await factors.store.removeFactor({ userId: user.id, factorId: id, keepOne: false })
-      if (removed !== 'removed') continue
-      events.emit('factor_removed', { userId: user.id, factorId: id, kind, by: 'mailbox' }, origin)
-      outbox?.post({ kind: 'factor_removed', factor: kind, by: 'user', user: addressed(user), locale, origin })
-    }
+async function endFactorsSince(since: number, user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+  if (deps.factors === null) return
+  const { store } = deps.factors
+  const { totp, passkeys } = await store.findFactors(user.id)
+  const all = [
+    ...totp.map((app) => ({ ...app, kind: 'totp' as const })),
+    ...passkeys.map((passkey) => ({ ...passkey, kind: 'passkey' as const }))
+  ]
+  for (const factor of all.filter(({ createdAt }) => createdAt >= since))
+    if ((await store.removeFactor({ userId: user.id, factorId: factor.id, keepOne: false })) === 'removed')
+      factorEnded(user, factor, cause, deps)
 }
