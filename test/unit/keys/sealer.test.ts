@@ -48,3 +48,22 @@ t.test('no changed character and no cut opens', async (t) => {
     t.equal(sealer.open(sealed.slice(0, at), 'x'), null)
   }
 })
+
+t.test('a sealed text has one spelling', async (t) => {
+  for (const deflates of [false, true]) {
+    const { seal, open } = aesSealer(['one secret'], { deflates })
+    for (let length = 0; length < 6; length++) {
+      const sealed = seal('a'.repeat(length))
+      t.equal(open(sealed), 'a'.repeat(length))
+      for (const other of [
+        `${sealed}x`,
+        `${sealed}=`,
+        `${sealed} `,
+        `${sealed}.x`,
+        ` ${sealed}`,
+        sealed.replace('.', '..')
+      ])
+        t.equal(open(other), null, other.slice(-20))
+    }
+  }
+})
