@@ -4,6 +4,7 @@ import { NEVER, type RecordStore } from '../ports/record-store.ts'
 import { noOthers } from '../protocol/bounds.ts'
 import { partitionOf } from '../protocol/partition.ts'
 import { machineNow } from './chance.ts'
+import { checkRecordStore } from './check-store.ts'
 import { heldBy, heldIn, isHeld } from './factor-record.ts'
 import * as rules from './factors.ts'
 import { FACTORS, partitionOfName, passkeyClaimKey, requirePartition } from './keys.ts'
@@ -29,8 +30,9 @@ const REMEMBERED = 1000
  */
 export function recordFactorStore(
   store: RecordStore,
-  { remembered = store.shared ? REMEMBERED : 0, ...others }: RecordFactorStoreOptions = {}
+  { remembered, ...others }: RecordFactorStoreOptions = {}
 ): Required<FactorStore> {
+  checkRecordStore('recordFactorStore', store)
   noOthers('recordFactorStore', others)
   if (store.evicts)
     throw new StartError(
@@ -38,7 +40,7 @@ export function recordFactorStore(
       `recordFactorStore takes no store that may throw records away by itself, and "${store.kind}" has evicts: true. ` +
         'Keep the second factors in a database.'
     )
-  const { transact, look } = transactor(store, { remembered })
+  const { transact, look } = transactor(store, { remembered: remembered ?? (store.shared ? REMEMBERED : 0) })
 
   const save = (view: View, held: rules.HeldFactors): void => {
     view.put(FACTORS, { kind: 'factors', userId: held.userId, value: held, expiresAt: NEVER })

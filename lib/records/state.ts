@@ -6,6 +6,7 @@ import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { State } from '../ports/state.ts'
 import { checkPerUser, noOthers } from '../protocol/bounds.ts'
 import { partitionOf } from '../protocol/partition.ts'
+import { checkRecordStore } from './check-store.ts'
 import { findConsent, grantConsent, listConsents, revokeConsent } from './consent-rules.ts'
 import {
   assertionKey,
@@ -50,22 +51,21 @@ export interface RecordStateOptions {
   remembered?: number | undefined
 }
 
+/** Records. */
+const REMEMBERED = 10_000
+
 /**
  * The state over a store of records, such as one of the host's own. All rules are in this room: the store reads
  * records, and commits them by comparing versions.
  */
 export function recordState(
   store: RecordStore,
-  {
-    maxFamiliesPerUser = 100,
-    maxSessionsPerUser = 100,
-    remembered = store.shared ? 10_000 : 0,
-    ...others
-  }: RecordStateOptions = {}
+  { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, remembered, ...others }: RecordStateOptions = {}
 ): State & Required<Pick<State, 'assertions' | 'claimFor'>> {
+  checkRecordStore('recordState', store)
   noOthers('recordState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
-  const transactions = transactor(store, { remembered })
+  const transactions = transactor(store, { remembered: remembered ?? (store.shared ? REMEMBERED : 0) })
   const { transact } = transactions
   return {
     kind: store.kind,
