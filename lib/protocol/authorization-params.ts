@@ -79,11 +79,15 @@ export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'fo
  * @see RFC 6749 §3.1
  */
 export function readAuthorizationParams(raw: unknown): AuthorizationParams {
-  const params: AuthorizationParams = readParams(marked(raw), LIMITS, (name, value) => {
-    // A state as long as that could not go back.
-    if (DECIDE_WHO_IS_ANSWERED.includes(name) || (name === 'state' && value.length > MAX_SERIALIZED))
-      throw tooLong(name)
-    return name === 'state' ? value : value.slice(0, LIMITS[name] + 1)
+  const params: AuthorizationParams = readParams(raw, LIMITS, {
+    onTooLong(name, value) {
+      // A state as long as that could not go back.
+      if (DECIDE_WHO_IS_ANSWERED.includes(name) || (name === 'state' && value.length > MAX_SERIALIZED))
+        throw tooLong(name)
+      return name === 'state' ? value : value.slice(0, LIMITS[name] + 1)
+    },
+    // Nor could one of two states.
+    onRepeated: (name) => (name === 'state' || DECIDE_WHO_IS_ANSWERED.includes(name) ? undefined : REPEATED)
   })
   if (params.request === undefined || (params.state !== undefined && params.response_mode !== undefined)) return params
   const { state, responseMode } = readRequestObject(params.request)
@@ -92,21 +96,6 @@ export function readAuthorizationParams(raw: unknown): AuthorizationParams {
   if (params.response_mode === undefined && RESPONSE_MODES.some((known) => known === responseMode))
     params.response_mode = responseMode as ResponseMode
   return params
-}
-
-/** As the parsers of queries and forms say it. */
-const isRepeated = (value: unknown): boolean =>
-  Array.isArray(value) && value.length > 1 && value.every((one) => typeof one === 'string')
-
-/** A repeated `state` could not go back. */
-function marked(raw: unknown): unknown {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw
-  return Object.fromEntries(
-    Object.entries(raw).map(([name, value]) => [
-      name,
-      isRepeated(value) && name !== 'state' && !DECIDE_WHO_IS_ANSWERED.includes(name) ? REPEATED : value
-    ])
-  )
 }
 
 /** @throws OAuthError `invalid_request` naming the parameter that is too long, or was sent more than once */
