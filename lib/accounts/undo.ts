@@ -1,3 +1,4 @@
+import type { RemovedFactor, UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { isUsernameTaken, OAuthError } from '../errors.ts'
 import { digest } from '../protocol/digest.ts'
@@ -26,14 +27,11 @@ interface UndoLink {
   expiresAt: Date
 }
 
-/** `id`: of the first factor; `former`: the address that the account had. */
-type Undoable = { what: 'factor'; id: string } | { what: 'email'; former: string }
+/** The first factor, or a change of the address; `former`: the address that the account had. */
+type Undoable = { what: 'factor' } | { what: 'email'; former: string }
 
 /** What the link takes back, and of whom. `changedAt`: milliseconds since the epoch. */
-export type PendingUndo = { user: User } & (
-  | { what: 'factor'; id: string }
-  | { what: 'email'; former: string; changedAt: number }
-)
+export type PendingUndo = { user: User } & ({ what: 'factor' } | { what: 'email'; former: string; changedAt: number })
 
 /**
  * Makes the link for the first factor of a user, or for a change of their address. `null`: there is no page for it, no
@@ -63,7 +61,7 @@ export async function makeUndoLink(
   }
   const made =
     undo.what === 'factor'
-      ? oneTimeToken(user.id, random.secret(), [addressOf(user), ''], `factor ${undo.id}`)
+      ? oneTimeToken(user.id, random.secret(), [addressOf(user), ''], 'factor')
       : oneTimeToken(user.id, random.secret(), ['', ''], `email ${undo.former}`)
   await oneTimeTokens.put({ purpose: PURPOSES[undo.what], digest: made.digest, ...own })
   return { url: undoUrl(made.token), token: made.token, expiresAt: new Date(expiresAt) }
@@ -76,7 +74,7 @@ const openName = (userId: string): string => partitionOf(userId) + digest(`email
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkUndo(token: string, deps: AccountsDeps): Promise<PendingUndo> {
-  const { oneTimeTokens, users, factors, clock } = deps
+  const { oneTimeTokens, users, clock } = deps
   const [what, value = ''] = (carriedIn(token) ?? '').split(' ')
   const tokenDigest = digestOfOneTimeToken(token)
   if (tokenDigest === null || (what !== 'factor' && what !== 'email')) throw invalidLink()
@@ -84,15 +82,13 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
   const user = record === null ? null : await users.findById(record.userId)
   if (record === null || !isActive(user)) throw invalidLink()
   if (what === 'email') return { user, what, former: value, changedAt: record.expiresAt - LIFETIME_MS }
-  const found = (await factors?.store.findFactors(user.id)) ?? null
-  const isThere = found !== null && [...found.totp, ...found.passkeys].some(({ id }) => id === value)
-  if (!isThere || !isBoundTo(token, 0, addressOf(user))) throw invalidLink()
-  return { user, what, id: value }
+  if (!isBoundTo(token, 0, addressOf(user))) throw invalidLink()
+  return { user, what }
 }
 
 /**
- * Takes it back, ends all sign-ins and sends a link for a new password. The token is used up last, so that it works
- * again where a store fails half-way.
+ * Takes it back, ends all sign-ins and sends a link for a new password. All of it can be done any number of times, and
+ * the token is used up last, so that it works again where a store fails half-way.
  * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`
  */
 export async function undoByLink(
@@ -102,31 +98,35 @@ export async function undoByLink(
   const { oneTimeTokens, clock } = deps
   const pending = await checkUndo(token, deps)
   const user =
-    pending.what === 'factor' ? await removeFactors(pending, cause, deps) : await putBack(pending, cause, deps)
-  if ((await oneTimeTokens.consume(PURPOSES[pending.what], digestOfOneTimeToken(token) ?? '', clock.now())) === null)
-    throw invalidLink()
+    pending.what === 'factor' ? await removeFactors(pending.user, cause, deps) : await putBack(pending, cause, deps)
   if (pending.what === 'email') await oneTimeTokens.discard('email_undo_open', user.id)
   await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
+  if ((await oneTimeTokens.consume(PURPOSES[pending.what], digestOfOneTimeToken(token) ?? '', clock.now())) === null)
+    throw invalidLink()
 }
 
-/** The factors that were added after the first one rest on it, so they go too. */
-async function removeFactors(
-  { user, id }: { user: User; id: string },
-  cause: MessageCause,
-  deps: AccountsDeps
-): Promise<User> {
+/**
+ * Removes all factors: those that were added after the first one rest on it, and whoever added the first may have
+ * removed it since.
+ */
+async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps): Promise<User> {
   const { sessions, factors } = deps
   const endAll = async (): Promise<void> => {
     await sessions.revokeAll(user.id, 'factors_changed', { origin: cause.origin })
   }
   // Before too, so that nobody adds another one meanwhile by the sign-in that added this.
   await endAll()
-  const found = await factors?.store.findFactors(user.id)
-  const kind = found?.totp.some((one) => one.id === id) === true ? 'totp' : 'passkey'
-  if (((await factors?.store.removeFactorsOfUser(user.id)) ?? 0) > 0) factorEnded(user, { id, kind }, cause, deps)
+  const found = factors === null ? [] : factorsIn(await factors.store.findFactors(user.id))
+  if (factors !== null && (await factors.store.removeFactorsOfUser(user.id)) > 0)
+    for (const factor of found) factorEnded(user, factor, cause, deps)
   await endAll()
   return user
 }
+
+const factorsIn = ({ totp, passkeys }: UserFactors): Array<RemovedFactor & { createdAt: number }> => [
+  ...totp.map(({ id, createdAt }) => ({ id, createdAt, kind: 'totp' as const })),
+  ...passkeys.map(({ id, createdAt }) => ({ id, createdAt, kind: 'passkey' as const }))
+]
 
 /**
  * Gives the account its former address. All links are older than this proof of the mailbox, so they end, and with them
@@ -160,12 +160,7 @@ async function putBack(
 async function endFactorsSince(since: number, user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (deps.factors === null) return
   const { store } = deps.factors
-  const { totp, passkeys } = await store.findFactors(user.id)
-  const all = [
-    ...totp.map((app) => ({ ...app, kind: 'totp' as const })),
-    ...passkeys.map((passkey) => ({ ...passkey, kind: 'passkey' as const }))
-  ]
-  for (const factor of all.filter(({ createdAt }) => createdAt >= since))
+  for (const factor of factorsIn(await store.findFactors(user.id)).filter(({ createdAt }) => createdAt >= since))
     if ((await store.removeFactor({ userId: user.id, factorId: factor.id, keepOne: false })) === 'removed')
       factorEnded(user, factor, cause, deps)
 }

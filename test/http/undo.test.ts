@@ -1,49 +1,12 @@
 /** "That was not me": the links by which the owner of a mailbox takes a change of the account back. */
 import t from '../support/tap.ts'
-import { memoryFactorStore, memoryUserStore, type Message } from '../../lib/index.ts'
 import { totpCode } from '../../lib/testing/totp-code.ts'
-import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { bearer, PASSWORD, signIn, signUp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { enrol, logIn } from '../support/factors.ts'
+import { ANN, linkOf, NEXT, scene, THIEF } from './support/undo.ts'
 
-const ANN = 'ann@example.com'
-const THIEF = 'thief@evil.example'
-const NEXT = 'a quite different phrase'
 const HOURS = 3_600_000
-
-async function scene(t: { teardown(close: () => Promise<void>): void }, options: Parameters<typeof testApp>[0] = {}) {
-  const users = memoryUserStore()
-  const factors = memoryFactorStore()
-  const test = await testApp({ users, factors, registration: { username: 'email' }, ...options })
-  t.teardown(test.close)
-  const { sub } = await signUp(test.app, ANN)
-  await users.setEmailVerified(sub, ANN)
-  const thief = testBrowser(test.app)
-  const press = async (token: string) => await testBrowser(test.app).submit('/auth/undo', { token })
-  const token = async (password: string) =>
-    await test.app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      payload: { grant_type: 'password', username: ANN, password }
-    })
-  const reset = async (password: string): Promise<number> => {
-    const payload = { token: (await test.messages.next('password_reset')).token, password }
-    return (await test.app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload })).statusCode
-  }
-  return { ...test, users, factors, sub, thief, press, token, reset }
-}
-
-/** The token of the link of the next message of this kind. */
-async function linkOf(
-  test: Pick<Awaited<ReturnType<typeof scene>>, 'messages'>,
-  kind: 'factor_added' | 'email_changed'
-): Promise<string> {
-  const message: Message = await test.messages.next(kind)
-  if (message.token === undefined) throw new Error(`${kind} has no link`)
-  t.equal(message.url, `${ISSUER}/auth/undo?token=${message.token}`)
-  t.equal(message.user.email, ANN)
-  return message.token
-}
 
 t.test('an app that a thief set up goes by the link of its message, and by no reset', async (t) => {
   const test = await scene(t)
@@ -70,6 +33,22 @@ t.test('an app that a thief set up goes by the link of its message, and by no re
   t.equal(await reset(`${NEXT} again`), 204)
   t.equal((await token(`${NEXT} again`)).statusCode, 200)
   t.match(await press(link), { statusCode: 400 }, 'it acts once')
+})
+
+t.test('the link works where the thief has removed the first app and kept another one', async (t) => {
+  const test = await scene(t)
+  const { app, sub, thief, factors, press, token, reset, clock } = test
+  await logIn(thief, ANN)
+  await enrol(test, thief)
+  const link = await linkOf(test, 'factor_added')
+  const [first] = (await factors.findFactors(sub)).totp
+  clock.step(400_000)
+  await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
+  t.equal(await app.authority.removeFactor(sub, first?.id ?? ''), true)
+  t.match(await press(link), { statusCode: 200, body: /The change is taken back/ })
+  t.same((await factors.findFactors(sub)).totp, [])
+  t.equal(await reset(NEXT), 204)
+  t.equal((await token(NEXT)).statusCode, 200)
 })
 
 t.test('only the first factor has a link, and for 72 hours', async (t) => {

@@ -52,8 +52,7 @@ export async function addPasskey(
     provisional: of.isInvited !== true && makesProvisional(user)
   }
   // Made first, because the owner of the mailbox must be told how to undo what somebody else set up.
-  const undo =
-    of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor', id: factor.id }, deps)
+  const undo = of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor' }, deps)
   const added = await storeFactor(
     of,
     {
