@@ -2,6 +2,8 @@ import { UpstreamError } from '../errors.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import { beginSession, type SessionBegun, type StepNeeded } from './begin-session.ts'
 import type { AccountsDeps } from './deps.ts'
+import { keepsFactor } from './address-proof.ts'
+import { endProvisional } from './end-provisional.ts'
 import { type FederatedArrival, federatedUser, noteFederatedUse, stillFederated } from './federated-user.ts'
 
 /** A sign-in at another provider that was checked, in this browser. */
@@ -37,6 +39,9 @@ export async function federatedSignIn(
   const found = await federatedUser({ ...arrival, origin: browser.origin }, deps.accounts)
   if (found.to !== 'user') return found
   const { user, isNew, writes } = found
+  // Nobody has to prove a factor that goes with the take-over, such as that of whoever named the address first.
+  if (writes?.takesOver === true && !(await keepsFactor(user, deps.accounts)))
+    await endProvisional(user, { by: 'identity_linked', locale: arrival.locale, origin: browser.origin }, deps.accounts)
   const begun = await beginSession(
     {
       user,

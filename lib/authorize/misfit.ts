@@ -16,8 +16,14 @@ export function addressIn(uri: string): string | undefined {
   return username === '' && password === '' ? uri : undefined
 }
 
-/** A value for the log, without its query and fragment, which may hold secrets. */
-const shown = (value: string): string => JSON.stringify(value.split(/[?#]/, 1)[0]?.slice(0, MOST_SHOWN) ?? '')
+/**
+ * A value for the log, without its query and fragment, which may hold secrets, and without what a terminal would take
+ * for a command or a new line.
+ */
+const shown = (value: string): string =>
+  JSON.stringify(value.split(/[?#]/, 1)[0]?.slice(0, MOST_SHOWN) ?? '').replaceAll(/[^\x20-\x7e]/g, escaped)
+
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** Tells of a request whose client is not registered. All such ids are one cause, because strangers make them up. */
 export function unknownClient(clientId: string): Advice {

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from '../../support/tap.ts'
+import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import { totpCode } from '../../../lib/testing/index.ts'
 import { type LightMyRequestResponse, PASSWORD, signUp } from '../../support/app.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import { connectApp, CROSS } from './support.ts'
 
+const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const SPA = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }
 
 /** An authorization request that a foreign page makes up, with a state that can't be deflated. */
@@ -95,4 +98,31 @@ t.test('a request that does not fit is refused by a page that says so, and nothi
   t.match(reply.body, '>invalid_request · ')
   t.match(reply.body, 'This sign-in needs more room than a browser has for it.')
   t.strictSame([...test.browser.cookies], before)
+})
+
+t.test('the proof of a sign-in elsewhere leaves room for the second step of the account', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users, factors: memoryFactorStore(), connection: { responseMode: 'form_post' } })
+  const { sub } = await signUp(test.app, 'ann@example.com')
+  await test.app.authority.importTotp(sub, { secret: KEY })
+  test.fake.claims = {
+    name: 'Ann Example',
+    nickname: noise(300),
+    website: `https://${noise(300)}.example`,
+    picture: `https://x.example/${noise(900)}`
+  }
+  const { state } = await test.start('?return_to=/cart')
+  const posted = await test.app.inject({
+    method: 'POST',
+    url: '/auth/connect/acme/callback',
+    headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ state, code: 'good' }).toString()
+  })
+  for (const { name, value } of posted.cookies) test.browser.cookies.set(name, value)
+  await test.browser.get(posted.headers.location ?? '', CROSS)
+  await test.browser.submit('/auth/login', { username: 'ann@example.com', password: PASSWORD })
+  t.equal(kindsIn(test.browser, 'link').length, 1, 'the proof is there beside the step')
+  await test.browser.submit('/auth/second-factor', { code: totpCode(KEY, test.clock.now()) })
+  t.match(await test.browser.submit('/auth/connect/confirm', { decision: 'link' }), { statusCode: 303 })
+  t.equal((await users.listIdentities(sub)).length, 1)
 })

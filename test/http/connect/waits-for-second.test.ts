@@ -122,6 +122,22 @@ t.test('a password from before the proof of the address is ended once, with the 
   t.match(await test.users.listIdentities(test.ann.id), [{ subject: 'ann-1', connection: 'acme' }])
 })
 
+t.test('a take-over asks nobody for the app of whoever named the address first', async (t) => {
+  const factors = memoryFactorStore()
+  const test = await scene(t, {
+    emailProvedAt: 0,
+    factors,
+    connection: { domains: ['example.com'], enforce: true }
+  })
+  const factor = { id: 'theirs', sealedSecret: 'sealed', lastStep: 0, failures: 0, knownFailures: 0, disabled: false }
+  const times = { name: null, createdAt: 0, lastUsedAt: null }
+  await factors.addTotp({ userId: test.ann.id, factor: { ...factor, ...times, provisional: true }, limit: 3 })
+  await test.through()
+  t.equal(await test.who(), test.ann.id)
+  t.same((await factors.findFactors(test.ann.id)).totp, [])
+  t.match(await test.messages.next('factor_removed'), { user: { email: ANN } })
+})
+
 for (const linking of ['confirm', 'never'] as const)
   t.test(`the sign-in page of a domain takes the password of an account that is not linked: ${linking}`, async (t) => {
     const test = await scene(t, { connection: { domains: ['example.com'], linking } })

@@ -188,7 +188,8 @@ async function signIn(
       id: accounts.random.id(),
       startedAt: accounts.clock.now(),
       connection: connection.id,
-      person,
+      // The profile is for a new account alone, and the cookie leaves room for the second step of the old one.
+      person: outcome.to === 'confirm' ? { ...person, profile: { name: person.profile['name'] } } : person,
       userId: outcome.to === 'confirm' ? outcome.userId : null,
       query: flow.query,
       offered: flow.ours
