@@ -10,6 +10,10 @@ import { within } from './within.ts'
 const BUDGET_MS = 2000
 /** A longer outage than this is not made up for: a client that was away for longer signs in again. */
 const LONGEST_OUTAGE_MS = 3_600_000
+/**
+ * Methods whose answer says that something was written. Others may have found nothing to write.
+ */
+const WRITES: ReadonlySet<PropertyKey> = new Set(['createFamily', 'createSession', 'put', 'tryWrite'])
 /** This many outages are kept apart. Where a store comes and goes all the time, the oldest two become one. */
 const MAX_OUTAGES = 50
 
@@ -104,7 +108,7 @@ export function surviveStateOutages(
   }
 
   const guard =
-    (methods: Methods, name: PropertyKey, isWrite = false): Method =>
+    (methods: Methods, name: PropertyKey): Method =>
     async (...args) => {
       const beganAt = clock.monotonic()
       try {
@@ -112,7 +116,7 @@ export function surviveStateOutages(
         if (settling !== undefined) await settling
         const given = outages.length === 0 ? args : args.map(withOutagesAdded)
         const answer = await within(BUDGET_MS, clock, () => (methods[name] as Method).apply(methods, given))
-        answered(beganAt, isWrite)
+        answered(beganAt, WRITES.has(name))
         return answer
       } catch (error) {
         failed(error, beganAt)
@@ -135,7 +139,7 @@ export function surviveStateOutages(
     })
   }
 
-  const tryWrite = guard({ tryWrite: () => state.tryWrite() }, 'tryWrite', true) as State['tryWrite']
+  const tryWrite = guard({ tryWrite: () => state.tryWrite() }, 'tryWrite') as State['tryWrite']
 
   const isMadeUpFor = ({ endedAt }: Outage): boolean =>
     endedAt !== null && clock.monotonic() - endedAt > madeUp(graceMs)
@@ -183,6 +187,8 @@ export function surviveStateOutages(
           time: async () => await within(BUDGET_MS, clock, async () => await (state.time as () => Promise<number>)())
         }),
     sweep: async (now) => {
+      // An instance that nobody asks finds out here that an outage is over: until then its grace time stands still.
+      if (outages.at(-1)?.endedAt === null) await tryWrite().catch(() => {})
       await state.sweep(now)
     }
   }

@@ -121,21 +121,20 @@ export function connectStores(
   }
 
   const reports = outageReports('state', 'the state store', { events, log })
+  const state = surviveStateOutages(given, {
+    clock,
+    graceMs: settings.refreshToken.graceMs,
+    ...reports,
+    onDegraded(error) {
+      shared?.doubt()
+      reports.onDegraded(error)
+    },
+    // Where the state was out of reach at start, whoever comes first finds out whose it is.
+    settled: () => (owner.isClaimed() ? shared?.settled() : claimFirst())
+  })
   return {
     clock,
-    state: tracedState(
-      surviveStateOutages(given, {
-        clock,
-        graceMs: settings.refreshToken.graceMs,
-        ...reports,
-        onDegraded(error) {
-          shared?.doubt()
-          reports.onDegraded(error)
-        },
-        // Where the state was out of reach at start, whoever comes first finds out whose it is.
-        settled: () => (owner.isClaimed() ? shared?.settled() : claimFirst())
-      })
-    ),
+    state: tracedState(state),
     users: tracedStore('users', hostUserStore(settings.users, clock)),
     factors: factors === null ? null : tracedStore('factors', hostFactorStore(factors, clock)),
     clients: Array.isArray(settings.clients)
@@ -220,7 +219,7 @@ export function connectStores(
       memoryAttempts.sweep()
       // A clock that can't be compared now stays as it was; the next minute looks again.
       await shared?.compare().catch(() => {})
-      await given.sweep(clock.now())
+      await state.sweep(clock.now())
       await factors?.sweep?.(clock.now())
     }
   }

@@ -15,8 +15,9 @@ function stage(graceMs = GRACE_MS) {
   const clock = countingClock()
   const memory = memoryState()
   const graces: number[] = []
-  const server: { fault: 'none' | 'down' | 'hangs' | 'answer lost'; error: Error | null } = {
+  const server: { fault: 'none' | 'down' | 'hangs' | 'answer lost'; trial: 'works' | 'hangs'; error: Error | null } = {
     fault: 'none',
+    trial: 'works',
     error: null
   }
   const faulty = <Store extends object>(store: Store): Store =>
@@ -41,6 +42,9 @@ function stage(graceMs = GRACE_MS) {
     })
   const inner: State = {
     ...memory,
+    tryWrite: async () => {
+      if (server.trial === 'hangs') await new Promise(() => {})
+    },
     tokens: faulty(memory.tokens),
     keys: faulty(memory.keys),
     consents: faulty(memory.consents),
@@ -133,6 +137,40 @@ t.test('after the outage the grace time runs again: a replay is a replay', async
   await state.keys.list()
   clock.step(GRACE_MS + 1)
   t.equal(await rotate('digest-0', 2), 'replayed')
+})
+
+t.test('an instance that nobody asks finds out each minute that the outage is over', async (t) => {
+  const { clock, server, state, begin, rotate, told } = stage()
+  await begin()
+  t.equal(await rotate('digest-0', 1), 'rotated')
+  server.fault = 'down'
+  await t.rejects(state.keys.list())
+  server.fault = 'none'
+  clock.step(60_000)
+  await state.sweep(clock.now())
+  t.strictSame(told, ['degraded: ECONNREFUSED', 'recovered'])
+  clock.step(3_500_000)
+  t.equal(await rotate('digest-0', 2), 'replayed', 'an idle hour is no outage')
+})
+
+t.test('where the trial alone is out of reach, a write that was done ends an outage of writes', async (t) => {
+  const { clock, server, state, throws, told } = stage()
+  throws(new RedisRefusal('READONLY'))
+  await t.rejects(state.keys.list())
+  throws(null)
+  clock.step(1)
+  server.trial = 'hangs'
+  const t0 = clock.now()
+  await state.tokens.createFamily(
+    family({
+      authenticatedAt: t0,
+      createdAt: t0,
+      lastUsedAt: t0,
+      expiresAt: t0 + 86_400_000,
+      idleExpiresAt: t0 + 86_400_000
+    })
+  )
+  t.strictSame(told, ['degraded: Redis refused: READONLY.', 'recovered'])
 })
 
 t.test('a grace time of 0 stays 0', async (t) => {
