@@ -39,6 +39,9 @@ export interface CookieJar {
  */
 export const UNDER_WAY = ['flow', 'answer', 'link', 'step', 'email'] as const
 
+/** Those of them that are of one user. A flow is of whoever signs in there, and another tab may have begun it. */
+export const OF_A_USER = ['link', 'step', 'email'] as const
+
 /**
  * All cookies of one registration in one browser, with their names. Servers refuse requests whose header is longer than
  * 8 kB, and the host's own cookies are in it too.

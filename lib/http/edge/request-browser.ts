@@ -5,7 +5,7 @@ import { partitionIn } from '../../protocol/partition.ts'
 import { userOf } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions, OpenSession, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'
-import { type CookieJar, UNDER_WAY } from './cookie-jar.ts'
+import { type CookieJar, OF_A_USER, UNDER_WAY } from './cookie-jar.ts'
 import { originOf } from './deps.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import { localeOf } from './locale.ts'
@@ -81,7 +81,7 @@ export function requestBrowser({
     // Both the session's cookie and that of a pending link begin with the partition of their user.
     const user = partitionIn(value)
     if (former === undefined || partitionIn(former) !== user)
-      jar.forget(reply, former === undefined ? ['link'] : UNDER_WAY, user)
+      jar.forget(reply, former === undefined ? OF_A_USER : UNDER_WAY, user)
     given.set(reply.request, value)
     cookie.set(reply, value)
   }

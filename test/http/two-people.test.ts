@@ -1,0 +1,23 @@
+/** Two people at one browser, one after the other. */
+import t from '../support/tap.ts'
+import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import { PASSWORD, signUp, testApp } from '../support/app.ts'
+import { testBrowser } from '../support/browser.ts'
+import { cookieName } from '../support/cookies.ts'
+
+t.test('a second step that somebody left is gone when another signs in', async (t) => {
+  const users = memoryUserStore()
+  const { app, close } = await testApp({ users, factors: memoryFactorStore(), emailSignIn: {} })
+  t.teardown(close)
+  const { sub } = await signUp(app, 'ann@example.com')
+  await users.setEmailVerified(sub, 'ann@example.com')
+  await signUp(app, 'bob')
+  await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
+  const browser = testBrowser(app)
+  const logIn = async (username: string) => await browser.submit('/auth/login', { username, password: PASSWORD })
+  await browser.submit('/auth/email-code', { username: 'ann@example.com' })
+  await logIn('ann@example.com')
+  for (const kind of ['step', 'email']) t.ok(browser.cookies.has(cookieName(kind)), kind)
+  t.equal((await logIn('bob')).headers.location, '/')
+  for (const kind of ['step', 'email']) t.notOk(browser.cookies.has(cookieName(kind)), kind)
+})
