@@ -24,6 +24,7 @@ import { metadataRoute } from './api/metadata.ts'
 import { pageAssetRoutes } from './pages/assets.ts'
 import type { PageDeps } from './pages/deps.ts'
 import { usePageErrors } from './pages/errors.ts'
+import { leadToIssuer } from './pages/issuer-origin.ts'
 import { registerFormParser } from './pages/forms.ts'
 import { isPageReply } from './pages/reply.ts'
 import { reauthenticatePage } from './pages/reauthenticate.ts'
@@ -90,6 +91,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, pla
         } else {
           registerFormParser(child, pages.link('token'))
           usePageErrors(child, pages, host)
+          leadToIssuer(child, deps.grants.accounts.issuer)
         }
         if (placement.watch !== null) child.addHook('onRequest', placement.watch)
         useCallers(child, guardOf)

@@ -60,7 +60,9 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   ],
   [
     'ADV-CVE-2026-3635 nothing is made from the Host header',
-    /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g
+    /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g,
+    // Compares it alone: what it leads to begins with the issuer.
+    /^http\/pages\/issuer-origin\.ts$/
   ],
   [
     "ASVS-16.2.3 nothing is written but by the host's logger",
