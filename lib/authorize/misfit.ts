@@ -25,6 +25,18 @@ const shown = (value: string): string =>
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
+/**
+ * A refused address with the parts of its path that are registered. A path may hold a secret, so another part is shown
+ * by its length.
+ */
+function shapeOf(uri: string, registered: readonly string[]): string {
+  const known = new Set(['', ...registered.flatMap((one) => one.split('/'))])
+  const [address = ''] = uri.split(/[?#]/, 1)
+  const [origin = ''] = /^[^/:]*:(?:\/\/[^/\\]*)?/.exec(address) ?? []
+  const parts = address.slice(origin.length).split('/')
+  return origin + parts.map((part) => (known.has(part) ? part : `<${part.length} characters>`)).join('/')
+}
+
 /** Tells of a request whose client is not registered. All such ids are one cause, because strangers make them up. */
 export function unknownClient(clientId: string): Advice {
   return {
@@ -44,7 +56,7 @@ export function unregisteredUri(
 ): Advice {
   const registered = client[list] ?? []
   const address = addressIn(uri)
-  const sent = address === undefined ? 'no address' : shown(address)
+  const sent = address === undefined ? 'no address' : shown(shapeOf(address, registered))
   const listed = registered.slice(0, MOST_LISTED).map(shown).join(', ')
   const rest = registered.length > MOST_LISTED ? ` and ${registered.length - MOST_LISTED} more` : ''
   return {

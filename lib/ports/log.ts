@@ -103,7 +103,7 @@ export type Advise = (advice: Advice) => void
 
 /** How often one cause is told of. */
 const TELL_EVERY_MS = 60_000
-/** How many causes are told of in that time, because strangers can make up origins and client ids. */
+/** How many causes of one code are told of in that time, because strangers can make up origins. */
 const MOST_CAUSES = 20
 
 /** Writes each cause at most once a minute, so that strangers can't fill the log. Never throws. */
@@ -111,13 +111,14 @@ export function onceAMinute<Level extends 'info' | 'warn'>(
   level: Level,
   { clock, log }: { clock: Pick<Clock, 'monotonic'>; log: Log<Level> }
 ): Advise {
-  const toldAt = new Map<string, number>()
+  // By code, so that made-up causes of one silence no other.
+  const toldAt = new Map<LogCode, Map<string, number>>()
   return ({ code, cause, text, bindings }) => {
     const now = clock.monotonic()
-    for (const [told, at] of toldAt) if (now - at >= TELL_EVERY_MS) toldAt.delete(told)
-    const key = `${code} ${cause}`
-    if (toldAt.has(key) || toldAt.size >= MOST_CAUSES) return
-    toldAt.set(key, now)
+    const causes = toldAt.get(code) ?? new Map<string, number>()
+    for (const [told, at] of causes) if (now - at >= TELL_EVERY_MS) causes.delete(told)
+    if (causes.has(cause) || causes.size >= MOST_CAUSES) return
+    toldAt.set(code, causes.set(cause, now))
     log[level](...logLine(code, text, bindings))
   }
 }

@@ -63,10 +63,24 @@ t.test('says which address a sign-out named, and which clients are unknown', asy
     t.equal((await browser.get('/auth/logout?client_id=nobody')).statusCode, 400)
   }
   t.match(heard(), [
-    ['FST_AUTHORITY_CLIENT_MISFIT', /"https:\/\/app\.example\/x", which is not in its postLogoutRedirectUris/],
+    [
+      'FST_AUTHORITY_CLIENT_MISFIT',
+      /"https:\/\/app\.example\/<1 characters>", which is not in its postLogoutRedirectUris/
+    ],
     ['FST_AUTHORITY_CLIENT_MISFIT', /the client "nobody-0", which is not registered/]
   ])
   t.equal(heard().length, 2, 'all unknown clients are one cause')
+})
+
+t.test('logs no part of a refused path that is not registered', async (t) => {
+  const { browser, clock, heard } = await listened(t)
+  for (const uri of [`${CALLBACK}/s3cret/cb`, 'https:s3cret', 'app:/s3cret', 'https://app.example\\s3cret']) {
+    t.equal((await browser.get(authorizePath({ redirect_uri: uri }))).statusCode, 400, uri)
+    clock.step(MINUTE_MS)
+  }
+  t.equal(heard().length, 4)
+  t.notMatch(JSON.stringify(heard()), /s3cret/)
+  t.match(heard()[0]?.[1], /sent "https:\/\/app\.example\/cb\/<6 characters>\/cb", which is not/)
 })
 
 t.test('the error page shows an address as one word of text, and nothing that is none', async (t) => {
@@ -135,6 +149,8 @@ t.test('strangers that make up origins fill the log with no more than twenty lin
       headers: { origin: `https://h${host}.example`, 'content-type': 'application/x-www-form-urlencoded' }
     })
   t.equal(heard().length, 20)
+  await app.inject({ method: 'GET', url: authorizePath({ client_id: 'nobody' }) })
+  t.match(heard()[20], ['FST_AUTHORITY_CLIENT_MISFIT', /nobody/], 'and silence no other line')
 })
 
 t.test('tells at once of a mailer that throws, without the secrets of the message', async (t) => {

@@ -83,6 +83,20 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   [
     'ADV-CVE-2022-31142 ASVS-11.2.4 no secret is compared by ===',
     /\b(?:clientSecret|client_secret|secret|presentedSecret|signature|mac|token)\s*[!=]==\s*(?!undefined\b|null\b|'|"|`)\w|[!=]==\s*(?:clientSecret|client_secret|secret|signature|mac)\b/g
+  ],
+  // A link of a message is confirmed by JSON too, by a program that shows no browser. Its browser session ends.
+  [
+    'ASVS-7.2.4 a sign-in that stays comes from `stay`, which gives it a new secret',
+    /\bbrowser:\s*(?:null|\{\s*sid)\b/g,
+    /^sessions\/(?:browser-)?sessions\.ts$|^accounts\/change-email\.ts$/
+  ],
+  [
+    'ASVS-7.2.4 a session gets proofs with a new secret alone, and its browser the cookie',
+    /\.(?:createSession|renewSession)\(|\bbrowserSessions\.(?:start|renew|stay)\(/g,
+    new RegExp(
+      '^sessions/browser-sessions|^http/edge/request-browser|^records/|^boundary/|^testing/|' +
+        '^accounts/commit-session|^authorize/step-up|^http/pages/set-up-second-factor'
+    )
   ]
 ]
 
@@ -115,7 +129,9 @@ t.test('each pattern finds what it is about', async (t) => {
     'console.log',
     "'changeme'",
     'fetch(url)',
-    'if (clientSecret === given)'
+    'if (clientSecret === given)',
+    'stays: { sid, browser: null }',
+    'browserSessions.renew(methods, browser)'
   ]
   t.equal(planted.length, NEVER.length)
   for (const [index, text] of planted.entries())

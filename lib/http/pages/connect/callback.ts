@@ -77,7 +77,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
             throw new StaleSignInError()
           return flow.linkTo === null
             ? await signIn({ connection, result, flow }, request, reply, deps)
-            : await link({ connection, result, flow, linkTo: flow.linkTo }, request, deps)
+            : await link({ connection, result, flow, linkTo: flow.linkTo }, request, reply, deps)
         })
         return await leave(reply)
       } catch (error) {
@@ -202,6 +202,7 @@ async function signIn(
 async function link(
   { connection, result, flow, linkTo }: Answered & { linkTo: NonNullable<ConnectFlow['linkTo']> },
   request: FastifyRequest,
+  reply: FastifyReply,
   { authorize: { accounts }, browser, journeys }: ConnectPageDeps
 ): Promise<Leave> {
   const signedIn = await browser.signedIn(request)
@@ -212,7 +213,7 @@ async function link(
       connection,
       person: personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh }),
       user: signedIn.user,
-      stays: { sid: linkTo.sid, browser: null },
+      stays: browser.stay(request, reply, linkTo.sid),
       contested: null,
       origin: originOf(request),
       locale: localeOf(request)
