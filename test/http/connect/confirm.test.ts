@@ -414,3 +414,59 @@ t.test('finish sign-up: what a new account must have and the provider did not sa
   t.equal(late.statusCode, 403, 'an account with the address has come to be meanwhile')
   t.match(late.body, 'sign in the way you did before')
 })
+
+t.test('a second press of the button that finishes a sign-up gets the session of the first', async (t) => {
+  const users = memoryUserStore()
+  let enter = (): void => {}
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve
+  })
+  let goOn = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const test = await connectApp(t, {
+    users: {
+      ...users,
+      async createWithIdentity(...given) {
+        enter()
+        await held
+        return await users.createWithIdentity(...given)
+      }
+    },
+    registration: { username: 'any', fields: Type.Object({ city: Type.String({ minLength: 2 }) }) }
+  })
+  await test.through('?return_to=/cart')
+  t.equal(await users.findByUsername('ann@example.com'), null, 'no account before the form is sent')
+  t.strictSame(test.payloads('registered'), [])
+  const action = formAction((await test.browser.get(CONFIRM)).body)
+  const proof = test.browser.cookies.get(cookieName('link')) ?? ''
+  const copyIn = (): ReturnType<typeof testBrowser> => {
+    const other = testBrowser(test.app)
+    other.cookies.set(cookieName('link'), proof)
+    return other
+  }
+
+  const first = copyIn().submit(action, { city: 'Ulm' })
+  await entered
+  const again = test.browser.submit(action, { city: 'Ulm' })
+  const elsewhere = await copyIn().submit(action, { city: 'Ulm' }, { 'user-agent': 'another browser' })
+  t.equal(elsewhere.statusCode, 400, 'a copy of the proof in another browser')
+  goOn()
+  t.equal((await first).headers.location, '/cart')
+  const second = await again
+  t.equal(second.statusCode, 303)
+  t.equal(second.headers.location, '/cart')
+  t.equal(await test.who(), (await users.findByUsername('ann@example.com'))?.id)
+  t.equal(test.payloads('registered').length, 1)
+  t.equal(test.payloads('authenticated').length, 1)
+
+  const late = await test.browser.submit(action, { city: 'Ulm' })
+  t.equal(late.statusCode, 303, 'after the answer, which took the proof along')
+  t.equal(late.headers.location, '/cart')
+  test.clock.step(10_001)
+  t.match((await test.browser.submit(action, { city: 'Ulm' })).headers.location, '/auth/login?return_to=%2Fcart')
+  const stranger = await testBrowser(test.app).submit(action, { city: 'Ulm' })
+  t.equal(stranger.headers.location, '/auth/login?return_to=%2Fcart', 'where nobody is signed in')
+  t.equal((await copyIn().submit(action, { city: 'Ulm' })).statusCode, 400, 'a copy of the proof afterwards')
+})

@@ -4,6 +4,7 @@ import type { FederatedPerson } from '../../../accounts/federated-account.ts'
 import { signUpCheck } from '../../../accounts/federated-user.ts'
 import { linkToAccount } from '../../../accounts/link-identity.ts'
 import { federatedSignIn } from '../../../accounts/federated-sign-in.ts'
+import type { SessionBegun, StepNeeded } from '../../../accounts/begin-session.ts'
 import { freshnessIn, mayChange } from '../../../accounts/fresh-sign-in.ts'
 import { type OAuthError, UpstreamError } from '../../../errors.ts'
 import type { Connection } from '../../../ports/upstream.ts'
@@ -11,7 +12,7 @@ import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { originOf } from '../../edge/deps.ts'
 import { localeOf } from '../../edge/locale.ts'
 import { attempt, formError } from '../errors.ts'
-import { goOn, type Leave, withQuery } from '../form-page.ts'
+import { goOn, withQuery } from '../form-page.ts'
 import { formOf, formPost, pageGet } from '../forms.ts'
 import type { Journey } from '../journey.ts'
 import { leadOn } from '../lead-on.ts'
@@ -19,6 +20,7 @@ import { missingFields } from '../profile-fields.ts'
 import type { ConnectPageDeps } from './begin.ts'
 import type { PendingConnect } from './cookies.ts'
 import { failConnect } from './failure.ts'
+import { pressedOnce } from './presses.ts'
 
 interface Waiting {
   pending: PendingConnect
@@ -27,6 +29,9 @@ interface Waiting {
   request: FastifyRequest
   reply: FastifyReply
 }
+
+/** How long after the first press of a button another one counts as the same. */
+const PRESSED_AGAIN_MS = 10_000
 
 /**
  * `GET` and `POST /auth/connect/confirm`: what somebody has to do who has signed in elsewhere. Where an account has
@@ -51,6 +56,18 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
       : { pending, connection, journey: await journeys.from(pending.query), request, reply }
   }
   const toSignIn = goOn(link('login'))
+  const oncePressed = pressedOnce<SignedUp>()
+  /**
+   * A second press of the button whose first press has just signed in and took the proof along. The form's address
+   * still has the journey.
+   */
+  const pressedBefore = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { next, query } = await journeys.read(request)
+    const methods = (await deps.browser.signedIn(request))?.session.methods ?? []
+    const since = deps.authorize.accounts.clock.now() - PRESSED_AGAIN_MS
+    const isSignedUp = methods.some(({ method, here = 0 }) => method === 'connection' && here >= since)
+    return await goOn(isSignedUp ? next : `${link('login')}${query}`)(reply)
+  }
   const fail = async ({ pending, request, reply }: Waiting, error: unknown): Promise<FastifyReply> => {
     if (!(error instanceof UpstreamError)) throw error
     cookies.clear(reply, 'link', '')
@@ -73,7 +90,7 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
     }),
     async (request, reply) => {
       const waiting = await wait(request, reply)
-      if (waiting === null) return await toSignIn(reply)
+      if (waiting === null) return await pressedBefore(request, reply)
       try {
         if (waiting.pending.userId !== null) {
           const owner = await ownerIn(waiting, deps)
@@ -86,17 +103,22 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
         }
         const done = await attempt(
           async () =>
-            await deps.limiter.reserve(
+            await oncePressed(
+              waiting.pending.id,
               request,
-              reply,
-              signUpCheck(waiting.connection, false),
-              async () => await signUp(waiting, deps).catch(refusalOf)
+              async () =>
+                await deps.limiter.reserve(
+                  request,
+                  reply,
+                  signUpCheck(waiting.connection, false),
+                  async () => await signUp(waiting, deps).catch(refusalOf)
+                )
             )
         )
         if ('refused' in done) return await askForFields(waiting, done.refused, deps)
         if (done.done instanceof UpstreamError) throw done.done
         cookies.clear(reply, 'link', '')
-        return await done.done(reply)
+        return await leadOn(done.done, { ...waiting.journey, nativeRequest: null }, request, deps)(reply)
       } catch (error) {
         return await fail(waiting, error)
       }
@@ -233,7 +255,7 @@ async function askForFields(
     reply,
     'connect_finish',
     {
-      action: `${link('connect')}/confirm`,
+      action: `${link('connect')}/confirm${query}`,
       error,
       name,
       email: person.email ?? null,
@@ -244,13 +266,16 @@ async function askForFields(
   )
 }
 
+/** What a sign-up of this page comes to: the session, the second step, or the refusal that no form mends. */
+type SignedUp = SessionBegun | StepNeeded | UpstreamError
+
 /** Not for the form, which could not be mended. */
 function refusalOf(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   throw error
 }
 
-async function signUp(waiting: Waiting, deps: ConnectPageDeps): Promise<Leave> {
+async function signUp(waiting: Waiting, deps: ConnectPageDeps): Promise<SignedUp> {
   const {
     pending: { person },
     connection,
@@ -284,6 +309,6 @@ async function signUp(waiting: Waiting, deps: ConnectPageDeps): Promise<Leave> {
         { accounts, browserSessions }
       )
   )
-  if (outcome.to === 'session') return leadOn(outcome.begun, { ...journey, nativeRequest: null }, request, deps)
+  if (outcome.to === 'session') return outcome.begun
   throw new UpstreamError('other_way', `An account has come to have the address meanwhile; ${link('login')} leads on.`)
 }
