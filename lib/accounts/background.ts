@@ -86,3 +86,24 @@ export function createBackground({
     }
   }
 }
+
+/** A store has 5 seconds for an answer, and may write after it was given up. */
+const LOOKS = 3
+
+/**
+ * Looks behind the reply at what became of a write whose answer was lost: at once, after 1 and after 11 seconds, until
+ * `look` resolves to `true`.
+ */
+export function lookLater(background: Background, key: string, what: string, look: () => Promise<boolean>): void {
+  let looks = 0
+  background.run(
+    key,
+    what,
+    async () => {
+      const isDone = await look()
+      looks += 1
+      if (!isDone && looks < LOOKS) throw new Error('The store may still do what it was asked for.')
+    },
+    { retries: true }
+  )
+}

@@ -1,6 +1,7 @@
-import type { RemovedFactor } from '../ports/factor-store.ts'
+import type { RemovedFactor, UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { isProvisional } from './address-proof.ts'
+import { lookLater } from './background.ts'
 import type { AccountsDeps } from './deps.ts'
 import { identityUnlinked, listLinks } from './identities.ts'
 import { addressed, type MessageCause } from './outbox.ts'
@@ -19,15 +20,50 @@ export async function endProvisional(
     for (const link of await listLinks(user.id, deps))
       if (isProvisional(link, user) && (await users.unlinkIdentity(user.id, link, true)) === 'unlinked')
         identityUnlinked(user, link, cause, deps)
-  for (const factor of (await factors?.store.removeProvisional(user.id)) ?? []) {
-    // The owner of the address never set it up, and a message that it is gone would only puzzle them.
-    const outbox = cause.by === 'disowned' ? null : deps.outbox
-    factorEnded(user, factor, cause, { events: deps.events, outbox })
+  if (factors === null) return
+  // The owner of the address never set it up, and a message that it is gone would only puzzle them.
+  const outbox = cause.by === 'disowned' ? null : deps.outbox
+  const found = factorsIn(await factors.store.findFactors(user.id)).filter(({ provisional }) => provisional)
+  await endFactors(user, found, async () => await factors.store.removeProvisional(user.id), cause, { ...deps, outbox })
+}
+
+/** Of each factor what can be told of it, and what decides whether it ends. */
+export const factorsIn = ({ totp, passkeys }: UserFactors): EndingFactor[] => [
+  ...totp.map(({ id, createdAt, provisional }) => ({ id, createdAt, provisional, kind: 'totp' as const })),
+  ...passkeys.map(({ id, createdAt, provisional }) => ({ id, createdAt, provisional, kind: 'passkey' as const }))
+]
+
+type EndingFactor = RemovedFactor & { createdAt: number; provisional: boolean }
+
+/**
+ * Ends factors of a user by `remove`, which resolves to those that it removed, and tells of each. Where its answer is
+ * lost, a repeat finds no factor to tell of, so those of `found` that are gone are told of behind the reply.
+ */
+export async function endFactors(
+  user: User,
+  found: readonly EndingFactor[],
+  remove: () => Promise<readonly RemovedFactor[]>,
+  cause: MessageCause,
+  deps: Pick<AccountsDeps, 'events' | 'outbox' | 'factors' | 'background'>
+): Promise<void> {
+  const tell = (factor: RemovedFactor): void => {
+    factorEnded(user, factor, cause, deps)
   }
+  const removed = await remove().catch((error: unknown) => {
+    const what = 'second factors that may have ended could not be looked at'
+    lookLater(deps.background, `ending ${user.id}`, what, async () => {
+      const left = (await deps.factors?.store.findFactors(user.id)) ?? null
+      if (left === null || factorsIn(left).some(({ id }) => found.some((one) => one.id === id))) return false
+      found.forEach(tell)
+      return true
+    })
+    throw error
+  })
+  removed.forEach(tell)
 }
 
 /** Tells of a factor that whoever reads the mail has ended: an event, and a message. */
-export function factorEnded(
+function factorEnded(
   user: User,
   { id, kind }: RemovedFactor,
   { locale, origin }: MessageCause,

@@ -52,6 +52,7 @@ export async function findMessageToken(
     | 'factor_undo'
     | 'email_undo'
     | 'email_undo_open'
+    | 'factor_reset'
   >,
   token: string,
   { oneTimeTokens, users, clock }: AccountsDeps

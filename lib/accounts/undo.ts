@@ -1,4 +1,3 @@
-import type { RemovedFactor, UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { isUsernameTaken, OAuthError } from '../errors.ts'
 import { digest } from '../protocol/digest.ts'
@@ -6,7 +5,7 @@ import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../pro
 import { partitionOf } from '../protocol/partition.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
-import { endProvisional, factorEnded } from './end-provisional.ts'
+import { endFactors, endProvisional, factorsIn } from './end-provisional.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { sendResetOnce } from './reset-password.ts'
@@ -116,17 +115,14 @@ async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps
   }
   // Before too, so that nobody adds another one meanwhile by the sign-in that added this.
   await endAll()
-  const found = factors === null ? [] : factorsIn(await factors.store.findFactors(user.id))
-  if (factors !== null && (await factors.store.removeFactorsOfUser(user.id)) > 0)
-    for (const factor of found) factorEnded(user, factor, cause, deps)
+  if (factors !== null) {
+    const found = factorsIn(await factors.store.findFactors(user.id))
+    const remove = async () => ((await factors.store.removeFactorsOfUser(user.id)) > 0 ? found : [])
+    await endFactors(user, found, remove, cause, deps)
+  }
   await endAll()
   return user
 }
-
-const factorsIn = ({ totp, passkeys }: UserFactors): Array<RemovedFactor & { createdAt: number }> => [
-  ...totp.map(({ id, createdAt }) => ({ id, createdAt, kind: 'totp' as const })),
-  ...passkeys.map(({ id, createdAt }) => ({ id, createdAt, kind: 'passkey' as const }))
-]
 
 /**
  * Gives the account its former address. All links are older than this proof of the mailbox, so they end, and with them
@@ -160,7 +156,9 @@ async function putBack(
 async function endFactorsSince(since: number, user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (deps.factors === null) return
   const { store } = deps.factors
-  for (const factor of factorsIn(await store.findFactors(user.id)).filter(({ createdAt }) => createdAt >= since))
-    if ((await store.removeFactor({ userId: user.id, factorId: factor.id, keepOne: false })) === 'removed')
-      factorEnded(user, factor, cause, deps)
+  for (const factor of factorsIn(await store.findFactors(user.id)).filter(({ createdAt }) => createdAt >= since)) {
+    const removal = { userId: user.id, factorId: factor.id, keepOne: false }
+    const remove = async () => ((await store.removeFactor(removal)) === 'removed' ? [factor] : [])
+    await endFactors(user, [factor], remove, cause, deps)
+  }
 }

@@ -10,7 +10,7 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
  * was sent to an address. Its owner stands for the address, whether anybody has it or not, and only `redeemCode` uses
  * it up.
  * `factor_undo`, `email_undo`: what "that was not me" of a message takes back. `email_undo_open`: an earlier change of
- * the address can still be taken back.
+ * the address can still be taken back. `factor_reset`: a reset of all second factors of which nobody was told yet.
  */
 export type OneTimeTokenPurpose =
   | MessageTokenPurpose
@@ -23,6 +23,7 @@ export type OneTimeTokenPurpose =
   | 'factor_undo'
   | 'email_undo'
   | 'email_undo_open'
+  | 'factor_reset'
 
 /**
  * How many wrong guesses at the codes of one owner are looked at. No option changes it, for a code is short. @see NIST

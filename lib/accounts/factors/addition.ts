@@ -2,7 +2,7 @@ import { OAuthError } from '../../errors.ts'
 import type { AddedFactor, UserFactors } from '../../ports/factor-store.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
-import type { Background } from '../background.ts'
+import { lookLater } from '../background.ts'
 import type { Enroller, PasskeyDeps, Staying } from './passkeys.ts'
 
 type Deps = Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background' | 'onError'>
@@ -98,27 +98,6 @@ function withdrawLost(
     if (isStored(await store.findFactors(userId))) await store.removeFactor({ userId, factorId, keepOne: false })
     return false
   })
-}
-
-/** A store has 5 seconds for an answer, and may write after it was given up. */
-const LOOKS = 3
-
-/**
- * Looks behind the reply at what became of a write whose answer was lost: at once, after 1 and after 11 seconds, until
- * `look` resolves to `true`.
- */
-export function lookLater(background: Background, key: string, what: string, look: () => Promise<boolean>): void {
-  let looks = 0
-  background.run(
-    key,
-    what,
-    async () => {
-      const isDone = await look()
-      looks += 1
-      if (!isDone && looks < LOOKS) throw new Error('The store may still do what it was asked for.')
-    },
-    { retries: true }
-  )
 }
 
 /** What fails goes on behind the reply, which must go out: recovery codes are in it. */

@@ -1,11 +1,13 @@
-import { OAuthError } from '../../errors.ts'
+import { MisfitError, OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
+import { digest } from '../../protocol/digest.ts'
+import { partitionOf } from '../../protocol/partition.ts'
+import { lookLater } from '../background.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../ways-in.ts'
-import { lookLater } from './addition.ts'
 import { hasFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
@@ -81,10 +83,10 @@ interface Removal extends MessageCause {
   /** The sign-in that asks, which goes on while the user has another factor. */
   stays?: StayingSignIn
   /**
-   * `true`: the sign-in that asks goes on in any case, because the caller replaces it by one without what the factor
-   * proved.
+   * Takes out of the sign-in that asks what its second factor proved, so that it goes on without the last factor.
+   * Called before that one goes: where this fails, the factor stays. Without it, the last factor ends the sign-in.
    */
-  isLowered?: boolean
+  lower?(): Promise<StayingSignIn>
 }
 
 /**
@@ -95,7 +97,7 @@ interface Removal extends MessageCause {
  * @throws OAuthError `not_found`, `last_factor`
  */
 export async function removeFactor(
-  { user, factorId, by, admin, stays, isLowered = false, locale, origin }: Removal,
+  { user, factorId, by, admin, stays, lower, locale, origin }: Removal,
   deps: ProvingDeps
 ): Promise<{ left: boolean }> {
   const {
@@ -123,9 +125,11 @@ export async function removeFactor(
   }
   const what = 'the sign-ins that rested on a removed factor could not be ended'
   let left = false
+  const isOnly = has(found, factorId) && found.totp.length + found.passkeys.length === 1
+  const lowered = isOnly && !keepOne ? await lower?.() : undefined
   const end = async (): Promise<void> => {
     left = hasFactor(await store.findFactors(userId))
-    await sessions.revokeAll(userId, 'factors_changed', { stays: left || isLowered ? stays : null, origin })
+    await sessions.revokeAll(userId, 'factors_changed', { stays: lowered ?? (left ? stays : null), origin })
   }
   // The answer of a removal was lost. It may have been done, or the store may do it later, so the rest of it follows as
   // soon as the factor is found gone.
@@ -191,34 +195,64 @@ export async function renameFactor(
     throw new OAuthError('not_found', 'There is no such factor.')
 }
 
+/** Throws what is no answer at all. */
+function readsNot(error: unknown): true {
+  if (error instanceof TypeError || error instanceof MisfitError) return true
+  throw error
+}
+
+/** How long a reset that failed half-way is known as one. */
+const UNFINISHED_FOR_MS = 60 * 60 * 1000
+
 /**
  * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after,
  * and who had one is told. Resolves to how many factors there were. `admin`: who of the host's did so, for the event.
+ *
+ * A note stays from before the removal until the user is told. Where the answer of the removal is lost, whoever comes
+ * first tells by that note: the repeat, which finds no factors any more, or the look behind the reply.
  */
 export async function resetFactors(
   user: User,
   admin: string | undefined,
-  { sessions, events, outbox, factors: { store } }: ProvingDeps
+  { sessions, events, outbox, oneTimeTokens, clock, background, onError, factors: { store } }: ProvingDeps
 ): Promise<number> {
   const origin = NO_REQUEST
+  const note = { purpose: 'factor_reset', digest: partitionOf(user.id) + digest(`factor reset ${user.id}`) } as const
+  const isNoted = async (): Promise<boolean> =>
+    (await oneTimeTokens.find(note.purpose, note.digest, clock.now())) !== null
   const endAll = async (): Promise<void> => {
     await sessions.revokeAll(user.id, 'factors_changed', { origin })
   }
-  const tell = (): void => {
+  const tell = async (): Promise<void> => {
     events.emit(
       'factor_removed',
       { userId: user.id, factorId: null, kind: null, by: 'host', ...(admin === undefined ? {} : { admin }) },
       origin
     )
     outbox?.post({ kind: 'factor_removed', factor: null, by: 'host', user: addressed(user), locale: undefined, origin })
+    await oneTimeTokens.discard(note.purpose, user.id).catch((error: unknown) => {
+      onError(error, 'the note of a reset of second factors could not be removed')
+    })
   }
+  // A record that can't be read is removed all the same, and counts as factors.
+  const hadAny = await store.findFactors(user.id).then(hasFactor, readsNot)
+  if (hadAny) await oneTimeTokens.put({ ...note, userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
   await endAll()
-  const removed = await store.removeFactorsOfUser(user.id)
-  if (removed > 0) tell()
+  const removed = await store.removeFactorsOfUser(user.id).catch((error: unknown) => {
+    lookLater(background, `reset ${user.id}`, 'the reset of second factors could not be finished', async () => {
+      if (hasFactor(await store.findFactors(user.id))) return false
+      await endAll()
+      if (await isNoted()) await tell()
+      return true
+    })
+    throw error
+  })
+  const isTold = removed > 0 || (await isNoted())
+  if (isTold) await tell()
   await endAll()
   // A sign-in that began between the end of all and the removal may have added one. From now on it finds that it has
   // ended.
   const late = await store.removeFactorsOfUser(user.id)
-  if (removed === 0 && late > 0) tell()
+  if (!isTold && late > 0) await tell()
   return removed + late
 }

@@ -154,21 +154,18 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
             }
             if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
             const { factors: listed } = await listFactors(user.id, accounts)
-            const { left } = await removeFactor(
-              { user, factorId, by: 'user', stays: browser.stay(request, reply, sid), isLowered: true, locale, origin },
-              accounts
-            )
+            const stays = browser.stay(request, reply, sid)
+            const lower = async () => {
+              // What is left of this sign-in is what it began with.
+              const first = visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
+              await browser.renew(request, reply, user.id, first)
+              return browser.stay(request, reply, sid)
+            }
+            const { left } = await removeFactor({ user, factorId, by: 'user', stays, lower, locale, origin }, accounts)
             const done = listed.some(({ id, kind }) => id === factorId && kind === 'passkey')
               ? 'passkey_removed'
               : 'factor_removed'
             if (left) return done
-            // What is left of this sign-in is what it began with.
-            await browser.renew(
-              request,
-              reply,
-              user.id,
-              visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
-            )
             return goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))
           }
         }
