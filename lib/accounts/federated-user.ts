@@ -9,6 +9,7 @@ import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount, profileFi
 import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
 import type { SignInWrites } from './first-factor.ts'
 import { linkOf } from './identities.ts'
+import { normalizeUsername } from './username.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
 /** What an account that is made through a connection counts under, whatever the door. */
@@ -76,7 +77,7 @@ export async function federatedUser(arrival: FederatedArrival, deps: AccountsDep
   const { users, clock, events } = deps
   let counted = false
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const { owner, account } = await lookUp(person, users)
+    const { owner, account } = await lookUp(arrival, users)
     if (arrival.only !== undefined && owner?.id !== arrival.only) throw new OtherPersonError()
     const fields = complete(person.profile)
     const decision = await decide(arrival, { owner, account, isComplete: fields !== null }, deps)
@@ -132,16 +133,34 @@ export function noteFederatedUse(
 
 /** Whose the identity is, and where nobody's, which account has the address. */
 async function lookUp(
-  person: FederatedPerson,
+  { connection, person }: Pick<FederatedArrival, 'connection' | 'person'>,
   users: UserStore
 ): Promise<{ owner: User | null; account: User | null }> {
   const ownerOf = async (): Promise<User | null> => (await users.findByIdentity?.(person)) ?? null
   const owner = await ownerOf()
   if (owner !== null || person.email === undefined) return { owner, account: null }
-  const account = await users.findByUsername(person.email)
+  const named = await users.findByUsername(person.email)
+  const account = named === null && managesAddress(connection, person.email) ? await soleOf(person.email, users) : named
   // It may have been made with this very identity between the two looks, by a parallel callback.
   const nowOf = account === null ? null : await ownerOf()
   return nowOf === null ? { owner: null, account } : { owner: nowOf, account: null }
+}
+
+/** Whether the connection manages the address, and takes accounts over that were there before. */
+const managesAddress = (connection: Connection, email: string | undefined): boolean =>
+  connection.enforce && acceptsEmail(connection, email)
+
+/**
+ * The account with this address beside a username of another kind. Of several accounts it is the one that has confirmed
+ * the address. `null`: there is none, or nobody can tell which.
+ */
+async function soleOf(email: string, users: UserStore): Promise<User | null> {
+  const found = ((await users.findByEmail?.(email)) ?? []).filter(
+    (user) => normalizeUsername(user.email ?? '') === email
+  )
+  const confirmed = found.filter((user) => hasConfirmed(user, email))
+  const [only = null, ...others] = confirmed.length > 0 ? confirmed : found
+  return others.length === 0 ? only : null
 }
 
 async function decide(
@@ -166,7 +185,7 @@ async function decide(
       accountVerified: account !== null && hasConfirmed(account, email),
       authoritative,
       linking: connection.linking,
-      takesOver: connection.enforce && acceptsEmail(connection, email),
+      takesOver: managesAddress(connection, email),
       registers: connection.registration && users.createWithIdentity !== undefined,
       complete: isComplete
     })

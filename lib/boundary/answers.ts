@@ -79,6 +79,13 @@ export function userOrNone(source: string, answer: unknown): User | null {
   return answer === undefined || answer === null ? null : userFrom(source, answer)
 }
 
+/** The users that a store answered with. A store that has none may say `undefined`. @throws MisfitError */
+export function usersFrom(source: string, answer: unknown): User[] {
+  if (answer === undefined || answer === null) return []
+  if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of users' })
+  return answer.map((row: unknown) => userFrom(source, row))
+}
+
 const TEXT = 'a string that is not empty'
 const TIME = 'milliseconds since the epoch, or a Date: Number(time) makes them of a bigint or a string'
 const timeOf = (value: number | Date): number => (typeof value === 'number' ? value : value.getTime())

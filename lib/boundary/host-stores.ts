@@ -3,7 +3,7 @@ import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 import { hostIdentities } from './host-identities.ts'
-import { userFrom, userOrNone } from './answers.ts'
+import { userFrom, userOrNone, usersFrom } from './answers.ts'
 import { within } from './within.ts'
 
 /** How long a store of the host's may take for one answer. */
@@ -14,11 +14,17 @@ const BUDGET_MS = 5000
  * "none"; whatever else is not what the port says rejects with `MisfitError`. What the store lacks stays lacking.
  */
 export function hostUserStore(users: UserStore, clock: Clock): UserStore {
-  const { create, setPasswordHash, setEmailVerified, update, remove } = users
+  const { findByEmail, create, setPasswordHash, setEmailVerified, update, remove } = users
   return {
     findById: async (id) => userOfId('users.findById', id, await within(BUDGET_MS, clock, () => users.findById(id))),
     findByUsername: async (username) =>
       userOrNone('users.findByUsername', await within(BUDGET_MS, clock, () => users.findByUsername(username))),
+    ...(findByEmail === undefined
+      ? {}
+      : {
+          findByEmail: async (email) =>
+            usersFrom('users.findByEmail', await within(BUDGET_MS, clock, () => findByEmail.call(users, email)))
+        }),
     ...(create === undefined
       ? {}
       : {

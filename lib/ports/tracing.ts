@@ -41,6 +41,7 @@ export const STORE_OPERATIONS = {
   users: methodsOf<UserStore>({
     findById: 1,
     findByUsername: 1,
+    findByEmail: 1,
     create: 1,
     setPasswordHash: 1,
     setEmailVerified: 1,

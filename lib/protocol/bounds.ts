@@ -3,6 +3,8 @@
  * 23 ms on Redis.
  */
 const MAX_PER_USER = 1000
+/** How many users with one email a store answers with. */
+export const MOST_WITH_ONE_EMAIL = 10
 /** Each attempt looks at all that a rule counts: at 10,000, a refusal takes Redis 0.4 ms. */
 export const MAX_COUNTED = 10_000
 

@@ -53,6 +53,19 @@ export function userStoreContract(
     }
   })
 
+  define(null, 'finds all users with one email, whatever the case of its letters', async (subject) => {
+    const { store } = subject
+    if (store.findByEmail === undefined) return
+    const idsBy = async (email: string): Promise<string[]> =>
+      ((await store.findByEmail?.(email)) ?? []).map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1))
+    // A schema may have one column for both.
+    const alice = await add(subject, newUser({ email: ALICE }))
+    deepEqual(await idsBy(ALICE), [alice.id])
+    deepEqual(await idsBy('Alice@Example.com'), [alice.id])
+    for (const other of [BOB, '', `${ALICE} `, '%', ...HOSTILE_STRINGS.map(([, value]) => value)])
+      deepEqual(await idsBy(other), [])
+  })
+
   define(null, 'finds the user by id and by username', async (subject) => {
     const alice = await add(subject, newUser())
     const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))

@@ -86,6 +86,12 @@ const MISTAKES: Record<
       'update: of an update and a create with one username at once one wins'
     ]
   },
+  'finds an email by its letters alone': {
+    make: (store) => ({
+      findByEmail: async (email) => (await store.findByEmail(email)).filter((user) => user.email === email)
+    }),
+    found: ['find: finds all users with one email, whatever the case of its letters']
+  },
   'takes the name in one step and the address in another': {
     make: (store) => ({
       async update(id, { username, ...rest }, expected) {
@@ -190,7 +196,7 @@ for (const [what, { make, found }] of Object.entries(MISTAKES))
     )
     for (const name of found) t.ok(names.includes(name), name)
     t.ok(
-      names.every((name) => /^(?:update|remove): /.test(name)),
+      names.every((name) => /^(?:find|update|remove): /.test(name)),
       names.join(', ')
     )
   })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { IdentityTakenError, UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserPatch, UserStore } from '../../ports/user-store.ts'
+import { MOST_WITH_ONE_EMAIL } from '../../protocol/bounds.ts'
 import { memoryIdentities } from './identities.ts'
 
 /** What `update` has no say in. */
@@ -40,6 +41,10 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
     },
     async findByUsername(username) {
       return copyOf(idByUsername.get(username))
+    },
+    async findByEmail(email) {
+      const isTheirs = (user: User): boolean => user.email?.toLowerCase() === email.toLowerCase()
+      return [...byId.values()].filter(isTheirs).slice(0, MOST_WITH_ONE_EMAIL).map(copied)
     },
     async create(user: NewUser) {
       return structuredClone(made(user))

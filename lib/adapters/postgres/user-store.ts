@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
-import { noOthers } from '../../protocol/bounds.ts'
+import { MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { isStorable } from '../../protocol/storable.ts'
 import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
@@ -37,6 +37,7 @@ const migrations = (table: string, name: string): readonly MigrationStep[] => [
     version bigint NOT NULL DEFAULT 1,
     profile jsonb NOT NULL DEFAULT '{}'
   );
+  CREATE INDEX ON ${table} (lower(email));
   ${identitiesSql(name)}`
 ]
 
@@ -104,6 +105,14 @@ export function postgresUserStore(
     ...postgresIdentities(table, { query, insertOf, explained }),
     findById: (id) => findBy('id', id),
     findByUsername: (username) => findBy('username', username),
+    async findByEmail(email) {
+      if (!isStorable(email)) return []
+      const rows = await query(
+        `SELECT * FROM ${users} WHERE lower(email) = lower($1) LIMIT ${MOST_WITH_ONE_EMAIL}`,
+        email
+      )
+      return rows.map(userOf)
+    },
     async create(user) {
       const { sql, values } = insertOf(user, 'ON CONFLICT (username) DO NOTHING')
       const [row] = await query(sql, ...values)

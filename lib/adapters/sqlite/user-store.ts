@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
-import { noOthers } from '../../protocol/bounds.ts'
+import { MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { isStorable } from '../../protocol/storable.ts'
+import { nameBeside } from '../sql/identity-rows.ts'
 import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
 import { connect } from './database.ts'
 import type { SqliteDatabase } from './database.ts'
@@ -28,6 +29,7 @@ const migrations = (table: string): readonly MigrationStep[] => [
     version INTEGER NOT NULL DEFAULT 1,
     profile TEXT NOT NULL DEFAULT '{}'
   ) STRICT;
+  CREATE INDEX "${nameBeside(table, '_email')}" ON "${table}" (lower(email));
   ${identitiesSql(table)}`
 ]
 
@@ -90,6 +92,12 @@ export function sqliteUserStore(
     },
     async findByUsername(username) {
       return findBy('username', username)
+    },
+    async findByEmail(email) {
+      if (!isStorable(email)) return []
+      return connection
+        .query(`SELECT * FROM "${table}" WHERE lower(email) = lower(?) LIMIT ${MOST_WITH_ONE_EMAIL}`, email)
+        .map(userOf)
     },
     async create(user: NewUser) {
       return create(user)

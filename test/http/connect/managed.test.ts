@@ -189,6 +189,31 @@ t.test('a link to a provider that has moved to another issuer is no way in', asy
   t.equal(await app.authority.unlinkIdentity(ann.id, dead), 'unlinked')
 })
 
+for (const username of ['ann', HOME])
+  t.test(`the first sign-in through Acme takes over ${username} with an address of Acme's`, async (t) => {
+    const test = await scene(t, { username, email: WORK })
+    const before = testBrowser(test.app)
+    await before.submit('/auth/login', { username, password: PASSWORD })
+    t.equal(await test.who(before), null, 'the password opens it no more')
+    t.equal(await through(test, 'acme'), test.ann.id)
+    t.match(await test.users.listIdentities(test.ann.id), [{ connection: 'acme', subject: 'ann-1' }])
+    t.match(test.payloads('identity_linked'), [{ userId: test.ann.id, connection: 'acme' }])
+    t.equal(await test.users.findByUsername(WORK), null, 'and no second account is made')
+    t.equal(await through(test, 'acme'), test.ann.id, 'once more')
+  })
+
+t.test('of two accounts with one address the take-over is of the one that confirmed it, or of none', async (t) => {
+  const test = await scene(t, { username: 'ann', email: WORK })
+  const bob = await test.users.create({ username: 'bob', email: WORK, emailVerified: false, passwordHash: null })
+  t.equal(await through(test, 'acme'), test.ann.id)
+  t.strictSame(await test.users.listIdentities(bob.id), [])
+
+  const other = await scene(t, { username: 'ann', email: WORK })
+  const eve = await other.users.create({ username: 'eve', email: WORK, emailVerified: true, passwordHash: null })
+  const made = await through(other, 'acme')
+  t.notOk([null, other.ann.id, eve.id].includes(made), 'nobody can tell which is meant')
+})
+
 t.test('a managed account keeps its link though an old password hash is there', async (t) => {
   const test = await scene(t, { username: WORK, links: [linkTo('acme'), linkTo('other')] })
   const { app, ann } = test

@@ -211,6 +211,21 @@ t.test('an answer of `update` that does not fit is used for nothing', async (t) 
   }
 })
 
+t.test('users with one email are an array of users', async (t) => {
+  const storeWith = (answer: unknown) =>
+    hostUserStore(
+      { findById: async () => ANN, findByUsername: async () => ANN, findByEmail: async () => answer as never },
+      steppedClock()
+    )
+  for (const answer of [ANN, true, [null], [{ ...ANN, id: 1 }]])
+    await t.rejects(async () => await storeWith(answer).findByEmail?.('a@example.com'), {
+      code: 'FST_AUTHORITY_STORE_MISFIT',
+      source: 'users.findByEmail'
+    })
+  for (const answer of [undefined, null, []]) t.strictSame(await storeWith(answer).findByEmail?.('a@example.com'), [])
+  t.match(await storeWith([ANN]).findByEmail?.('a@example.com'), [{ id: ANN.id }])
+})
+
 // covers A4
 t.test('an answer of an identity method that does not fit is used for nothing', async (t) => {
   const answering = (answer: unknown): UserStore => {
