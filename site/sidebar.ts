@@ -36,6 +36,7 @@ const GROUPS: readonly Group[] = [
       'guides/messages.md',
       'guides/logout.md',
       'guides/own-user-store.md',
+      'guides/profile-fields.md',
       'guides/importing-users.md',
       'guides/password-grant.md',
       'guides/password-hashing.md',

@@ -41,9 +41,11 @@ export interface CommonModel {
 export interface ProfileField {
   name: string
   label: string
-  type: 'text' | 'email' | 'number' | 'date' | 'url' | 'checkbox'
+  type: 'text' | 'email' | 'number' | 'date' | 'url' | 'checkbox' | 'select'
   required: boolean
   value: string
+  /** What a `select` offers; empty for every other type. */
+  choices: Array<{ value: string; label: string }>
 }
 
 /**

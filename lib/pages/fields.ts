@@ -1,6 +1,7 @@
 import { type Html, type HtmlValue, attributes, formatHtml, html, safeUrl } from './html.ts'
 import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './common-model.ts'
+import { select } from './select.ts'
 
 /** A form in the making: which of its fields has the error, and which one gets the cursor. */
 interface FormState {
@@ -23,6 +24,8 @@ interface Field {
   autocomplete?: string | null
   inputmode?: string | null
   required?: boolean
+  /** Of a `select`. */
+  choices?: ProfileField['choices']
   /** Below the input; it has the id that the input is described by. */
   hint?: ((id: string) => Html) | null
   /** On the line of the label, and after the input for who goes from one to the next. */
@@ -33,7 +36,18 @@ interface Field {
 function field(
   state: FormState,
   fieldName: string,
-  { label, type, value, autocomplete, inputmode, required = true, hint = null, beside = null, extra = {} }: Field
+  {
+    label,
+    type,
+    value,
+    autocomplete,
+    inputmode,
+    required = true,
+    choices = [],
+    hint = null,
+    beside = null,
+    extra = {}
+  }: Field
 ): Html {
   const { error, wrong, focus } = state
   const ownError = wrong === fieldName ? error : null
@@ -42,11 +56,12 @@ function field(
     ownError === null ? null : `${fieldName}-error`,
     error !== null && wrong === null && error.field !== 'credential' ? 'form-error' : null
   ].filter((id) => id !== null)
-  const input = html`<input${attributes({
+  const isSelect = type === 'select'
+  const given = attributes({
     id: fieldName,
     name: fieldName,
-    type,
-    value,
+    type: isSelect ? null : type,
+    value: isSelect ? null : value,
     required,
     autocomplete,
     inputmode,
@@ -58,7 +73,8 @@ function field(
     'aria-describedby': described.length === 0 ? null : described.join(' '),
     autofocus: focus === fieldName,
     ...extra
-  })}>`
+  })
+  const input = isSelect ? select(given, choices, { value, required }) : html`<input${given}>`
   const caption = html`<label for="${fieldName}">${label}</label>`
   const notes = [
     hint !== null && hint(`${fieldName}-hint`),
@@ -244,13 +260,14 @@ const AUTOCOMPLETE: Readonly<Record<string, string>> = {
   organization: 'organization'
 }
 
-export function profileField(state: FormState, { name, label, type, required, value }: ProfileField): Html {
+export function profileField(state: FormState, { name, label, type, required, value, choices }: ProfileField): Html {
   if (type === 'checkbox')
     return field(state, name, { label, type, required, value: 'true', extra: { checked: value === 'true' } })
   return field(state, name, {
     label,
     type,
     value,
+    choices,
     required,
     autocomplete: Object.hasOwn(AUTOCOMPLETE, name) ? (AUTOCOMPLETE[name] ?? null) : null,
     inputmode: type === 'email' ? 'email' : type === 'url' ? 'url' : null,

@@ -101,9 +101,9 @@ h1:lang(ar){letter-spacing:0;line-height:1.5}
 .field>label{grid-area:1/1/auto/auto}
 .field>.beside{grid-area:1/2/auto/auto;font-size:.875rem;text-align:end}
 label{font-weight:600;font-size:.9375rem}
-input{width:100%;min-height:2.875rem;padding:.5rem .8125rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:var(--radius)}
-input:hover{border-color:var(--text)}
-input[aria-invalid=true]{border-color:var(--wrong);box-shadow:inset 0 0 0 1px var(--wrong)}
+input,select{width:100%;min-height:2.875rem;padding:.5rem .8125rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:var(--radius)}
+input:hover,select:hover{border-color:var(--text)}
+input[aria-invalid=true],select[aria-invalid=true]{border-color:var(--wrong);box-shadow:inset 0 0 0 1px var(--wrong)}
 .check{display:flex;gap:.625rem;align-items:center}
 .check input{flex:none;width:1.25rem;min-height:1.25rem;height:1.25rem;margin:0;padding:0;accent-color:var(--link)}
 .check label{flex:1;padding:.5rem 0;font-weight:500}
@@ -144,7 +144,7 @@ button.reveal:hover{color:var(--text)}
 a{color:var(--link);text-decoration:underline;text-decoration-thickness:1px;text-underline-offset:.18em}
 a:hover{text-decoration-thickness:2px}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
-input:focus-visible{outline-offset:0;border-color:var(--link)}
+input:focus-visible,select:focus-visible{outline-offset:0;border-color:var(--link)}
 .links{font-size:.9375rem;color:var(--quiet);text-align:center}
 .alert,.wrong{color:var(--wrong)}
 .alert{display:flex;gap:.625rem;padding:.75rem .875rem;font-size:.9375rem;background:var(--wrong-ground);border:1px solid var(--wrong);border-radius:var(--radius)}

@@ -55,8 +55,8 @@ export function tally(values: Iterable<string>): Record<string, number> {
 }
 
 /**
- * Strings that a store must give back as they are, and as a key must not confuse with anything else. NUL is not among
- * them: some databases have no way to store it, and may refuse it.
+ * Strings that a store must give back as they are, and as a key must not confuse with anything else. NUL and half of a
+ * surrogate pair are not among them: no caller gets them past the plugin, because many databases can't hold them.
  */
 export const HOSTILE_STRINGS: ReadonlyArray<readonly [label: string, value: string]> = [
   ['__proto__', '__proto__'],

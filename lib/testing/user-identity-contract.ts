@@ -77,22 +77,6 @@ export function userIdentityCases(define: DefineUserCase): void {
     }
   })
 
-  for (const [label, value] of [
-    ['a NUL', 'before\u0000after'],
-    ['half a surrogate pair, or U+FFFD for it,', 'before\ud800after']
-  ] as const) {
-    define('linkIdentity', `keeps ${label} or refuses it, and never cuts the subject off there`, async (subject) => {
-      const [alice, bob] = await addMany(subject, 2)
-      await method(subject.store, 'linkIdentity')(alice?.id ?? '', newLink({ subject: 'before' }))
-      const outcome = await method(subject.store, 'linkIdentity')(bob?.id ?? '', newLink({ subject: value })).catch(
-        () => 'refused'
-      )
-      const owner = await ownerOf(subject, newLink({ subject: value })).catch(() => null)
-      equal(owner, outcome === 'linked' ? bob?.id : null)
-      equal(await ownerOf(subject, newLink({ subject: 'before' })), alice?.id)
-    })
-  }
-
   define('linkIdentity', 'of 50 users who link one identity at once one does', async (subject) => {
     const users = await addMany(subject, 50)
     const outcomes = await parallel(50, (index) =>

@@ -162,17 +162,6 @@ export function userStoreContract(
     })
   }
 
-  define('create', 'keeps a NUL or refuses it, and never cuts the name off there', async ({ store }) => {
-    const before = await method(store, 'create')(newUser({ username: 'before' }))
-    const outcome = await outcomeOf(method(store, 'create')(newUser({ username: 'before\u0000after' })))
-    notEqual(outcome, CODE)
-    const found = await store.findByUsername('before\u0000after').catch(() => null)
-    if (outcome === 'resolved') equal(found?.username, 'before\u0000after')
-    else equal(found, null)
-    notEqual(found?.id, before.id)
-    equal((await store.findByUsername('before'))?.id, before.id)
-  })
-
   define('setPasswordHash', 'replaces, and says whether there is such a user', async (subject) => {
     const { id } = await add(subject, newUser())
     const set = method(subject.store, 'setPasswordHash')

@@ -131,16 +131,6 @@ const MISTAKES: Record<
     },
     found: ['linkIdentity: takes two strings for the key, compared byte by byte']
   },
-  'cuts a subject off at a NUL': {
-    make: (store) => {
-      const cut = <Key extends Identity>(key: Key): Key => ({ ...key, subject: key.subject.split('\0', 1).join('') })
-      return {
-        findByIdentity: async (key) => await store.findByIdentity(cut(key)),
-        linkIdentity: async (id, link) => await store.linkIdentity(id, cut(link))
-      }
-    },
-    found: ['linkIdentity: keeps a NUL or refuses it, and never cuts the subject off there']
-  },
   'gives a taken identity to who comes last': {
     make: (store) => ({
       async linkIdentity(userId, link) {

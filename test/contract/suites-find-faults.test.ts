@@ -171,18 +171,6 @@ const MISTAKES: Record<
       }
     }),
     found: ['remove: removes that user alone, under id and username, and does nothing where there is none']
-  },
-  'cuts a name off at a NUL': {
-    make: (store) => ({
-      async update(id, { username, ...rest }, expected) {
-        return await store.update(
-          id,
-          { ...rest, ...(username === undefined ? {} : { username: username.split('\0', 1).join('') }) },
-          expected
-        )
-      }
-    }),
-    found: ['update: keeps a NUL or refuses all of the patch, and never cuts the name off there']
   }
 }
 

@@ -747,6 +747,10 @@ t.test('characters that no database holds are refused by name, and are no outage
       payload: JSON.stringify({ username: 'ann', password: PASSWORD, ...extra })
     })
   for (const text of ['a\0b', '\ud800', 'x\udc00y']) {
+    t.match((await register({ username: text })).json(), {
+      error: 'invalid_request',
+      error_description: 'username: it holds characters that are not allowed, or is too long.'
+    })
     for (const [field, extra] of [
       ['nickname', { nickname: text }],
       ['tags', { tags: [{ label: 'fine' }, { label: text }] }]

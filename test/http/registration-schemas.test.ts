@@ -46,6 +46,46 @@ t.test('profile fields in plain JSON Schema are those of the endpoint, the page 
   t.match(await users.findByUsername('ann@example.com'), { nickname: 'Ann', age: 18, plan: 'paid' })
 })
 
+t.test('a list of values is a list on the page, named where it is refused, and a default is filled in', async (t) => {
+  const users = memoryUserStore()
+  const { app, close } = await testApp({
+    users,
+    registration: {
+      fields: {
+        type: 'object',
+        properties: {
+          plan: { type: 'string', enum: ['free', 'paid'], default: 'free' },
+          size: { enum: [1, 2, 3] },
+          tags: { type: 'array', items: { type: 'string' }, default: ['new'] }
+        },
+        required: ['plan', 'size', 'tags']
+      }
+    }
+  })
+  t.teardown(close)
+  const { body } = await app.inject('/auth/signup')
+  t.match(body, '<option value="free" selected>free</option><option value="paid">paid</option></select>')
+  t.match(body, '<option value="" selected></option><option value="1">1</option>')
+  t.notMatch(body, 'name="tags"')
+  const register = async (fields: object): Promise<[number, unknown]> => {
+    const payload = { username: 'ann@example.com', password: 'seven green boats at dawn', ...fields }
+    const reply = await app.inject({ method: 'POST', url: '/auth/register', payload })
+    return [reply.statusCode, reply.json<{ error_description?: string }>().error_description]
+  }
+  t.strictSame(await register({ plan: 'gold', size: 1 }), [400, "plan: it takes 'free' or 'paid'."])
+  t.strictSame(await register({ size: '1' }), [400, 'size: it takes 1, 2 or 3.'])
+  t.strictSame(await register({ size: 2 }), [201, undefined])
+  t.match(await users.findByUsername('ann@example.com'), { plan: 'free', size: 2, tags: ['new'] })
+  const form = await app.inject({
+    method: 'POST',
+    url: '/auth/signup',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
+    payload: 'username=bob%40example.com&password=seven+green+boats+at+dawn&plan=paid&size=3'
+  })
+  t.equal(form.statusCode, 303)
+  t.match(await users.findByUsername('bob@example.com'), { plan: 'paid', size: 3, tags: ['new'] })
+})
+
 t.test('a format that nobody knows stops the start: no value would ever have it', async (t) => {
   for (const fields of [
     { type: 'object', properties: { host: { type: 'string', format: 'hostname' } } },

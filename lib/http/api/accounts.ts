@@ -46,7 +46,7 @@ export function accountRoutes(child: FastifyInstance, deps: HttpDeps): void {
 function registerRoute(
   child: FastifyInstance,
   { grants: { accounts }, limiter, path }: HttpDeps,
-  { fields, body, compiled }: Registration
+  { fields, body, compiled, defaultsOf }: Registration
 ): void {
   const names = Object.keys(fields.properties)
   child.post<{ Body: { username: string; password: string } & Record<string, unknown> }>(
@@ -73,7 +73,13 @@ function registerRoute(
           { rule: 'register' },
           async () =>
             await register(
-              { username, password, fields: given, locale: localeOf(request), origin: originOf(request) },
+              {
+                username,
+                password,
+                fields: { ...defaultsOf(names), ...given },
+                locale: localeOf(request),
+                origin: originOf(request)
+              },
               accounts
             ).catch((error: unknown) => {
               throw error instanceof OAuthError ? aboutUsername(error, names) : error

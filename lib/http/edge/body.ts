@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import type { ValueError } from '@sinclair/typebox/errors'
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
+import { choicesOf, namedChoices } from './choices.ts'
 
 /** Most bytes of a body, but for those that routes set apart. */
 export const BODY_LIMIT = 16_384
@@ -130,11 +132,13 @@ export function strictValidator(compile: () => TypeCheck<TSchema>): (value: unkn
   }
 }
 
-function fieldError(first: { path: string; message: string } | undefined): OAuthError {
+function fieldError(first: Pick<ValueError, 'path' | 'message' | 'schema' | 'value'> | undefined): OAuthError {
   const field = first?.path.slice(1).replaceAll('/', '.') ?? ''
   if (field === '')
     return new OAuthError('invalid_request', 'The body must be an object with the fields of this endpoint.')
-  return new OAuthError('invalid_request', `${field}: ${first?.message ?? 'it does not fit'}.`)
+  const choices = first?.value === undefined ? null : choicesOf(first.schema)
+  const problem = choices === null ? (first?.message ?? 'it does not fit') : namedChoices(choices)
+  return new OAuthError('invalid_request', `${field}: ${problem}.`)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Check } from '@sinclair/typebox/value'
 import { OAuthError, StartError } from '../../errors.ts'
@@ -8,11 +8,13 @@ import { Password, Username } from './schemas.ts'
 export interface Registration {
   /** The option `registration.fields`. */
   fields: TObject
-  /** What a registration takes, as JSON or by the sign-up page. */
+  /** What a registration takes, as JSON or by the sign-up page. A field with a default may be missing. */
   body: TObject
   compiled: TypeCheck<TObject>
   /** Of the fields, those that a person may change later: what a change takes; `null`: there are none. */
   profile: ProfileFields | null
+  /** The defaults of these fields, new for each caller. */
+  defaultsOf(names: readonly string[]): Record<string, unknown>
   /** Whether a value fits the schema of one field. */
   fits(schema: TSchema, value: unknown): boolean
 }
@@ -54,12 +56,24 @@ export async function registrationWith(fields: TObject | null, own: OwnFields): 
   // TypeBox would refuse every value of such a field, and so every registration.
   const unknown = formatsIn(fields).find((name) => !FormatRegistry.Has(name))
   if (unknown !== undefined)
-    throw new StartError(
-      'FST_AUTHORITY_INVALID_OPTIONS',
-      `Invalid option "registration.fields": the format ${JSON.stringify(unknown)} is not known; add it to the ` +
-        `FormatRegistry of @sinclair/typebox, or take one of ${Object.keys(FORMATS).join(', ')}.`
+    throw fieldMistake(
+      '',
+      `the format ${JSON.stringify(unknown)} is not known; add it to the FormatRegistry of @sinclair/typebox, or ` +
+        `take one of ${Object.keys(FORMATS).join(', ')}`
+    )
+  const unread = Object.entries(fields.properties).find(([, schema]) => schema[Kind] === 'String' && 'enum' in schema)
+  if (unread !== undefined)
+    throw fieldMistake(
+      `.${unread[0]}.enum`,
+      'Type.String of TypeBox does not check it. Write Type.Union([Type.Literal("a"), Type.Literal("b")]), or give ' +
+        'all fields as plain JSON Schema'
     )
   return registration(fields, own, compiler.TypeCompiler, value.Check)
+}
+
+/** `path`: of the field, with a dot before it; empty for all of the option. */
+export function fieldMistake(path: string, problem: string): StartError {
+  return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "registration.fields${path}": ${problem}.`)
 }
 
 function formatsIn(schema: TSchema): string[] {
@@ -77,11 +91,33 @@ function registration(
   compiler: Pick<typeof TypeCompiler, 'Compile'>,
   check: (schema: TSchema, value: unknown) => boolean
 ): Registration {
+  const defaults = new Map(
+    Object.entries(fields.properties).flatMap(([name, schema]): Array<[string, unknown]> =>
+      schema.default === undefined ? [] : [[name, schema.default]]
+    )
+  )
+  for (const [name, value] of defaults)
+    if (!check(fields.properties[name] as TSchema, value))
+      throw fieldMistake(`.${name}`, 'its default does not fit its own schema')
+  const given = Object.entries(fields.properties).map(([name, schema]): [string, TSchema] => [
+    name,
+    defaults.has(name) ? Type.Optional(schema) : schema
+  ])
   const body = Type.Object(
-    { ...fields.properties, username: Username, password: Password },
+    { ...Object.fromEntries(given), username: Username, password: Password },
     { additionalProperties: false }
   )
-  return { fields, body, compiled: compiler.Compile(body), profile: profileFields(fields, own, compiler), fits: check }
+  return {
+    fields,
+    body,
+    compiled: compiler.Compile(body),
+    profile: profileFields(fields, own, compiler),
+    defaultsOf: (names) =>
+      Object.fromEntries(
+        names.filter((name) => defaults.has(name)).map((name) => [name, structuredClone(defaults.get(name))])
+      ),
+    fits: check
+  }
 }
 
 function profileFields(

@@ -4,8 +4,9 @@ import { OAuthError, type OAuthErrorOptions } from '../../errors.ts'
 import type { ProfileField } from '../../pages/common-model.ts'
 import type { User } from '../../ports/user-store.ts'
 import { ownProfileFields } from '../../accounts/profile.ts'
+import { choicesOf, namedChoices } from '../edge/choices.ts'
 import type { Form } from './forms.ts'
-import type { Registration } from '../edge/registration.ts'
+import { fieldMistake, type Registration } from '../edge/registration.ts'
 
 interface RegistrationInput {
   username: string
@@ -58,8 +59,18 @@ const NUMBER = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i
 const TICKED: readonly string[] = ['true', 'on']
 
 export function profileForm(registration: Registration): ProfileForm {
-  const { fields, compiled, fits } = registration
-  const inputs = inputsOf(registration, Object.keys(fields.properties))
+  const { fields, compiled, fits, defaultsOf } = registration
+  const all = Object.keys(fields.properties)
+  const inputs = inputsOf(registration, all)
+  const withoutInput = all.filter((name) => !inputs.some((input) => input.name === name))
+  for (const name of withoutInput) {
+    if ((fields.required ?? []).includes(name) && !Object.hasOwn(fields.properties[name] ?? {}, 'default'))
+      throw fieldMistake(
+        `.${name}`,
+        'it is required, and the sign-up page has no input for an array or an object, so nobody could sign up there. ' +
+          'Make it optional, give it a default, or take a page of your own (pages.loginUrl, or pages: false)'
+      )
+  }
   const names = ['username', 'password', ...inputs.map(({ name }) => name)]
 
   return {
@@ -73,10 +84,12 @@ export function profileForm(registration: Registration): ProfileForm {
         })
       ) as Record<string, unknown>
       const { username = '', password = '' } = form
+      const empty = inputs.find((input) => input.required && !Object.hasOwn(given, input.name))
+      if (empty !== undefined) throw fieldError(empty.name, { text: 'it is required.', reason: 'required' })
       // Without a prototype, or the schema would find inherited members where a field is missing.
       const input = Object.assign(Object.create(null) as Record<string, unknown>, given, { username, password })
       if (!compiled.Check(input)) throw errorOf(compiled.Errors(input).First())
-      return { username, password, fields: given }
+      return { username, password, fields: { ...defaultsOf(withoutInput), ...given } }
     }
   }
 }
@@ -126,14 +139,8 @@ export function profileChangeForm(registration: Registration, names: readonly st
     names: inputs.map(({ name }) => name),
     show: (user, typed) =>
       inputs.map((input) => {
-        const { name, schema, type, required } = input
-        return {
-          name,
-          label: schema.title ?? name,
-          type,
-          required,
-          value: typed === null ? shownOf(input, user) : shownAs(type, typed[name] ?? '')
-        }
+        const { name, type } = input
+        return shown(input, typed === null ? shownOf(input, user) : shownAs(type, typed[name] ?? ''))
       }),
     read: (form, user) =>
       Object.fromEntries(
@@ -145,13 +152,20 @@ export function profileChangeForm(registration: Registration, names: readonly st
 }
 
 /** A field with what was typed, or before that with the schema's default. */
-function shownField({ name, schema, type, required }: Input, typed: Form | null): ProfileField {
+function shownField(input: Input, typed: Form | null): ProfileField {
+  const { name, schema, type } = input
+  return shown(input, typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? ''))
+}
+
+function shown({ name, schema, type, required }: Input, value: string): ProfileField {
+  const choices = (type === 'select' && choicesOf(schema)) || []
   return {
     name,
     label: schema.title ?? name,
     type,
     required,
-    value: typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? '')
+    value,
+    choices: choices.map((choice) => ({ value: String(choice.value), label: choice.label }))
   }
 }
 
@@ -166,26 +180,22 @@ function fieldValue({ name, schema, type, required }: Input, form: Form, fits: R
       name,
       value === null
         ? { text: 'it is required.', reason: 'required' }
-        : { text: 'it is not accepted.', ...(schema.format === 'email' ? { reason: 'email_form' } : {}) }
+        : { text: notAccepted(schema), ...(schema.format === 'email' ? { reason: 'email_form' } : {}) }
     )
   return value
 }
 
 /** `null`: no form field can hold it (an array, an object). Such a field is only for the JSON endpoint. */
 function inputType(schema: TSchema): InputType | null {
+  if (choicesOf(schema) !== null) return 'select'
   if (Array.isArray(schema.anyOf)) {
     const types = (schema.anyOf as TSchema[]).filter(({ type }) => type !== 'null').map(inputType)
     const [first = null] = types
-    return types.includes(null) ? null : new Set(types).size === 1 && isPlain(schema) ? first : 'text'
+    return types.includes(null) ? null : new Set(types).size === 1 ? first : 'text'
   }
   if (schema.type === 'boolean') return 'checkbox'
   if (schema.type === 'number' || schema.type === 'integer') return 'number'
   return schema.type === 'string' ? (BY_FORMAT[String(schema.format)] ?? 'text') : null
-}
-
-/** Whether a union has no literals. Literals are typed as text. */
-function isPlain(union: TSchema): boolean {
-  return (union.anyOf as TSchema[]).every((variant) => variant.const === undefined)
 }
 
 /**
@@ -233,7 +243,12 @@ function problemOf({ type, value, schema }: ValueError): Problem {
   if (value === undefined || value === '') return { text: 'it is required.', reason: 'required' }
   if (type === ValueErrorType.StringFormat && schema.format === 'email')
     return { text: 'The e-mail address is not valid.', reason: 'email_form' }
-  return { text: PROBLEMS[type]?.(schema) ?? 'it is not accepted.' }
+  return { text: PROBLEMS[type]?.(schema) ?? notAccepted(schema) }
+}
+
+function notAccepted(schema: TSchema): string {
+  const choices = choicesOf(schema)
+  return `${choices === null ? 'it is not accepted' : namedChoices(choices)}.`
 }
 
 const atLeast = ({ minimum }: TSchema): string => `it takes ${minimum} or more.`

@@ -40,8 +40,31 @@ t.test('the input that a schema becomes', async (t) => {
     ['default', Type.String({ default: 'en' }), { value: 'en' }],
     ['default number', Type.Number({ default: 3 }), { value: '3' }],
     ['default tick', Type.Boolean({ default: true }), { value: 'true' }],
-    ['literals', Type.Union([Type.Literal('a'), Type.Literal('b')]), { type: 'text', required: true }],
-    ['number literals', Type.Union([Type.Literal(1), Type.Literal(2)]), { type: 'text' }],
+    [
+      'literals',
+      Type.Union([Type.Literal('a'), Type.Literal('b', { title: 'The second' })]),
+      {
+        type: 'select',
+        required: true,
+        value: '',
+        choices: [
+          { value: 'a', label: 'a' },
+          { value: 'b', label: 'The second' }
+        ]
+      }
+    ],
+    [
+      'number literals',
+      Type.Union([Type.Literal(1), Type.Literal(2)], { default: 2 }),
+      { type: 'select', value: '2', choices: [{ value: '1' }, { value: '2' }] }
+    ],
+    ['one literal', Type.Literal('a'), { type: 'select', choices: [{ value: 'a' }] }],
+    [
+      'literals or null',
+      Type.Union([Type.Union([Type.Literal('a'), Type.Literal('b')]), Type.Null()]),
+      { type: 'select', choices: [{ value: 'a' }, { value: 'b' }] }
+    ],
+    ['a literal or any text', Type.Union([Type.Literal('a'), Type.String()]), { type: 'text', choices: [] }],
     ['nullable', Type.Union([Type.Integer(), Type.Null()]), { type: 'number' }],
     ['either', Type.Union([Type.Integer(), Type.String()]), { type: 'text' }]
   ]
@@ -52,7 +75,48 @@ t.test('the input that a schema becomes', async (t) => {
     Type.Object({}),
     Type.Union([Type.String(), Type.Array(Type.String())])
   ])
-    t.strictSame((await formWith(Type.Object({ x: schema }))).show(null), [], 'no form field can hold it')
+    t.strictSame(
+      (await formWith(Type.Object({ x: Type.Optional(schema) }))).show(null),
+      [],
+      'no form field can hold it'
+    )
+})
+
+t.test('what a start refuses: a required field without an input, and a default that does not fit', async (t) => {
+  for (const [schema, path, problem] of [
+    [Type.Array(Type.String()), 'x', /it is required, and the sign-up page has no input for an array or an object/],
+    [Type.Object({}), 'x', /Make it optional, give it a default, or take a page of your own \(pages\.loginUrl/],
+    [Type.Integer({ default: 'one' }), 'x', /its default does not fit its own schema/],
+    [Type.String({ enum: ['a', 'b'] }), 'x.enum', /Type\.String of TypeBox does not check it. Write Type\.Union/]
+  ] as Array<[TSchema, string, RegExp]>)
+    await t.rejects(formWith(Type.Object({ x: schema })), {
+      code: 'FST_AUTHORITY_INVALID_OPTIONS',
+      message: new RegExp(`^Invalid option "registration\\.fields\\.${path}": .*${problem.source}`)
+    })
+})
+
+t.test('the default of a field without an input is that of the account, and new for each', async (t) => {
+  const form = await formWith(
+    Type.Object({
+      tags: Type.Array(Type.String(), { default: ['new'] }),
+      plan: Type.Union([Type.Literal('a'), Type.Literal('b')], { default: 'a' }),
+      news: Type.Optional(Type.String({ default: 'weekly' }))
+    })
+  )
+  t.strictSame(
+    form.show(null).map(({ name, value }) => [name, value]),
+    [
+      ['plan', 'a'],
+      ['news', 'weekly']
+    ]
+  )
+  const first = form.read({ ...account, plan: 'b', news: '' }).fields
+  t.strictSame(first, { tags: ['new'], plan: 'b' })
+  t.not(first.tags, form.read({ ...account, plan: 'b' }).fields.tags)
+  t.match(
+    refusal(() => form.read({ ...account, plan: '' })),
+    { field: 'plan', reason: 'required' }
+  )
 })
 
 t.test('the value that a text becomes', async (t) => {
@@ -100,9 +164,8 @@ t.test('what does not fit is refused by the schema, with the field and in words 
       text,
       'x: it takes a number.'
     ]),
-    [Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', 'x: it is not accepted.'],
-    [Type.Boolean(), 'maybe', 'x: it is not accepted.'],
-    [Type.Array(Type.String()), 'a', 'x: it is required.', 'required']
+    [Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', "x: it takes 'a' or 'b'."],
+    [Type.Boolean(), 'maybe', 'x: it is not accepted.']
   ]
   for (const [schema, text, message, reason] of table)
     t.strictSame(

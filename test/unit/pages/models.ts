@@ -125,9 +125,20 @@ export const MODELS: PageModels = {
     ...form,
     username: '',
     fields: [
-      { name: 'terms', label: 'I accept the terms', type: 'checkbox', required: true, value: '' },
-      { name: 'email', label: 'E-mail address', type: 'email', required: true, value: '' },
-      { name: 'age', label: 'Age', type: 'number', required: false, value: '' }
+      { name: 'terms', label: 'I accept the terms', type: 'checkbox', required: true, value: '', choices: [] },
+      { name: 'email', label: 'E-mail address', type: 'email', required: true, value: '', choices: [] },
+      { name: 'age', label: 'Age', type: 'number', required: false, value: '', choices: [] },
+      {
+        name: 'plan',
+        label: 'Plan',
+        type: 'select',
+        required: true,
+        value: '',
+        choices: [
+          { value: 'free', label: 'Free' },
+          { value: 'paid', label: 'Paid' }
+        ]
+      }
     ],
     minLength: 8,
     loginUrl,
@@ -203,7 +214,7 @@ export const MODELS: PageModels = {
     ...COMMON,
     ...form,
     ...account,
-    fields: [{ name: 'nickname', label: 'Nickname', type: 'text', required: false, value: 'Annie' }]
+    fields: [{ name: 'nickname', label: 'Nickname', type: 'text', required: false, value: 'Annie', choices: [] }]
   },
   account_email: {
     ...COMMON,
@@ -377,7 +388,7 @@ export const MODELS: PageModels = {
     ...form,
     name: 'Google',
     email: 'ann@mail.example',
-    fields: [{ name: 'age', label: 'Age', type: 'number', required: true, value: '' }],
+    fields: [{ name: 'age', label: 'Age', type: 'number', required: true, value: '', choices: [] }],
     loginUrl
   },
   logout: { ...COMMON, ...form, username: 'ann@mail.example' },
