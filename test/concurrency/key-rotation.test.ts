@@ -2,7 +2,6 @@
  * Rotation of the shared signing keys without a refused token: instances come and go, the store is away, clocks differ.
  */
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import Database from 'libsql'
 import t, { type Test } from '../support/tap.ts'
@@ -11,6 +10,7 @@ import type { State } from '../../lib/ports/state.ts'
 import { steppedClock, type SteppedClock } from '../../lib/testing/index.ts'
 import { bearer, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'
+import { settled, watchKeys } from '../support/settled.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { patiently, publishedKids } from './support/published.ts'
 
@@ -30,9 +30,7 @@ interface Copy {
   kids: string[]
 }
 
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await setImmediate()
-}
+t.teardown(watchKeys())
 
 /** One SQLite file, with a connection for each who asks. */
 function sharedFile(t: Test): () => State {
@@ -109,7 +107,7 @@ t.test(
     for (const [index, step] of steps.entries()) {
       clock.step(step)
       // On every other step what the clock has set off is under way while tokens are signed and verified.
-      if (index % 2 === 0) await settle()
+      if (index % 2 === 0) await settled()
       if (index % 7 === 0) {
         await instances.shift()?.close()
         instances.push(await start())
@@ -125,7 +123,7 @@ t.test(
       }
       alive.push(...fresh.map(({ kid, diesAt }) => ({ kid, diesAt })))
       for (const { kid } of fresh) signers.add(kid)
-      await settle()
+      await settled()
       const published = await Promise.all(instances.map(async ({ app }) => await publishedKids(app)))
       for (const { kid } of alive)
         if (!published.every((kids) => kids.includes(kid))) fail(`${kid} is not published while a token of it lives`)
@@ -179,7 +177,7 @@ for (const apart of [
       let alive: Signed[] = []
       for (const step of stepsTo(ROTATE_EVERY_MS + HOUR_MS)) {
         truth.step(step)
-        await settle()
+        await settled()
         const now = truth.now()
         alive = alive.filter(({ diesAt }) => diesAt > now)
         for (const { app, clock } of instances) {
@@ -230,7 +228,7 @@ t.test(
     const [one, two] = await Promise.all([start(), start()])
     const sign = tokenMaker(clock, (await signUp(one.app)).sub)
     const { kid: firstKid } = await sign(one.app)
-    await settle()
+    await settled()
 
     server.isDown = true
     const late = await start()
@@ -260,7 +258,7 @@ t.test(
     ] as const) {
       for (let part = 0; part < 10; part++) {
         clock.step(at / 10)
-        await settle()
+        await settled()
       }
       const signed = await Promise.all([one, two].map(async ({ app }) => await sign(app)))
       t.strictSame(
@@ -286,7 +284,7 @@ t.test(
     await announcedBy(late)
     for (let minute = 0; minute < 3; minute++) {
       clock.step(MINUTE_MS)
-      await settle()
+      await settled()
     }
     const copy = await announcedBy(one)
     t.equal((await sign(two.app)).kid, firstKid, 'a full day before it signs')

@@ -78,19 +78,16 @@ t.test(
     const parameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
     const before = priorities()
     const hashers = [nodeRsHasher(), nodeRsHasher()]
+    // Noted at each answer: a thread may rest for so long that it has ended before another one has answered.
+    const lowest = new Set<number>()
     await Promise.all(
-      Array.from(
-        { length: 8 * availableParallelism() },
-        async (_none, index) => await hashers[index % 2]?.hash('correct horse', parameters)
-      )
+      Array.from({ length: 8 * availableParallelism() }, async (_none, index) => {
+        await hashers[index % 2]?.hash('correct horse', parameters)
+        for (const [id, priority] of priorities()) if (priority === 19 && before.get(id) !== 19) lowest.add(id)
+      })
     )
-    const after = priorities()
-    t.equal(after.get(process.pid), before.get(process.pid))
-    t.equal(
-      [...after].filter(([id, priority]) => priority === 19 && before.get(id) !== 19).length,
-      availableParallelism(),
-      'of all hashers together'
-    )
+    t.equal(priorities().get(process.pid), before.get(process.pid))
+    t.equal(lowest.size, availableParallelism(), 'of all hashers together')
   }
 )
 
