@@ -23,7 +23,7 @@ import type { State } from '../ports/state.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { cookieKey, deriveKey } from './secrets.ts'
+import { cookieKey, deriveKey, factorSealer } from './secrets.ts'
 import type { FactorPolicy } from '../accounts/factors/factor-policy.ts'
 import type { FactorSettings } from '../settings/sections/factors.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -100,13 +100,6 @@ function unusableReports(log: FastifyBaseLogger): (reason: string) => void {
  */
 function ownLocale({ locale }: MessageUser): string {
   return chooseLocale(typeof locale === 'string' ? [locale.replaceAll('_', '-')] : [], undefined)
-}
-
-/** Under keys of their own. Where there is no secret, what is sealed lives no longer than the store of this process. */
-function factorSealer(secrets: readonly string[], random: Random): Sealer {
-  const [first = random.secret(), ...former] = secrets
-  const keyOf = (secret: string): string => deriveKey(secret, 'second factors').toString('base64url')
-  return aesSealer([keyOf(first), ...former.map(keyOf)], { deflates: true })
 }
 
 /** Where there is no secret, a browser is remembered until this process ends, as its factors are. */

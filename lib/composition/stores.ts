@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { memoryAttemptStore } from '../adapters/memory/attempt-store.ts'
 import { memoryState } from '../adapters/memory/state.ts'
 import { systemClock } from '../adapters/node/system-clock.ts'
+import { systemRandom } from '../adapters/node/system-random.ts'
 import { redisAttemptStore } from '../adapters/redis/attempt-store.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { sharedConnection } from '../adapters/redis/shared-connection.ts'
@@ -18,7 +19,9 @@ import type { UserStore } from '../ports/user-store.ts'
 import { clientRows } from '../settings/client-rows.ts'
 import { type ClientRules, reservedIds } from '../settings/check-clients.ts'
 import { messageOf, outageReports } from './outages.ts'
+import { factorSealer } from './secrets.ts'
 import type { Settings } from '../settings/settings.ts'
+import { checkFactorSeal } from '../boundary/factor-seal.ts'
 import { hostFactorStore } from '../boundary/host-factor-store.ts'
 import { hostClientStore, hostUserStore } from '../boundary/host-stores.ts'
 import { sharedClock } from '../boundary/shared-clock.ts'
@@ -193,11 +196,17 @@ export function connectStores(
                 `rateLimit.onStoreError ('${settings.rateLimit.onStoreError}') says what counts`
               )
             ]),
-        ...(factors?.prepare === undefined
+        ...(factors === null
           ? []
           : [
               prepareOne('the factor store', async () => {
                 await factors.prepare?.()
+                // Without a secret, all that is sealed is of this process.
+                if (settings.secrets.length > 0)
+                  await checkFactorSeal(factors, {
+                    issuer: settings.issuer,
+                    sealer: factorSealer(settings.secrets, systemRandom())
+                  })
                 if ((await isAppendOnly(factors)) === false)
                   log.warn(
                     ...logLine(

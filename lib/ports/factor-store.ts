@@ -264,6 +264,13 @@ export interface FactorStore {
   removeFactorsOfUser(userId: string): Promise<number>
 
   /**
+   * Keeps one sealed text for the whole store, by which a start finds out whether it opens what is in it. Writes `next`
+   * where `former` is kept (`null`: nothing is), and resolves to the text that is kept then. Without it, a start that
+   * opens nothing is found out only when somebody gives a code.
+   */
+  keepSeal?(next: string, former: string | null): Promise<string>
+
+  /**
    * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start.
    * Rejects with a `StartError` where only a person can mend it; an outage rejects with anything else.
    */

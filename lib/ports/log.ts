@@ -30,8 +30,8 @@ export const LOG_CODES = {
     "warn: this machine's clock differs from that of the server with the state by `skewMs`. Set this machine's clock.",
   FST_AUTHORITY_SWEEP_FAILED: 'warn: expired records could not be removed. Tried again a minute later.',
   FST_AUTHORITY_KEYS_FAILED:
-    'error: the signing keys could not be read or made. Most often the secret is another one ' +
-    'than they were sealed with.',
+    'error: the signing keys could not be read or made; warn, once a minute: the key of an authenticator app could ' +
+    'not be opened. Most often the secret is another one than they were sealed with.',
   FST_AUTHORITY_HASHER_BROKEN:
     'error: the password hasher does not work here, so nobody can sign in with a password. Look at its installation.',
   FST_AUTHORITY_HASH_QUEUE_FULL:

@@ -55,7 +55,7 @@ export const STORE_OPERATIONS = {
     useIdentity: 1
   }),
   clients: methodsOf<ClientStore>({ findById: 1 }),
-  factors: methodsOf<Omit<FactorStore, 'kind' | 'durable' | 'prepare' | 'sweep'>>({
+  factors: methodsOf<Omit<FactorStore, 'kind' | 'durable' | 'prepare' | 'sweep' | 'keepSeal'>>({
     findFactors: 1,
     findByHandle: 1,
     claimHandle: 1,

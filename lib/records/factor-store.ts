@@ -7,7 +7,8 @@ import { machineNow } from './chance.ts'
 import { checkRecordStore } from './check-store.ts'
 import { heldBy, heldIn, isHeld } from './factor-record.ts'
 import * as rules from './factors.ts'
-import { FACTORS, partitionOfName, passkeyClaimKey, requirePartition } from './keys.ts'
+import { FACTORS, partitionOfName, passkeyClaimKey, requirePartition, SEAL, SERVICE } from './keys.ts'
+import { keepSeal } from './service-rules.ts'
 import { transactor } from './transact.ts'
 import type { View } from './view.ts'
 
@@ -111,6 +112,8 @@ export function recordFactorStore(
             : { outcome: 0, held: { ...rules.noFactors(userId), epoch: machineNow() } }
         if (held !== undefined) save(view, held)
         return outcome
-      })
+      }),
+
+    keepSeal: (next, former) => transact(SERVICE, [SEAL], (view) => keepSeal(view, next, former))
   }
 }

@@ -14,6 +14,8 @@ export const KEYS = 'k'
 export const OWNER = 'o'
 /** Written to find out whether writes are done. */
 export const TRIAL = 'w'
+/** By which a start finds out whether it opens the second factors. */
+export const SEAL = 'e'
 /** All second factors of a user. */
 export const FACTORS = 'a'
 export const passkeyClaimKey = (claim: string): string => `q:${plainName(claim)}`

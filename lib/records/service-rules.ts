@@ -1,10 +1,10 @@
 import type { StoredKey } from '../ports/key-store.ts'
 import { NEVER } from '../ports/record-store.ts'
 import { DAMAGED } from './encoding.ts'
-import { assertionKey, KEYS, OWNER, TRIAL } from './keys.ts'
+import { assertionKey, KEYS, OWNER, SEAL, TRIAL } from './keys.ts'
 import type { View } from './view.ts'
 
-/** What belongs to the service and to no user: signing keys, the owner of the state, and assertions that count once. */
+/** What belongs to the service and to no user: signing keys, the owner of a state, the seal of a factor store. */
 
 /** Throws where the keys can't be read: only a person may decide that the service signs with others. */
 function storedKeys(view: View): readonly StoredKey[] {
@@ -48,6 +48,15 @@ export function claimState(view: View, issuer: string): string {
   if (typeof owner === 'object' && owner !== null) throw new TypeError('The owner of the state is damaged.')
   if (owner === null) view.put(OWNER, { kind: 'owner', userId: null, value: issuer, expiresAt: NEVER })
   return owner ?? issuer
+}
+
+/** Resolves to the seal that is kept. Every start of an instance seals anew, and only over the seal that it opened. */
+export function keepSeal(view: View, next: string, former: string | null): string {
+  const kept = view.get(SEAL)
+  if (kept !== null && typeof kept !== 'string') throw new TypeError('The seal of the second factors is damaged.')
+  if (kept !== former) return kept ?? next
+  view.put(SEAL, { kind: 'seal', userId: null, value: next, expiresAt: NEVER })
+  return next
 }
 
 /** Always a change, so that the store has to write. */

@@ -4,7 +4,7 @@ import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { cookieName } from '../support/cookies.ts'
-import { codeFor, enrol, formOf, logIn } from '../support/factors.ts'
+import { codeFor, enrol, formOf, logIn, unsealed } from '../support/factors.ts'
 
 const SECRET = 'one secret of two services, of 32 bytes or more'
 const [A, B] = ['http://localhost:3000', 'http://localhost:3001']
@@ -32,7 +32,7 @@ t.test('a sign-in at one port leaves the person signed in at the other', async (
 
 t.test('no cookie of one service counts at another with the same secret and users', async (t) => {
   const users = memoryUserStore()
-  const factors = memoryFactorStore()
+  const factors = unsealed(memoryFactorStore())
   const options = { users, factors, secret: SECRET, mfa: { rememberDevice: {} } }
   const [a, b] = [await testApp({ ...options, issuer: A }), await testApp({ ...options, issuer: B })]
   for (const { close } of [a, b]) t.teardown(close)

@@ -20,6 +20,11 @@ export interface FactorApp extends TestApp {
   browser: TestBrowser
 }
 
+/** A store that services with other secrets or issuers can share, because it keeps no seal. */
+export function unsealed({ keepSeal: _seal, ...store }: FactorStore): FactorStore {
+  return store
+}
+
 /** Ann, who has an authenticator app, in a browser where she signed in with it; the clock stands a step after that. */
 export async function factorApp(
   t: { teardown(close: () => Promise<void>): void },

@@ -141,7 +141,8 @@ async function useTotpCode(
     const secret = openTotpSecret(app, { issuer, userId }, sealer)
     return secret === null ? [] : [{ app, secret }]
   })
-  if (opened.length < enabled.length) deps.onError(new Error(UNOPENED), 'a second factor could not be looked at')
+  if (opened.length < enabled.length)
+    deps.advise({ code: 'FST_AUTHORITY_KEYS_FAILED', cause: 'an app', text: UNOPENED })
   // The code may be right. That is no guess, so nothing counts it and nobody is told of it.
   if (opened.length === 0)
     throw new OAuthError('temporarily_unavailable', 'Codes of authenticator apps cannot be checked now.', {

@@ -49,6 +49,15 @@ export function twoStepCases(define: DefineFactorCase): void {
     deepEqual(await stateOf(store), [true, 0])
   })
 
+  define('keepSeal: keeps the first seal of parallel ones, and replaces the one that is named', async (store) => {
+    if (store.keepSeal === undefined) return
+    const [first = '', ...others] = await parallel(4, async (index) => await store.keepSeal?.(`seal ${index}`, null))
+    deepEqual(others, [first, first, first])
+    equal(await store.keepSeal('another', 'what is not kept'), first)
+    equal(await store.keepSeal('another', first), 'another')
+    equal(await store.keepSeal('a third', null), 'another')
+  })
+
   define('setTwoStep: keeps recovery codes that there are where none are given', async (store) => {
     await store.addPasskey(passkeyAddition())
     await store.replaceRecoveryCodes(ALICE, codesOf('a'))

@@ -40,7 +40,7 @@ export const factorOperations = (
   ['removeFactorsOfUser', () => store.removeFactorsOfUser(ALICE)]
 ]
 
-const NO_OPERATIONS = ['kind', 'durable', 'prepare', 'sweep', 'isAppendOnly']
+const NO_OPERATIONS = ['kind', 'durable', 'prepare', 'sweep', 'isAppendOnly', 'keepSeal']
 
 /** Those of the store that are not among them. */
 export const leftOut = (store: FactorStore): string[] =>

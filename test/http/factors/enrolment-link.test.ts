@@ -12,7 +12,16 @@ import { delayed, softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signUp, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
 import { connectApp } from '../connect/support.ts'
-import { codeFor, enrol, factorApp, type FactorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
+import {
+  codeFor,
+  enrol,
+  factorApp,
+  type FactorApp,
+  formOf,
+  logIn,
+  signedInAnywhere,
+  unsealed
+} from '../../support/factors.ts'
 import { answer, askingForm } from '../../support/passkey-pages.ts'
 
 const SET_UP = '/auth/second-factor/set-up'
@@ -475,7 +484,7 @@ t.test('another issuer over the same stores and with the same secret takes no in
   const shared = {
     users: memoryUserStore(),
     state: memoryState(),
-    factors: memoryFactorStore(),
+    factors: unsealed(memoryFactorStore()),
     secret: 'a secret of thirty-two bytes and more'
   }
   const invited = async (issuer: string): Promise<string | undefined> => {

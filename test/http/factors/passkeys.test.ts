@@ -6,7 +6,7 @@ import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { authAs, sessionAs, softPasskey, totpCode } from '../../../lib/testing/index.ts'
 import { fakeConnection, fakeUpstream, PROVIDER, SECRET } from '../../support/fake-upstream.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
-import { factorApp, type FactorApp } from '../../support/factors.ts'
+import { factorApp, type FactorApp, unsealed } from '../../support/factors.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import {
   add,
@@ -549,7 +549,7 @@ t.test('whoever has an app and a passkey may give either beside the password', a
 t.test('a challenge of one issuer is none of another with the same secret and the same accounts', async (t) => {
   const [users, factors, secret] = [
     memoryUserStore(),
-    memoryFactorStore(),
+    unsealed(memoryFactorStore()),
     'a secret of at least 32 characters, for this test'
   ]
   const first = await passkeyApp(t, { users, factors, secret })

@@ -3,7 +3,7 @@ import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { factorApp, logIn } from '../../support/factors.ts'
+import { factorApp, logIn, unsealed } from '../../support/factors.ts'
 
 const OLD = 'k3J9vQ2mX7pL4sT8wZ1rY6uB5nC0dF2g'
 const NEW = 'h7D2xW9qM4vR1tK6yP3zS8cJ5bN0fG7a'
@@ -11,7 +11,7 @@ const NEW = 'h7D2xW9qM4vR1tK6yP3zS8cJ5bN0fG7a'
 // covers RC-01
 t.test('codes have 16 characters, and go on for as long as their secret is among those of the option', async (t) => {
   const users = memoryUserStore()
-  const factors = memoryFactorStore()
+  const factors = unsealed(memoryFactorStore())
   const { codes } = await factorApp(t, { users, factors, secret: OLD })
   t.equal(codes.length, 10)
   for (const code of codes) t.match(code, /^[0-9a-hjkmnp-tv-z]{4}(?:-[0-9a-hjkmnp-tv-z]{4}){3}$/)

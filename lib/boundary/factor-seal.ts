@@ -1,0 +1,37 @@
+import { StartError } from '../errors.ts'
+import type { FactorStore } from '../ports/factor-store.ts'
+import type { Sealer } from '../ports/sealer.ts'
+
+const CONTEXT = 'seal of the second factors'
+const ON_PURPOSE =
+  'To go on all the same, remove the record of kind "seal" from the factor store: the authenticator apps of before ' +
+  'then answer 503 (docs/deployment.md).'
+
+/**
+ * Finds out at start whether the keys of authenticator apps open. The first start leaves a seal of the issuer in the
+ * store, and every later one opens it and seals it anew under the first secret. Otherwise the first person with a code
+ * would be the one to notice.
+ * @throws StartError where `secret` or `issuer` is another one
+ */
+export async function checkFactorSeal(
+  store: Pick<FactorStore, 'keepSeal'>,
+  { issuer, sealer }: { issuer: string; sealer: Sealer }
+): Promise<void> {
+  const next = sealer.seal(issuer, CONTEXT)
+  const kept = await store.keepSeal?.(next, null)
+  if (kept === undefined || kept === next) return
+  const former = sealer.open(kept, CONTEXT)
+  if (former === null)
+    throw new StartError(
+      'FST_AUTHORITY_INVALID_OPTIONS',
+      'secret: it does not open the second factors in the factor store, which were sealed under another one. ' +
+        `Give both, as in secret: [new, former]. ${ON_PURPOSE}`
+    )
+  if (former !== issuer)
+    throw new StartError(
+      'FST_AUTHORITY_INVALID_OPTIONS',
+      `issuer: got ${JSON.stringify(issuer)}, and the second factors in the factor store are sealed for ` +
+        `${JSON.stringify(former)}. ${ON_PURPOSE}`
+    )
+  await store.keepSeal?.(next, kept)
+}
