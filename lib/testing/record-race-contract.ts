@@ -118,6 +118,43 @@ export const raceCases = (define: Define): ContractCase[] => [
     deepEqual(torn, [])
     deepEqual(await read('p', ...keys), former.map(storedBy))
   }),
+  define('shows one moment in a list while records are created', async ({ at }) => {
+    const names = Array.from({ length: 60 }, (_, index) => `k${index}`)
+    const torn: unknown[] = []
+    let isOver = false
+    const watch = async (index: number): Promise<void> => {
+      // A list that is read in parts would have its count in the first or in the last part.
+      const keys = index % 2 === 0 ? ['count', ...names] : [...names, 'count']
+      while (!isOver) {
+        const answer =
+          index < 2
+            ? await at(index).read('p', keys)
+            : await at(index).commit(
+                'p',
+                keys.map((key) => keep(key, 'other')),
+                NOW
+              )
+        const seen = new Map(keys.map((key, place) => [key, answer?.[place]?.value]))
+        const count = Number(seen.get('count') ?? 0)
+        const isOneMoment = names.every((key, place) => seen.get(key) === (place < count ? `"${key}"` : undefined))
+        if (!isOneMoment) torn.push([...seen])
+        await new Promise<void>((resolve) => void setImmediate(resolve))
+      }
+    }
+    const watching = parallel(4, watch)
+    try {
+      let expect: string | null = null
+      for (const [index, key] of names.entries()) {
+        const count = put('count', expect, index + 1)
+        equal(await at(index).commit('p', [put(key, null), count], NOW), null)
+        expect = count.change.version
+      }
+    } finally {
+      isOver = true
+      await watching
+    }
+    deepEqual(torn, [])
+  }),
   define('shows a commit to all instances as soon as it is done', async ({ at }) => {
     let expect: string | null = null
     for (let turn = 0; turn < 30; turn++) {

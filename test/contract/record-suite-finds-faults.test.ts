@@ -23,7 +23,7 @@ const RIGHT = {
   most: Infinity,
   betweenLookAndWrite: async (): Promise<void> => {},
   betweenWrites: async (): Promise<void> => {},
-  betweenReads: async (): Promise<void> => {},
+  betweenReads: (_place: number): Promise<void> | undefined => undefined,
   betweenLookAndRemoval: async (): Promise<void> => {},
   /** How many of the last commits a read does not see. */
   lag: 0
@@ -42,9 +42,10 @@ function storeWith(fault: Partial<Steps>): RecordStore {
     async read(partition, keys) {
       const from = before.at(-steps.lag) ?? records
       const found: Answer = []
-      for (const key of keys) {
+      for (const [place, key] of keys.entries()) {
         found.push((steps.lag === 0 ? records : from).get(steps.nameOf(partition, key)) ?? null)
-        if (steps.betweenReads !== RIGHT.betweenReads) await steps.betweenReads()
+        const pause = steps.betweenReads(place)
+        if (pause !== undefined) await pause
       }
       return steps.found(found, keys)
     },
@@ -187,6 +188,9 @@ const FAULTS: Readonly<Record<string, Partial<Steps>>> = {
   'a commit writes one record after another': { betweenWrites: turn },
   'a sweep looks first and removes later': { betweenLookAndRemoval: turn },
   'a read looks at one record after another': { betweenReads: turn },
+  'a read looks at ten records after another ten': {
+    betweenReads: (place) => (place % 10 === 9 ? turn() : undefined)
+  },
   'a read is a commit behind': { lag: 1 }
 }
 
