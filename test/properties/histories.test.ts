@@ -7,6 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import t from '../support/tap.ts'
 import { memoryRecords } from '../../lib/adapters/memory/record-store.ts'
+import { OutageError } from '../../lib/ports/outage.ts'
 import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { recordState } from '../../lib/records/state.ts'
@@ -25,13 +26,38 @@ const shareOf = (name: string): number =>
   ({ memory: 0.3, SQLite: 0.1, Redis: 0.06, 'Redis Cluster': 0.03 })[name] ?? 0.04
 let runs = 0
 
+/** Added to a seed for the chance that cuts instances off, which leaves the other choices of the seed as they are. */
+const CUTS = 7
+
 /** Waits before and after each call for a number of turns that the seed decides; loses answers where it says so. */
-function disturbed(store: RecordStore, { integer, one }: Chance, losses: 'none' | 'some'): RecordStore {
+function disturbed(store: RecordStore, { integer, one }: Chance, losses: 'none' | 'some', cuts: Chance): RecordStore {
   const schedule = Array.from({ length: 13 }, () => (one(3) ? integer(12) : integer(3)))
   const slow = delayed(store, schedule)
   return losses === 'none'
     ? slow
-    : losesAnswers(slow, { methods: ['commit'], everyAnswer: 2 + integer(3), everyCall: 4 + integer(4) })
+    : losesAnswers(cutOff(slow, cuts), {
+        methods: ['commit'],
+        everyAnswer: 2 + integer(3),
+        everyCall: 4 + integer(4)
+      })
+}
+
+/**
+ * One instance in four is cut off for one commit and its repeat: both are done, and no answer comes. Such a call is
+ * lost for the state too, which sends a commit twice.
+ */
+function cutOff(store: RecordStore, { integer, one }: Chance): RecordStore {
+  const first = one(4) ? 1 + integer(4) : Infinity
+  let commits = 0
+  return {
+    ...store,
+    async commit(partition, writes, now) {
+      const turn = ++commits
+      const answer = await store.commit(partition, writes, now)
+      if (turn === first || turn === first + 1) throw new OutageError(`The answer of commit ${turn} was lost.`)
+      return answer
+    }
+  }
 }
 
 /** What the calls were answered, in a word each. */
@@ -61,8 +87,8 @@ for (const { name, empty } of await recordPlaces()) {
       [seeds],
       { share: shareOf(name), cases: losses === 'none' ? ['records', 'null'] : ['records', 'null', 'lost'] },
       async (seed) => {
-        const random = chance(seed)
-        const stores = instances.map((store) => disturbed(store, random, losses))
+        const [random, cuts] = [chance(seed), chance(seed + CUTS)]
+        const stores = instances.map((store) => disturbed(store, random, losses, cuts))
         const history = await recordHistory(stores, partitionOf(`history ${++runs}`), random)
         requireOrder(RECORD_MODEL, history)
         return answersIn(history)
@@ -77,9 +103,9 @@ for (const { name, empty } of await recordPlaces()) {
         cases: losses === 'none' ? STATE_ANSWERS : [...STATE_ANSWERS, 'lost']
       },
       async (seed) => {
-        const random = chance(seed)
+        const [random, cuts] = [chance(seed), chance(seed + CUTS)]
         const states = instances.map((store) =>
-          recordState(disturbed(store, random, losses), { remembered: random.one(2) ? 1000 : 0 })
+          recordState(disturbed(store, random, losses, cuts), { remembered: random.one(2) ? 1000 : 0 })
         )
         const history = await stateHistory(states, `user ${++runs}`, random)
         requireOrder(STATE_MODEL, history)
