@@ -1,6 +1,6 @@
 /**
  * A process of its own that writes to a file others write to as well. Reports `ready`; for each number it is sent it
- * does one round and reports the outcomes; ends when it is sent `end`.
+ * does one round and reports the outcomes, until it is killed.
  */
 import Database from 'libsql'
 import { sqliteState } from '../../../lib/adapters/sqlite/state.ts'
@@ -15,7 +15,7 @@ const times = { authenticatedAt: NOW, createdAt: NOW, lastUsedAt: NOW, ...lifeti
 function open() {
   const db = new Database(file)
   db.exec('PRAGMA synchronous = OFF')
-  return { db, state: sqliteState(db), users: sqliteUserStore(db) }
+  return { state: sqliteState(db), users: sqliteUserStore(db) }
 }
 let opened: ReturnType<typeof open> | undefined
 
@@ -126,11 +126,6 @@ async function work(round: number): Promise<string[]> {
 }
 
 process.on('message', (message) => {
-  if (message === 'end') {
-    opened?.db.close()
-    process.disconnect()
-    return
-  }
   work(Number(message)).then(
     (outcomes) => {
       process.send?.({ outcomes })

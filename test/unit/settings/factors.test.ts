@@ -2,9 +2,18 @@
  * What second factors, passkeys and codes by e-mail can never be: each mistake is one error with its path. What can be
  * is taken.
  */
+import { Redis } from 'ioredis'
+import Database from 'libsql'
 import t from '../../support/tap.ts'
 import { google } from '../../../lib/connections/index.ts'
-import { memoryFactorStore, memoryUserStore, type StartError } from '../../../lib/index.ts'
+import {
+  memoryFactorStore,
+  memoryUserStore,
+  postgresFactorStore,
+  redisFactorStore,
+  sqliteFactorStore,
+  type StartError
+} from '../../../lib/index.ts'
 import { settingsOf } from '../../../lib/settings/check.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
 
@@ -102,4 +111,17 @@ t.test('what can work is not', async (t) => {
     { emailSignIn: {}, sendMessage, pages: { loginUrl: '/sign-in' } }
   ]
   for (const options of taken) t.equal(refusal(options), 'taken', JSON.stringify(options))
+})
+
+t.test('asks for a secret where the factor store is durable, and not where it is in memory', async (t) => {
+  const db = new Database(':memory:')
+  const client = new Redis({ lazyConnect: true })
+  t.teardown(() => {
+    db.close()
+    client.disconnect()
+  })
+  const query = (): Promise<never> => Promise.reject(new Error('asked for nothing'))
+  for (const factors of [sqliteFactorStore(db), postgresFactorStore({ query }), redisFactorStore(client)])
+    t.match(refusal({ factors, secret: undefined }), /^Invalid option "secret": got nothing.*outlives the process/)
+  t.equal(refusal({ factors: memoryFactorStore(), secret: undefined }), 'taken')
 })
