@@ -32,6 +32,7 @@ import { browserSessions } from '../sessions/browser-sessions.ts'
 import { idTokens } from '../tokens/id-tokens.ts'
 import { revocations as createRevocations } from '../sessions/revocations.ts'
 import { sessions as createSessions } from '../sessions/sessions.ts'
+import { isFromBeforeRequirement } from '../sessions/since-requirement.ts'
 import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 import { logLine } from '../ports/log.ts'
 
@@ -131,6 +132,10 @@ export async function createServices(
     revocations,
     events,
     clock,
+    requiresMore: async (user, methods) => {
+      const { factors } = accounts
+      return factors !== null && (await isFromBeforeRequirement(user, methods, factors.policy.required, { clock }))
+    },
     onSessionsEnded: (ended: BrowserSession[]) => {
       backChannel.sessionsEnded(ended)
     }

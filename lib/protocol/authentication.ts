@@ -32,6 +32,8 @@ export interface AuthenticationProof {
   amr?: string[]
   /** What the host says that the sign-in is worth: of a `connection`, or of a sign-in by the host's own code. */
   acr?: string
+  /** The host requires a second factor, and not of this sign-in: it vouches for it, or the browser is remembered. */
+  exempt?: true
 }
 
 /** What a sign-in was worth, as tokens say it. A refresh token family keeps it for life. */
@@ -261,13 +263,14 @@ function parsed(text: unknown): unknown[] {
 }
 
 function isProof(value: unknown): value is AuthenticationProof {
-  const { method, at, here, freshFrom, amr, acr } = Object(value) as Record<string, unknown>
+  const { method, at, here, freshFrom, amr, acr, exempt } = Object(value) as Record<string, unknown>
   return (
     typeof method === 'string' &&
     METHODS.has(method) &&
     Number.isSafeInteger(at) &&
     [here, freshFrom].every((time) => time === undefined || Number.isSafeInteger(time)) &&
     (amr === undefined || areWords(amr)) &&
+    (exempt === undefined || exempt === true) &&
     (acr === undefined ||
       (typeof acr === 'string' &&
         (method === 'connection' || (acr === MFA_ACR && (method === 'host' || method === 'password')))))

@@ -4,6 +4,7 @@ import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { BrowserSession, SessionStore } from '../ports/session-store.ts'
 import type { RefreshTokenFamily, TokenStore } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
+import type { AuthenticationProof } from '../protocol/authentication.ts'
 import type { Revocations } from './revocations.ts'
 import { isFromFormerPassword, keepSignIn, type SignedIn } from './since-password-change.ts'
 
@@ -61,8 +62,8 @@ export interface Sessions {
    */
   forget(sid: string): void
   /**
-   * Whether a sign-in that is in the store is from before the user's present password, where the user store tells of
-   * that.
+   * Whether a sign-in that is in the store does not count any more: it is from before the user's present password,
+   * where the user store tells of that, or a browser session from before the host required a second factor.
    */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
   /** Whether the user has a family or a browser session of this id now, asked of the stores. */
@@ -91,6 +92,8 @@ interface SessionsDeps {
   revocations: Revocations
   events: Events
   clock: Clock
+  /** Whether the host requires more of this user than the proofs of the session; left out: it never does. */
+  requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
   /** Called with the browser sessions that were ended here. Returns at once and never throws. */
   onSessionsEnded(ended: BrowserSession[]): void
 }
@@ -102,6 +105,7 @@ export function sessions({
   revocations,
   events,
   clock,
+  requiresMore = async () => false,
   onSessionsEnded
 }: SessionsDeps): Sessions {
   /** Tells what has ended, whatever else failed. */
@@ -161,7 +165,9 @@ export function sessions({
       conclude(userId, by, origin, { families: await tokens.revokeFamiliesOfClient(userId, clientId) })
     },
 
-    isOver: (user, signIn) => isFromFormerPassword(user, signIn, { oneTimeTokens, clock }),
+    isOver: async (user, signIn) =>
+      (await isFromFormerPassword(user, signIn, { oneTimeTokens, clock })) ||
+      (signIn.methods !== undefined && (await requiresMore(user, signIn.methods))),
 
     forget: (sid) => {
       revocations.add(sid)

@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts'
 import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { User } from '../ports/user-store.ts'
+import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
 import { partitionOf } from '../protocol/partition.ts'
 
@@ -10,6 +11,8 @@ export interface SignedIn {
   /** The browser session that a family began in. */
   sessionSid?: string | null
   authenticatedAt: number
+  /** What was proved, of a browser session alone. */
+  methods?: readonly AuthenticationProof[]
 }
 
 /** Longer than any sign-in lives. */

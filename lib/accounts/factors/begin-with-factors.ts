@@ -3,7 +3,7 @@ import type { Browser } from '../../sessions/browser-sessions.ts'
 import { type SessionBegun, type SessionDeps, settleAndCommit, type SignIn } from '../commit-session.ts'
 import { type FactorDeps, hasFactor } from './deps.ts'
 import { isInvited } from './enrolment-link.ts'
-import { asksSecondFactor, mustEnrol, tellOfEnrolment } from './policy.ts'
+import { asksSecondFactor, markedExempt, mustEnrol, tellOfEnrolment } from './policy.ts'
 import { isRememberedIn } from './remembered-devices.ts'
 import { sealStep, type StepNeeded, type StepNeeds } from './second-step.ts'
 
@@ -30,8 +30,9 @@ export async function beginWithFactors(
     else tellOfEnrolment(user, clientId, browser.origin, accounts, { isInvited: invitedAt !== undefined })
     return { needs, ticket, user }
   }
+  const isRemembered = (found: UserFactors): boolean => isRememberedIn(user, found, browser, accounts)
   const owes = async (found: UserFactors): Promise<boolean> =>
-    !isRememberedIn(user, found, browser, accounts) && (await asksSecondFactor(first, found, factors, accounts))
+    !isRemembered(found) && (await asksSecondFactor(first, found, factors, accounts))
   const found = first.factors ?? (await factors.store.findFactors(user.id))
   if (await owes(found)) return await ask('second_factor')
   if (isInvited(browser.invitation, user, found, accounts)) return await ask('enrolment', found.deviceEpoch)
@@ -40,6 +41,7 @@ export async function beginWithFactors(
   const begun = await settleAndCommit(
     {
       ...first,
+      methods: await markedExempt(first, { isRemembered: isRemembered(found) }, factors, accounts),
       async confirm() {
         // Whoever turned two-step sign-in on has ended all sessions that were there then. This one came after that, or
         // is seen by it. Nor does a browser count that was forgotten meanwhile.

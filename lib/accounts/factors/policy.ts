@@ -1,23 +1,39 @@
 import type { Origin } from '../../sessions/sessions.ts'
+import { exempt, isFromBeforeRequirement } from '../../sessions/since-requirement.ts'
 import type { AccountsDeps } from '../deps.ts'
 import { awaitsConfirmation, sendVerificationAgain } from '../verify-email.ts'
 import { type FactorDeps, hasFactor } from './deps.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import { twoStepOf } from '../../protocol/two-step.ts'
-import type { BrowserSession } from '../../ports/session-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import { hasProvedSecond } from '../../protocol/authentication.ts'
+import { type AuthenticationProof, hasProvedSecond } from '../../protocol/authentication.ts'
 
 /**
  * Whether the host requires a second factor of a sign-in that has not proved one. An outage of the host's hook rejects.
  */
 export async function mustEnrol(
-  { user, methods, clientId }: { user: User; methods: BrowserSession['methods']; clientId: string | null },
-  { policy }: FactorDeps,
+  { user, methods, clientId }: { user: User; methods: readonly AuthenticationProof[]; clientId: string | null },
+  { policy }: Pick<FactorDeps, 'policy'>,
   { clock }: Pick<AccountsDeps, 'clock'>
 ): Promise<boolean> {
   if (policy.required === null || hasProvedSecond({ methods, authenticatedAt: clock.now() })) return false
   return await policy.required(user, clientId)
+}
+
+/**
+ * The proofs of a session that begins without a second factor though the host requires one, marked so: the browser is
+ * remembered, or nobody requires it for the client that takes part.
+ */
+export async function markedExempt(
+  first: Parameters<typeof mustEnrol>[0],
+  { isRemembered }: { isRemembered: boolean },
+  { policy }: Pick<FactorDeps, 'policy'>,
+  deps: Pick<AccountsDeps, 'clock'>
+): Promise<AuthenticationProof[]> {
+  const { user, methods, clientId } = first
+  const isExempt =
+    isRemembered || (clientId !== null && (await isFromBeforeRequirement(user, methods, policy.required, deps)))
+  return isExempt ? exempt(methods) : [...methods]
 }
 
 /** Whether the sign-ins of the account take a second step, and why. An outage of the host's hook rejects. */

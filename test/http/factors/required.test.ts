@@ -244,56 +244,68 @@ t.test(
 )
 
 // covers SF-01 SU-09
-t.test('a policy that begins later gives no code to who is signed in, and lets token families go on', async (t) => {
-  let required = false
-  const subject = await bare(t, () => required)
-  const { app, clock } = subject
-  const browser = testBrowser(app)
-  await logIn(browser)
-  const { refresh_token: refresh } = (await grant(subject)).json<{ refresh_token: string }>()
-  t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
-  required = true
-  t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/second-factor\/set-up\?/)
-  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {
-    error: 'interaction_required',
-    code: undefined
+t.test(
+  'a policy that begins later ends the browser sessions without a second factor, and no token family',
+  async (t) => {
+    let required = false
+    const subject = await bare(t, () => required)
+    const { app } = subject
+    const browser = testBrowser(app)
+    await logIn(browser)
+    const { refresh_token: refresh } = (await grant(subject)).json<{ refresh_token: string }>()
+    t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
+    t.equal((await browser.get('/auth/account')).statusCode, 200)
+    required = true
+    t.match(await browser.get('/auth/account'), { statusCode: 303, headers: { location: /^\/auth\/login/ } })
+    t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/login\?/)
+    t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {
+      error: 'login_required',
+      code: undefined
+    })
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
+      200,
+      'a refresh asks for nothing'
+    )
+    t.match(await browser.get(SET_UP), { statusCode: 303, headers: { location: '/auth/login' } })
+    const asked = await logIn(
+      browser,
+      'ann',
+      PASSWORD,
+      String((await browser.get(authorizePath())).headers.location).slice('/auth/login'.length)
+    )
+    t.match(asked.headers.location, /^\/auth\/second-factor\/set-up\?client_id=spa/)
+    const { send } = await shown(subject, browser, String(asked.headers.location))
+    const done = await send()
+    const onward = /href="(\/auth\/authorize[^"]*)"/.exec(done.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    t.ok(answerOf(String((await browser.get(onward)).headers.location))['code'], 'the journey goes on')
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
+      401,
+      'the first factor ends what was there'
+    )
+  }
+)
+
+t.test('in a session of just now that the host began it is set up without another sign-in', async (t) => {
+  const subject = await bare(t)
+  const signedInByHost = async (): Promise<TestBrowser> => {
+    const { cookie } = await sessionAs(subject.app, { id: subject.sub }, { amr: ['pwd'] })
+    const browser = testBrowser(subject.app)
+    browser.cookies.set(cookieName('session'), cookie.slice(cookie.indexOf('=') + 1))
+    return browser
+  }
+  const older = await signedInByHost()
+  t.match(answerOf(String((await older.get(authorizePath({ prompt: 'none' }))).headers.location)), {
+    error: 'interaction_required'
   })
-  t.equal(
-    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
-    200,
-    'a refresh asks for nothing'
-  )
-  clock.step(300_001)
+  subject.clock.step(300_001)
   t.match(
-    (await browser.get(authorizePath())).headers.location,
+    (await older.get(authorizePath())).headers.location,
     /^\/auth\/login\?/,
     'an older sign-in is no reason to add a factor'
   )
-  t.match(await browser.get(SET_UP), { statusCode: 303, headers: { location: '/auth/login' } })
-  const asked = await logIn(
-    browser,
-    'ann',
-    PASSWORD,
-    String((await browser.get(authorizePath())).headers.location).slice('/auth/login'.length)
-  )
-  t.match(asked.headers.location, /^\/auth\/second-factor\/set-up\?client_id=spa/)
-  const { send } = await shown(subject, browser, String(asked.headers.location))
-  const done = await send()
-  const onward = /href="(\/auth\/authorize[^"]*)"/.exec(done.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
-  t.ok(answerOf(String((await browser.get(onward)).headers.location))['code'], 'the journey goes on')
-  t.equal(
-    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
-    401,
-    'the first factor ends what was there'
-  )
-})
-
-t.test('in a session of just now it is set up without another sign-in', async (t) => {
-  let required = false
-  const subject = await bare(t, () => required)
-  const browser = testBrowser(subject.app)
-  await logIn(browser)
-  required = true
+  const browser = await signedInByHost()
   const { send } = await shown(subject, browser, String((await browser.get(authorizePath())).headers.location))
   const done = await send()
   t.equal(done.statusCode, 200)
@@ -310,7 +322,7 @@ t.test('who has one and did without is asked for it in the session that they hav
   await send()
   clock.step(30_000)
   const browser = testBrowser(app)
-  // As a session of before the policy, or one that the host began.
+  // A session that the host began.
   const { cookie } = await sessionAs(app, { id: sub }, { amr: ['pwd'] })
   browser.cookies.set(cookieName('session'), cookie.slice(cookie.indexOf('=') + 1))
   t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {
@@ -345,12 +357,28 @@ t.test('the policy may be of a client or of a user', async (t) => {
   t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
   t.match((await browser.get(authorizePath({ client_id: 'web' }))).headers.location, /set-up/)
   t.equal((await grant(subject)).statusCode, 200)
-  t.same(asked, [
-    ['ann', null, null],
-    ['ann', 'The App', 'spa'],
-    ['ann', 'The Site', 'web'],
-    ['ann', null, null]
-  ])
+  t.same(
+    asked,
+    [
+      ['ann', null, null],
+      ['ann', null, null],
+      ['ann', 'The App', 'spa'],
+      ['ann', null, null],
+      ['ann', 'The Site', 'web'],
+      ['ann', null, null]
+    ],
+    'at each sign-in and each look at a session of the user without a client, and for a client before its code'
+  )
+})
+
+t.test('a session that began where nothing was required for its client goes on', async (t) => {
+  const subject = await bare(t, (_user, { clientId }) => clientId !== 'spa')
+  const browser = testBrowser(subject.app)
+  const query = authorizePath().slice('/auth/authorize'.length)
+  const onward = String((await logIn(browser, 'ann', PASSWORD, query)).headers.location)
+  t.ok(answerOf(String((await browser.get(onward)).headers.location))['code'], 'and leads nobody in a circle')
+  t.equal((await browser.get('/auth/account')).statusCode, 200)
+  t.match((await browser.get(authorizePath({ client_id: 'web' }))).headers.location, /set-up/)
 })
 
 t.test('a sign-up is led to it as a sign-in is', async (t) => {

@@ -1,9 +1,10 @@
 /** The first step of a rolling update that turns second factors on. */
+import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
-import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
-import { testApp } from '../../support/app.ts'
+import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { bearer, signIn, signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { factorApp, logIn } from '../../support/factors.ts'
+import { factorApp, formOf, logIn } from '../../support/factors.ts'
 
 t.test('asks for the factors that there are, and lets nobody set one up, without methods', async (t) => {
   const shared = {
@@ -25,4 +26,53 @@ t.test('asks for the factors that there are, and lets nobody set one up, without
   t.equal((await logIn(bob, 'bob', 'a password of bob that is long')).statusCode, 303)
   t.equal((await bob.get('/auth/security')).statusCode, 200)
   t.equal((await bob.get('/auth/security/totp')).statusCode, 404)
+})
+
+t.test('a session from before the host requires a second factor ends at its next look', async (t) => {
+  const shared = {
+    users: memoryUserStore(),
+    factors: memoryFactorStore(),
+    state: memoryState(),
+    secret: 'the secret of both, of 32 bytes or more'
+  }
+  const before = await testApp({ ...shared, mfa: {} })
+  t.teardown(before.close)
+  const after = await testApp({ ...shared, mfa: { required: true }, clock: before.clock }, {}, (app) => {
+    app.get(
+      '/private',
+      { onRequest: async (request, reply) => await app.requireUser(request, reply) },
+      async () => 'private'
+    )
+  })
+  t.teardown(after.close)
+  await signUp(before.app)
+  const first = testBrowser(before.app)
+  await logIn(first)
+  t.equal((await first.get('/auth/account')).statusCode, 200)
+  const { refresh_token: refresh } = await signIn(before.app)
+
+  const ann = testBrowser(after.app)
+  for (const [name, value] of first.cookies) ann.cookies.set(name, value)
+  t.match(await ann.get('/auth/account'), { statusCode: 303, headers: { location: /^\/auth\/login/ } })
+  t.equal((await ann.get('/private', { 'sec-fetch-site': 'same-origin' })).statusCode, 401)
+  const again = await logIn(ann)
+  t.match(again.headers.location, /^\/auth\/second-factor\/set-up/)
+  t.equal(
+    (await after.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
+    200,
+    'tokens that were issued before go on'
+  )
+})
+
+t.test('a session of a remembered browser goes on where a second factor is required', async (t) => {
+  let required = false
+  const { app, code } = await factorApp(t, { mfa: { required: () => required, rememberDevice: {} } })
+  required = true
+  const ann = testBrowser(app)
+  await logIn(ann)
+  const { action } = formOf((await ann.get('/auth/second-factor')).body)
+  t.equal((await ann.submit(action, { code: code(), remember: 'on' })).statusCode, 303)
+  ann.cookies.delete(cookieName('session'))
+  t.equal((await logIn(ann)).headers.location, '/', 'it is not asked for the factor')
+  t.equal((await ann.get('/auth/account')).statusCode, 200)
 })
