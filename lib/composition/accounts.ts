@@ -22,7 +22,7 @@ import type { State } from '../ports/state.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { cookieKey, deriveKey, factorSealer } from './secrets.ts'
+import { cookieKey, deriveKey, factorSealer, ownKey } from './secrets.ts'
 import type { FactorPolicy } from '../accounts/factors/factor-policy.ts'
 import type { FactorSettings } from '../settings/sections/factors.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -111,9 +111,7 @@ function rememberedDevices(
   if (lifetimeMs === null) return null
   return {
     lifetimeMs,
-    keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) =>
-      cookieKey(secret, 'trusted device', owner)
-    )
+    keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) => cookieKey(secret, 'trusted', owner))
   }
 }
 
@@ -130,7 +128,7 @@ function emailSignInOf(
 ): AccountsDeps['emailSignIn'] {
   if (emailSignIn === null || redeemCode === undefined) return null
   const [first = random.secret(), ...former] = secrets
-  const keyOf = (secret: string): string => cookieKey(secret, 'e-mail sign-in', owner).toString('base64url')
+  const keyOf = (secret: string): string => ownKey(secret, 'e-mail links', owner).toString('base64url')
   return {
     ...emailSignIn,
     redeemCode,

@@ -6,7 +6,6 @@ import { type KnownBrowsers, knownBrowsers } from '../http/edge/known-browsers.t
 import { createRequestLimiter, type RequestLimiter } from '../http/edge/limit.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { sessionCookie } from '../http/edge/session-cookie.ts'
-import { KNOWN_FOR_SECONDS } from '../limits/known-devices.ts'
 import { type MessageBound, messageBound } from '../limits/message-bound.ts'
 import { surviveOutages } from '../boundary/attempt-outages.ts'
 import type { AttemptStore } from '../ports/attempt-store.ts'
@@ -47,8 +46,8 @@ export async function createLimits(
     refund: store.refund,
     random
   })
-  const deviceKey = cookieKey(deviceSecret, 'known devices', owner)
-  const cookie = sessionCookie({ ...owner, of: 'device', maxAgeSeconds: KNOWN_FOR_SECONDS })
+  const deviceKey = cookieKey(deviceSecret, 'device', owner)
+  const cookie = sessionCookie({ ...owner, of: 'device' })
   const requests = createRequestLimiter(limits, {
     attempts: { ...limiter, refund: store.refund },
     random,

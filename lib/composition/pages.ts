@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
-import { aesSealer } from '../adapters/node/sealer.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
+import { type SealedCookies, sealedCookies } from '../http/edge/sealed-cookies.ts'
 import { connectCookies } from '../http/pages/connect/cookies.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
 import type { PageDeps } from '../http/pages/deps.ts'
@@ -11,7 +11,7 @@ import { ownTextMistake, scopeTextMistake } from '../pages/own-texts.ts'
 import { badOption } from '../settings/option-error.ts'
 import type { PathName } from '../settings/paths.ts'
 import type { PagesSettings } from '../settings/sections/pages.ts'
-import { cookieKey } from './secrets.ts'
+import { cookieSealers } from './cookies.ts'
 import type { Settings } from '../settings/settings.ts'
 
 const PAGES = {
@@ -87,6 +87,7 @@ export function pageDeps(
   const { users, outbox, usernames, factors } = parts.authorize.accounts
   const hasPasskeys = factors !== null && factors.passkeys !== null
   const { homeUrl, loginUrl } = pages
+  const sealed = sealedCookies(owner, cookieSealers({ secrets }, owner, parts.authorize.accounts.random))
   refuse('pages.texts', ownTextMistake(pages.texts))
   refuse('scopes', scopeTextMistake(scopeTexts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
@@ -104,7 +105,8 @@ export function pageDeps(
       return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
     },
     loginUrl,
-    connect: connectDeps(parts.authorize, assertions, owner, secrets),
+    sealed,
+    connect: connectDeps(parts.authorize, assertions, owner, sealed),
     minLength,
     offers: {
       signup: loginUrl === null && parts.authorize.canSignUp,
@@ -121,18 +123,10 @@ function connectDeps(
   { connections, accounts: { clock } }: PageDeps['authorize'],
   assertions: AssertionStore | undefined,
   owner: CookieOwner,
-  [secret, ...former]: readonly string[]
+  sealed: SealedCookies
 ): PageDeps['connect'] {
-  if (connections.size === 0 || secret === undefined || assertions === undefined) return null
-  const keyOf = (one: string): string => cookieKey(one, 'connections', owner).toString('base64url')
-  return {
-    connections,
-    cookies: connectCookies(owner, {
-      sealer: aesSealer([keyOf(secret), ...former.map(keyOf)], { deflates: true }),
-      assertions,
-      clock
-    })
-  }
+  if (connections.size === 0 || assertions === undefined) return null
+  return { connections, cookies: connectCookies(owner, { sealed, assertions, clock }) }
 }
 
 /** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path of the text */

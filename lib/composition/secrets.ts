@@ -3,13 +3,21 @@ import { aesSealer } from '../adapters/node/sealer.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import type { Random } from '../ports/random.ts'
 import type { Sealer } from '../ports/sealer.ts'
+import type { CookieName, COOKIES } from '../protocol/cookies.ts'
+
+/** The kinds of cookies that are made with a key of their own. */
+type Keyed = { [Kind in CookieName]: (typeof COOKIES)[Kind]['key'] extends 'own' ? Kind : never }[CookieName]
 
 /**
  * The key of a cookie. Another service, or another registration of the plugin, with the same secret has another key, so
  * that it takes no cookie of this one.
  */
-export function cookieKey(secret: string, purpose: string, { issuer, prefix }: CookieOwner): Buffer {
-  return deriveKey(secret, JSON.stringify(['cookie', purpose, issuer, prefix]))
+export const cookieKey = (secret: string, kind: Keyed, owner: CookieOwner): Buffer =>
+  ownKey(secret, `${kind} cookie`, owner)
+
+/** A key that another service, or another registration of the plugin, with the same secret does not have. */
+export function ownKey(secret: string, purpose: string, { issuer, prefix }: CookieOwner): Buffer {
+  return deriveKey(secret, JSON.stringify([purpose, issuer, prefix]))
 }
 
 /** A key of its own for each purpose, so that none can stand in for another. */

@@ -5,8 +5,6 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
  * sessions); the one longest unused goes first.
  */
 const MAX_ENTRIES = 12
-/** 180 days: how long a browser stays known after its last sign-in. */
-export const KNOWN_FOR_SECONDS = 15_552_000
 /** 64 bits of an HMAC that only this service can try, 11 characters. */
 const MAC_BYTES = 8
 /** `<deviceId>.<macs>` and up to eleven more pairs of macs; each 22 characters of base64url. */

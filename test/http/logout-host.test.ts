@@ -30,7 +30,7 @@ t.test('an http loopback issuer has a plain cookie, for browsers refuse the pref
 })
 
 t.test('each plugin of an app has a name of its own', async (t) => {
-  const nameOf = (issuer: string, prefix: string): string => sessionCookie({ issuer, prefix, maxAgeSeconds: 1 }).name
+  const nameOf = (issuer: string, prefix: string): string => sessionCookie({ issuer, prefix, seconds: 1 }).name
   const names = [
     nameOf(ISSUER, '/auth'),
     nameOf(`${ISSUER}:8443`, '/auth'),

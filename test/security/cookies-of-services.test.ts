@@ -8,7 +8,7 @@ import { codeFor, enrol, formOf, logIn, unsealed } from '../support/factors.ts'
 
 const SECRET = 'one secret of two services, of 32 bytes or more'
 const [A, B] = ['http://localhost:3000', 'http://localhost:3001']
-const KINDS = ['session', 'device', 'trusted', 'step']
+const KINDS = ['session', 'device', 'trusted', 'step'] as const
 
 t.test('a sign-in at one port leaves the person signed in at the other', async (t) => {
   const services = [await testApp({ issuer: A }), await testApp({ issuer: B })]

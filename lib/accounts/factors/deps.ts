@@ -8,11 +8,6 @@ import type { FactorPolicy } from './factor-policy.ts'
 
 export type { SecondFactorCheck } from '../../limits/rules.ts'
 
-/** How long a person has between the first factor and the second. */
-export const STEP_LIFETIME_SECONDS = 600
-/** How long a browser that has used a link of the host has for the sign-in. */
-export const INVITATION_LIFETIME_SECONDS = 3600
-
 /** What second factors need, where the option `factors` is set. */
 export interface FactorDeps {
   store: FactorStore

@@ -2,12 +2,13 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
+import { COOKIES } from '../../protocol/cookies.ts'
 import { digest, equalSecrets } from '../../protocol/digest.ts'
 import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/one-time-token.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import { invalidLink } from '../message-tokens.ts'
-import { hasFactor, INVITATION_LIFETIME_SECONDS } from './deps.ts'
+import { hasFactor } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /*
@@ -106,7 +107,7 @@ export async function redeemEnrolmentLink(
       userId: user.id,
       mark: markOf(user),
       epoch,
-      until: clock.now() + INVITATION_LIFETIME_SECONDS * 1000
+      until: clock.now() + COOKIES.enrolment.seconds * 1000
     }),
     contextOf(service)
   )

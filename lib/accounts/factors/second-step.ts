@@ -1,10 +1,11 @@
 import type { Identity, User } from '../../ports/user-store.ts'
 import { formatProofs, provedSince, readProofs } from '../../protocol/authentication.ts'
+import { COOKIES } from '../../protocol/cookies.ts'
 import { onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
 import type { SignInWrites } from '../first-factor.ts'
 import { type FirstFactor, holderOf, markOf } from '../first-factor.ts'
-import { type FactorDeps, STEP_LIFETIME_SECONDS } from './deps.ts'
+import type { FactorDeps } from './deps.ts'
 
 /** Somebody who has given a first factor and owes the second. */
 export interface PendingStep extends FirstFactor {
@@ -118,7 +119,7 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   }
   const now = clock.now()
   const proofs = readProofs(methods, at)
-  if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
+  if (now - at >= COOKIES.step.seconds * 1000) return null
   if (place.page && now - provedSince({ methods: proofs, authenticatedAt: now }) >= sessionLifetimeMs) return null
   const user = await holderOf({ userId, by, connection, identity, writes, mark }, deps)
   return user === null

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../errors.ts'
+import { COOKIES, type CookieName, kindsBegun } from '../../protocol/cookies.ts'
 import { digest } from '../../protocol/digest.ts'
 import { sentCookies } from './cookie-header.ts'
 
@@ -12,35 +13,44 @@ export interface CookieOwner {
   takesAnswers?: boolean
 }
 
+/** A cookie that a reply sets, by its name. */
+export interface WrittenCookie {
+  name: string
+  value: string
+  seconds: number
+}
+
 /** The cookies of one registration: their names, and how a reply sets them. */
 export interface CookieJar {
-  nameOf(kind: string): string
+  nameOf(kind: CookieName): string
   /**
-   * Sets the cookie, and takes others out of the browser that have to make room for it. Of one name a reply has one.
+   * Sets the cookies, and takes others out of the browser that have to make room for them. Of one name a reply has one.
+   * Another site may have made the browser send the request (`yields`): then what the person has begun here stays.
    *
-   * @throws OAuthError `invalid_request` where it is of something under way and does not fit
+   * @throws OAuthError `invalid_request` where they are of something under way and do not fit; nothing was set then
    */
-  write(reply: FastifyReply, name: string, value: string, seconds: number): void
-  /** Whether the cookie could be set. */
-  fits(reply: FastifyReply, name: string, value: string): boolean
+  write(reply: FastifyReply, cookies: readonly WrittenCookie[], options?: { yields?: boolean }): void
+  /** Whether the cookies could be set. */
+  fits(reply: FastifyReply, cookies: readonly WrittenCookie[], options?: { yields?: boolean }): boolean
   clear(reply: FastifyReply, name: string): void
   pending(reply: FastifyReply, name: string): string | undefined
   /**
    * Takes the cookies of these kinds that the request brought out of the browser, except those that the reply sets and
    * those whose values begin with `spared`, the partition of their user.
    */
-  forget(reply: FastifyReply, kinds: readonly string[], spared?: string): void
+  forget(reply: FastifyReply, kinds: readonly CookieName[], spared?: string): void
 }
 
 /**
  * Cookies of what the person at the browser has begun and not finished. They go with each sign-out, and when another
- * user signs in, so that nobody goes on with what somebody else began. An invitation to set up a second factor stays,
- * because it is good for its user alone and its link can't be used again.
+ * user signs in, so that nobody goes on with what somebody else began.
  */
-export const UNDER_WAY = ['flow', 'answer', 'link', 'step', 'email'] as const
+export const UNDER_WAY = [...kindsBegun('by_anyone'), ...kindsBegun('of_user')]
 
-/** Those of them that are of one user. A flow is of whoever signs in there, and another tab may have begun it. */
-export const OF_A_USER = ['link', 'step', 'email'] as const
+/** Those of them that are of one user. */
+export const OF_A_USER = kindsBegun('of_user')
+
+const KINDS = Object.keys(COOKIES) as CookieName[]
 
 /**
  * All cookies of one registration in one browser, with their names. Servers refuse requests whose header is longer than
@@ -53,15 +63,17 @@ const MAX_COOKIE_BYTES = 4096
  */
 const MAX_ANSWER_BYTES = 2048
 const MAX_FLOWS = 2
-/** Longer than any of ours that is of nothing under way: somebody else has planted it, and it goes. */
-const MAX_SETTLED_BYTES = 1024
-/** What goes first where the room is short. */
-const MAKES_ROOM = ['flow', 'email', 'step', 'link'] as const
-/** The time with which the value of a flow begins, in base 36. */
-const MARKED = /^[0-9a-z]{8}\./
+
+/** What the value of a flow begins with: who began it, and when, in base 36. */
+const FLOW_MARK = /^([ox])([0-9a-z]{8})\./
+/** The mark of a flow that a page of ours began, or a link on any other site. */
+export const flowMark = (isOurs: boolean, startedAt: number): string => (isOurs ? 'o' : 'x') + startedAt.toString(36)
+
+type Sent = ReturnType<typeof sentCookies>[number]
 
 /** With `=`, `;` and a space. */
-const bytesOf = (name: string, value: string): number => name.length + value.length + 3
+const bytesOf = ({ name, value }: Sent): number => name.length + value.length + 3
+const sumOf = (cookies: readonly Sent[]): number => cookies.reduce((sum, cookie) => sum + bytesOf(cookie), 0)
 
 /**
  * Each registration of the plugin has names of its own, because browsers give a host's cookies to all of its ports and
@@ -70,13 +82,14 @@ const bytesOf = (name: string, value: string): number => name.length + value.len
 export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner): CookieJar {
   const secure = new URL(issuer).protocol === 'https:'
   const owner = digest(`cookies ${issuer} ${prefix}`).slice(0, 8)
-  const nameOf = (kind: string): string => `${secure ? '__Host-' : ''}authority_${kind}_${owner}`
-  const isOf = (name: string, kind: string): boolean => name === nameOf(kind) || name.startsWith(`${nameOf(kind)}_`)
-  const [start = '', end = ''] = nameOf('*').split('*')
-  const isOurs = (name: string): boolean => name.startsWith(start) && `${name}_`.includes(`${end}_`, start.length)
+  const [start, end] = [`${secure ? '__Host-' : ''}authority_`, `_${owner}`]
+  const nameOf = (kind: CookieName): string => `${start}${kind}${end}`
+  const isOf = ({ name }: { name: string }, kind: CookieName): boolean =>
+    name === nameOf(kind) || name.startsWith(`${nameOf(kind)}_`)
+  const hasOurName = ({ name }: Sent): boolean => name.startsWith(start) && `${name}_`.includes(`${end}_`, start.length)
   const setBy = (reply: FastifyReply): string[] => [reply.getHeader('set-cookie') ?? []].flat().map(String)
 
-  function put(reply: FastifyReply, name: string, value: string, seconds: number): void {
+  function put(reply: FastifyReply, { name, value, seconds }: WrittenCookie): void {
     const others = setBy(reply).filter((other) => !other.startsWith(`${name}=`))
     reply.removeHeader('set-cookie')
     reply.header('set-cookie', [
@@ -85,7 +98,7 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     ])
   }
   const clear = (reply: FastifyReply, name: string): void => {
-    put(reply, name, '', 0)
+    put(reply, { name, value: '', seconds: 0 })
   }
 
   function pending(reply: FastifyReply, name: string): string | undefined {
@@ -93,64 +106,100 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     return set?.slice(name.length + 1, set.indexOf(';'))
   }
 
-  /** The cookies that go for this one, and whether it fits then. Those that the reply sets stay. */
-  function roomFor(reply: FastifyReply, name: string, value: string): { gone: string[]; fits: boolean } {
-    if (isOf(name, 'answer')) return { gone: [], fits: bytesOf(name, value) <= MAX_ANSWER_BYTES }
-    const sent = sentCookies(reply.request).filter(
-      (cookie) =>
-        isOurs(cookie.name) &&
-        cookie.name !== name &&
-        !isOf(cookie.name, 'answer') &&
-        pending(reply, cookie.name) === undefined
+  /** What the reply sets so far. */
+  const comingIn = (reply: FastifyReply): Sent[] =>
+    setBy(reply).flatMap((text) => {
+      const [name = '', value = ''] = text.split(/[=;]/, 2)
+      return hasOurName({ name, value }) && value !== '' ? [{ name, value }] : []
+    })
+
+  /** Whether it is the query of a journey that one of these is on. */
+  const isNamed = (query: Sent, by: readonly Sent[]): boolean =>
+    isOf(query, 'query') && by.some(({ value }) => value.includes(`.${query.name.slice(nameOf('query').length + 1)}.`))
+
+  /** Whether we can have set it: it is of a kind that there is, no longer than those are, and alone under its name. */
+  const mayBeOurs = (cookie: Sent, all: readonly Sent[]): boolean => {
+    const kind = KINDS.find((one) => isOf(cookie, one))
+    return (
+      kind !== undefined &&
+      (kind !== 'flow' || FLOW_MARK.test(cookie.value)) &&
+      cookie.value.length <= (COOKIES[kind].maxBytes ?? MAX_COOKIE_BYTES) &&
+      all.filter(({ name }) => name === cookie.name).length === 1
     )
-    const flows = sent
-      .filter((cookie) => isOf(cookie.name, 'flow'))
-      .toSorted((a, b) => (a.value < b.value ? -1 : 1))
-      .toSorted((a, b) => Number(MARKED.test(a.value)) - Number(MARKED.test(b.value)))
-    const odd = flows.filter((cookie) => !MARKED.test(cookie.value)).length
-    const others = MAKES_ROOM.slice(1).flatMap((kind) => sent.filter((cookie) => isOf(cookie.name, kind)))
-    const planted = sent.filter(
-      (cookie) => ![...flows, ...others].includes(cookie) && bytesOf(cookie.name, cookie.value) > MAX_SETTLED_BYTES
+  }
+
+  /** The flows in the order in which they go for another one. The newest of another site is the first. */
+  function flowsIn(cookies: readonly Sent[]): { flow: Sent; isOurs: boolean }[] {
+    return cookies
+      .flatMap((flow) => {
+        const [, by, at = ''] = FLOW_MARK.exec(flow.value) ?? []
+        return isOf(flow, 'flow') ? [{ flow, isOurs: by === 'o', at }] : []
+      })
+      .toSorted((a, b) => Number(a.isOurs) - Number(b.isOurs) || (a.isOurs === a.at < b.at ? -1 : 1))
+  }
+
+  /** The cookies that go for these, and whether they fit then. Those that the reply sets stay. */
+  function roomFor(
+    reply: FastifyReply,
+    cookies: readonly WrittenCookie[],
+    { yields = false }: { yields?: boolean } = {}
+  ): { gone: string[]; fits: boolean } {
+    if (cookies.every((cookie) => isOf(cookie, 'answer'))) return { gone: [], fits: sumOf(cookies) <= MAX_ANSWER_BYTES }
+    const written = new Set(cookies.map(({ name }) => name))
+    const coming = [...comingIn(reply).filter(({ name }) => !written.has(name)), ...cookies]
+    const found = sentCookies(reply.request).filter(hasOurName)
+    const sent = found.filter(
+      (cookie) => !written.has(cookie.name) && pending(reply, cookie.name) === undefined && !isOf(cookie, 'answer')
     )
-    const leaving = [...planted, ...flows, ...others]
-    let first = planted.length + (isOf(name, 'flow') ? Math.max(odd, flows.length - MAX_FLOWS + 1) : 0)
-    const set = setBy(reply).reduce(
-      (sum, cookie) => {
-        const [own = '', content = ''] = cookie.split(/[=;]/, 2)
-        return isOurs(own) && own !== name && content !== '' ? sum + bytesOf(own, content) : sum
-      },
-      bytesOf(name, value)
-    )
-    const total = (): number =>
-      sent.reduce(
-        (sum, cookie) => (leaving.slice(0, first).includes(cookie) ? sum : sum + bytesOf(cookie.name, cookie.value)),
-        set
-      )
+    // They take no room from what is ours, so that nobody is locked out by them.
+    const planted = sent.filter((cookie) => !mayBeOurs(cookie, found))
+    let staying = sent.filter((cookie) => !planted.includes(cookie))
+    const flows = flowsIn(staying)
+    const newest = flows.findLast(({ isOurs }) => isOurs)
+    const leaving = [
+      ...flows.filter((one) => !(yields && one === newest)).map(({ flow }) => flow),
+      ...(yields
+        ? []
+        : [...OF_A_USER, 'enrolment' as const].flatMap((kind) => staying.filter((cookie) => isOf(cookie, kind))))
+    ]
+    const leave = (left: readonly Sent[]): void => {
+      staying = staying.filter((cookie) => !left.includes(cookie))
+    }
     const room = MAX_COOKIE_BYTES - (takesAnswers ? MAX_ANSWER_BYTES : 0)
-    while (first < leaving.length && total() > room) first++
-    return { gone: leaving.slice(0, first).map((cookie) => cookie.name), fits: total() <= room }
+    const isShort = (): boolean => sumOf(staying) + sumOf(coming) > room
+    if (cookies.some((cookie) => isOf(cookie, 'flow'))) leave(leaving.splice(0, flows.length + 1 - MAX_FLOWS))
+    for (;;) {
+      const unnamed = staying.filter((cookie) => isOf(cookie, 'query') && !isNamed(cookie, [...staying, ...coming]))
+      if (isShort()) leave(unnamed)
+      if (!isShort() || leaving.length === 0) break
+      leave(leaving.splice(0, 1))
+    }
+    return {
+      gone: sent.filter((cookie) => !staying.includes(cookie)).map(({ name }) => name),
+      fits: !isShort()
+    }
   }
 
   return {
     nameOf,
     clear,
     pending,
-    fits: (reply, name, value) => roomFor(reply, name, value).fits,
-    write(reply, name, value, seconds) {
-      const { gone, fits } = roomFor(reply, name, value)
-      if (!fits && UNDER_WAY.some((kind) => isOf(name, kind)))
+    fits: (reply, cookies, options) => roomFor(reply, cookies, options).fits,
+    write(reply, cookies, options) {
+      const { gone, fits } = roomFor(reply, cookies, options)
+      if (!fits && UNDER_WAY.some((kind) => cookies.some((cookie) => isOf(cookie, kind))))
         throw new OAuthError('invalid_request', 'The sign-in needs more room than cookies have.', {
           reason: 'sign_in_too_long'
         })
       for (const other of gone) clear(reply, other)
-      put(reply, name, value, seconds)
+      for (const cookie of cookies) put(reply, cookie)
     },
     forget(reply, kinds, spared) {
-      for (const { name, value } of sentCookies(reply.request)) {
-        const isMeant = kinds.some((kind) => isOf(name, kind))
-        if (!isMeant || pending(reply, name) !== undefined) continue
-        if (spared === undefined || !value.startsWith(spared)) clear(reply, name)
-      }
+      const sent = sentCookies(reply.request).filter((cookie) => pending(reply, cookie.name) === undefined)
+      const goes = (cookie: Sent): boolean =>
+        kinds.some((kind) => isOf(cookie, kind)) && (spared === undefined || !cookie.value.startsWith(spared))
+      const staying = [...sent.filter((cookie) => !goes(cookie)), ...comingIn(reply)]
+      for (const cookie of sent) if (goes(cookie) && !isNamed(cookie, staying)) clear(reply, cookie.name)
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { COOKIES } from '../../protocol/cookies.ts'
 import { cookieValues } from './cookie-header.ts'
-import { cookieJar, type CookieOwner } from './cookie-jar.ts'
+import { cookieJar, type CookieOwner, type WrittenCookie } from './cookie-jar.ts'
 
 /** A cookie of this service. Its value is not verified here. */
 export interface SessionCookie {
@@ -32,8 +33,6 @@ export interface Cookies {
   prompted: SessionCookie
   /** What a browser is known by, for the accounts that had a session there. */
   device: SessionCookie
-  /** What a browser carries from asking for a sign-in code to entering it. */
-  email: SessionCookie
   /**
    * That somebody is to set up a second factor, from the link of that message to the sign-in; `null`: there are no
    * second factors.
@@ -43,11 +42,8 @@ export interface Cookies {
 
 interface SessionCookieOptions extends CookieOwner {
   of?: keyof Cookies
-  /**
-   * Absolute lifetime. A cookie is only set when a session begins, or begins anew, and where a browser is to be
-   * remembered.
-   */
-  maxAgeSeconds: number
+  /** The lifetime of a kind that has none of its own. */
+  seconds?: number
 }
 
 /**
@@ -55,9 +51,10 @@ interface SessionCookieOptions extends CookieOwner {
  * authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
-export function sessionCookie({ maxAgeSeconds, of = 'session', ...owner }: SessionCookieOptions): SessionCookie {
+export function sessionCookie({ of = 'session', seconds = 0, ...owner }: SessionCookieOptions): SessionCookie {
   const { nameOf, write, clear, fits, pending } = cookieJar(owner)
   const name = nameOf(of)
+  const cookieOf = (value: string): WrittenCookie[] => [{ name, value, seconds: COOKIES[of].seconds ?? seconds }]
   return {
     name,
     read(request) {
@@ -65,12 +62,12 @@ export function sessionCookie({ maxAgeSeconds, of = 'session', ...owner }: Sessi
       return values.length === 1 ? values[0] : undefined
     },
     set(reply, value) {
-      write(reply, name, value, maxAgeSeconds)
+      write(reply, cookieOf(value))
     },
     clear(reply) {
       clear(reply, name)
     },
-    fits: (reply, value) => fits(reply, name, value),
+    fits: (reply, value) => fits(reply, cookieOf(value)),
     pending: (reply) => pending(reply, name)
   }
 }

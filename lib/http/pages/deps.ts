@@ -3,6 +3,7 @@ import type { ScopeTexts } from '../../pages/own-texts.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
+import type { SealedCookies } from '../edge/sealed-cookies.ts'
 import type { Cookies } from '../edge/session-cookie.ts'
 import type { PageErrorDeps } from './errors.ts'
 import type { ConnectDeps } from './connect/cookies.ts'
@@ -13,6 +14,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   authorize: AuthorizeDeps
   browser: RequestBrowser
   cookies: Cookies
+  sealed: SealedCookies
   journeys: Journeys
   /** Least length of a new password, in code points. */
   minLength: number

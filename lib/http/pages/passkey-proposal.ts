@@ -11,9 +11,6 @@ export interface Arrival extends Pick<Visit, 'request' | 'journey'> {
   isSignUp?: boolean | undefined
 }
 
-/** A browser is asked once in 30 days, whatever became of it. */
-export const PROMPT_AFTER_SECONDS = 2_592_000
-
 /** Whether a form carries the field in which the script says that the browser can make passkeys. */
 export function tellsPasskeys(deps: PageDeps): boolean {
   return passkeysOf(deps)?.passkeys.prompt === true

@@ -139,11 +139,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
       async work() {
         const code = await sendSignInCode({ name, device }, { locale, origin }, email)
         return async (reply) => {
-          emailCookie(deps.cookies.email, email.emailSignIn, email).set(
-            reply,
-            { step: 'enter', code, only: user.id },
-            journey.query
-          )
+          emailCookie(deps.sealed, email).set(reply, { step: 'enter', code, only: user.id }, journey.query)
           return await goOn(`${link('emailCode')}${journey.query}`)(reply)
         }
       }

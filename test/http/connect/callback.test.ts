@@ -446,7 +446,7 @@ t.test('form_post: nothing is looked at before the browser asks again', async (t
   const reply = await post({ state, code: 'good', user: '{"name":"canary"}' })
   t.equal(reply.statusCode, 303)
   t.equal(reply.headers.location, `/auth/connect/acme/callback?state=${state}`)
-  t.match(reply.headers['set-cookie'], /^authority_answer_[\w-]{8}=\.v1\.[^;]+; Max-Age=60;/)
+  t.match(reply.headers['set-cookie'], /^authority_answer_[\w-]{8}=\.\.v1\.[^;]+; Max-Age=60;/)
   for (const cookie of reply.cookies) test.browser.cookies.set(cookie.name, cookie.value)
   const kept = new Map(test.browser.cookies)
   const back = await test.browser.get(reply.headers.location ?? '', CROSS)

@@ -4,6 +4,7 @@ import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { totpCode } from '../../../lib/testing/index.ts'
 import { type LightMyRequestResponse, PASSWORD, signUp } from '../../support/app.ts'
 import type { TestBrowser } from '../../support/browser.ts'
+import { cookieName } from '../../support/cookies.ts'
 import { connectApp, CROSS } from './support.ts'
 
 const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
@@ -125,4 +126,92 @@ t.test('the proof of a sign-in elsewhere leaves room for the second step of the 
   await test.browser.submit('/auth/second-factor', { code: totpCode(KEY, test.clock.now()) })
   t.match(await test.browser.submit('/auth/connect/confirm', { decision: 'link' }), { statusCode: 303 })
   t.equal((await users.listIdentities(sub)).length, 1)
+})
+
+t.test('what other sites begin takes out nothing that the person has begun here', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, {
+    users,
+    clients: [SPA],
+    factors: memoryFactorStore(),
+    connection: { responseMode: 'form_post' },
+    emailSignIn: {}
+  })
+  const { browser } = test
+  const { sub } = await signUp(test.app, 'ann@example.com')
+  await test.app.authority.importTotp(sub, { secret: KEY })
+  await browser.submit('/auth/login', { username: 'ann@example.com', password: PASSWORD })
+  const honest = await test.start('?return_to=/cart')
+  await browser.submit('/auth/email-code', { username: 'ann@example.com' })
+  for (let count = 0; count < 5; count++) {
+    test.clock.step(1000)
+    await browser.get(request(noise(count % 2 === 0 ? 900 : 100)), CROSS)
+    within(t, browser, 'after a start of another site')
+    for (const kind of ['step', 'email']) t.equal(kindsIn(browser, kind).length, 1, kind)
+  }
+  t.equal((await browser.submit('/auth/second-factor', { code: totpCode(KEY, test.clock.now()) })).statusCode, 303)
+  t.equal(await test.who(), sub)
+  const posted = await test.app.inject({
+    method: 'POST',
+    url: '/auth/connect/acme/callback',
+    headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ state: honest.state, code: 'good' }).toString()
+  })
+  for (const { name, value } of posted.cookies) browser.cookies.set(name, value)
+  const back = await browser.get(posted.headers.location ?? '', CROSS)
+  t.notMatch(back.body, 'No sign-in through this connection has begun')
+  t.equal(back.statusCode, 303)
+})
+
+t.test('of sign-ins that other sites began, the first stays', async (t) => {
+  const test = await connectApp(t, { clients: [SPA] })
+  const states: string[] = []
+  for (let count = 0; count < 6; count++) {
+    const reply = await test.browser.get(request(noise(300)), CROSS)
+    states.push(new URL(reply.headers.location ?? '').searchParams.get('state') ?? '')
+    test.clock.step(1000)
+  }
+  t.equal(kindsIn(test.browser, 'flow').length, 2)
+  t.equal((await test.back(states[0] ?? '')).statusCode, 200)
+})
+
+t.test('stores the query of an authorization request once, however many sign-ins of it are under way', async (t) => {
+  const test = await connectApp(t, { clients: [SPA] })
+  const url = request(noise(600))
+  const first = await test.browser.get(url, CROSS)
+  const one = bytesIn(test.browser)
+  test.clock.step(1000)
+  await test.browser.get(url, CROSS)
+  t.equal(kindsIn(test.browser, 'flow').length, 2)
+  t.equal(kindsIn(test.browser, 'query').length, 1)
+  t.ok(bytesIn(test.browser) - one < 700, `${bytesIn(test.browser) - one} bytes more`)
+  const state = new URL(first.headers.location ?? '').searchParams.get('state') ?? ''
+  t.equal((await test.back(state)).statusCode, 200, 'the first goes on')
+})
+
+t.test('a sign-in whose query is not in the browser any more begins anew', async (t) => {
+  const test = await connectApp(t, { clients: [SPA] })
+  const { state } = await test.start('?return_to=/cart')
+  for (const name of kindsIn(test.browser, 'query')) test.browser.cookies.delete(name)
+  t.equal((await test.back(state)).statusCode, 400)
+  t.equal(await test.who(), null)
+})
+
+t.test('planted cookies under our names lock nobody out', async (t) => {
+  const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
+  const { browser } = test
+  await signUp(test.app, 'ann@example.com')
+  const name = cookieName('flow')
+  const plant = (): void => {
+    for (const kind of ['_a_', '_device_', '_prompted_', '_trusted_', '_enrolment_', '_flow_'])
+      browser.cookies.set(name.replace('_flow_', kind), 'x'.repeat(900))
+    for (const id of ['aaaaaaaa', 'bbbbbbbb']) browser.cookies.set(`${name}_${id}`, 'x'.repeat(900))
+  }
+  plant()
+  t.equal((await browser.get(request(noise(300)), CROSS)).statusCode, 303)
+  within(t, browser, 'after a start')
+  plant()
+  t.equal((await browser.submit('/auth/login', { username: 'ann@example.com', password: PASSWORD })).statusCode, 303)
+  t.ok(await test.who())
+  within(t, browser, 'after a sign-in')
 })

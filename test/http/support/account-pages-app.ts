@@ -1,4 +1,3 @@
-import { KNOWN_FOR_SECONDS } from '../../../lib/limits/known-devices.ts'
 import { NO_REQUEST } from '../../../lib/events.ts'
 import Fastify, { type FastifyInstance, type FastifyRequest, type LightMyRequestResponse } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
@@ -158,8 +157,7 @@ export async function pagesApp(
     deviceCookie: sessionCookie({
       issuer: 'https://auth.example.com',
       prefix: '/auth',
-      of: 'device',
-      maxAgeSeconds: KNOWN_FOR_SECONDS
+      of: 'device'
     })
   })
   const deps: PageDeps = {
@@ -203,8 +201,13 @@ export async function pagesApp(
       trusted: null,
       device: noCookie('device'),
       prompted: noCookie('prompted'),
-      email: noCookie('email'),
       enrolment: null
+    },
+    sealed: {
+      read: () => null,
+      set() {},
+      fits: () => true,
+      clear() {}
     },
     browser: {
       hasCookie: () => false,

@@ -79,7 +79,7 @@ export async function logoutApp(
     browserSessions: world.browser,
     idTokens: { readHint: async (token: string) => hints[token] ?? null }
   } as unknown as AuthorizeDeps
-  const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
+  const cookie = sessionCookie({ issuer, prefix, seconds: EXPIRES_IN / 1000 })
   const browser = requestBrowser({
     cookies: { session: cookie, enrolment: null },
     jar: cookieJar({ issuer, prefix }),

@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FederatedPerson } from '../../../accounts/federated-account.ts'
 import type { AssertionStore } from '../../../ports/assertion-store.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Sealer } from '../../../ports/sealer.ts'
 import type { Connection, UpstreamFlow } from '../../../ports/upstream.ts'
+import { COOKIES } from '../../../protocol/cookies.ts'
 import { digest } from '../../../protocol/digest.ts'
 import { partitionOf } from '../../../protocol/partition.ts'
-import { cookieValues } from '../../edge/cookie-header.ts'
-import { cookieJar, type CookieOwner } from '../../edge/cookie-jar.ts'
+import { type CookieOwner, flowMark } from '../../edge/cookie-jar.ts'
+import type { SealedCookies } from '../../edge/sealed-cookies.ts'
 
 /** A sign-in elsewhere that has begun in this browser. */
 export interface ConnectFlow extends UpstreamFlow {
@@ -59,8 +59,6 @@ interface Kinds {
 }
 type Kind = keyof Kinds
 
-const LIFETIME_MS = { flow: 600_000, answer: 60_000, link: 600_000 } as const
-
 /** Of a profile, a cookie that is too long leaves out the picture first, and then the longest. */
 function withLess({ person, ...pending }: PendingConnect): PendingConnect {
   const size = ([name, value]: [string, unknown]): number =>
@@ -69,10 +67,7 @@ function withLess({ person, ...pending }: PendingConnect): PendingConnect {
   return { ...pending, person: { ...person, profile: Object.fromEntries(fields.slice(1)) } }
 }
 
-/**
- * The cookies of sign-ins elsewhere. Nothing of those is kept on the server. Each is sealed for its one purpose, `Lax`,
- * and that of a flow is named by it, so that sign-ins in several tabs don't meet.
- */
+/** The cookies of sign-ins elsewhere. That of a flow is named by it, so that sign-ins in several tabs don't meet. */
 interface ConnectCookies {
   /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
   read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null
@@ -86,8 +81,11 @@ interface ConnectCookies {
   setProof(reply: FastifyReply, pending: PendingConnect): void
   clear(reply: FastifyReply, kind: Kind, state: string): void
   /** Whether no copy of the cookie was used before: that of the flow with this state, or of the proof with this id. */
-  useUp(kind: 'flow' | 'link', id: string): Promise<boolean>
+  useUp(kind: Once, id: string): Promise<boolean>
 }
+
+/** The kinds whose cookies say in their declaration that they count once. */
+type Once = { [K in Kind]: (typeof COOKIES)[K]['once'] extends true ? K : never }[Kind]
 
 export interface ConnectDeps {
   connections: ReadonlyMap<string, Connection>
@@ -95,58 +93,50 @@ export interface ConnectDeps {
 }
 
 export function connectCookies(
-  owner: CookieOwner,
-  { sealer, assertions, clock }: { sealer: Sealer; assertions: AssertionStore; clock: Clock }
+  { issuer, prefix }: Pick<CookieOwner, 'issuer' | 'prefix'>,
+  { sealed, assertions, clock }: { sealed: SealedCookies; assertions: AssertionStore; clock: Clock }
 ): ConnectCookies {
-  const jar = cookieJar(owner)
-  const nameBy = (kind: Kind, state: string): string => {
-    // An answer has one name, so that other sites can't have a browser keep many. Answers of two tabs that meet, within
-    // the moment until the browser asks again, cost one of them a new start.
-    return kind === 'flow' ? `${jar.nameOf(kind)}_${digest(state).slice(0, 8)}` : jar.nameOf(kind)
-  }
-  const context = (kind: Kind): string => `connect ${kind} ${owner.issuer} ${owner.prefix}`
-
-  function open<K extends Kind>(kind: K, value: string): Kinds[K] | null {
-    const plain = sealer.open(value.slice(value.indexOf('.') + 1), context(kind))
-    if (plain === null) return null
-    const content = JSON.parse(plain) as Kinds[K]
-    return content.startedAt + LIFETIME_MS[kind] > clock.now() ? content : null
-  }
-
-  /**
-   * In front of the sealed text stands what the jar sees without opening it: the time of a flow, by which the oldest
-   * goes, or the user whose account a proof is for.
-   */
-  const markOf = (content: Kinds[Kind]): string => {
-    if ('codeVerifier' in content) return content.startedAt.toString(36)
-    return 'userId' in content && content.userId !== null ? partitionOf(content.userId) : ''
-  }
-  const valueOf = <K extends Kind>(kind: K, content: Kinds[K]): string =>
-    `${markOf(content)}.${sealer.seal(JSON.stringify(content), context(kind))}`
+  // An answer has one name, so that other sites can't have a browser keep many. Answers of two tabs that meet, within
+  // the moment until the browser asks again, cost one of them a new start.
+  const idOf = (kind: Kind, state: string): string => (kind === 'flow' ? digest(state).slice(0, 8) : '')
+  const lifetimeMs = (kind: Kind): number => COOKIES[kind].seconds * 1000
+  const proofOf = ({ query, ...content }: PendingConnect) => ({
+    mark: content.userId === null ? '' : partitionOf(content.userId),
+    query,
+    content,
+    yields: !content.offered
+  })
 
   return {
-    read(request, kind, state) {
-      const values = cookieValues(request, nameBy(kind, state))
-      // Two of one name: one of them was planted.
-      return values.length === 1 ? open(kind, values[0] ?? '') : null
+    read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null {
+      const found = sealed.read(request, kind, idOf(kind, state))
+      if (found === null || found.query === null) return null
+      const content = { ...(found.content as Kinds[K]), query: found.query }
+      return content.startedAt + lifetimeMs(kind) > clock.now() ? content : null
     },
-    set(reply, kind, state, content) {
-      jar.write(reply, nameBy(kind, state), valueOf(kind, content), LIFETIME_MS[kind] / 1000)
+    set(reply, kind, state, given) {
+      const { query = '', ...content }: { query?: string } & object = given
+      const isFlow = 'codeVerifier' in given
+      sealed.set(reply, kind, {
+        id: idOf(kind, state),
+        query,
+        content,
+        ...(isFlow ? { mark: flowMark(given.ours, given.startedAt), yields: !given.ours } : {})
+      })
     },
     setProof(reply, pending) {
-      const name = jar.nameOf('link')
       let left = pending
-      let value = valueOf('link', left)
-      while (!jar.fits(reply, name, value) && Object.keys(left.person.profile).length > 0) {
+      while (!sealed.fits(reply, 'link', proofOf(left)) && Object.keys(left.person.profile).length > 0)
         left = withLess(left)
-        value = valueOf('link', left)
-      }
-      jar.write(reply, name, value, LIFETIME_MS.link / 1000)
+      sealed.set(reply, 'link', proofOf(left))
     },
     clear(reply, kind, state) {
-      jar.clear(reply, nameBy(kind, state))
+      sealed.clear(reply, kind, idOf(kind, state))
     },
     useUp: async (kind, id) =>
-      (await assertions.claim(digest(`${context(kind)} ${id}`), clock.now() + LIFETIME_MS[kind])) === 'fresh'
+      (await assertions.claim(
+        digest(JSON.stringify(['cookie', kind, issuer, prefix, id])),
+        clock.now() + lifetimeMs(kind)
+      )) === 'fresh'
   }
 }

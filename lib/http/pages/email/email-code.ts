@@ -31,7 +31,7 @@ interface Shown {
  */
 export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, browser, link, registration } = deps
-  const cookie = emailCookie(deps.cookies.email, accounts.emailSignIn, accounts)
+  const cookie = emailCookie(deps.sealed, accounts)
   const signIn = { accounts, browserSessions: authorize.browserSessions }
   const missing = missingFields(registration, {})
 

@@ -29,7 +29,7 @@ interface Shown {
  */
 export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, journeys, link, registration } = deps
-  const cookie = emailCookie(deps.cookies.email, accounts.emailSignIn, accounts)
+  const cookie = emailCookie(deps.sealed, accounts)
   const signIn = { accounts, browserSessions: authorize.browserSessions }
 
   function pendingOf(

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PendingCode } from '../../../accounts/email-sign-in/code.ts'
-import type { EmailSignIn } from '../../../accounts/email-sign-in/deps.ts'
-import { digest } from '../../../protocol/digest.ts'
-import type { PageDeps } from '../deps.ts'
+import type { EmailSignInDeps } from '../../../accounts/deps.ts'
+import { journeyOf, type SealedCookies } from '../../edge/sealed-cookies.ts'
 
 /**
  * What the cookie of a browser carries that has asked for a code, or has entered it and is to sign up. `only`: the one
@@ -25,37 +24,32 @@ interface EmailCookie {
   clear(reply: FastifyReply): void
 }
 
-export function emailCookie(
-  cookie: PageDeps['cookies']['email'],
-  { sealer }: EmailSignIn,
-  { clock, issuer }: PageDeps['authorize']['accounts']
-): EmailCookie {
-  const context = JSON.stringify(['e-mail sign-in', issuer])
+export function emailCookie(sealed: SealedCookies, { clock }: Pick<EmailSignInDeps, 'clock'>): EmailCookie {
   const endOf = (pending: PendingEmail): number =>
     pending.step === 'enter' ? pending.code.expiresAt : pending.expiresAt
   const read = (request: FastifyRequest): CarriedEmail | null => {
-    const value = cookie.read(request)
-    const opened = value === undefined ? null : sealer.open(value, context)
-    const carried = opened === null ? null : (JSON.parse(opened) as CarriedEmail)
-    return carried !== null && clock.now() < endOf(carried) ? carried : null
+    const found = sealed.read(request, 'email')
+    if (found === null) return null
+    const { content, journey, query } = found
+    const carried = { ...(content as PendingEmail), journey, query }
+    return clock.now() < endOf(carried) ? carried : null
   }
   return {
     read,
     of(request, query) {
       const carried = read(request)
-      return carried?.journey === digest(query) ? carried : null
+      return carried?.journey === journeyOf(query) ? carried : null
     },
-    set(reply, pending, query) {
-      const sealed = (carriedQuery: string | null): string =>
-        sealer.seal(
-          JSON.stringify({ ...pending, journey: digest(query), query: carriedQuery } satisfies CarriedEmail),
-          context
-        )
-      const whole = sealed(query)
-      cookie.set(reply, cookie.fits(reply, whole) ? whole : sealed(null))
+    set(reply, content, query) {
+      sealed.set(reply, 'email', {
+        query,
+        mayLoseQuery: true,
+        content,
+        seconds: Math.ceil((endOf(content) - clock.now()) / 1000)
+      })
     },
     clear(reply) {
-      cookie.clear(reply)
+      sealed.clear(reply, 'email')
     }
   }
 }

@@ -1,5 +1,4 @@
 import { sessionCookie } from '../../../../lib/http/edge/session-cookie.ts'
-import { KNOWN_FOR_SECONDS } from '../../../../lib/limits/known-devices.ts'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions, InjectOptions } from 'fastify'
 import { memoryAttemptStore } from '../../../../lib/adapters/memory/attempt-store.ts'
@@ -88,8 +87,7 @@ export async function limitedApp(
     deviceCookie: sessionCookie({
       issuer: secureCookies ? 'https://auth.example.com' : 'http://localhost:3000',
       prefix: '/auth',
-      of: 'device',
-      maxAgeSeconds: KNOWN_FOR_SECONDS
+      of: 'device'
     })
   })
   app.setErrorHandler((error, request, reply) => {

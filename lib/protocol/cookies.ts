@@ -1,0 +1,47 @@
+/** One kind of cookie of this service. */
+interface CookieKind {
+  /**
+   * What makes the value. `own`: a key derived from `secret`, the kind, the issuer and the prefix, which seals it or
+   * makes its MACs. `factors`: sealed with the key of the second factors, under a context of its own. `null`: a secret
+   * that the store knows by its digest, or a mark that proves nothing.
+   */
+  key: 'own' | 'factors' | null
+  /** The lifetime. `null`: an option says. */
+  seconds: number | null
+  /** Whether the service notes that the content was used, so that a copy of the cookie does nothing. */
+  once: boolean
+  /**
+   * Whether the cookie belongs to what a person has begun and not finished. It goes with each sign-out, and when
+   * another user signs in. `of_user`: it also goes when somebody signs in where nobody was, unless it is theirs.
+   */
+  begun: 'by_anyone' | 'of_user' | null
+  /** Bytes of the longest value that is ours. A longer one was planted. `null`: what is begun has the other room. */
+  maxBytes: number | null
+}
+
+/**
+ * Every cookie that this service sets. Of what is begun, those that come first here go first where the room is short.
+ *
+ * A flow is of whoever signs in there, and another tab may have begun it. A query is the journey that other cookies
+ * name by a digest. An invitation to set up a second factor outlives a sign-out, because it is good for its user
+ * alone and its link can't be used again. What a code by email proves is used up in the store.
+ */
+export const COOKIES = {
+  session: { key: null, seconds: null, once: false, begun: null, maxBytes: 128 },
+  device: { key: 'own', seconds: 180 * 86_400, once: false, begun: null, maxBytes: 304 },
+  trusted: { key: 'own', seconds: null, once: false, begun: null, maxBytes: 192 },
+  prompted: { key: null, seconds: 30 * 86_400, once: false, begun: null, maxBytes: 16 },
+  enrolment: { key: 'factors', seconds: 3600, once: false, begun: null, maxBytes: 512 },
+  flow: { key: 'own', seconds: 600, once: true, begun: 'by_anyone', maxBytes: null },
+  query: { key: 'own', seconds: 600, once: false, begun: 'by_anyone', maxBytes: null },
+  email: { key: 'own', seconds: null, once: false, begun: 'of_user', maxBytes: null },
+  step: { key: 'factors', seconds: 600, once: false, begun: 'of_user', maxBytes: null },
+  link: { key: 'own', seconds: 600, once: true, begun: 'of_user', maxBytes: null },
+  answer: { key: 'own', seconds: 60, once: false, begun: 'by_anyone', maxBytes: null }
+} as const satisfies Record<string, CookieKind>
+
+export type CookieName = keyof typeof COOKIES
+
+/** The kinds that are begun so. */
+export const kindsBegun = (by: NonNullable<CookieKind['begun']>): CookieName[] =>
+  (Object.keys(COOKIES) as CookieName[]).filter((kind) => COOKIES[kind].begun === by)
