@@ -10,7 +10,7 @@ import { ensureServers } from './ensure-servers.mjs'
 import { runFiles } from './run-files.mjs'
 import { allTests, laneOf } from './test-lanes.mjs'
 
-const [MOST_LINES, MOST_LINES_OF_ONE] = [100, 30]
+const MOST_LINES = 100
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
@@ -46,21 +46,14 @@ export async function runTests(files, options) {
     .filter(({ failures }) => failures.length > 0)
     .sort((a, b) => Number(a.file.startsWith('test/docs/')) - Number(b.file.startsWith('test/docs/')))
   const failures = failed.flatMap((result) => result.failures)
-  if (failures.length > 0) console.log(`\nwhat failed:\n${told(failures).join('\n')}\n`)
+  const told = failures.flatMap(({ name, lines = [] }) => [name, ...lines.map((line) => `    ${line.slice(0, 400)}`)])
+  const left = told.splice(MOST_LINES).length
+  if (left > 0) told.push(`and ${left} more`)
+  if (told.length > 0) console.log(`\nwhat failed:\n${told.join('\n')}\n`)
   if (failed.length > 0) console.log(`failed files:\n${failed.map(({ file }) => `  ${file}`).join('\n')}\n`)
   const passed = results.reduce((sum, result) => sum + result.passed, 0)
   const processor = results.reduce((sum, result) => sum + result.processor, 0)
   if (files.length > 1) console.log(`${results.length} files, ${processor.toFixed(0)} s of a processor`)
   console.log(`${passed} passed, ${failures.length} failed`)
   return failures.length === 0 && passed > 0
-}
-
-function told(failures) {
-  const shown = []
-  for (const [index, { name, lines = [] }] of failures.entries()) {
-    const next = [name, ...lines.map((line) => `    ${line.slice(0, 400)}`)].slice(0, MOST_LINES_OF_ONE)
-    if (shown.length + next.length > MOST_LINES) return [...shown, `and ${failures.length - index} more`]
-    shown.push(...next)
-  }
-  return shown
 }

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 
 // Taken from the arguments before tap is loaded, which names its directories for them.
 const [seconds, ...files] = process.argv.splice(2)
+const GLOBALS = ['fetch', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask']
 const { default: root } = await import('tap')
 const { drawFrom } = await import('../test/support/small-rsa.ts')
 const { useTest } = await import('../test/support/tap.ts')
@@ -49,13 +50,12 @@ function told(failed) {
       const told = Object.entries(rest)
         .filter(([key]) => key !== 'source' && (key !== 'stack' || rest.tapCaught !== undefined))
         .map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-      return { name: fullname.replace(/^TAP > /, ''), lines: [...place, ...told].join('\n').split('\n') }
+      return { name: fullname.replace(/^TAP > /, ''), lines: [...place, ...told].join('\n').split('\n').slice(0, 30) }
     })
 }
 
 /** What a test may change for its time and has to put back. */
 function stateOf() {
-  const { fetch, setTimeout, setInterval, setImmediate, queueMicrotask } = globalThis
   const listeners = ['warning', 'unhandledRejection', 'uncaughtException'].map((name) => [
     `listeners of ${name}`,
     process.listenerCount(name)
@@ -71,11 +71,7 @@ function stateOf() {
     random: Math.random,
     log: console.log,
     error: console.error,
-    fetch,
-    setTimeout,
-    setInterval,
-    setImmediate,
-    queueMicrotask
+    ...Object.fromEntries(GLOBALS.map((name) => [name, globalThis[name]]))
   }
 }
 
