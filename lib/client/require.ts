@@ -39,9 +39,8 @@ async function signIn<Profile extends { sub: string }, AppState>(
       // The answer of a sign-in that is unknown here (an old link, another tab) is followed by one sign-in a tab: where
       // the browser keeps nothing, each would end so.
       if (error !== 'login_required') {
-        const key = `authority.${error}`
-        if (sessionStorage[key] || !/^(state|missing)_/.test(error)) return
-        sessionStorage[key] = 1
+        if (sessionStorage.authority || !/^(state|missing)_/.test(error)) return
+        sessionStorage.authority = 1
       }
     }
   if (await client.getUser()) return

@@ -219,8 +219,8 @@ t.test(
     const rows: Array<[string, Record<string, unknown> | null, number]> = [
       ['state_mismatch', kept, 1],
       ['state_mismatch', kept, 0],
-      ['missing_transaction', kept, 1],
-      ['state_mismatch', { 'authority.state_mismatch': '1' }, 0],
+      ['missing_transaction', kept, 0],
+      ['state_mismatch', { authority: '1' }, 0],
       ['state_mismatch', { state_mismatch: 'of the app' }, 1],
       ['missing_transaction', {}, 1],
       ['state_mismatch', null, 0],
