@@ -216,20 +216,31 @@ export class MisfitError extends Error {
   }
 }
 
-/** The `MisfitError` of an answer: what kind it is, what the port takes, and never the value. */
+/**
+ * The `MisfitError` of an answer: what kind it is, what the port takes, and never the value. `instead`: the name under
+ * which the answer has it.
+ */
 export function misfit(
   of: 'store' | 'hook',
-  { got, takes, ...where }: Pick<Misfit, 'source' | 'field'> & { got: unknown; takes: string }
+  {
+    got,
+    instead = null,
+    takes,
+    ...where
+  }: Pick<Misfit, 'source' | 'field'> & { got: unknown; instead?: string | null; takes: string }
 ): MisfitError {
-  return new MisfitError(of, { ...where, problem: `${kindOf(got)}; it takes ${takes}` })
+  const beside = instead === null ? '' : `, and there is ${instead}`
+  return new MisfitError(of, { ...where, problem: `${kindOf(got)}${beside}; it takes ${takes}` })
 }
 
-function kindOf(value: unknown): string {
+/** What kind of value it is, in words and without the value. */
+export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (value === '') return 'an empty string'
   if (Array.isArray(value)) return 'an array'
   if (value instanceof Date) return 'a Date'
+  if (value instanceof Promise) return 'a Promise: await it first'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 

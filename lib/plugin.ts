@@ -24,6 +24,7 @@ import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
 import { decorateAll, refuseTakenNames } from './composition/names.ts'
 import { accountUrl, connectionCallbacks, messageUrls, pageDeps, undoUrl } from './composition/pages.ts'
+import { refuseUncalledHooks } from './composition/uncalled-hooks.ts'
 import { refuseTakenRoutes } from './composition/taken-routes.ts'
 import { placesOf } from './settings/places.ts'
 import { redisClientOf } from './settings/redis-client.ts'
@@ -145,38 +146,39 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     },
     names
   )
-  decorateAll(host, names, {
-    ...tokenGuards(token, settings, { clients: grants.clients, clock, log: host.log }),
-    requireUser,
-    authority: createAuthority({
-      health: services.health,
-      grants,
-      accessTokens,
-      events,
-      consents: authorize.consents,
-      browser,
-      readSession,
-      limiter,
-      requireSession:
-        pages === null
-          ? null
-          : (...given) =>
-              requireSession(
-                given.length === 0 ? ANY_SIGN_IN : stepUpOf(given[0], 'requireSession', settings.acrValues)
-              ),
-      enrolmentUrl:
-        pages === null
-          ? null
-          : (token) => `${new URL(settings.issuer).origin}${pages.link('secondFactorLink')}?token=${token}`,
-      connections: async (request) =>
-        pages === null
-          ? []
-          : (await connectButtons(request, await pages.journeys.read(request), pages)).map(({ id, name, url }) => ({
-              id,
-              name,
-              url
-            }))
-    })
+  const guards = tokenGuards(token, settings, { clients: grants.clients, clock, log: host.log })
+  const authority = createAuthority({
+    health: services.health,
+    grants,
+    accessTokens,
+    events,
+    consents: authorize.consents,
+    browser,
+    readSession,
+    limiter,
+    requireSession:
+      pages === null
+        ? null
+        : (...given) =>
+            requireSession(given.length === 0 ? ANY_SIGN_IN : stepUpOf(given[0], 'requireSession', settings.acrValues)),
+    enrolmentUrl:
+      pages === null
+        ? null
+        : (token) => `${new URL(settings.issuer).origin}${pages.link('secondFactorLink')}?token=${token}`,
+    connections: async (request) =>
+      pages === null
+        ? []
+        : (await connectButtons(request, await pages.journeys.read(request), pages)).map(({ id, name, url }) => ({
+            id,
+            name,
+            url
+          }))
+  })
+  decorateAll(host, names, { ...guards, requireUser, authority })
+  refuseUncalledHooks(host, {
+    [names.requireScope]: guards.requireScope,
+    [names.requireAuth]: guards.requireAuth,
+    [`${names.authority}.requireSession`]: authority.requireSession
   })
   const listed = Array.isArray(settings.clients) ? settings.clients : null
   const clientsOf = listed === null ? oncePerRequest(grants.clients) : () => grants.clients

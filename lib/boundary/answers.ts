@@ -61,7 +61,8 @@ export function userFrom(source: string, answer: unknown): User {
     throw misfit('store', { source, got: answer, takes: 'a user' })
   const row = answer as User
   for (const { name, fits, takes } of FIELDS)
-    if (!fits(row[name])) throw misfit('store', { source, field: name, got: row[name], takes })
+    if (!fits(row[name]))
+      throw misfit('store', { source, field: name, got: row[name], instead: otherSpelling(row, name), takes })
   if (FLAGS.every((name) => isNone(row[name]) || typeof row[name] === 'boolean')) return row
   return { ...row, ...ownFields(row), ...Object.fromEntries(FLAGS.map((name) => [name, Boolean(row[name])])) }
 }
@@ -72,6 +73,12 @@ function ownFields(row: User): User {
   return Object.fromEntries(
     names.filter((name) => row[name] !== undefined).map((name) => [name, row[name]])
   ) as unknown as User
+}
+
+/** The name under which a row has what it lacks: a column such as `password_hash`. */
+function otherSpelling(row: object, name: string): string | null {
+  const plain = (text: string): string => text.toLowerCase().replaceAll('_', '')
+  return Object.keys(row).find((key) => key !== name && plain(key) === plain(name)) ?? null
 }
 
 /** A user, or `null` for none. Many stores say `undefined` for that. */

@@ -16,7 +16,7 @@ export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger
     claims:
       claims === null
         ? null
-        : hostHook(claims, toldOfSub(HOOK_ANSWERS.claims, onceAMinute('warn', { clock, log })), clock),
+        : hostHook(claims, toldOfOwn(HOOK_ANSWERS.claims, onceAMinute('warn', { clock, log })), clock),
     factors:
       factors === null || factors.required === null
         ? factors
@@ -30,17 +30,21 @@ export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger
   }
 }
 
-/** Tells of a claim that no token takes over from the host, because it says whose the token is. */
-function toldOfSub(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOOK_ANSWERS.claims {
+/** Claims that say whose a token is, from whom and for how long. Those of the host are left out of every token. */
+const OF_THE_TOKEN = ['sub', 'iss', 'aud', 'exp', 'iat', 'jti']
+
+/** Tells of claims that no token takes over from the host. */
+function toldOfOwn(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOOK_ANSWERS.claims {
   return (answer) => {
     const claims = read(answer)
-    if ('sub' in claims)
+    const left = OF_THE_TOKEN.filter((name) => name in claims)
+    if (left.length > 0)
       advise({
         code: 'FST_AUTHORITY_HOOK_FAILED',
-        cause: 'sub',
+        cause: left.join(' '),
         text:
-          'the function of the option claims answers a sub, which is left out: the sub of a token is the id of its ' +
-          'user. Give the claim another name.'
+          `the function of the option claims answers ${left.join(', ')}, which the token has of its own: left out. ` +
+          'Give the claim another name.'
       })
     return claims
   }

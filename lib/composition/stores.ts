@@ -14,6 +14,7 @@ import type { AttemptStore } from '../ports/attempt-store.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { State } from '../ports/state.ts'
+import { namingFailures } from '../ports/outage.ts'
 import type { FactorStore } from '../ports/factor-store.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import { clientRows } from '../settings/client-rows.ts'
@@ -138,25 +139,29 @@ export function connectStores(
   return {
     clock,
     state: tracedState(state),
-    users: tracedStore('users', hostUserStore(settings.users, clock)),
-    factors: factors === null ? null : tracedStore('factors', hostFactorStore(factors, clock)),
+    users: tracedStore('users', namingFailures('users', hostUserStore(settings.users, clock))),
+    factors:
+      factors === null ? null : tracedStore('factors', namingFailures('factors', hostFactorStore(factors, clock))),
     clients: Array.isArray(settings.clients)
       ? registeredClients(settings.clients)
       : tracedStore(
           'clients',
-          hostClientStore(settings.clients, {
-            clock,
-            read: clientRows(clientRules(settings)),
-            onMisfit: (error, clientId) => {
-              log.error(
-                ...logLine(
-                  'FST_AUTHORITY_STORE_MISFIT',
-                  'a row of the client store does not fit, and is an unknown client',
-                  { err: error, clientId }
+          namingFailures(
+            'clients',
+            hostClientStore(settings.clients, {
+              clock,
+              read: clientRows(clientRules(settings)),
+              onMisfit: (error, clientId) => {
+                log.error(
+                  ...logLine(
+                    'FST_AUTHORITY_STORE_MISFIT',
+                    'a row of the client store does not fit, and is an unknown client',
+                    { err: error, clientId }
+                  )
                 )
-              )
-            }
-          })
+              }
+            })
+          )
         ),
     attempts: counters === null ? memoryAttempts : tracedStore('attempts', counters),
 

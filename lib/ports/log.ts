@@ -7,11 +7,8 @@ import type { Clock } from './clock.ts'
 export const LOG_CODES = {
   FST_AUTHORITY_UNAVAILABLE:
     'error: a request was answered 503, because a store is out of reach or something of it ' +
-    'failed. `err` has the cause.',
+    'failed. The line names the call of a store, and `err` has the cause.',
   FST_AUTHORITY_FAULT: 'error: a request was answered 500: a mistake in some code. `err` says which.',
-  FST_AUTHORITY_NO_GUARD:
-    'error: a request was answered 500, because a hook such as `requireScope` stands on a route without ' +
-    '`app.authenticate` before it.',
   FST_AUTHORITY_STORE_DOWN:
     'error: a store does not answer, or does no writes: `store` says which. Said once an outage, and at ' +
     'the start. Nothing has to be restarted.',
@@ -52,6 +49,9 @@ export const LOG_CODES = {
   FST_AUTHORITY_PROVIDER_DOWN:
     'error: a provider of `connections` does not answer, or not with what it should: `connection` says which. Said ' +
     'once an outage of each of its endpoints. People can sign in in other ways meanwhile.',
+  FST_AUTHORITY_CONNECTION_FAILED:
+    'error: a sign-in through a connection was answered 502, because the provider refused this service or answered ' +
+    'what does not fit. `detail` names the connection, and `err` says what to do.',
   FST_AUTHORITY_PROVIDER_BACK: 'info: it answers again.',
   FST_AUTHORITY_PAGE_FAILED: 'error: a page could not be made as it should be; a plainer one was sent.',
   FST_AUTHORITY_MESSAGE_RETRIED:

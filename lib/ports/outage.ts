@@ -39,3 +39,28 @@ export function isOutage(error: unknown): boolean {
     return true
   return error.cause instanceof Error && error.cause !== error && isOutage(error.cause)
 }
+
+const failedCalls = new WeakMap<object, string>()
+
+/** The store with the name of each call that rejects kept beside its error, for the log. */
+export function namingFailures<Store extends object>(store: string, methods: Store): Store {
+  const named = Object.entries(methods).map(([name, method]: [string, unknown]) => [
+    name,
+    typeof method !== 'function'
+      ? method
+      : async (...args: unknown[]): Promise<unknown> => {
+          try {
+            return await (method as (...args: unknown[]) => unknown).apply(methods, args)
+          } catch (error) {
+            if (typeof error === 'object' && error !== null) failedCalls.set(error, `${store}.${name}`)
+            throw error
+          }
+        }
+  ])
+  return Object.fromEntries(named) as Store
+}
+
+/** The call that the error came from, such as `users.create`; `null` where it is not known. */
+export function failedCallOf(error: unknown): string | null {
+  return typeof error === 'object' && error !== null ? (failedCalls.get(error) ?? null) : null
+}

@@ -55,9 +55,12 @@ function wellFormed(token: string): string {
   return token
 }
 
-/** 401 for a request that brought no token: a challenge with no error. @see RFC 6750 §3.1 */
-export function missingToken(): OAuthError {
-  return new OAuthError('invalid_token', 'A Bearer token is required.', {
+/**
+ * 401 for a request that brought no token: a challenge with no error. `why`: what else would do.
+ * @see RFC 6750 §3.1
+ */
+export function missingToken(why = ''): OAuthError {
+  return new OAuthError('invalid_token', `A Bearer token is required.${why}`, {
     withoutStack: true,
     headers: { 'www-authenticate': 'Bearer' }
   })

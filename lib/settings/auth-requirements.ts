@@ -24,6 +24,7 @@ const A_YEAR = 31_536_000
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function stepUpOf(given: unknown, name: string, acrValues: readonly string[]): StepUp {
+  refuseHook(given, name)
   const takes = '{ maxAge, acr } with one of them at least'
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw invalid(name, given, takes)
   const { maxAge, acr, ...others } = given as Record<string, unknown>
@@ -47,9 +48,16 @@ export function stepUpOf(given: unknown, name: string, acrValues: readonly strin
  */
 export function scopesOf(given: readonly unknown[], name: string): string[] {
   const takes = `names of scopes, one by one: ${name}('orders:read', 'orders:write')`
+  refuseHook(given[0], name)
   if (given.length === 0) throw invalid(name, undefined, takes)
   for (const scope of given) if (typeof scope !== 'string' || !isScopeToken(scope)) throw invalid(name, scope, takes)
   return given as string[]
+}
+
+/** Names a function that makes hooks and was given to Fastify as one, which calls it with a request. */
+function refuseHook(given: unknown, name: string): void {
+  if (typeof given === 'object' && given !== null && 'raw' in given && 'routeOptions' in given)
+    throw badOption(name, `it makes hooks and is none itself: call it where the route is made, as ${name}(…)`)
 }
 
 /** What an option takes that names an `acr`. */

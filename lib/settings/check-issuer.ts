@@ -2,6 +2,9 @@ import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 import { invalid } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
 
+/** A host with or without a port: what is left where somebody leaves the scheme out. */
+const HOST_ALONE = /^[a-z0-9.-]+(?::\d+)?\/?$/i
+
 /** Checks the options `issuer` and `allowInsecureIssuer`. */
 export function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOptions): void {
   if (allowInsecureIssuer && process.env['NODE_ENV'] === 'production')
@@ -14,6 +17,10 @@ export function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOp
     'an absolute https: URL without query, fragment, user name, empty path segments or percent ' +
     'signs, spelled as browsers do (lower case, xn--, no default port); http: only for ' +
     'localhost, 127.0.0.0/8 and [::1], or with allowInsecureIssuer: true in development'
+  if (HOST_ALONE.test(issuer)) {
+    const scheme = isLoopbackHost(issuer.replace(/[:/].*$/, '')) ? 'http' : 'https'
+    throw invalid('issuer', issuer, `an absolute URL with its scheme: "${scheme}://${issuer.replace(/\/$/, '')}"`)
+  }
   let url: URL
   try {
     url = new URL(issuer)

@@ -5,7 +5,7 @@ import { checkIssuer } from './check-issuer.ts'
 import { checkPages } from './check-pages.ts'
 import { checkPasskeys } from './check-passkeys.ts'
 import { withoutUndefined } from './given.ts'
-import { badOption, invalid, schemaError } from './option-error.ts'
+import { badOption, invalid, makingOf, schemaError } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
 import { FACTOR_METHODS } from '../protocol/factor-methods.ts'
 import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
@@ -52,7 +52,8 @@ export function settingsOf(options: unknown): Settings {
 
 function checkStores({ users, state, redis }: AuthorityOptions): void {
   for (const method of ['findById', 'findByUsername']) {
-    if (!hasMethod(users, method)) throw invalid('users', users, `a UserStore: it lacks ${method}`)
+    if (!hasMethod(users, method))
+      throw invalid('users', users, `a UserStore: ${makingOf(users) ?? `it lacks ${method}`}`)
   }
   for (const method of ['create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove']) {
     if ((users as unknown as Record<string, unknown>)[method] !== undefined && !hasMethod(users, method))
@@ -70,13 +71,20 @@ function checkStores({ users, state, redis }: AuthorityOptions): void {
     throw invalid(
       'state',
       state,
-      'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)'
+      `a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)${stateHint(state)}`
     )
   }
   if (state?.assertions !== undefined && !hasMethod(state.assertions, 'claim'))
     throw invalid('state.assertions', state.assertions, 'an AssertionStore, which has claim')
   if (redis !== undefined && redis !== true && !isRedisClient(redis))
     throw invalid('redis', redis, 'true, or an ioredis client or cluster')
+}
+
+/** What makes a state of it. */
+function stateHint(given: unknown): string {
+  const making = makingOf(given)
+  if (making !== null) return `: ${making}`
+  return hasMethod(given, 'read') && hasMethod(given, 'commit') ? ': recordState(store) makes one of a RecordStore' : ''
 }
 
 function checkCosts({ password: { memoryCost, timeCost }, refreshToken, accessToken, session }: Settings): void {
@@ -166,7 +174,8 @@ function checkFactors({ factors, mfa, pages, secret }: AuthorityOptions): void {
       'false where pages is false: a second factor is set up on them before anybody is signed in'
     )
   const missing = FACTOR_STORE_METHODS.find((method) => !hasMethod(factors, method))
-  if (missing !== undefined) throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: it lacks ${missing}`)
+  if (missing !== undefined)
+    throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: ${makingOf(factors) ?? `it lacks ${missing}`}`)
   if (factors.durable && secret === undefined)
     throw invalid(
       'secret',

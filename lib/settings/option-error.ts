@@ -110,7 +110,19 @@ function show(value: unknown): string {
   }
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (Array.isArray(value)) return showAll(value)
+  if (value instanceof Promise) return 'a Promise'
+  if (isClass(value)) return 'a class'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+const isClass = (value: unknown): value is { name: string } =>
+  typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
+
+/** What is to be done with what only makes the value that an option takes; `null` where it makes none. */
+export function makingOf(value: unknown): string | null {
+  if (value instanceof Promise) return 'await the Promise first'
+  if (isClass(value)) return `make one with new ${value.name || 'Store'}()`
+  return typeof value === 'function' ? `call it, as ${value.name || 'store'}(…)` : null
 }
 
 const MOST_SHOWN = 5

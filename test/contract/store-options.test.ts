@@ -67,5 +67,9 @@ t.test('what is no database or client is refused in words', async (t) => {
     for (const factory of factories)
       for (const given of [undefined, null, {}, 'auth.db', 7, true])
         t.throws(() => factory?.(given), { name: 'TypeError', message })
+    for (const factory of factories) {
+      t.throws(() => factory?.('auth.db'), { message: /It got a string: (?:open the file|connect) first, as new / })
+      t.throws(() => factory?.(undefined), { message: /It got nothing\.$/ })
+    }
   }
 })

@@ -214,7 +214,7 @@ t.test('a row without passwordHash is a misfit of the store, and no wrong passwo
   t.match(lines.lines, [
     {
       code: 'FST_AUTHORITY_STORE_MISFIT',
-      err: { message: /users\.findByUsername: passwordHash is nothing; it takes a string, or null/ }
+      msg: /users\.findByUsername: passwordHash is nothing, and there is password_hash; it takes a string, or null/
     }
   ])
 })

@@ -1,5 +1,6 @@
 import t from '../support/tap.ts'
 import type { Hook } from '../../lib/index.ts'
+import type { FastifyInstance } from 'fastify'
 import { sessionAs } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, signUp } from '../support/app.ts'
 import { appWith, next } from './support/hooks-app.ts'
@@ -29,9 +30,39 @@ t.test('a hook without a guard before it is the mistake of the host, and says so
       t.equal(reply.headers['x-reached'], undefined)
     }
   }
-  t.match(lines[0], { code: 'FST_AUTHORITY_NO_GUARD', msg: /No guard ran before requireScope/ })
+  t.match(lines[0], { err: { code: 'FST_AUTHORITY_NO_GUARD' }, msg: /No guard ran before requireScope/ })
+  t.equal(lines.length, 8, 'each is told of once')
   t.equal((await app.inject({ url: '/optional', headers: good })).statusCode, 200)
   t.match(await app.inject('/optional'), { statusCode: 401, headers: { 'www-authenticate': 'Bearer' } })
+})
+
+t.test('a function that only makes hooks is refused as a hook at the start, and later by a request', async (t) => {
+  const makers = ['requireScope', 'requireAuth', 'authority.requireSession'] as const
+  for (const name of makers) {
+    const makerOf = (app: FastifyInstance): never =>
+      (name === 'authority.requireSession' ? app.authority.requireSession : app[name]) as never
+    await t.rejects(
+      appWith(t, (app) => {
+        app.get('/own', { preHandler: [app.authenticate, makerOf(app)] }, async () => 'in')
+      }),
+      {
+        code: 'FST_AUTHORITY_INVALID_OPTIONS',
+        message: `Invalid option "${name}": GET /own has it as a hook, and it only makes hooks: call it there`
+      }
+    )
+    const { app } = await appWith(t, (app) => {
+      void app.register(async (child) => {
+        child.addHook('onRequest', makerOf(app))
+        child.get('/own', async () => 'in')
+      })
+    })
+    const reply = await app.inject('/own')
+    t.equal(reply.statusCode, 500, name)
+    t.match(reply.json(), {
+      code: 'FST_AUTHORITY_INVALID_OPTIONS',
+      message: /it makes hooks and is none itself: call it/
+    })
+  }
 })
 
 t.test('requireScope checks its names where it is made, and warns once of a scope that nobody has', async (t) => {
@@ -103,6 +134,9 @@ t.test('requireUser takes the browser session from pages of this origin alone', 
         [401, 'Bearer'],
         `${method} ${JSON.stringify(headers)}`
       )
+      const bare = await ask(headers as Record<string, string>, method)
+      t.equal(bare.body, refused.body, 'which does not tell whether there was a cookie')
+      t.match(refused.body, `A session cookie counts on requests from ${ISSUER} alone.`)
     }
   }
   t.equal((await ask({ ...own, ...bearer('x') })).statusCode, 401, 'a token that is sent decides')

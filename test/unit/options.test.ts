@@ -636,6 +636,26 @@ t.test('says what was most likely meant by an unknown name, before what is missi
   for (const [options, message] of rows) t.match(messageOf({ issuer: ISSUER, users, ...options }), message)
 })
 
+t.test('says what is to be done with what only makes a store, or lies beside the option', async (t) => {
+  const records = { kind: 'own', read: fn, commit: fn }
+  class Users {
+    findById = fn
+  }
+  const rows: Array<[Record<string, unknown>, RegExp]> = [
+    [{ users: Promise.resolve(users) }, /"users": got a Promise; it takes a UserStore: await the Promise first\.$/],
+    [{ users: Users }, /"users": got a class; it takes a UserStore: make one with new Users\(\)\.$/],
+    [{ users: memoryUserStore }, /"users": got a function; it takes a UserStore: call it, as memoryUserStore\(…\)\.$/],
+    [{ state: memoryState }, /"state": got a function; it takes a State, .*: call it, as memoryState\(…\)\.$/],
+    [{ state: Promise.resolve() }, /"state": got a Promise; .*: await the Promise first\.$/],
+    [{ state: records }, /"state": got an object; .*: recordState\(store\) makes one of a RecordStore\.$/],
+    [{ factors: async () => {}, secret: SECRET }, /"factors": got a function; .*: call it, as factors\(…\)\.$/],
+    [{ issuer: 'localhost:3000' }, /"issuer": got "localhost:3000"; .* with its scheme: "http:\/\/localhost:3000"\.$/],
+    [{ issuer: '127.0.0.1:3000/' }, /it takes an absolute URL with its scheme: "http:\/\/127\.0\.0\.1:3000"\.$/],
+    [{ issuer: 'auth.example.com' }, /it takes an absolute URL with its scheme: "https:\/\/auth\.example\.com"\.$/]
+  ]
+  for (const [options, message] of rows) t.match(messageOf({ issuer: ISSUER, users, ...options }), message)
+})
+
 t.test('redis takes true or a client', async (t) => {
   for (const redis of [
     true,

@@ -1,3 +1,4 @@
+import { kindOf } from '../../errors.ts'
 import { isStorable } from '../../protocol/storable.ts'
 import { isRow } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
@@ -23,7 +24,10 @@ export function quoted(name: string, what: string): string {
 /** The one way to the database. */
 export function queryOf(db: PostgresDatabase): Query {
   if (typeof (db as Partial<PostgresDatabase> | null | undefined)?.query !== 'function')
-    throw new TypeError('A store in PostgreSQL takes what has query(text, params), such as a Pool of pg.')
+    throw new TypeError(
+      'A store in PostgreSQL takes what has query(text, params), such as a Pool of pg. ' +
+        `It got ${typeof db === 'string' ? 'a string: connect first, as new Pool({ connectionString })' : kindOf(db)}.`
+    )
   return async (sql, ...parameters) => {
     for (const parameter of parameters) {
       if (typeof parameter === 'string' && !isStorable(parameter))

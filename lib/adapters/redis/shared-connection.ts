@@ -1,3 +1,4 @@
+import { kindOf } from '../../errors.ts'
 import { redisConnection } from './connection.ts'
 import type { RedisClient, RedisConnection, RedisConnectionOptions } from './connection.ts'
 
@@ -9,7 +10,10 @@ const connections = new WeakMap<RedisClient, RedisConnection>()
  */
 export function sharedConnection(client: RedisClient, options?: RedisConnectionOptions): RedisConnection {
   if (typeof (client as Partial<RedisClient> | null | undefined)?.evalsha !== 'function')
-    throw new TypeError('A store on Redis takes an ioredis client.')
+    throw new TypeError(
+      'A store on Redis takes an ioredis client. ' +
+        `It got ${typeof client === 'string' ? 'a string: connect first, as new Redis(url)' : kindOf(client)}.`
+    )
   const known = connections.get(client) ?? redisConnection(client, options)
   connections.set(client, known)
   return known

@@ -1,3 +1,4 @@
+import { kindOf } from '../../errors.ts'
 import { isStorable } from '../../protocol/storable.ts'
 import { isRow } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
@@ -57,7 +58,8 @@ function checked(parameters: readonly SqliteValue[]): readonly SqliteValue[] {
 export function connect(db: SqliteDatabase): Connection {
   if (typeof (db as Partial<SqliteDatabase> | null | undefined)?.prepare !== 'function')
     throw new TypeError(
-      'A store in SQLite takes an open database: a DatabaseSync of node:sqlite, or one of better-sqlite3 or libsql.'
+      'A store in SQLite takes an open database: a DatabaseSync of node:sqlite, or one of better-sqlite3 or libsql. ' +
+        `It got ${typeof db === 'string' ? 'a string: open the file first, as new DatabaseSync(file)' : kindOf(db)}.`
     )
   const statements = new Map<string, SqliteStatement>()
   const prepared = (sql: string): SqliteStatement => {

@@ -67,10 +67,15 @@ async function discovered(
   if (found['issuer'] !== issuer)
     throw new UpstreamError(
       'outage',
-      "The provider's metadata are those of another issuer than the connection names, byte for byte."
+      `The provider's metadata are those of ${named(found['issuer'])}, and the connection names ` +
+        `${JSON.stringify(issuer)}: set issuer of the connection to the former, byte for byte.`
     )
   return { found, namedFrom: distance }
 }
+
+/** The issuer of a document in quotation marks, if it could be one. */
+const named = (issuer: unknown): string =>
+  typeof issuer === 'string' && /^[\x21-\x7e]{1,200}$/.test(issuer) ? JSON.stringify(issuer) : 'no issuer'
 
 /** @see RFC 7517 §5 */
 export async function keySetAt(url: string, reach: Reach): Promise<{ keys: unknown[] }> {

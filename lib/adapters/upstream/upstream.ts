@@ -14,27 +14,13 @@ import { inTime } from './budget.ts'
 import { engineFetch, tokensOf } from './engine-fetch.ts'
 import { appTokenClaims, decoded, signatureCheck } from './id-token.ts'
 import { kept } from './kept.ts'
+import { refusal } from './refusal.ts'
 import { keySetAt, metadataOf } from './metadata.ts'
 import { type UpstreamReports, watchOutages } from './outages.ts'
 import { mergedClaims, resultOf } from './result.ts'
 
 const METADATA_MAX_AGE_MS = 86_400_000
 const KEYS_MAX_AGE_MS = 600_000
-/** The browser made the code up, or brings it again: the words of RFC 6749 §5.2 and of GitHub. */
-const USED_UP = ['invalid_grant', 'bad_verification_code']
-/** What RFC 6749 §5.2 and GitHub call the reasons. No other word of the provider's is repeated. */
-const KNOWN_ERRORS = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-  'bad_verification_code',
-  'incorrect_client_credentials',
-  'redirect_uri_mismatch'
-]
-
 interface UpstreamDeps {
   clock: Clock
   outbound: Outbound
@@ -91,12 +77,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
       ({ status, distance: from }, body) => {
         distance = from
         // GitHub says what is wrong with status 200.
-        if (status !== 200 || body['error'] !== undefined)
-          throw new UpstreamError(
-            USED_UP.includes(body['error'] as string) ? 'mismatch' : 'exchange',
-            `The token endpoint refused the code: it answered ${status} and ` +
-              `${KNOWN_ERRORS.find((known) => known === body['error']) ?? 'no error of RFC 6749'}.`
-          )
+        if (status !== 200 || body['error'] !== undefined) throw refusal(status, body['error'])
         token = body
       }
     )

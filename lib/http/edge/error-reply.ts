@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isBug, isMisfit, MisfitError, MissingPackageError, OAuthError } from '../../errors.ts'
-import { isOutage } from '../../ports/outage.ts'
+import { failedCallOf, isOutage } from '../../ports/outage.ts'
 import { LimitedError } from './limit-refusal.ts'
 import { logLine } from '../../ports/log.ts'
 
@@ -15,7 +15,7 @@ const hostReplies = new WeakSet<FastifyReply>()
 export function useErrorReply(child: FastifyInstance, host: FastifyInstance): void {
   const handOn = toHostHandler(host)
   child.setErrorHandler((error: FastifyError, request, reply) => {
-    const wire = wireError(error)
+    const wire = wireError(error, request)
     return wire === undefined ? handOn(error, request, reply) : sendOAuthError(wire, request, reply)
   })
 }
@@ -63,21 +63,27 @@ export function sendOAuthError(error: OAuthError, request: FastifyRequest, reply
 }
 
 /**
- * A failure of the service is logged as error, with its cause. A refused request is logged for debugging alone, or
- * strangers could fill the log; so is an overload, which has one line of its own (FST_AUTHORITY_HASH_QUEUE_FULL).
+ * A failure of the service is logged as error, with its cause and the call of a store that it came from. A refused
+ * request is logged for debugging alone, or strangers could fill the log; so is an overload, which has one line of its
+ * own (FST_AUTHORITY_HASH_QUEUE_FULL).
  */
 export function logRefusal(error: OAuthError, request: FastifyRequest): void {
+  // Fastify, or the host's error handler, tells of the host's own mistake.
+  if (error.code === 'FST_AUTHORITY_NO_GUARD') return
   const { cause, detail } = error
   if (error.statusCode >= 500 && (cause !== undefined || error.error !== 'temporarily_unavailable')) {
     const code =
       cause instanceof MisfitError || cause instanceof MissingPackageError
         ? cause.code
-        : error.code === 'FST_AUTHORITY_NO_GUARD'
-          ? error.code
-          : error.error === 'server_error'
-            ? 'FST_AUTHORITY_FAULT'
+        : error.error === 'server_error'
+          ? 'FST_AUTHORITY_FAULT'
+          : error.error === 'connection_failed'
+            ? 'FST_AUTHORITY_CONNECTION_FAILED'
             : 'FST_AUTHORITY_UNAVAILABLE'
-    request.log.error(...logLine(code, error.message, { err: cause ?? error, detail }))
+    const call = failedCallOf(cause)
+    const text =
+      cause instanceof MisfitError ? cause.message : call === null ? error.message : `${call} failed. ${error.message}`
+    request.log.error(...logLine(code, text, { err: cause ?? error, detail }))
   } else {
     request.log.debug({ error: error.error, detail }, 'fastify-authority: request refused')
   }
@@ -122,15 +128,28 @@ export function serviceError(error: unknown): OAuthError {
 }
 
 /** The wire form of an error of ours or of a body that can't be read; `undefined` for any other. */
-export function wireError(error: FastifyError): OAuthError | undefined {
+export function wireError(error: FastifyError, request?: FastifyRequest): OAuthError | undefined {
   if (error instanceof OAuthError) return error
   if (error.validation !== undefined) return new OAuthError('invalid_request', 'The request does not fit.')
   const status = CONTENT_ERRORS[error.code]
   if (status !== undefined)
-    return new OAuthError('invalid_request', CONTENT_MESSAGES[status] ?? 'The request does not fit.', {
-      statusCode: status
-    })
+    return new OAuthError(
+      'invalid_request',
+      status === 415 && request !== undefined
+        ? refusedType(request)
+        : (CONTENT_MESSAGES[status] ?? 'The request does not fit.'),
+      { statusCode: status }
+    )
   return undefined
+}
+
+const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded']
+
+function refusedType({ headers, server }: FastifyRequest): string {
+  const given = headers['content-type'] ?? ''
+  const taken = BODY_TYPES.filter((type) => server.hasContentTypeParser(type))
+  const problem = given === '' ? 'is missing' : `'${given.slice(0, 80)}' is not supported here`
+  return `The content type ${problem}: send ${taken.join(' or ')}.`
 }
 
 const CONTENT_ERRORS: Record<string, number> = {

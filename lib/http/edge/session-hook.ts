@@ -115,12 +115,11 @@ export function sessionHooks(
 
   /** Where a request has both a token and a session cookie, the token decides. */
   async function userOf(request: FastifyRequest): Promise<AccessTokenClaims> {
-    const byCookie =
-      !isBearer(request.headers.authorization) &&
-      browser.hasCookie(request) &&
+    if (!isBearer(request.headers.authorization)) {
       // Another site is not even told whether its visitor is signed in.
-      isFromOwnPage(request, issuer)
-    if (byCookie) {
+      if (!isFromOwnPage(request, issuer))
+        throw missingToken(` A session cookie counts on requests from ${new URL(issuer).origin} alone.`)
+      if (!browser.hasCookie(request)) throw missingToken()
       const session = (await find(request))?.session
       if (session === undefined) throw missingToken()
       return claimsOf(session, issuer)

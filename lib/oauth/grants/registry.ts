@@ -67,7 +67,10 @@ const GRANTS: readonly Grant[] = [
 export function findGrant(type: string, deps: GrantTypesDeps): Grant {
   const grant = GRANTS.find((candidate) => candidate.type === type)
   if (grant === undefined || isOff(type, deps))
-    throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
+    throw new OAuthError(
+      'unsupported_grant_type',
+      `The grant type '${type.slice(0, 80)}' is not supported here. There are: ${grantTypesOn(deps).join(', ')}.`
+    )
   return grant
 }
 

@@ -268,6 +268,13 @@ t.test('what the provider answers is refused by its reason', async (t) => {
     { status: 502, code: 'connection_failed', reason: 'exchange' },
     'a bad code'
   )
+  const said = test.lines.filter((line) => line.includes('FST_AUTHORITY_CONNECTION_FAILED'))
+  t.equal(said.length, 1)
+  t.match(JSON.parse(said[0] ?? '{}'), {
+    level: 50,
+    detail: 'connection acme: exchange',
+    err: { type: 'UpstreamError' }
+  })
 })
 
 t.test('FED-16 what is turned off between the start and the callback', async (t) => {

@@ -65,6 +65,6 @@ t.test('and not for another state, nonce, verifier, redirect URI or client', asy
     await refusalOf(
       upstreamOf(oidc({ id: 'up', issuer: origin, clientId: 'other', clientSecret: 'x' })).authenticate(answer, flow())
     ),
-    { reason: 'exchange', message: /invalid_client/ }
+    { reason: 'exchange', message: /invalid_client\. Look at clientId and clientSecret of the connection\.$/ }
   )
 })

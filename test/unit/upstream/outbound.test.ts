@@ -445,7 +445,12 @@ t.test('metadata of another issuer are refused', async (t) => {
     server.is.metadata = { issuer }
     t.match(
       await refusalOf(upstreamOf(connectionTo(server.issuer)).authorizationUrl(flow(), {})),
-      { reason: 'outage' },
+      {
+        reason: 'outage',
+        message:
+          `The provider's metadata are those of ${typeof issuer === 'string' ? `"${issuer}"` : 'no issuer'}, and the ` +
+          `connection names "${server.issuer}": set issuer of the connection to the former, byte for byte.`
+      },
       String(issuer)
     )
   }
