@@ -86,6 +86,17 @@ t.test('rules are bounded apart', async (t) => {
 })
 
 // covers RL-20
+t.test('looks at eight blocked keys an attempt for one that has become free', async (t) => {
+  const { clock, attempt } = stage(10)
+  const long = { max: 1, windowMs: 9 * WINDOW }
+  for (let key = 1; key <= 10; key++) attempt(`key-${key}`, key === 7 ? { max: 1 } : long)
+  // It looks at the first eight, which go to the end: the seventh is then the ninth.
+  t.equal(attempt('new', long), true, 'in a coarse bucket')
+  clock.step(WINDOW)
+  t.equal(attempt('new', long), false)
+  t.equal(attempt('new', long), true, 'in the place of the one that has become free')
+})
+
 t.test('a place in a coarse bucket can be given back', async (t) => {
   const { store, attempt, block } = stage(1)
   block('only')

@@ -73,6 +73,21 @@ t.test('a presented token is current, replaced or replayed, by its digest and it
   }
 })
 
+t.test('a family is alive before both of its ends', async (t) => {
+  for (const [expiresAt, idleExpiresAt, now, isAlive] of [
+    [100, 200, 99, true],
+    [100, 200, 100, false],
+    [200, 100, 99, true],
+    [200, 100, 100, false]
+  ] as const) {
+    const view = viewOf()
+    createFamily(view, family({ expiresAt, idleExpiresAt, createdAt: 0 }), MAX)
+    const name = `ends ${expiresAt} and ${idleExpiresAt}, at ${now}`
+    t.equal(aliveFamily(view, SID, now) !== null, isAlive, name)
+    t.equal(listFamiliesOfUser(view, USER, now).length, isAlive ? 1 : 0, name)
+  }
+})
+
 t.test('a family is alive only to its own client', async (t) => {
   for (const [clientId, outcome] of [
     [undefined, 'used'],
@@ -101,8 +116,23 @@ t.test('undoes a rotation only when every holder has given the token back', asyn
   t.match(storedFamily(view, SID), { currentDigest: 'digest-1', holders: 1 }, 'the undo of another rotation')
   undoRotation(view, repeated.undo)
   t.match(storedFamily(view, SID), { currentDigest: 'digest-0', previous: null, holders: 0 })
-  undoRotation(view, { ...repeated.undo, digest: 'digest-0', replacedDigest: 'none' })
-  t.match(storedFamily(view, SID), { currentDigest: 'digest-0' }, 'a token that somebody has for good stays')
+})
+
+t.test('keeps a token that somebody has for good', async (t) => {
+  const created = viewOf()
+  createFamily(created, family(), MAX)
+  undoRotation(created, { sid: SID, digest: 'digest-0', replacedDigest: 'none', former: null })
+  t.match(storedFamily(created, SID), { currentDigest: 'digest-0', holders: 0 }, 'the first token')
+
+  const view = rotatedOnce()
+  const second = rotateToken(view, use({ digest: 'digest-1' }), next(2))
+  if (second.outcome !== 'rotated') throw new Error(second.outcome)
+  undoRotation(view, second.undo)
+  t.match(storedFamily(view, SID), { currentDigest: 'digest-1', previous: { digest: 'digest-0' }, holders: 0 })
+  const repeated = rotateToken(view, use(), next(9))
+  if (repeated.outcome !== 'repeated') throw new Error(repeated.outcome)
+  undoRotation(view, repeated.undo)
+  t.match(storedFamily(view, SID), { currentDigest: 'digest-1' }, 'a token whose successor was taken back')
 })
 
 t.test('each way to revoke ends the families that it names', async (t) => {
@@ -160,8 +190,8 @@ t.test('keeps the newest families of each kind, and drops an ended one first', a
   make('online', { offline: false })
   make('a')
   make('b', { createdAt: T0 + 2, idleExpiresAt: T0 + 3 })
-  make('c', { createdAt: T0 + 1 })
   make('d', { createdAt: T0 + 3 })
+  make('c', { createdAt: T0 + 1 })
   make('e', { createdAt: T0 + 4 })
   t.strictSame(
     listFamiliesOfUser(view, USER, T0 + 4).map(({ sid }) => sid),
