@@ -76,9 +76,11 @@ export async function register(
     if (!isUsernameTaken(error)) throw error
     if (!deps.verifyEmail)
       throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
+    await takeAsLong(name, { isNew: false }, deps)
     sendAlreadyRegistered(name, { locale, origin }, deps)
     return 'pending'
   }
+  if (deps.verifyEmail) await takeAsLong(name, { isNew: true }, deps)
   deps.events.emit('registered', { userId: user.id, username: user.username }, origin)
   expectSignIn(user.id, deps)
   if (deps.users.setEmailVerified !== undefined) {
@@ -87,6 +89,27 @@ export async function register(
     })
   }
   return deps.verifyEmail ? 'pending' : { user }
+}
+
+/**
+ * Has a sign-up take the same calls and one write of the user store, whether the name was free or not. A new row is a
+ * write, and a taken name is none, so a taken name writes the hash that the account has once more. For a new account
+ * the same call compares with a hash that it does not have, and writes nothing.
+ */
+async function takeAsLong(
+  name: string,
+  { isNew }: { isNew: boolean },
+  { users, onError }: Pick<AccountsDeps, 'users' | 'onError'>
+): Promise<void> {
+  try {
+    const user = await users.findByUsername(name)
+    if (user === null) return
+    const { id, passwordHash } = user
+    if (passwordHash === null) await users.update?.(id, {})
+    else await users.setPasswordHash?.(id, passwordHash, isNew ? '' : passwordHash)
+  } catch (error) {
+    onError(error, 'a sign-up could not be made to take the same time as for a name that is taken')
+  }
 }
 
 function newUsername(username: string, { usernames }: Pick<AccountsDeps, 'usernames'>): string {
