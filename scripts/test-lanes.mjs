@@ -42,8 +42,12 @@ const NIGHTLY = [
   'test/contract/record-matrix.test.ts',
   // The compiler over every public type.
   'test/docs/public-types.test.ts',
-  // The guides for front ends, each bundled with its framework.
+  // The guides for front ends, each bundled with its framework, and those for other frameworks on the server.
   'test/browser/front-end-guides.test.ts',
+  'test/docs/frameworks.test.ts',
+  // The clients of others in a browser. `browser/client-*` has our own at the same endpoints.
+  'test/browser/auth0-spa-js.test.ts',
+  'test/browser/oidc-client-ts.test.ts',
   // The runner itself, with processes that hang until their time is over.
   'test/scripts/run-tests.test.ts',
   // The suites of fastify-authority/testing over stores with planted faults: they try the suites, and no rule or store.
