@@ -8,8 +8,9 @@ import {
   revokeSessionsOfUser,
   useSession
 } from '../../../lib/records/session-rules.ts'
+import { createFamily } from '../../../lib/records/family-rules.ts'
 import { NOW, renewal, renewed, session, staying, use } from '../../contract/suites/session-fixtures.ts'
-import { MINUTE, named, T0 } from '../../contract/suites/token-fixtures.ts'
+import { family, MINUTE, named, T0 } from '../../contract/suites/token-fixtures.ts'
 import t from '../../support/tap.ts'
 import { type TestView, viewOf } from './support/view.ts'
 
@@ -54,6 +55,52 @@ t.test('a use moves the idle end, at most to the end, and notes the client once'
     })
   }
   t.equal(useSession(view, use({ digest: 'digest-9' })), false)
+  t.equal(useSession(view, use()), true)
+  t.strictSame(findSession(view, SID, 'digest-0', NOW)?.clientIds, ['client-1', 'client-2'])
+})
+
+t.test('a session is alive before both of its ends', async (t) => {
+  for (const [expiresAt, idleExpiresAt, now, isAlive] of [
+    [100, 200, 99, true],
+    [100, 200, 100, false],
+    [200, 100, 99, true],
+    [200, 100, 100, false]
+  ] as const) {
+    const view = viewOf()
+    createSession(view, session({ expiresAt, idleExpiresAt, createdAt: 0 }), 'digest-0', MAX)
+    const name = `ends ${expiresAt} and ${idleExpiresAt}, at ${now}`
+    t.equal(findSession(view, SID, 'digest-0', now) !== null, isAlive, name)
+    t.equal(listSessionsOfUser(view, USER, now).length, isAlive ? 1 : 0, name)
+  }
+})
+
+t.test('ends what the index names, also where its record is gone', async (t) => {
+  const view = begun()
+  createFamily(view, family(), MAX)
+  createSession(view, session({ sid: named('sid-2') }), 'digest-0', MAX)
+  view.records.delete(`s:${SID}`)
+  t.strictSame(
+    revokeSessionsOfUser(view, USER, staying()).map(({ sid }) => sid),
+    [named('sid-2')],
+    'a session without a record does not stay'
+  )
+  t.strictSame(
+    view.kinds().map(([key]) => key),
+    [`f:${SID}`, 'i']
+  )
+  createSession(view, session(), 'digest-0', MAX)
+  view.records.delete(`s:${SID}`)
+  t.equal(endSession(view, USER, SID), null)
+  t.equal(view.records.get('i')?.expiresAt, family().expiresAt)
+  t.equal(JSON.stringify(view.get('i')).split(SID).length, 2, 'only the family of that name is in the index')
+})
+
+t.test('under eviction a renewal ends a session whose index was lost', async (t) => {
+  const view = viewOf({ evicts: true })
+  createSession(view, session(), 'digest-0', MAX)
+  view.records.delete('i')
+  t.equal(renewSession(view, renewal()), false)
+  t.equal(findSession(view, SID, 'digest-0', NOW), null)
 })
 
 t.test('a renewal replaces the live secret, and the former one answers with its own proofs for a moment', async (t) => {
@@ -122,9 +169,14 @@ t.test('all sessions end but the one that stays, which gets a new secret', async
 
 t.test('keeps the newest sessions, and drops an ended one first', async (t) => {
   const view = viewOf()
-  for (const [index, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+  for (const [index, name] of ['a', 'b', 'd', 'c', 'e'].entries()) {
     const ends = name === 'b' ? { idleExpiresAt: T0 + 2 } : {}
-    createSession(view, session({ sid: named(name), createdAt: T0 + index, ...ends }), 'digest', MAX)
+    createSession(
+      view,
+      session({ sid: named(name), createdAt: T0 + (name === 'd' ? 3 : name === 'c' ? 2 : index), ...ends }),
+      'digest',
+      MAX
+    )
   }
   t.strictSame(
     listSessionsOfUser(view, USER, T0 + 4).map(({ sid }) => sid),
