@@ -2,6 +2,7 @@ import { isStorable } from '../protocol/storable.ts'
 import { isUsernameTaken, OAuthError } from '../errors.ts'
 import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
+import { noteSignUp } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
 import { expectSignIn } from './new-sign-in.ts'
 import { requireGoodPassword } from './password-policy.ts'
@@ -76,11 +77,10 @@ export async function register(
     if (!isUsernameTaken(error)) throw error
     if (!deps.verifyEmail)
       throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
-    await takeAsLong(name, { isNew: false }, deps)
+    await waitForWrite(name, deps)
     sendAlreadyRegistered(name, { locale, origin }, deps)
     return 'pending'
   }
-  if (deps.verifyEmail) await takeAsLong(name, { isNew: true }, deps)
   deps.events.emit('registered', { userId: user.id, username: user.username }, origin)
   expectSignIn(user.id, deps)
   if (deps.users.setEmailVerified !== undefined) {
@@ -92,23 +92,15 @@ export async function register(
 }
 
 /**
- * Has a sign-up take the same calls and one write of the user store, whether the name was free or not. A new row is a
- * write, and a taken name is none, so a taken name writes the hash that the account has once more. For a new account
- * the same call compares with a hash that it does not have, and writes nothing.
+ * A free name costs a write before the answer, so a taken one waits for one too: a note in the state, for a stranger's
+ * request must not write to the account.
  */
-async function takeAsLong(
-  name: string,
-  { isNew }: { isNew: boolean },
-  { users, onError }: Pick<AccountsDeps, 'users' | 'onError'>
-): Promise<void> {
+async function waitForWrite(name: string, deps: AccountsDeps): Promise<void> {
   try {
-    const user = await users.findByUsername(name)
-    if (user === null) return
-    const { id, passwordHash } = user
-    if (passwordHash === null) await users.update?.(id, {})
-    else await users.setPasswordHash?.(id, passwordHash, isNew ? '' : passwordHash)
+    const user = await deps.users.findByUsername(name)
+    if (user !== null) await noteSignUp(user, deps)
   } catch (error) {
-    onError(error, 'a sign-up could not be made to take the same time as for a name that is taken')
+    deps.onError(error, 'the note of a sign-up for a taken name could not be written')
   }
 }
 
