@@ -34,6 +34,7 @@ export function cookieSealers(
   return {
     flow: sealerOf('flow'),
     query: sealerOf('query'),
+    codes: sealerOf('codes'),
     email: sealerOf('email'),
     link: sealerOf('link'),
     answer: sealerOf('answer')

@@ -34,6 +34,7 @@ export const COOKIES = {
   enrolment: { key: 'factors', seconds: 3600, once: false, begun: null, maxBytes: 512 },
   flow: { key: 'own', seconds: 600, once: true, begun: 'by_anyone', maxBytes: null },
   query: { key: 'own', seconds: 600, once: false, begun: 'by_anyone', maxBytes: null },
+  codes: { key: 'own', seconds: 600, once: false, begun: 'of_user', maxBytes: null },
   email: { key: 'own', seconds: null, once: false, begun: 'of_user', maxBytes: null },
   step: { key: 'factors', seconds: 600, once: false, begun: 'of_user', maxBytes: null },
   link: { key: 'own', seconds: 600, once: true, begun: 'of_user', maxBytes: null },

@@ -196,7 +196,7 @@ t.test(
         'straight to where one is set up'
       )
       const codes = await setUp(subject, first, page)
-      t.match(codes.text, 'href="/vault"')
+      t.match(codes.text, 'href="/auth/second-factor/set-up?return_to=%2Fvault&amp;done=codes_saved"')
       t.match(JSON.parse((await first.get('/vault')).text), {
         acr: 'mfa',
         amr: amr === '' ? ['otp', 'mfa'] : ['pwd', 'otp', 'mfa']
@@ -241,7 +241,7 @@ t.test(
     t.equal(login.url.href, `${origin}/sign-in?return_to=%2Fauth%2Fsecurity%2Ftotp`, "the host's page proves it anew")
     await setUp(subject, person, await person.submit(login, { amr: '' }))
     t.match(
-      (await person.get('/auth/security')).text,
+      (await person.get('/auth/security?done=codes_saved')).text,
       /name="decision" value="remove"/,
       'a session with the app changes it'
     )

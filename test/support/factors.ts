@@ -94,6 +94,16 @@ export function formOf(html: string, from = 0): { action: string; fields: Record
   }
 }
 
+/** Follows the link by which a person says that the recovery codes of this page are saved. */
+export async function saveCodes(
+  browser: TestBrowser,
+  html: string,
+  site = 'same-origin'
+): Promise<LightMyRequestResponse> {
+  const [, href = ''] = /<a [^>]*href="([^"]*done=codes_saved[^"]*)"/.exec(html) ?? []
+  return await browser.get(href.replaceAll('&amp;', '&'), { 'sec-fetch-site': site })
+}
+
 export async function enrol(
   { clock }: Pick<TestApp, 'clock'>,
   browser: TestBrowser,
@@ -104,7 +114,9 @@ export async function enrol(
   const { action, fields } = formOf(body)
   const reply = await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()), name })
   if (![200, 303].includes(reply.statusCode)) throw new Error(`enrol: ${reply.statusCode} ${reply.body}`)
-  return { secret, codes: [...reply.body.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code), reply }
+  const codes = [...reply.body.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code)
+  if (codes.length > 0) await saveCodes(browser, reply.body)
+  return { secret, codes, reply }
 }
 
 /** Who is signed in in the browser, by every route that reads its session. */

@@ -21,7 +21,7 @@ export function newRecoveryCodes(
 }
 
 /**
- * New recovery codes in place of all that the user has. They are shown now and never again.
+ * New recovery codes in place of all that the user has. No store has them.
  * @throws OAuthError `invalid_request` where no second step is asked for, for which they could stand in
  */
 export async function replaceRecoveryCodes(

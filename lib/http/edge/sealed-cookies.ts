@@ -6,7 +6,7 @@ import { cookieValues } from './cookie-header.ts'
 import { cookieJar, type CookieOwner, type WrittenCookie } from './cookie-jar.ts'
 
 /** The cookies whose content only this service can read. Nothing of it is kept on the server. */
-export type SealedName = 'flow' | 'query' | 'email' | 'link' | 'answer'
+export type SealedName = 'flow' | 'query' | 'codes' | 'email' | 'link' | 'answer'
 type SealedKind = Exclude<SealedName, 'query'>
 
 interface Written {

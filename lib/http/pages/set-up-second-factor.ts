@@ -22,7 +22,9 @@ import { withQr } from './enrolment-form.ts'
 import { formPage, goOn, type Leave, type Visit } from './form-page.ts'
 import { type Form, required } from './forms.ts'
 import { leadOn } from './lead-on.ts'
+import type { Journey } from './journey.ts'
 import { passkeyFormOf } from './passkeys.ts'
+import { savedUrl, shownCodes } from './shown-codes.ts'
 
 /**
  * Who has to set one up: whoever has given a first factor and is not signed in yet, or somebody whose session began
@@ -51,6 +53,7 @@ interface Shown {
 export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const { authorize, browser, cookies, link, pages } = deps
   const accounts = { ...authorize.accounts, factors }
+  const codes = shownCodes(deps)
   const passkeys = factors.policy.methods.includes('passkey') ? factors.passkeys : null
 
   /** `null`: nobody, or they have one by now. */
@@ -78,6 +81,16 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
           : isInvited(cookies.enrolment?.read(request), user, found, accounts)
     }
   }
+
+  /** Where the person goes on to once they are signed in. */
+  function onward(userId: string, { request, journey }: Visit): Journey {
+    const confirm = confirmUrl(request, userId, journey, deps)
+    return confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }
+  }
+  const whose = ({ id, username }: PendingStep['user'], { journey: { query } }: Visit) => ({
+    user: { id, username },
+    backUrl: savedUrl(`${link('secondFactorSetUp')}${query}`)
+  })
 
   const beginAgain =
     (visit: Visit): Leave =>
@@ -159,13 +172,21 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
       passkeys: passkeys === null ? undefined : { renewUrl: null },
       leadsOn: true,
       async open(visit) {
+        const person = await browser.signedIn(visit.request)
+        if (codes.areSaved(visit)) return person === null ? toLogin(visit) : goOn(onward(person.user.id, visit).next)
+        const again = person === null ? null : codes.again(visit, whose(person.user, visit))
+        if (again !== null) return again
         const owing = await owingOf(visit.request)
         return owing === null ? toLogin(visit) : await show(owing, null)
       },
       async submit(form, visit) {
         const { request, journey, locale, origin } = visit
         const owing = await owingOf(request)
-        if (owing === null) return { limit: null, work: async () => beginAgain(visit) }
+        if (owing === null) {
+          const person = await browser.signedIn(request)
+          const again = person === null ? null : codes.again(visit, whose(person.user, visit))
+          return { limit: null, work: async () => again ?? beginAgain(visit) }
+        }
         return {
           limit: null,
           async work() {
@@ -177,10 +198,13 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
             return async (reply) => {
               cookies.step.clear(reply)
               if (owing.isInvited) cookies.enrolment?.clear(reply)
-              const confirm = confirmUrl(request, userOf(owing).id, journey, deps)
-              const onward = confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }
-              if (begun !== null && recoveryCodes === null) return await leadOn(begun, onward, request, deps)(reply)
-              if (begun !== null) browser.setCookie(reply, begun.cookie)
+              if (begun !== null && recoveryCodes === null)
+                return await leadOn(begun, onward(userOf(owing).id, visit), request, deps)(reply)
+              const made = recoveryCodes ?? []
+              if (begun !== null) {
+                browser.setCookie(reply, begun.cookie)
+                return await codes.show(made, visit, whose(userOf(owing), visit))(reply)
+              }
               // They are in no other answer, so the journey goes on by a link of this one.
               return await pages.send(
                 request,
@@ -188,9 +212,9 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
                 'account_recovery_codes',
                 {
                   username: userOf(owing).username,
-                  signedIn: begun !== null,
-                  codes: recoveryCodes ?? [],
-                  backUrl: begun === null ? `${link('login')}${journey.query}` : onward.next
+                  signedIn: false,
+                  codes: made,
+                  backUrl: `${link('login')}${journey.query}`
                 },
                 { uiLocales: journey.uiLocales, clientName: journey.clientName }
               )

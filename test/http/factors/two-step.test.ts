@@ -7,7 +7,7 @@ import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { authAs, softPasskey, totpCode } from '../../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { factorApp, type FactorApp, formOf, logIn } from '../../support/factors.ts'
+import { factorApp, type FactorApp, formOf, logIn, saveCodes } from '../../support/factors.ts'
 import { addWith, grant, passkeyApp, type PasskeyApp, post, signInOptions } from '../../support/passkeys.ts'
 import { answerOn } from '../../support/passkey-pages.ts'
 
@@ -228,7 +228,7 @@ t.test('the switch on the security page', async (t) => {
   const turned = await browser.submit(action, { decision: 'two_step_on' })
   t.equal(turned.statusCode, 200)
   t.equal([...turned.body.matchAll(/<li><code>/g)].length, 10)
-  const on = (await browser.get('/auth/security')).body
+  const on = (await saveCodes(browser, turned.body)).body
   t.match(on, 'value="two_step_off"')
   t.match(on, 'value="codes"')
   t.match(await browser.submit(action, { decision: 'two_step_off' }), {

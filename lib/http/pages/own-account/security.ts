@@ -16,9 +16,10 @@ import type { AuthenticationMethod } from '../../../protocol/authentication.ts'
 import { FactorName, SecondFactorCode } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
 import { withQr } from '../enrolment-form.ts'
-import { goOn, type Leave, type Visit, withQuery } from '../form-page.ts'
+import { goOn, withQuery } from '../form-page.ts'
 import { required } from '../forms.ts'
 import { acceptedPasskeys, passkeysOf } from '../passkeys.ts'
+import { savedUrl, type ShownCodes, shownCodes } from '../shown-codes.ts'
 import { accountPage, noteOf, type PersonVisit, signInUrl } from './account-page.ts'
 import { passkeyPage } from './passkeys.ts'
 
@@ -34,13 +35,20 @@ type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
  */
 export function securityPages(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const accounts = { ...deps.authorize.accounts, factors }
-  overview(child, deps, accounts)
-  enrolment(child, deps, accounts)
+  const codes = shownCodes(deps)
+  overview(child, deps, accounts, codes)
+  enrolment(child, deps, accounts, codes)
   const on = passkeysOf(deps)
   if (on !== null) passkeyPage(child, deps, on)
 }
 
 type Accounts = PageDeps['authorize']['accounts'] & { factors: FactorDeps }
+
+/** Whose recovery codes are shown, and where that leads. */
+const whose = ({ person: { user }, journey: { query } }: PersonVisit, { link }: PageDeps) => ({
+  user,
+  backUrl: savedUrl(`${link('security')}${query}`)
+})
 
 async function requireFresh({ person, origin }: PersonVisit, accounts: Accounts): Promise<void> {
   await requireProof('factors', freshnessIn(person, origin), accounts)
@@ -58,7 +66,7 @@ async function signInAgainUrl(
     : signInUrl(path, visit, deps)
 }
 
-function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
+function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, codes: ShownCodes): void {
   const { browser, link } = deps
   accountPage<'account_security', Overview>(
     child,
@@ -80,11 +88,13 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
       }),
       fields: [],
       passkeys: passkeysOf(deps) === null ? undefined : { renewUrl: null },
-      async open(visit) {
+      async open(visit, form) {
         const {
           person: { user },
           request
         } = visit
+        const again = codes.areSaved(visit) || form !== null ? null : codes.again(visit, whose(visit, deps))
+        if (again !== null) return again
         // One look: the browser hides each passkey that a list of them lacks.
         const found = await accounts.factors.store.findFactors(user.id)
         const { on, because } = await twoStepNow(user, found, accounts)
@@ -126,22 +136,33 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
           locale,
           origin
         } = visit
+        // A reload of the page with the codes posts the form again.
+        const again = /^(?:codes|two_step_on)$/.test(form.decision ?? '')
+          ? codes.again(visit, whose(visit, deps))
+          : null
+        if (again !== null) return { limit: null, work: async () => again }
         await requireFresh(visit, accounts)
         return {
           limit: null,
           async work() {
             if (form.decision === 'codes')
-              return showCodes(await replaceRecoveryCodes({ user, sid, locale, origin }, accounts), visit, deps)
+              return codes.show(
+                await replaceRecoveryCodes({ user, sid, locale, origin }, accounts),
+                visit,
+                whose(visit, deps)
+              )
             if (form.decision === 'forget') {
               await forgetDevices(user, { by: 'user', origin }, accounts)
               return 'devices_forgotten'
             }
             if (form.decision === 'two_step_on') {
-              const codes = await turnTwoStepOn(
+              const made = await turnTwoStepOn(
                 { user, sid, stays: browser.stay(request, reply, sid), locale, origin },
                 accounts
               )
-              return codes === null ? goOn(`${link('security')}${visit.journey.query}`) : showCodes(codes, visit, deps)
+              return made === null
+                ? goOn(`${link('security')}${visit.journey.query}`)
+                : codes.show(made, visit, whose(visit, deps))
             }
             if (form.decision === 'two_step_off') {
               await turnTwoStepOff({ user, sid, locale, origin }, accounts)
@@ -176,7 +197,7 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts): v
   )
 }
 
-function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
+function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts, codes: ShownCodes): void {
   const { browser, link } = deps
   accountPage<'account_totp', Enrolling>(
     child,
@@ -194,6 +215,8 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
         const {
           person: { user, session }
         } = visit
+        const again = form === null ? codes.again(visit, whose(visit, deps)) : null
+        if (again !== null) return again
         const of = { user, sid: session.sid }
         if (awaitsConfirmation(user, accounts))
           return {
@@ -223,6 +246,8 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
           locale,
           origin
         } = visit
+        const again = codes.again(visit, whose(visit, deps))
+        if (again !== null) return { limit: null, work: async () => again }
         const { enrolment: sealed, code } = required(form, ['enrolment', 'code'])
         return {
           limit: null,
@@ -240,7 +265,7 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
               },
               accounts
             )
-            const shown = recoveryCodes === null ? 'factor_added' : showCodes(recoveryCodes, visit, deps)
+            const shown = recoveryCodes === null ? 'factor_added' : codes.show(recoveryCodes, visit, whose(visit, deps))
             if (typeof shown === 'string') return shown
             // Whoever has just given a code of the app has signed in with it.
             await browser.renew(request, reply, user.id, [
@@ -255,20 +280,4 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
     },
     deps
   )
-}
-
-/** The one answer that has them. A reload posts the form again, which is refused. */
-function showCodes(
-  codes: string[],
-  { request, journey: { query, uiLocales }, person: { user } }: PersonVisit & Visit,
-  { pages, link }: PageDeps
-): Leave {
-  return async (reply) =>
-    await pages.send(
-      request,
-      reply,
-      'account_recovery_codes',
-      { username: user.username, signedIn: true, codes, backUrl: `${link('security')}${query}` },
-      { uiLocales }
-    )
 }

@@ -1,0 +1,74 @@
+import { COOKIES } from '../../protocol/cookies.ts'
+import { partitionOf } from '../../protocol/partition.ts'
+import type { PageDeps } from './deps.ts'
+import { type Leave, type Visit, withQuery } from './form-page.ts'
+import { queryParam } from './forms.ts'
+import { isFromHere } from './own-account/account-page.ts'
+
+const DONE = { done: 'codes_saved' }
+
+/** What the cookie has. */
+interface KeptCodes {
+  userId: string
+  codes: string[]
+  until: number
+}
+
+interface Whose {
+  user: { id: string; username: string }
+  /** Where the person goes on to. */
+  backUrl: string
+}
+
+/**
+ * The page with new recovery codes. No store has them, so until the person says that the codes are saved, for ten
+ * minutes at most, a sealed cookie does: a reload, or another visit, shows them again.
+ */
+export interface ShownCodes {
+  show(codes: readonly string[], visit: Visit, whose: Whose): Leave
+  /** `null`: this browser has none of this user. */
+  again(visit: Visit, whose: Whose): Leave | null
+  /** Whether the person has just said that the codes are saved. The browser has none afterwards. */
+  areSaved(visit: Visit): boolean
+}
+
+/** The address that says that the codes are saved. */
+export const savedUrl = (url: string): string => withQuery(url, DONE)
+
+export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authorize' | 'sealed' | 'pages'>): ShownCodes {
+  const { clock } = authorize.accounts
+
+  const page =
+    (codes: string[], { request, journey }: Visit, { user, backUrl }: Whose): Leave =>
+    async (reply) =>
+      await pages.send(
+        request,
+        reply,
+        'account_recovery_codes',
+        { username: user.username, signedIn: true, codes, backUrl },
+        { uiLocales: journey.uiLocales, clientName: journey.clientName }
+      )
+
+  return {
+    show(codes, visit, whose) {
+      const { id: userId } = whose.user
+      const kept: KeptCodes = { userId, codes: [...codes], until: clock.now() + COOKIES.codes.seconds * 1000 }
+      const written = { mark: partitionOf(userId), query: '', content: kept }
+      return async (reply) => {
+        if (sealed.fits(reply, 'codes', written)) sealed.set(reply, 'codes', written)
+        return await page(kept.codes, visit, whose)(reply)
+      }
+    },
+    again(visit, whose) {
+      const kept = (sealed.read(visit.request, 'codes')?.content ?? null) as KeptCodes | null
+      return kept === null || kept.userId !== whose.user.id || kept.until <= clock.now()
+        ? null
+        : page(kept.codes, visit, whose)
+    },
+    areSaved({ request, reply }) {
+      const isDone = queryParam(request, 'done') === DONE.done && isFromHere(request)
+      if (isDone) sealed.clear(reply, 'codes')
+      return isDone
+    }
+  }
+}

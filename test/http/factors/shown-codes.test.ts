@@ -1,0 +1,107 @@
+/** Recovery codes are shown again in the browser that made them, until the person has saved them. */
+import t from '../../support/tap.ts'
+import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import { signUp, testApp } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
+import { cookieName } from '../../support/cookies.ts'
+import { codeFor, enrol, factorApp, formOf, logIn, saveCodes } from '../../support/factors.ts'
+
+const codesOf = (html: string): string[] =>
+  [...html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code)
+const SECURITY = '/auth/security'
+
+/** Makes new codes on the security page; `send` posts the form again, as a reload does. */
+async function made(t: Parameters<typeof factorApp>[0]) {
+  const subject = await factorApp(t)
+  const { browser } = subject
+  const page = (await browser.get(SECURITY)).body
+  const { action, fields } = formOf(page, page.indexOf('value="codes"') - 2000)
+  const send = async () => await browser.submit(action, { ...fields, decision: 'codes' })
+  const reply = await send()
+  return { ...subject, reply, codes: codesOf(reply.body), send }
+}
+
+t.test('shows the codes again after a reload of the form and of any page of factors', async (t) => {
+  const { browser, codes, send, events } = await made(t)
+  t.equal(codes.length, 10)
+  t.same(codesOf((await send()).body), codes, 'the form makes no others')
+  t.equal(events.filter(({ name }) => name === 'recovery_codes_replaced').length, 1)
+  for (const url of [SECURITY, '/auth/security/totp', '/auth/second-factor/set-up'])
+    t.same(codesOf((await browser.get(url)).body), codes, url)
+})
+
+t.test('keeps the codes in a sealed cookie for ten minutes', async (t) => {
+  const { browser, codes, reply, clock } = await made(t)
+  const name = cookieName('codes')
+  const set = [reply.headers['set-cookie']].flat().find((cookie) => String(cookie).startsWith(`${name}=`))
+  t.match(set, /; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/)
+  for (const code of codes) t.notMatch(set, code)
+  t.ok(String(set).length < 600, `${String(set).length} bytes`)
+  clock.step(599_999)
+  t.same(codesOf((await browser.get(SECURITY)).body), codes)
+  clock.step(1)
+  t.same(codesOf((await browser.get(SECURITY)).body), [], 'a copy of the cookie shows nothing later')
+})
+
+t.test('shows no codes once they are saved, and not by the link of another site', async (t) => {
+  const { browser, codes, reply } = await made(t)
+  await saveCodes(browser, reply.body, 'cross-site')
+  t.same(codesOf((await browser.get(SECURITY)).body), codes)
+  t.same(codesOf((await saveCodes(browser, reply.body)).body), [])
+  t.notOk(browser.cookies.get(cookieName('codes')))
+  t.same(codesOf((await browser.get(SECURITY)).body), [])
+})
+
+t.test('shows no codes after a sign-out, and to no other user', async (t) => {
+  const { app, browser, reply } = await made(t)
+  const cookie = browser.cookies.get(cookieName('codes')) ?? ''
+  t.ok(cookie)
+  t.same(codesOf(reply.body).length, 10)
+  await browser.submit('/auth/logout', { decision: 'sign_out' })
+  t.notOk(browser.cookies.get(cookieName('codes')))
+  await signUp(app, 'bob')
+  const other = testBrowser(app)
+  other.cookies.set(cookieName('codes'), cookie)
+  await logIn(other, 'bob')
+  t.notOk(other.cookies.get(cookieName('codes')), 'what another user began goes')
+  other.cookies.set(cookieName('codes'), cookie)
+  const shown = await other.get(SECURITY)
+  t.equal(shown.statusCode, 200)
+  t.same(codesOf(shown.body), [])
+})
+
+t.test('leads on from the codes of the second factor that a sign-in must have', async (t) => {
+  const subject = await testApp({ users: memoryUserStore(), factors: memoryFactorStore(), mfa: { required: true } })
+  t.teardown(subject.close)
+  await signUp(subject.app)
+  const browser = testBrowser(subject.app)
+  t.match(await logIn(browser, 'ann', undefined, '?return_to=/cart'), {
+    headers: { location: /^\/auth\/second-factor\/set-up\?/ }
+  })
+  const url = '/auth/second-factor/set-up?return_to=%2Fcart'
+  const page = (await browser.get(url)).body
+  const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(page)?.[1] ?? '').replaceAll(' ', '')
+  const { action, fields } = formOf(page)
+  const reply = await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()) })
+  const codes = codesOf(reply.body)
+  t.equal(codes.length, 10)
+  t.same(codesOf((await browser.get(url)).body), codes)
+  t.match(await saveCodes(browser, reply.body), { statusCode: 303, headers: { location: '/cart' } })
+  t.notOk(browser.cookies.get(cookieName('codes')))
+})
+
+t.test('the codes of an app that was just set up are shown again', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false })
+  const { browser } = subject
+  await logIn(browser)
+  const kept = new Map<string, string>()
+  const submit = browser.submit.bind(browser)
+  browser.submit = async (...given) => {
+    const reply = await submit(...given)
+    kept.set('codes', browser.cookies.get(cookieName('codes')) ?? '')
+    return reply
+  }
+  const { codes } = await enrol(subject, browser)
+  browser.cookies.set(cookieName('codes'), kept.get('codes') ?? '')
+  t.same(codesOf((await browser.get(SECURITY)).body), codes)
+})
