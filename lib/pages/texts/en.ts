@@ -73,7 +73,7 @@ export const EN = {
   undoFactorText:
     'An authenticator app or a passkey was added to the account {username}. If that was not you, take it back: all factors that were added since are removed, all devices are signed out, and you get a link to set a new password.',
   undoEmailText:
-    'The account {username} was given another e\u2011mail address. If that was not you, take it back: the account has your address again, all devices are signed out, connected accounts are disconnected, and you get a link to set a new password.',
+    'The account {username} was given another e\u2011mail address. If that was not you, take it back: the account has your address again, all devices are signed out, connected accounts are disconnected, passkeys and authenticator apps that were added since are removed, and you get a link to set a new password.',
   undoSubmit: 'That was not me',
   undoDoneTitle: 'The change is taken back',
   undoDoneText: 'All devices are signed out. A link to set a new password is on its way to you. Set it at once.',
