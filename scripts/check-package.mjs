@@ -25,10 +25,6 @@ const REQUIRED = [
 ]
 const ALLOWED =
   /^(LICENSE|(README|CHANGELOG|SECURITY|SUPPORT)\.md|package\.json|dist\/lib\/.+\.(js|js\.map|d\.ts)|docs\/(?!screenshots\/).+\.(md|svg)|docs\/screenshots\/pages\.png|examples\/.+\.(ts|tsx|js|mjs|css|svg|json|ya?ml|conf|sh|md)|examples\/compose\/Dockerfile(\.dockerignore)?)$/
-/** What pages other than the README may lead to though it stays in the repository. */
-const IN_THE_REPOSITORY =
-  /^(\.github|bench|docs\/screenshots|etc|scripts|test)(\/|$)|^(CONTRIBUTING|RELEASING|CODE_OF_CONDUCT)\.md$/
-
 const CLIENT_REQUIRED = [
   'LICENSE',
   'README.md',
@@ -90,10 +86,7 @@ function check(tarball, required, allowed) {
   return files
 }
 
-/**
- * Whoever reads the pages in node_modules has the package alone: what the README leads to is in it, and of the other
- * pages nearly all.
- */
+/** A reader of the pages in node_modules has the package alone, so all that they lead to is in it. */
 function checkLinks(tarball, files) {
   const unpacked = join(directory, 'unpacked')
   mkdirSync(unpacked)
@@ -110,7 +103,7 @@ function checkLinks(tarball, files) {
         .filter((target) => !/^[a-z][a-z+.-]*:/i.test(target))
       return targets
         .map((target) => posix.join(posix.dirname(page), target).replace(/\/$/, ''))
-        .filter((file) => !there.has(file) && (page === 'README.md' || !IN_THE_REPOSITORY.test(file)))
+        .filter((file) => !there.has(file))
         .map((file) => `${page} leads to ${file}`)
     })
   if (dead.length > 0) throw new Error(`links that lead to nothing in the package:\n${dead.join('\n')}`)

@@ -2,6 +2,7 @@
  * Links between the pages, and their anchors, lead somewhere; so do the names of pages in the code's own messages and
  * comments.
  */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -55,6 +56,27 @@ t.test('every link of a page names a file that is there, and a heading that is i
   t.ok(PAGES.length > 50, `${PAGES.length} pages`)
   t.strictSame(
     PAGES.flatMap((page) => faults(page, textOf(page))),
+    []
+  )
+})
+
+t.test('a page of the package leads to nothing that is not in the package', async (t) => {
+  const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root, encoding: 'utf8' })
+  const [{ files }] = JSON.parse(told) as [{ files: Array<{ path: string }> }]
+  const packed = new Set(
+    files.flatMap(({ path }) => path.split('/').map((_, index, steps) => steps.slice(0, index + 1).join('/')))
+  )
+  const pages = PAGES.filter((page) => packed.has(page))
+  t.ok(pages.length > 50, `${pages.length} pages`)
+  t.strictSame(
+    pages.flatMap((page) =>
+      linksOf(textOf(page))
+        .map(({ target }) => target.replace(/#.*/, ''))
+        .filter((target) => target !== '' && !/^[a-z][a-z+.-]*:/i.test(target))
+        .map((target) => join(dirname(page), decodeURIComponent(target)).replace(/\/$/, ''))
+        .filter((file) => !packed.has(file))
+        .map((file) => `${page} leads to ${file}`)
+    ),
     []
   )
 })
