@@ -12,7 +12,6 @@ import {
   removeFactors,
   renameFactor,
   replaceRecoveryCodes,
-  setTwoStep,
   usePasskey,
   useRecoveryCode,
   useTotp
@@ -263,44 +262,5 @@ t.test('removeFactors leaves the handle and moves the epoch', async (t) => {
   t.strictSame(removeFactors({ ...EMPTY, handle: 'handle' }), {
     outcome: 0,
     held: { ...EMPTY, handle: 'handle', epoch: 1 }
-  })
-})
-
-for (const [title, before, change, outcome, after] of [
-  ['on with a passkey', { passkeys: [key] }, { on: true }, 'changed', { twoStepChosen: true, codes: [] }],
-  [
-    'on with a passkey, and stores each code once',
-    { passkeys: [key] },
-    { on: true, recoveryDigests: ['a', 'a'] },
-    'changed',
-    { twoStepChosen: true, codes: ['a'] }
-  ],
-  ['on where an app asks for it', { totp: [app] }, { on: true }, 'unchanged', null],
-  ['on without a factor', {}, { on: true }, 'refused', null],
-  [
-    'off with a passkey, and its codes end',
-    { passkeys: [key], twoStepChosen: true, codes: ['a'] },
-    { on: false },
-    'changed',
-    { twoStepChosen: false, codes: [] }
-  ],
-  ['off where it is off', { passkeys: [key] }, { on: false }, 'unchanged', null],
-  ['off with an app', { totp: [app], twoStepChosen: true }, { on: false }, 'refused', null]
-] as const)
-  t.test(`setTwoStep turns two-step sign-in ${title}: ${outcome}`, async (t) => {
-    const given = held(structuredClone(before) as Partial<HeldFactors>)
-    t.strictSame(
-      setTwoStep(given, change),
-      after === null ? { outcome } : { outcome, held: { ...given, ...after, codes: [...after.codes], epoch: 8 } }
-    )
-  })
-
-t.test('removeFactor keeps two-step sign-in as long as a factor is left', async (t) => {
-  const chosen = held({ totp: [app], passkeys: [key], twoStepChosen: true, codes: ['a'] })
-  const first = removeFactor(chosen, { factorId: 'app', keepOne: false })
-  t.match(first, { outcome: 'removed', held: { twoStepChosen: true, codes: ['a'] } })
-  t.match(removeFactor(first.held ?? chosen, { factorId: 'key', keepOne: false }), {
-    outcome: 'removed',
-    held: { twoStepChosen: false, codes: [] }
   })
 })
