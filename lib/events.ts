@@ -302,7 +302,8 @@ export function createEvents(
       }
     },
     on(name, handler) {
-      if (!channels.has(name)) throw new TypeError(`There is no event "${name}".`)
+      if (!channels.has(name))
+        throw new TypeError(`There is no event "${name}". There are: ${[...channels.keys()].join(', ')}.`)
       emitter.on(name, handler)
     },
     off(name, handler) {

@@ -6,7 +6,8 @@ import { endRest, removeAccount } from '../accounts/remove-account.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { consentsOf, takeBackConsent } from '../authorize/consent.ts'
-import { OAuthError } from '../errors.ts'
+import { OAuthError, kindOf } from '../errors.ts'
+import { invalidToken, isBearer, missingToken } from '../protocol/bearer.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
 import { issueTokens, reportIssued } from '../oauth/issue-tokens.ts'
@@ -56,9 +57,7 @@ export function createAuthority({
 }: AuthorityDeps): Authority {
   const { accounts, sessions } = grants
   async function activeUser(userId: string): Promise<User> {
-    if (typeof userId !== 'string')
-      throw new TypeError('app.authority takes the id of a user, such as user.id, and got another value.')
-    const user = await accounts.users.findById(userId)
+    const user = await accounts.users.findById(idOf(userId))
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user
   }
@@ -96,7 +95,11 @@ export function createAuthority({
     forgetDevices: async (userId) => {
       await (await withFactors()).forgetDevices(userId)
     },
-    verify: async (token) => await accessTokens.verify(token),
+    async verify(token) {
+      if (typeof token !== 'string') throw missingToken(' app.authority.verify got none.')
+      if (isBearer(token)) throw invalidToken('Give app.authority.verify the token without its scheme.')
+      return await accessTokens.verify(token)
+    },
     async issueTokens(userId, options = {}) {
       const { scope, clientId } = options
       const methods = proofsOf(options)
@@ -122,12 +125,12 @@ export function createAuthority({
       return requireSession(...required)
     },
     revokeUser: async (userId) => {
-      await sessions.revokeAll(userId, 'host', { origin: NO_REQUEST })
+      await sessions.revokeAll(idOf(userId), 'host', { origin: NO_REQUEST })
     },
-    sessions: async (userId) => await listSessions(userId, sessions),
-    revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host', NO_REQUEST),
+    sessions: async (userId) => await listSessions(idOf(userId), sessions),
+    revokeSession: async (userId, id) => await sessions.revoke(idOf(userId), id, 'host', NO_REQUEST),
     consents: async (userId) => {
-      const user = await accounts.users.findById(userId)
+      const user = await accounts.users.findById(idOf(userId))
       const found = user === null ? [] : await consentsOf(user, { consents, accounts })
       return found.map(({ clientId, scopes, grantedAt, expiresAt }) => ({
         clientId,
@@ -157,7 +160,7 @@ export function createAuthority({
     },
     async deleteUser(userId, options) {
       const admin = adminOf(options)
-      const user = await accounts.users.findById(userId)
+      const user = await accounts.users.findById(idOf(userId))
       if (user !== null)
         await removeAccount({ user, stays: null, admin, locale: undefined, origin: NO_REQUEST }, accounts)
       else await endRest(userId, NO_REQUEST, accounts)
@@ -191,6 +194,13 @@ export function createAuthority({
       events.off(name, handler)
     }
   }
+}
+
+/** Refuses what is no id, because a list of nobody's sessions would look like an answer. */
+function idOf(userId: unknown): string {
+  if (typeof userId !== 'string')
+    throw new TypeError(`app.authority takes the id of a user, such as user.id, and got ${kindOf(userId)}.`)
+  return userId
 }
 
 /** Who of the host's acts. A mistake must not leave an audit trail without a name. */

@@ -124,6 +124,8 @@ function checkUris(client: Client, refusal: Refusal): void {
     for (const [index, uri] of (client[name] ?? []).entries()) {
       const takes = checkClientRedirectUri(uri, client.applicationType ?? 'web')
       if (takes !== null) throw refusal(`${name}[${index}]`, uri, takes)
+      if (uri.includes('*'))
+        throw refusal(`${name}[${index}]`, uri, 'a whole URI, because there are no wildcards: list each')
     }
   }
   for (const [index, origin] of (client.origins ?? []).entries()) {

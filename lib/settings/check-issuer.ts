@@ -27,6 +27,13 @@ export function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOp
   } catch {
     throw invalid('issuer', issuer, takes)
   }
+  if (url.protocol === 'http:' && !allowInsecureIssuer && !isLoopbackHost(url.hostname))
+    throw invalid(
+      'issuer',
+      issuer,
+      `an absolute https: URL, such as "https://${url.host}". In development, http: on localhost, 127.0.0.0/8 and ` +
+        '[::1], or with allowInsecureIssuer: true'
+    )
   const plain =
     url.protocol === 'https:' || (url.protocol === 'http:' && (allowInsecureIssuer || isLoopbackHost(url.hostname)))
   const spelled = issuer === url.origin || issuer === url.href

@@ -2,6 +2,7 @@ import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
 import { checkConnections, checkProviders, refuseUnmade } from './check-connections.ts'
 import { checkIssuer } from './check-issuer.ts'
+import { checkNames, checkPaths } from './check-names.ts'
 import { checkPages } from './check-pages.ts'
 import { checkPasskeys } from './check-passkeys.ts'
 import { withoutUndefined } from './given.ts'
@@ -77,7 +78,7 @@ function checkStores({ users, state, redis }: AuthorityOptions): void {
   if (state?.assertions !== undefined && !hasMethod(state.assertions, 'claim'))
     throw invalid('state.assertions', state.assertions, 'an AssertionStore, which has claim')
   if (redis !== undefined && redis !== true && !isRedisClient(redis))
-    throw invalid('redis', redis, 'true, or an ioredis client or cluster')
+    throw invalid('redis', redis, 'true, or an ioredis client or cluster: new Redis(url) makes one')
 }
 
 /** What makes a state of it. */
@@ -268,20 +269,6 @@ function checkBypass({ rateLimit }: Settings): void {
           : 'it is no address and no CIDR range'
       )
     }
-  }
-}
-
-function checkNames({ decorators }: Settings): void {
-  const names = Object.values(decorators)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw invalid('decorators', twice, 'nine different names')
-}
-
-function checkPaths({ paths }: Settings): void {
-  const places = Object.entries(paths)
-  for (const [name, place] of places) {
-    if (places.some(([other, taken]) => other !== name && taken === place))
-      throw invalid(`paths.${name}`, place, 'a path that no other endpoint has')
   }
 }
 

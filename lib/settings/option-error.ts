@@ -110,7 +110,7 @@ function show(value: unknown): string {
   }
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (Array.isArray(value)) return showAll(value)
-  if (value instanceof Promise) return 'a Promise'
+  if (value instanceof Promise) return 'a Promise that was not awaited'
   if (isClass(value)) return 'a class'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
@@ -120,7 +120,6 @@ const isClass = (value: unknown): value is { name: string } =>
 
 /** What is to be done with what only makes the value that an option takes; `null` where it makes none. */
 export function makingOf(value: unknown): string | null {
-  if (value instanceof Promise) return 'await the Promise first'
   if (isClass(value)) return `make one with new ${value.name || 'Store'}()`
   return typeof value === 'function' ? `call it, as ${value.name || 'store'}(…)` : null
 }

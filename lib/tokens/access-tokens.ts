@@ -167,7 +167,7 @@ export function accessTokens(
       const known = seen(authorization)
       if (known !== undefined) return known
       const token = bearerToken(authorization)
-      if (token === undefined) return missingToken()
+      if (token === undefined) return missingToken(' The header Authorization has another scheme.')
       // With the scheme spelled otherwise, or more spaces, the token may still have been seen.
       const credential = bearerCredential(token)
       return (credential === authorization ? undefined : seen(credential)) ?? judge(token)

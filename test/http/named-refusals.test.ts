@@ -53,3 +53,43 @@ t.test('names the grant type and the content type that it refuses, and those tha
     `The content type '${form}' is not supported here: send ${json}.`
   ])
 })
+
+t.test('names the fields that a body lacks, and those that there are', async (t) => {
+  const { app, close } = await testApp({ rateLimit: false })
+  t.teardown(close)
+  const register = async (payload: object): Promise<unknown> =>
+    (await app.inject({ method: 'POST', url: '/auth/register', payload })).json<{ error_description: string }>()
+      .error_description
+  t.equal(await register({ password: PASSWORD }), 'username: it is required.')
+  t.equal(
+    await register({ username: 'ann', password: PASSWORD, nick: 'x' }),
+    'nick: there is no such field. There are: username, password.'
+  )
+  const refreshed = await app.inject({ method: 'POST', url: '/auth/refresh', payload: { refresh_token: 'x' } })
+  t.equal(refreshed.statusCode, 401)
+  t.match(refreshed.json(), { error_description: /Send the refresh token as Authorization: Bearer/ })
+})
+
+t.test('app.authority names what it got for an id, a token and an event', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  const { authority } = app
+  const nothing = undefined as unknown as string
+  const calls: Array<() => Promise<unknown>> = [
+    async () => await authority.issueTokens({ id: '1' } as unknown as string),
+    async () => await authority.revokeUser({ id: '1' } as unknown as string),
+    async () => await authority.sessions({ id: '1' } as unknown as string),
+    async () => await authority.deleteUser({ id: '1' } as unknown as string)
+  ]
+  for (const call of calls)
+    await t.rejects(call() as Promise<void>, {
+      name: 'TypeError',
+      message: 'takes the id of a user, such as user.id, and got an object.'
+    })
+  await t.rejects(authority.revokeUser(nothing), { message: /and got nothing\.$/ })
+  await t.rejects(authority.verify(nothing), { statusCode: 401, message: /app\.authority\.verify got none/ })
+  await t.rejects(authority.verify('Bearer x'), { statusCode: 401, message: /the token without its scheme/ })
+  t.throws(() => {
+    authority.on('login' as 'authenticated', () => {})
+  }, /There is no event "login"\. There are: .*authenticated/)
+})

@@ -557,8 +557,18 @@ t.test('every other option with what it does not take', async (t) => {
       JSON.stringify(auth),
       /^a name/
     ]),
-    [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /nine different/],
-    [{ decorators: { authSession: 'auth' } }, 'decorators', '"auth"', /nine different/],
+    [
+      { decorators: { auth: 'authority' } },
+      'decorators.authority',
+      '"authority"',
+      /another name: this one is that of decorators\.auth/
+    ],
+    [
+      { decorators: { authSession: 'auth' } },
+      'decorators.auth',
+      '"auth"',
+      /another name: this one is that of decorators\.authSession/
+    ],
     [{ decorators: { prefix: '2nd' } }, 'decorators.prefix', '"2nd"', /^a name/],
     [{ decorators: { authSession: '' } }, 'decorators.authSession', '""', /^a name/],
     [{ claims: {} }, 'claims', 'an object', /^a function/],
@@ -642,12 +652,27 @@ t.test('says what is to be done with what only makes a store, or lies beside the
     findById = fn
   }
   const rows: Array<[Record<string, unknown>, RegExp]> = [
-    [{ users: Promise.resolve(users) }, /"users": got a Promise; it takes a UserStore: await the Promise first\.$/],
+    [
+      { users: Promise.resolve(users) },
+      /"users": got a Promise that was not awaited; it takes a UserStore: it lacks findById\.$/
+    ],
     [{ users: Users }, /"users": got a class; it takes a UserStore: make one with new Users\(\)\.$/],
     [{ users: memoryUserStore }, /"users": got a function; it takes a UserStore: call it, as memoryUserStore\(…\)\.$/],
     [{ state: memoryState }, /"state": got a function; it takes a State, .*: call it, as memoryState\(…\)\.$/],
-    [{ state: Promise.resolve() }, /"state": got a Promise; .*: await the Promise first\.$/],
+    [{ state: Promise.resolve() }, /"state": got a Promise that was not awaited; it takes a State/],
     [{ state: records }, /"state": got an object; .*: recordState\(store\) makes one of a RecordStore\.$/],
+    [
+      { clients: [{ clientId: 'spa', redirectUris: ['https://app.example/*'] }] },
+      /"clients\[0\]\.redirectUris\[0\]": got "https:\/\/app\.example\/\*"; it takes a whole URI, .* no wildcards/
+    ],
+    [
+      { decorators: { authenticate: 'auth' } },
+      /"decorators\.\w+": got "auth"; it takes another name: this one is that of decorators\.\w+\.$/
+    ],
+    [
+      { issuer: 'http://box.test' },
+      /"issuer": got "http:\/\/box\.test"; it takes an absolute https: URL, such as "https:/
+    ],
     [{ factors: async () => {}, secret: SECRET }, /"factors": got a function; .*: call it, as factors\(…\)\.$/],
     [{ issuer: 'localhost:3000' }, /"issuer": got "localhost:3000"; .* with its scheme: "http:\/\/localhost:3000"\.$/],
     [{ issuer: '127.0.0.1:3000/' }, /it takes an absolute URL with its scheme: "http:\/\/127\.0\.0\.1:3000"\.$/],
@@ -671,7 +696,7 @@ t.test('redis takes true or a client', async (t) => {
   ] as const) {
     t.equal(
       messageOf({ issuer: ISSUER, users, redis }),
-      `Invalid option "redis": got ${got}; it takes true, or an ioredis client or cluster.`
+      `Invalid option "redis": got ${got}; it takes true, or an ioredis client or cluster: new Redis(url) makes one.`
     )
   }
 })
@@ -787,7 +812,7 @@ t.test('an http issuer on any host is for development, and only where it is aske
   })
   delete process.env['NODE_ENV']
   for (const issuer of ['http://192.168.1.5:3000', 'http://api:3000', 'http://api:3000/auth/']) {
-    t.match(messageOf({ issuer, users }), /^Invalid option "issuer": .*allowInsecureIssuer: true in development/)
+    t.match(messageOf({ issuer, users }), /^Invalid option "issuer": .*In development, .*allowInsecureIssuer: true\./)
     t.match(messageOf({ issuer, users, allowInsecureIssuer: undefined }), /^Invalid option "issuer"/)
     t.equal(settingsOf({ issuer, users, allowInsecureIssuer: true }).issuer, issuer)
   }

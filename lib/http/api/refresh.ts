@@ -29,7 +29,10 @@ export function refreshRoute(child: FastifyInstance, { grants, limiter, path }: 
         async () =>
           await limiter.countFailure(request, reply, async () => {
             const token = bearerToken(request.headers.authorization)
-            if (token === undefined) throw missingToken()
+            if (token === undefined)
+              throw missingToken(
+                ' Send the refresh token as Authorization: Bearer, or to POST token with grant_type=refresh_token.'
+              )
             return await refreshAccessToken(token, { origin: originOf(request) }, grants)
           })
       )

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import type { ValueError } from '@sinclair/typebox/errors'
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
 import { choicesOf, namedChoices } from './choices.ts'
@@ -132,13 +132,19 @@ export function strictValidator(compile: () => TypeCheck<TSchema>): (value: unkn
   }
 }
 
-function fieldError(first: Pick<ValueError, 'path' | 'message' | 'schema' | 'value'> | undefined): OAuthError {
+function fieldError(first: ValueError | undefined): OAuthError {
   const field = first?.path.slice(1).replaceAll('/', '.') ?? ''
   if (field === '')
     return new OAuthError('invalid_request', 'The body must be an object with the fields of this endpoint.')
-  const choices = first?.value === undefined ? null : choicesOf(first.schema)
-  const problem = choices === null ? (first?.message ?? 'it does not fit') : namedChoices(choices)
-  return new OAuthError('invalid_request', `${field}: ${problem}.`)
+  return new OAuthError('invalid_request', `${field}: ${first === undefined ? 'it does not fit' : problemOf(first)}.`)
+}
+
+function problemOf({ type, value, schema, message }: ValueError): string {
+  if (type === ValueErrorType.ObjectRequiredProperty) return 'it is required'
+  if (type === ValueErrorType.ObjectAdditionalProperties && schema.properties !== undefined)
+    return `there is no such field. There are: ${Object.keys(schema.properties as object).join(', ')}`
+  const choices = value === undefined ? null : choicesOf(schema)
+  return choices === null ? message : namedChoices(choices)
 }
 
 /**

@@ -1,0 +1,21 @@
+import { invalid } from './option-error.ts'
+import type { Settings } from './settings.ts'
+
+/** No two things that the plugin adds to the host have one name. */
+export function checkNames({ decorators }: Settings): void {
+  const names = Object.entries(decorators)
+  for (const [what, name] of names) {
+    const other = names.find(([which, taken]) => which !== what && taken === name)
+    if (other !== undefined)
+      throw invalid(`decorators.${what}`, name, `another name: this one is that of decorators.${other[0]}`)
+  }
+}
+
+/** No two endpoints have one path. */
+export function checkPaths({ paths }: Settings): void {
+  const places = Object.entries(paths)
+  for (const [name, place] of places) {
+    if (places.some(([other, taken]) => other !== name && taken === place))
+      throw invalid(`paths.${name}`, place, 'a path that no other endpoint has')
+  }
+}
