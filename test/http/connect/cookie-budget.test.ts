@@ -1,28 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import t, { type Test } from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { totpCode } from '../../../lib/testing/index.ts'
 import { type LightMyRequestResponse, PASSWORD, signUp } from '../../support/app.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import { cookieName } from '../../support/cookies.ts'
+import { authorizationRequest as request, noise } from './cookie-room.ts'
 import { connectApp, CROSS } from './support.ts'
 
 const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const SPA = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }
-
-/** An authorization request that a foreign page makes up, with a state that can't be deflated. */
-const request = (state: string): string =>
-  `/auth/authorize?${new URLSearchParams({
-    client_id: 'spa',
-    redirect_uri: 'https://spa.example/cb',
-    response_type: 'code',
-    scope: 'openid',
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-    code_challenge_method: 'S256',
-    connection: 'acme',
-    state
-  }).toString()}`
-const noise = (characters: number): string => randomBytes(characters).toString('base64url').slice(0, characters)
 
 const bytesIn = ({ cookies }: TestBrowser): number =>
   [...cookies].map(([name, value]) => `${name}=${value}`).join('; ').length
