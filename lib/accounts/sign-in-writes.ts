@@ -1,3 +1,4 @@
+import { OAuthError } from '../errors.ts'
 import type { LinkedIdentity, User } from '../ports/user-store.ts'
 import { endConsents } from './new-password.ts'
 import type { AccountsDeps } from './deps.ts'
@@ -24,22 +25,34 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
   if (takesMailbox === true) await takeMailbox(user, cause, deps)
   if (link !== undefined) {
     // Before the link, so that a sign-in after a failure in between takes the account over once more.
-    if (takesOver === true) await endPasswordAndPasskeys(user, keeps, deps)
+    if (takesOver === true) {
+      await endPasswordForGood(user, deps)
+      await endPasskeys(user, keeps, deps)
+    }
     const contested = takesOver === true ? 'by_owner' : 'by_address'
     const stored = await storeLink({ user, link, contested, ...cause }, deps)
     if (stored !== 'linked' && stored !== 'already_linked') return null
-    if (takesOver === true) await endOtherLinks(user, link, cause, deps)
+    if (takesOver === true) {
+      // Again, for a passkey that a session of before has added until the sessions ended.
+      await endPasskeys(user, keeps, deps)
+      await endOtherLinks(user, link, cause, deps)
+    }
   }
   if (profile !== undefined) await deps.users.update?.(user.id, profile)
   const now = await deps.users.findById(user.id)
   return now === null ? null : { ...signIn, user: now, writes: undefined }
 }
 
-/** An authenticator app stays. */
-async function endPasswordAndPasskeys(user: User, keeps: string | undefined, deps: AccountsDeps): Promise<void> {
-  const { users, hashing, random, clock, factors } = deps
-  if (user.passwordHash !== null)
-    await users.setPasswordHash?.(user.id, await hashing.hash(random.secret()), user.passwordHash, clock.now())
+/** @throws OAuthError `temporarily_unavailable`, where the password is another one by now */
+async function endPasswordForGood(user: User, { users, hashing, random, clock }: AccountsDeps): Promise<void> {
+  if (user.passwordHash === null || users.setPasswordHash === undefined) return
+  const next = await hashing.hash(random.secret())
+  if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())))
+    throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+}
+
+/** All but the one that was set up in this sign-in. An authenticator app stays. */
+async function endPasskeys(user: User, keeps: string | undefined, { factors }: AccountsDeps): Promise<void> {
   if (factors === null) return
   const { passkeys } = await factors.store.findFactors(user.id)
   for (const { id } of passkeys)

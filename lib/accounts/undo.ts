@@ -10,6 +10,7 @@ import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { sendResetOnce } from './reset-password.ts'
 import { emailOf } from './username.ts'
+import { ownerConnection } from './ways-in.ts'
 
 /*
  * "That was not me", by the link of a message: it takes back the first factor of an account, or a change of the
@@ -80,6 +81,9 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
   const record = await oneTimeTokens.find(PURPOSES[what], tokenDigest, clock.now())
   const user = record === null ? null : await users.findById(record.userId)
   if (record === null || !isActive(user)) throw invalidLink()
+  // The domain may be enforced only since the change, and an account does not leave it by itself.
+  const owner = ownerConnection(user, deps)
+  if (what === 'email' && owner !== null && ownerConnection(value, deps) !== owner) throw invalidLink()
   if (what === 'email') return { user, what, former: value, changedAt: record.expiresAt - LIFETIME_MS }
   if (!isBoundTo(token, 0, addressOf(user))) throw invalidLink()
   return { user, what }

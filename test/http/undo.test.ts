@@ -1,9 +1,11 @@
 /** "That was not me": the links by which the owner of a mailbox takes a change of the account back. */
 import t from '../support/tap.ts'
 import { totpCode } from '../../lib/testing/totp-code.ts'
-import { bearer, PASSWORD, signIn, signUp } from '../support/app.ts'
+import { memoryState } from '../../lib/index.ts'
+import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { enrol, logIn } from '../support/factors.ts'
+import { fakeConnection, fakeUpstream, SECRET } from '../support/fake-upstream.ts'
 import { ANN, linkOf, NEXT, scene, THIEF } from './support/undo.ts'
 
 const HOURS = 3_600_000
@@ -120,6 +122,32 @@ t.test('what was set up to sign in with since the change goes with it, and what 
   t.match(await messages.next('factor_removed'), { user: { email: ANN } })
   t.equal(await reset(NEXT), 204)
   t.match((await token(NEXT)).json(), { error: 'mfa_required' })
+})
+
+t.test('the link leads no account out of a domain that was enforced since the change', async (t) => {
+  const shared = { state: memoryState(), secret: SECRET }
+  const test = await scene(t, shared)
+  const { app, sub, users, factors, press, clock } = test
+  const { access_token: token } = await signIn(app, ANN)
+  const asked = { email: 'ann@acme.example' }
+  await app.inject({ method: 'POST', url: '/auth/email', headers: bearer(token), payload: asked })
+  const payload = { token: (await test.messages.next('email_change')).token }
+  await app.inject({ method: 'POST', url: '/auth/email/verify', payload })
+  const link = await linkOf(test, 'email_changed')
+
+  const enforcing = await testApp({
+    ...shared,
+    users,
+    factors,
+    clock,
+    registration: { username: 'email' },
+    connections: [fakeConnection(fakeUpstream(), { domains: ['acme.example'], enforce: true })]
+  })
+  t.teardown(enforcing.close)
+  const reply = await testBrowser(enforcing.app).submit('/auth/undo', { token: link })
+  t.equal(reply.statusCode, 400)
+  t.match(await users.findById(sub), { username: 'ann@acme.example', email: 'ann@acme.example' })
+  t.equal((await press(link)).statusCode, 200, 'where the domain is not enforced it does')
 })
 
 t.test('a sign-up with the former address does not keep it from its owner', async (t) => {

@@ -122,6 +122,58 @@ t.test('a password from before the proof of the address is ended once, with the 
   t.match(await test.users.listIdentities(test.ann.id), [{ subject: 'ann-1', connection: 'acme' }])
 })
 
+t.test('a take-over whose account gets another password meanwhile ends nothing by half, and is repeated', async (t) => {
+  const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
+  const { users, ann } = test
+  const set = users.setPasswordHash.bind(users)
+  users.setPasswordHash = async (...given) => {
+    users.setPasswordHash = set
+    await set(ann.id, 'the hash of another password')
+    return await set(...given)
+  }
+  t.equal((await test.through()).statusCode, 503)
+  t.equal(await test.who(), null)
+  t.strictSame(await users.listIdentities(ann.id), [])
+  await test.through()
+  t.equal(await test.who(), ann.id)
+  t.not((await users.findById(ann.id))?.passwordHash, 'the hash of another password')
+})
+
+t.test('a take-over ends a passkey that a session of before adds while it goes on', async (t) => {
+  const factors = memoryFactorStore()
+  const test = await scene(t, { factors, connection: { domains: ['example.com'], enforce: true } })
+  const { users, ann, clock } = test
+  const link = users.linkIdentity.bind(users)
+  users.linkIdentity = async (...given) => {
+    const added = await factors.addPasskey({
+      userId: ann.id,
+      factor: {
+        id: 'late',
+        credentialId: 'bGF0ZQ',
+        publicKey: 'a2V5',
+        alg: -7,
+        signCount: 0,
+        transports: [],
+        backupEligible: false,
+        backedUp: false,
+        uvInitialized: true,
+        rpId: 'auth.example.com',
+        aaguid: null,
+        name: null,
+        createdAt: clock.now(),
+        lastUsedAt: null,
+        provisional: false
+      },
+      limit: 10
+    })
+    t.equal(added.outcome, 'added')
+    return await link(...given)
+  }
+  await test.through()
+  t.equal(await test.who(), ann.id)
+  t.strictSame((await factors.findFactors(ann.id)).passkeys, [])
+})
+
 t.test('a take-over asks nobody for the app of whoever named the address first', async (t) => {
   const factors = memoryFactorStore()
   const test = await scene(t, {
