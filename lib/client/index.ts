@@ -9,7 +9,16 @@ import { lock, sleep } from './locks.ts'
 import type { AnyAuthClient, AuthClient, AuthClientOptions, UserProfile } from './options.ts'
 
 export { AuthClientError } from './errors.ts'
-export type * from './options.ts'
+export type {
+  AnyAuthClient,
+  AuthClient,
+  AuthClientEvents,
+  AuthClientOptions,
+  AuthStorage,
+  LoginOptions,
+  LogoutOptions,
+  UserProfile
+} from './options.ts'
 
 /** A sign-in under way, kept for the page that its answer comes to. */
 type Transaction = [at: number, verifier: string, nonce: string, redirectUri: string, appState?: unknown]
