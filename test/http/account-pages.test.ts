@@ -38,9 +38,9 @@ t.test('sign-up: the form, for whom it is and where it leads', async (t) => {
       sent: false,
       connections: [],
       fields: [
-        { name: 'age', label: 'Your age', type: 'number', required: true, value: '' },
-        { name: 'nickname', label: 'nickname', type: 'text', required: false, value: '' },
-        { name: 'news', label: 'news', type: 'checkbox', required: false, value: '' }
+        { name: 'age', label: 'Your age', type: 'number', required: true, value: '', choices: [] },
+        { name: 'nickname', label: 'nickname', type: 'text', required: false, value: '', choices: [] },
+        { name: 'news', label: 'news', type: 'checkbox', required: false, value: '', choices: [] }
       ]
     },
     settings: { statusCode: 200, clientName: 'app', uiLocales: ['fr'], formActions: ['https://app.example'] }

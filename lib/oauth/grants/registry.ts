@@ -69,7 +69,8 @@ export function findGrant(type: string, deps: GrantTypesDeps): Grant {
   if (grant === undefined || isOff(type, deps))
     throw new OAuthError(
       'unsupported_grant_type',
-      `The grant type '${type.slice(0, 80)}' is not supported here. There are: ${grantTypesOn(deps).join(', ')}.`
+      // What is no name of ours may be anything, a password too, and descriptions are logged.
+      `${grant?.type ?? 'The grant type'} is not supported here. There are: ${grantTypesOn(deps).join(', ')}.`
     )
   return grant
 }
