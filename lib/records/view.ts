@@ -1,9 +1,6 @@
 /** A value that a decision leaves under a key. */
 export interface Draft {
-  /**
-   * Of the closed list: family, code, session, index, generation, consents, one_time_token, keys, owner, assertion,
-   * factors, passkey_claim, trial.
-   */
+  /** What the record is, for operators: the guide for the state lists the kinds. Nothing is decided by it. */
   kind: string
   /** The user whose record it is; `null`: nobody's. */
   userId: string | null
