@@ -18,7 +18,7 @@ export function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOp
     'signs, spelled as browsers do (lower case, xn--, no default port); http: only for ' +
     'localhost, 127.0.0.0/8 and [::1], or with allowInsecureIssuer: true in development'
   if (HOST_ALONE.test(issuer)) {
-    const scheme = isLoopbackHost(issuer.replace(/[:/].*$/, '')) ? 'http' : 'https'
+    const scheme = isLoopbackHost(issuer.split(/[:/]/, 1)[0] ?? '') ? 'http' : 'https'
     throw invalid('issuer', issuer, `an absolute URL with its scheme: "${scheme}://${issuer.replace(/\/$/, '')}"`)
   }
   let url: URL
