@@ -166,6 +166,19 @@ type Route = (app: FastifyInstance, url: string, hooks: Hook[]) => unknown
 const FORMS: Record<string, Route> = {
   hook: (app, url, hooks) => app.get(url, { onRequest: hooks }, next),
   fastifyAuth: (app, url, hooks) => app.get(url, { onRequest: app.auth(hooks, { relation: 'and' }) }, next),
+  // Fastify hands a callback to an asynchronous hook too.
+  passedOn: (app, url, hooks) =>
+    app.get(
+      url,
+      {
+        onRequest: hooks.map(
+          (hook) =>
+            async (...given: [FastifyRequest, FastifyReply]) =>
+              await hook(...given)
+        )
+      },
+      next
+    ),
   awaited: (app, url, hooks) =>
     app.get(url, async (request, reply) => {
       for (const hook of hooks) await hook(request, reply)
@@ -209,7 +222,7 @@ t.test('only a good token reaches the next line, in whichever way a hook is call
           t.strictSame([reply.statusCode, reply.body], [200, 'the next line'], label)
           continue
         }
-        const callback = form === 'hook' || form === 'fastifyAuth'
+        const callback = ['hook', 'fastifyAuth', 'passedOn'].includes(form)
         if (name === 'requireSession' && callback) {
           t.match([reply.statusCode, reply.headers.location], [303, /^\/auth\/login\?/], label)
           continue
