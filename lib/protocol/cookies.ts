@@ -31,7 +31,7 @@ export const COOKIES = {
   device: { key: 'own', seconds: 180 * 86_400, once: false, begun: null, maxBytes: 304 },
   trusted: { key: 'own', seconds: null, once: false, begun: null, maxBytes: 192 },
   prompted: { key: null, seconds: 30 * 86_400, once: false, begun: null, maxBytes: 16 },
-  enrolment: { key: 'factors', seconds: 3600, once: false, begun: null, maxBytes: 512 },
+  enrolment: { key: 'factors', seconds: 3600, once: false, begun: null, maxBytes: 640 },
   flow: { key: 'own', seconds: 600, once: true, begun: 'by_anyone', maxBytes: null },
   query: { key: 'own', seconds: 600, once: false, begun: 'by_anyone', maxBytes: null },
   codes: { key: 'own', seconds: 600, once: false, begun: 'of_user', maxBytes: null },

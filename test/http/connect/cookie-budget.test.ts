@@ -131,7 +131,8 @@ t.test('what other sites begin takes out nothing that the person has begun here'
   await browser.submit('/auth/email-code', { username: 'ann@example.com' })
   for (let count = 0; count < 5; count++) {
     test.clock.step(1000)
-    await browser.get(request(noise(count % 2 === 0 ? 900 : 100)), CROSS)
+    const reply = await browser.get(request(noise(count % 2 === 0 ? 900 : 100)), CROSS)
+    t.match(reply.headers.location, /^\/auth\/login/, 'it leads to the sign-in page')
     within(t, browser, 'after a start of another site')
     for (const kind of ['step', 'email']) t.equal(kindsIn(browser, kind).length, 1, kind)
   }
@@ -149,8 +150,18 @@ t.test('what other sites begin takes out nothing that the person has begun here'
   t.equal(back.statusCode, 303)
 })
 
-t.test('of sign-ins that other sites began, the first stays', async (t) => {
+t.test('of sign-ins that other sites began, the first stays, and the newest of ours', async (t) => {
   const test = await connectApp(t, { clients: [SPA] })
+  const ours = await connectApp(t, { clients: [SPA] })
+  await ours.start('?return_to=/old')
+  ours.clock.step(1000)
+  const honest = await ours.start('?return_to=/cart')
+  for (let count = 0; count < 6; count++) {
+    ours.clock.step(1000)
+    t.equal((await ours.browser.get(request(noise(300)), CROSS)).statusCode, 303)
+    t.equal(kindsIn(ours.browser, 'flow').length, 2)
+  }
+  t.equal((await ours.back(honest.state)).headers.location, '/cart')
   const states: string[] = []
   for (let count = 0; count < 6; count++) {
     const reply = await test.browser.get(request(noise(300)), CROSS)

@@ -7,7 +7,8 @@ import { failConnect } from './failure.ts'
  * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, since a
  * form may not be redirected there. Where a user is signed in, only if a page of ours led here, so that no other site
  * replaces their session, and if the request itself asks for another sign-in: a session that lacks something else would
- * be sent round for ever. `null`: the sign-in page it is.
+ * be sent round for ever. Another site leads a person who has begun a second step, a code or a link here to no
+ * provider, because a sign-in would end that. `null`: the sign-in page it is.
  */
 export async function straightOn(
   deps: ConnectPageDeps,
@@ -18,12 +19,17 @@ export async function straightOn(
   const {
     authorize: { issuer },
     browser,
-    connect: { connections },
+    connect: { connections, cookies },
     journeys
   } = deps
   const connection = connections.get(params.connection ?? '')
   if (connection === undefined || request.method !== 'GET' || isLookingAhead(request) || !(await connection.enabled()))
     return null
+  const isBusy =
+    deps.cookies.step.read(request) !== undefined ||
+    deps.sealed.read(request, 'email') !== null ||
+    cookies.read(request, 'link', '') !== null
+  if (isBusy && !isFromOurPage(request, issuer)) return null
   const asksAgain = params.prompt !== undefined || params.max_age !== undefined
   if (!(asksAgain && isFromOurPage(request, issuer)) && (await browser.signedIn(request)) !== null) return null
   const journey = await journeys.from(`?${carried(params)}`)
