@@ -1,6 +1,7 @@
 /** The store that the guide prints compiles, passes the printed suite, and tells an outage from a mistake. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createPool, type Pool } from 'mysql2/promise'
 import t from '../support/tap.ts'
 import type { RecordStore } from '../../lib/ports/record-store.ts'
@@ -8,6 +9,7 @@ import { recordStoreContract } from '../../lib/testing/record-store-contract.ts'
 import { type MariadbServer, startMariadb } from '../support/mariadb-server.ts'
 import { messagesOf, openWorkshop, type Project } from './support/guide-files.ts'
 
+const ROOT = new URL('../../', import.meta.url)
 const GUIDE = 'docs/guides/own-state-store.md'
 const PARTITION = 'p'.repeat(16)
 const uncounted = async (): Promise<never> => {
@@ -27,6 +29,19 @@ const patient = workshop.project(GUIDE, {
 
 t.test('the printed files compile', async (t) => {
   t.strictSame(messagesOf([printed]), [])
+})
+
+t.test('the printed port is that of the library', (t) => {
+  const bare = (path: string, name: string): string => {
+    const [found = ''] =
+      new RegExp(`^export interface ${name} [^]*?^}`, 'm').exec(readFileSync(new URL(path, ROOT), 'utf8')) ?? []
+    return found.replaceAll(/\/\*\*[^]*?\*\//g, '').replaceAll(/\s+/g, ' ')
+  }
+  for (const name of ['RecordStore', 'StoredRecord', 'RecordWrite', 'NewRecord']) {
+    t.ok(bare(GUIDE, name).length > 40, name)
+    t.equal(bare(GUIDE, name), bare('lib/ports/record-store.ts', name), name)
+  }
+  t.end()
 })
 
 t.test('the printed store has fewer than 110 lines', async (t) => {
