@@ -2,7 +2,7 @@ import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Advise } from '../ports/log.ts'
-import type { Message, MessageUser, SendMessage } from '../ports/message.ts'
+import type { Message, MessageKind, MessageUser, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
 
@@ -34,13 +34,25 @@ export interface OutboxDeps {
   advise: Advise
   /** Hears of each message that is given up. What it gets holds neither token nor link. */
   onError(error: unknown, what: string): void
-  /** The language of a message whose cause named none. */
-  localeOf(user: MessageUser): string
+  /** The language of the user's own claim; `undefined` where they have none of ours. */
+  localeOf(user: MessageUser): string | undefined
   /** Whether there is a way to set a new password by mail. */
   canReset: boolean
   /** How many messages may wait, be sent or wait to be sent again, all together. */
   capacity?: number
 }
+
+/** Asked for by whoever reads it, so it has their language. A stranger may have caused any other message. */
+const ASKED_FOR: readonly MessageKind[] = [
+  'password_reset',
+  'verify_email',
+  'already_registered',
+  'email_change',
+  'sign_in_code'
+]
+
+const languageOf = ({ kind, locale }: Pick<Post, 'kind' | 'locale'>, own: string | undefined): string =>
+  (ASKED_FOR.includes(kind) ? (locale ?? own) : (own ?? locale)) ?? 'en'
 
 const MAX_IN_FLIGHT = 8
 const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
@@ -130,7 +142,7 @@ export function createOutbox(
         message: {
           ...message,
           user,
-          locale: message.locale ?? localeOf(user),
+          locale: languageOf(message, localeOf(user)),
           hasPassword: typeof message.user['passwordHash'] === 'string',
           canReset
         },

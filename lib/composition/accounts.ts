@@ -11,7 +11,7 @@ import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
 import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-verifier.ts'
 import type { Events } from '../events.ts'
 import type { MessageBound } from '../limits/message-bound.ts'
-import { chooseLocale } from '../pages/locale.ts'
+import { findLocale } from '../pages/locale.ts'
 import type { ClientStore } from '../ports/client-store.ts'
 import type { FactorStore } from '../ports/factor-store.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -94,11 +94,11 @@ function unusableReports(log: FastifyBaseLogger): (reason: string) => void {
 }
 
 /**
- * The language of a message that no request caused: that of the user's own claim, which some write with an underscore.
+ * The language of the user's own claim, which some write with an underscore.
  * @see OpenID Connect Core 1.0 §5.1
  */
-function ownLocale({ locale }: MessageUser): string {
-  return chooseLocale(typeof locale === 'string' ? [locale.replaceAll('_', '-')] : [], undefined)
+function ownLocale({ locale }: MessageUser): string | undefined {
+  return findLocale(typeof locale === 'string' ? [locale.replaceAll('_', '-')] : [], undefined)
 }
 
 /** Where there is no secret, a browser is remembered until this process ends, as its factors are. */

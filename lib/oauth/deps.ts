@@ -1,5 +1,6 @@
 import type { SignUpCheck } from '../accounts/federated-user.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
+import type { SecondFactorCheck } from '../accounts/factors/deps.ts'
 import type { AssertionStore } from '../ports/assertion-store.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { TokenStore } from '../ports/token-store.ts'
@@ -55,6 +56,8 @@ export interface GrantContext {
 export interface GrantCall extends GrantContext {
   /** Counts an account that the grant makes. @throws OAuthError where there were too many */
   reserveSignUp(check: SignUpCheck): Promise<void>
+  /** Whether the user has given their second factor in this browser before, where codes of a disabled app count. */
+  knows(check: SecondFactorCheck): boolean
 }
 
 /** The fields of a token answer. @see RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3 */

@@ -17,9 +17,9 @@ export interface MessageCommon {
    */
   user: MessageUser
   /**
-   * The language to write in, as a BCP 47 tag: one of those of the hosted pages. It is that of the page or the request
-   * that caused the message; where neither asked for one of them, that of the user's own claim `locale`; English where
-   * there is none.
+   * The language to write in, as a BCP 47 tag: one of those of the hosted pages. A message that was asked for has that
+   * of the page or the request, else that of the user's own claim `locale`. A notice has that of the claim first,
+   * because a stranger may have caused it. English where there is none.
    */
   locale: string
   /** Whether the account has a password. Who has none is not told to set a new one. Absent: it has. */

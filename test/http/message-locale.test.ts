@@ -272,6 +272,24 @@ t.test(
   }
 )
 
+t.test("a notice is in the user's own language, whatever the request that caused it says", async (t) => {
+  for (const [locale, expected] of [
+    ['de', 'de'],
+    ['xx', 'ko']
+  ] as const) {
+    const users = memoryUserStore([{ id: 'u1', username: 'ann@example.com', passwordHash: null, locale }])
+    const { app, messages, close } = await testApp({ users, registration: { username: 'email' } })
+    t.teardown(close)
+    await app.authority.changePassword('u1', PASSWORD)
+    await messages.next('password_changed')
+    const { access_token: token } = await signIn(app, 'ann@example.com')
+    const headers = { ...bearer(token), 'accept-language': 'ko' }
+    await app.inject({ method: 'POST', url: '/auth/email', headers, payload: { email: 'thief@evil.example' } })
+    t.equal((await messages.next('email_change_requested')).locale, expected)
+    t.equal((await messages.next('email_change')).locale, 'ko', 'a link was asked for')
+  }
+})
+
 t.test('a language that is no text, or sent twice, changes nothing but the language', async (t) => {
   for (const url of [
     '/auth/password-reset?ui_locales=de&ui_locales=fr',

@@ -56,7 +56,8 @@ export function tokenRoute(child: FastifyInstance, { grants: deps, clientsOf, li
                 origin: originOf(request),
                 reserveSignUp: async (check) => {
                   await limiter.reserve(request, reply, check, async () => {})
-                }
+                },
+                knows: (check) => limiter.knows(request, check)
               },
               deps
             )

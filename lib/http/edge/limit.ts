@@ -89,6 +89,8 @@ export interface RequestLimiter {
   countFailure<T>(request: FastifyRequest, reply: FastifyReply, work: () => Promise<T>): Promise<T>
   /** Whether the user has given their second factor in this browser before, with the password and factors of now. */
   knows(request: FastifyRequest, check: SecondFactorCheck): boolean
+  /** Makes the browser one in which the user has given their second factor. The reply must not be sent yet. */
+  makeKnown(request: FastifyRequest, reply: FastifyReply, check: SecondFactorCheck): void
   close(): Promise<void>
 }
 
@@ -124,6 +126,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
       reserveAccount: async (_account, work) => await work(),
       countFailure: async (_request, _reply, work) => await work(),
       knows: browsers.knows,
+      makeKnown: browsers.add,
       close
     }
   const bypass = parseBypassList(options.bypass)
@@ -216,6 +219,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     },
     countFailure: countUnderRefresh,
     knows: browsers.knows,
+    makeKnown: browsers.add,
     close
   }
 }

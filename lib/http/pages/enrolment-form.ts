@@ -1,3 +1,7 @@
+import { type FactorDeps, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { PageDeps } from './deps.ts'
+import type { Visit } from './form-page.ts'
 import type { Enrolment } from '../../accounts/factors/enrol-totp.ts'
 import type { ShownEnrolment } from '../../pages/common-model.ts'
 
@@ -5,4 +9,18 @@ import type { ShownEnrolment } from '../../pages/common-model.ts'
 export async function withQr({ enrolment, secret, uri }: Enrolment): Promise<ShownEnrolment> {
   const { qrPath } = await import('../../pages/qr.ts')
   return { token: enrolment, secret, uri, qr: qrPath(uri) }
+}
+
+/**
+ * Makes the browser in which a factor was set up known for it, as a sign-in with it does. Under the factors of now, so
+ * another change makes the browser unknown again. A failure stops nobody: the reply has the recovery codes.
+ */
+export async function knowBrowser(
+  user: User,
+  { request, reply }: Pick<Visit, 'request' | 'reply'>,
+  { limiter }: Pick<PageDeps, 'limiter'>,
+  { store }: Pick<FactorDeps, 'store'>
+): Promise<void> {
+  const found = await store.findFactors(user.id).catch(() => null)
+  if (found !== null) limiter.makeKnown(request, reply, secondFactorCheck(user, found, { kind: 'totp' }))
 }

@@ -36,6 +36,8 @@ export async function proposesPasskey(
     !(isSignUp || begun.session.methods.some(({ method }) => method === 'password'))
   )
     return false
+  // They are on their way to the page where they add one.
+  if (journey.next.split('?')[0] === deps.link('securityPasskeys')) return false
   if (queryParam(request, 'client_id') === '' && queryParam(request, 'prompt') === 'login') return false
   if (
     (!isSignUp && deps.cookies.prompted.read(request) !== undefined) ||

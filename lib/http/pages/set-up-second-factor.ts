@@ -18,7 +18,7 @@ import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../edge/schemas.ts'
 import { confirmUrl } from './connect/confirm.ts'
 import type { PageDeps } from './deps.ts'
-import { withQr } from './enrolment-form.ts'
+import { knowBrowser, withQr } from './enrolment-form.ts'
 import { formPage, goOn, type Leave, type Visit } from './form-page.ts'
 import { type Form, required } from './forms.ts'
 import { leadOn } from './lead-on.ts'
@@ -195,6 +195,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
               return { ...(await show(owing, null)), sent: true }
             }
             const { recoveryCodes, begun } = await setUp(owing, form, visit)
+            if (begun !== null) await knowBrowser(begun.user, visit, deps, factors)
             return async (reply) => {
               cookies.step.clear(reply)
               if (owing.isInvited) cookies.enrolment?.clear(reply)

@@ -1,4 +1,4 @@
-import { proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
+import { appsFor, proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
 import { type FactorDeps, hasFactor, type SecondFactorCheck, secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
@@ -11,7 +11,7 @@ import type { UserFactors } from '../../ports/factor-store.ts'
 import { ACCESS_TOKEN, TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import type { GrantCall, GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
 
 interface Pending extends Omit<FirstFactor, 'clientId'> {
@@ -29,7 +29,7 @@ interface Pending extends Omit<FirstFactor, 'clientId'> {
  */
 export async function mfaRequired(
   { scopes, factors, found, ...first }: Pending,
-  { client, origin }: GrantContext,
+  { client, origin, knows }: GrantCall,
   { accounts }: GrantDeps
 ): Promise<OAuthError | null> {
   const clientId = client?.clientId ?? null
@@ -40,13 +40,14 @@ export async function mfaRequired(
     { ...accounts, factors }
   )
   accounts.events.emit('second_factor_required', { userId: first.user.id, clientId }, origin)
+  const isKnown = knows(secondFactorCheck(first.user, found, { kind: 'totp' }))
   const options = factors.passkeys?.optionsFor({ user: first.user, found, purpose: 'second_factor' }, accounts) ?? null
   return new OAuthError('mfa_required', 'A second factor is needed.', {
     withoutStack: true,
     members: {
       mfa_token: token,
       methods: [
-        ...(found.totp.length === 0 ? [] : ['totp']),
+        ...(appsFor(found.totp, isKnown).length === 0 ? [] : ['totp']),
         ...(options === null ? [] : ['passkey']),
         ...(found.recoveryCodesLeft === 0 ? [] : ['recovery_code'])
       ],

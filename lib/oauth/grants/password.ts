@@ -6,7 +6,7 @@ import { passwordProof } from '../../protocol/authentication.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import type { GrantCall, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
 import { withMfa } from './with-mfa.ts'
 
@@ -17,9 +17,10 @@ import { withMfa } from './with-mfa.ts'
  */
 export async function passwordGrant(
   params: TokenRequestParams,
-  { client, origin }: GrantContext,
+  call: GrantCall,
   deps: GrantDeps
 ): Promise<TokenResponse | OAuthError> {
+  const { client, origin } = call
   const username = required(params, 'username')
   const password = required(params, 'password')
   if (client === null && deps.passwordGrant !== 'first-party')
@@ -37,13 +38,8 @@ export async function passwordGrant(
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
     mfa === null
       ? null
-      : await mfa.mfaRequired(
-          { user, by: 'password', methods, scopes, factors: mfa.factors, found: now },
-          { client, origin },
-          deps
-        )
-  const needed =
-    (await second(found)) ?? (await mfa?.enrolmentRequired({ user, methods }, { client, origin }, deps)) ?? null
+      : await mfa.mfaRequired({ user, by: 'password', methods, scopes, factors: mfa.factors, found: now }, call, deps)
+  const needed = (await second(found)) ?? (await mfa?.enrolmentRequired({ user, methods }, call, deps)) ?? null
   if (needed !== null) return needed
   return await commitTokens(
     { user, by: 'password', client, methods, scopes, origin, grantType: 'password' },

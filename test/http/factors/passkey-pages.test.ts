@@ -299,6 +299,11 @@ t.test('the proposal after a sign-in by password: once, on the way, and never in
     'a browser without passkeys or without scripts'
   )
   t.notMatch(
+    await location('/auth/login?return_to=/auth/security/passkeys', yes),
+    'passkey-prompt',
+    'on the way to the page that adds one'
+  )
+  t.notMatch(
     await location('/auth/login?return_to=/auth/security&prompt=login', yes),
     'passkey-prompt',
     'to sign in again for a page of ours'

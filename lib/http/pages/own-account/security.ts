@@ -15,7 +15,7 @@ import type { PageModels } from '../../../pages/model.ts'
 import type { AuthenticationMethod } from '../../../protocol/authentication.ts'
 import { FactorName, SecondFactorCode } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
-import { withQr } from '../enrolment-form.ts'
+import { knowBrowser, withQr } from '../enrolment-form.ts'
 import { goOn, withQuery } from '../form-page.ts'
 import { required } from '../forms.ts'
 import { acceptedPasskeys, passkeysOf } from '../passkeys.ts'
@@ -265,6 +265,7 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts, c
               },
               accounts
             )
+            await knowBrowser(user, visit, deps, accounts.factors)
             const shown = recoveryCodes === null ? 'factor_added' : codes.show(recoveryCodes, visit, whose(visit, deps))
             if (typeof shown === 'string') return shown
             // Whoever has just given a code of the app has signed in with it.
