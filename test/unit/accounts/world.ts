@@ -146,7 +146,7 @@ export async function world(options: WorldOptions = {}) {
     outbox:
       options.sendMessage === null
         ? null
-        : createOutbox(send, { clock, events, advise() {}, onError, localeOf: () => 'en', canReset: true }),
+        : createOutbox(send, { clock, events, advise() {}, onError, localeOf: () => undefined, canReset: true }),
     usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
     connections: new Map([
