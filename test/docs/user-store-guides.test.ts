@@ -79,6 +79,7 @@ const COMPILED_ELSEWHERE = [
   'nestjs',
   'messages',
   'own-state-store',
+  'profile-fields',
   'react',
   'vue',
   'svelte',
