@@ -3,12 +3,13 @@ import type { StayingSignIn } from '../sessions/sessions.ts'
 import type { User, UserPatch } from '../ports/user-store.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
 import { isActive } from '../sessions/active-user.ts'
+import { lookLater } from './background.ts'
 import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './end-provisional.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
-import { makeUndoLink } from './undo.ts'
+import { isUndoOpen, makeUndoLink } from './undo.ts'
 import { emailOf, normalizeUsername } from './username.ts'
 import { ownerConnection } from './ways-in.ts'
 
@@ -189,12 +190,7 @@ export async function confirmEmailChange({ token, stay, ...cause }: Confirmation
   const change = await checkEmailChange(token, deps)
   if (!change.isMade) {
     await endProvisional(change.user, { by: 'email_changed', ...cause }, deps)
-    const former = await makeChange(change, token, cause, deps)
-    if (former !== null) {
-      deps.events.emit('email_changed', { userId: former.id }, cause.origin)
-      const undo = await makeUndoLink(former, { what: 'email', former: addressOf(former) }, deps)
-      deps.outbox?.post({ kind: 'email_changed', user: addressed(former), ...cause, ...undo })
-    }
+    await changeAndTell(change, token, cause, deps)
   }
   await deps.sessions.revokeAll(change.user.id, 'email_changed', {
     stays: stay?.(change.sid) ?? { sid: change.sid, browser: null },
@@ -218,6 +214,38 @@ export async function refuseEmailChange(
   if (isMade || (await deps.oneTimeTokens.consume('email_change', tokenDigest, deps.clock.now())) === null)
     throw invalidLink()
   deps.outbox?.post({ kind: 'email_change_refused', user: addressed(user), ...cause })
+}
+
+/**
+ * Makes the change, and tells the former address. Where a store fails meanwhile, a repeat may find the change made, and
+ * no longer knows that address. So it is told behind the reply: rather twice than not at all.
+ */
+async function changeAndTell(
+  change: EmailChange,
+  token: string,
+  cause: MessageCause,
+  deps: AccountsDeps
+): Promise<void> {
+  const { user, address } = change
+  const isLinked = !(await isUndoOpen(user.id, deps))
+  const tell = async (former: User): Promise<void> => {
+    const undo = isLinked ? await makeUndoLink(former, { what: 'email', former: addressOf(former) }, deps) : null
+    deps.events.emit('email_changed', { userId: former.id }, cause.origin)
+    deps.outbox?.post({ kind: 'email_changed', user: addressed(former), ...cause, ...undo })
+  }
+  try {
+    const former = await makeChange(change, token, cause, deps)
+    if (former !== null) await tell(former)
+  } catch (error) {
+    const what = 'the former address could not be told of a change that may have been made'
+    lookLater(deps.background, `changed ${user.id}`, what, async () => {
+      const now = await deps.users.findById(user.id)
+      if (now === null || addressOf(now) !== address) return false
+      await tell(user)
+      return true
+    })
+    throw error
+  }
 }
 
 /** The user as they were just before; `null`: somebody else has made this change meanwhile. */

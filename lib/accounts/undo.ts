@@ -34,9 +34,8 @@ type Undoable = { what: 'factor' } | { what: 'email'; former: string }
 export type PendingUndo = { user: User } & ({ what: 'factor' } | { what: 'email'; former: string; changedAt: number })
 
 /**
- * Makes the link for the first factor of a user, or for a change of their address. `null`: there is no page for it, no
- * way to set a new password, or an earlier change of the address can still be taken back. With two changes in a row the
- * mailbox of before both keeps the link.
+ * Makes the link for the first factor of a user, or for a change of their address. `null`: there is no page for it, or
+ * no way to set a new password.
  */
 export async function makeUndoLink(
   user: User,
@@ -54,17 +53,24 @@ export async function makeUndoLink(
   const now = clock.now()
   const expiresAt = now + LIFETIME_MS
   const own = { userId: user.id, expiresAt }
-  if (undo.what === 'email') {
-    const open = openName(user.id)
-    if ((await oneTimeTokens.find('email_undo_open', open, now)) !== null) return null
-    await oneTimeTokens.put({ purpose: 'email_undo_open', digest: open, ...own })
-  }
+  if (undo.what === 'email') await oneTimeTokens.put({ purpose: 'email_undo_open', digest: openName(user.id), ...own })
   const made =
     undo.what === 'factor'
       ? oneTimeToken(user.id, random.secret(), [addressOf(user), ''], 'factor')
       : oneTimeToken(user.id, random.secret(), ['', ''], `email ${undo.former}`)
   await oneTimeTokens.put({ purpose: PURPOSES[undo.what], digest: made.digest, ...own })
   return { url: undoUrl(made.token), token: made.token, expiresAt: new Date(expiresAt) }
+}
+
+/**
+ * Whether an earlier change of the address can still be taken back. Then the next one has no link: with two in a row
+ * the mailbox of before both keeps it.
+ */
+export async function isUndoOpen(
+  userId: string,
+  { oneTimeTokens, clock }: Pick<AccountsDeps, 'oneTimeTokens' | 'clock'>
+): Promise<boolean> {
+  return (await oneTimeTokens.find('email_undo_open', openName(userId), clock.now())) !== null
 }
 
 const openName = (userId: string): string => partitionOf(userId) + digest(`email undo ${userId}`)

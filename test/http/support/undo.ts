@@ -1,6 +1,6 @@
 /** An account whose owner gets the messages, and a browser of somebody who knows the password. */
 import t from '../../support/tap.ts'
-import { memoryFactorStore, memoryUserStore, type Message } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore, type Message, type UserStore } from '../../../lib/index.ts'
 import { ISSUER, signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 
@@ -10,9 +10,8 @@ export const NEXT = 'a quite different phrase'
 
 export async function scene(
   t: { teardown(close: () => Promise<void>): void },
-  options: Parameters<typeof testApp>[0] = {}
+  { users = memoryUserStore(), ...options }: Parameters<typeof testApp>[0] & { users?: Required<UserStore> } = {}
 ) {
-  const users = memoryUserStore()
   const factors = memoryFactorStore()
   const test = await testApp({ users, factors, registration: { username: 'email' }, ...options })
   t.teardown(test.close)
