@@ -1,6 +1,6 @@
 /**
- * Whether the time of a failed sign-in tells an unknown or a disabled user from a known one. `npm run check:timing`, on
- * a quiet machine; `-- --pairs 2000 --seed 7` for a longer run or another order.
+ * Whether the time of a failed sign-in, a sign-up, a reset or a change of address tells who has an account.
+ * `npm run check:timing`, on a quiet machine; `-- --pairs 2000 --seed 7` for a longer run or another order.
  *
  * A server process with production argon2 parameters; one keep-alive connection on loopback, one request at a time.
  * Each pair is one request of either kind, in random order, each with a fresh random password of one length; 50 users
@@ -20,12 +20,14 @@ import { fork } from 'node:child_process'
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { nameOf, type Ports, serve, USERS, type Variant } from './timing/server.ts'
+import { nameOf, PASSWORD, type Ports, serve, USERS, type Variant } from './timing/server.ts'
 import { areaUnderCurve, median, medianInterval, seededRandom, signedRankZ } from './timing/statistics.ts'
 
 type Kind = 'known' | 'unknown' | 'disabled'
+type Action = keyof typeof ACTIONS
 interface Comparison {
   name: string
+  action?: Action
   variant: Variant
   kinds: [Kind, Kind]
   pairs: number
@@ -39,10 +41,28 @@ interface Run {
   leak: boolean
 }
 
+/** What each sends, and the status that comes. */
+const ACTIONS = {
+  'sign-in': {
+    path: '/auth/token',
+    body: (username: string, password: string) => ({ grant_type: 'password', username, password }),
+    status: 400
+  },
+  'sign-up': {
+    path: '/auth/register',
+    body: (username: string, password: string) => ({ username, password }),
+    status: 202
+  },
+  reset: { path: '/auth/password-reset', body: (username: string) => ({ username }), status: 202 },
+  change: { path: '/auth/email', body: (email: string) => ({ email }), status: 202 }
+}
 const WARM_UP_PAIRS = 20
 const MAX_Z = 5
 const MAX_AUC_OFFSET = 0.1
 const MAX_DELTA_MS = 1
+
+/** Of those that nobody has, each is named once: a sign-up takes it. */
+let unknown = USERS
 
 if (process.send === undefined) process.exitCode = await main()
 else process.send(await serve())
@@ -65,7 +85,17 @@ async function main(): Promise<number> {
     },
     { name: 'planted: unknown 1 ms later', variant: 'late', kinds: ['known', 'unknown'], pairs: 300, expect: 'leak' },
     { name: 'known / unknown', variant: 'honest', kinds: ['known', 'unknown'], pairs, expect: 'alike' },
-    { name: 'known / disabled', variant: 'honest', kinds: ['known', 'disabled'], pairs, expect: 'alike' }
+    { name: 'known / disabled', variant: 'honest', kinds: ['known', 'disabled'], pairs, expect: 'alike' },
+    ...(['sign-up', 'reset', 'change'] as const).flatMap((action) =>
+      (['unknown', 'disabled'] as const).map((kind): Comparison => ({
+        name: `${action}: known / ${kind}`,
+        action,
+        variant: 'accounts',
+        kinds: ['known', kind],
+        pairs,
+        expect: 'alike'
+      }))
+    )
   ]
   const server = fork(fileURLToPath(import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   try {
@@ -115,15 +145,29 @@ async function decide(comparison: Comparison, ports: Ports, random: () => number
   }
 }
 
-async function measure({ kinds, pairs }: Comparison, port: number, random: () => number): Promise<Run> {
+async function measure(
+  { action = 'sign-in', kinds, pairs }: Comparison,
+  port: number,
+  random: () => number
+): Promise<Run> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const asker = nameOf('known', 0)
+  const { text } = await send(port, agent, '/auth/token', ACTIONS['sign-in'].body(asker, PASSWORD))
+  const { access_token: token } = JSON.parse(text) as { access_token?: string }
+  const answers = new Set<string>()
   const times: [number[], number[]] = [[], []]
   try {
     for (let pair = -WARM_UP_PAIRS; pair < pairs; pair++) {
       const first = random() < 0.5 ? 0 : 1
       for (const side of first === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-        const elapsed = await signIn(port, agent, nameOf(kinds[side], Math.floor(random() * USERS)), random)
-        if (pair >= 0) times[side].push(elapsed)
+        // The asker's own address is not among them.
+        const index = kinds[side] === 'unknown' ? unknown++ : 1 + Math.floor(random() * (USERS - 1))
+        const password = Array.from({ length: 16 }, () => String.fromCharCode(97 + Math.floor(random() * 26))).join('')
+        const { path, body, status } = ACTIONS[action]
+        const reply = await send(port, agent, path, body(nameOf(kinds[side], index), password), token)
+        if (reply.status !== status || answers.add(reply.text).size > 1)
+          throw new Error(`an answer differs: ${reply.status} ${reply.text}`)
+        if (pair >= 0) times[side].push(reply.elapsed)
       }
     }
   } finally {
@@ -144,20 +188,29 @@ async function measure({ kinds, pairs }: Comparison, port: number, random: () =>
   return { delta: median(differences), interval, z, auc, leak }
 }
 
-/** A sign-in that fails; resolves to the milliseconds from the request's first byte to the answer's last. */
-async function signIn(port: number, agent: Agent, username: string, random: () => number): Promise<number> {
-  const password = Array.from({ length: 16 }, () => String.fromCharCode(97 + Math.floor(random() * 26))).join('')
-  const body = JSON.stringify({ grant_type: 'password', username, password })
+/** The answer, with the milliseconds from the request's first byte to its last. */
+async function send(
+  port: number,
+  agent: Agent,
+  path: string,
+  fields: object,
+  token?: string
+): Promise<{ status: number | undefined; text: string; elapsed: number }> {
+  const body = JSON.stringify(fields)
   const start = performance.now()
-  const { status, text } = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     const call = request(
       {
         port,
         host: '127.0.0.1',
         agent,
         method: 'POST',
-        path: '/auth/token',
-        headers: { 'content-type': 'application/json', 'content-length': body.length }
+        path,
+        headers: {
+          'content-type': 'application/json',
+          'content-length': body.length,
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
+        }
       },
       (response) => {
         let text = ''
@@ -167,7 +220,7 @@ async function signIn(port: number, agent: Agent, username: string, random: () =
             text += chunk
           })
           .on('end', () => {
-            resolve({ status: response.statusCode, text })
+            resolve({ status: response.statusCode, text, elapsed: performance.now() - start })
           })
           .on('error', reject)
       }
@@ -175,10 +228,6 @@ async function signIn(port: number, agent: Agent, username: string, random: () =
     call.on('error', reject)
     call.end(body)
   })
-  const elapsed = performance.now() - start
-  if (status !== 400 || text !== '{"error":"invalid_grant","error_description":"The username or password is wrong."}')
-    throw new Error(`an answer differs: ${status} ${text}`)
-  return elapsed
 }
 
 function report({ name, pairs, expect }: Comparison, { delta, interval, z, auc, leak }: Run): void {

@@ -62,7 +62,8 @@ function checkHostTypes(node) {
     TypeRegistry.Set('Odd', (schema, value) => value % 2 === 1)
     const app = Fastify()
     const fields = Type.Object({ pet: Type.String({ format: 'even' }), lucky: Type.Unsafe({ [Kind]: 'Odd' }), born: Type.String({ format: 'date' }) })
-    app.register(authPlugin, { issuer: 'http://localhost', users: memoryUserStore(), registration: { fields }, rateLimit: false })
+    const registration = { fields }
+    app.register(authPlugin, { issuer: 'http://localhost', users: memoryUserStore(), registration, pages: false, rateLimit: false })
     const good = { pet: 'ab', lucky: 1, born: '2026-01-01' }
     const answers = [good, { ...good, pet: 'abc' }, { ...good, lucky: 2 }, { ...good, born: 'soon' }].map(async (given, index) =>
       await app.inject({ method: 'POST', url: '/auth/register', payload: { username: \`a\${index}@example.com\`, password: 'seven green boats at dawn', ...given } }))

@@ -16,23 +16,15 @@ type Deps = Pick<AccountsDeps, 'oneTimeTokens' | 'users' | 'clock'>
  * would open a verified account. So the links that confirm it end, and until the password is another one only a reset
  * link is sent: it takes the account from the stranger.
  */
-export async function contestSignUp(user: User, deps: Pick<Deps, 'oneTimeTokens' | 'clock'>): Promise<void> {
+export async function contestSignUp(user: User, { oneTimeTokens, clock }: Deps): Promise<void> {
   // First, so that a link that is asked for from here on is a reset link.
-  await noteSignUp(user, deps)
-  await deps.oneTimeTokens.discard('verify_email', user.id)
-}
-
-/** Notes the sign-up. For an account that is confirmed it is a write alone, and contests nothing. */
-export async function noteSignUp(
-  user: User,
-  { oneTimeTokens, clock }: Pick<Deps, 'oneTimeTokens' | 'clock'>
-): Promise<void> {
   await oneTimeTokens.put({
     purpose: 'contested_sign_up',
-    digest: user.emailVerified === true ? partitionOf(user.id) + digest('confirmed') : nameOf(user),
+    digest: nameOf(user),
     userId: user.id,
     expiresAt: clock.now() + REMEMBERED_FOR_MS
   })
+  await oneTimeTokens.discard('verify_email', user.id)
 }
 
 /** Whether somebody else has wanted the address since the user's present password was set. */

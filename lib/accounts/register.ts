@@ -1,8 +1,9 @@
+import { digest } from '../protocol/digest.ts'
+import { partitionOf } from '../protocol/partition.ts'
 import { isStorable } from '../protocol/storable.ts'
 import { isUsernameTaken, OAuthError } from '../errors.ts'
 import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
-import { noteSignUp } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
 import { expectSignIn } from './new-sign-in.ts'
 import { requireGoodPassword } from './password-policy.ts'
@@ -92,15 +93,20 @@ export async function register(
 }
 
 /**
- * A free name costs a write before the answer, so a taken one waits for one too: a note in the state, for a stranger's
- * request must not write to the account.
+ * A free name costs a write before the answer, so a taken one waits for one too: of a note that nobody reads, because a
+ * stranger's request must not write to the account.
  */
-async function waitForWrite(name: string, deps: AccountsDeps): Promise<void> {
+async function waitForWrite(name: string, { oneTimeTokens, clock, onError }: AccountsDeps): Promise<void> {
+  const userId = `nobody ${name}`
   try {
-    const user = await deps.users.findByUsername(name)
-    if (user !== null) await noteSignUp(user, deps)
+    await oneTimeTokens.put({
+      purpose: 'contested_sign_up',
+      digest: partitionOf(userId) + digest(userId),
+      userId,
+      expiresAt: clock.now() + 60_000
+    })
   } catch (error) {
-    deps.onError(error, 'the note of a sign-up for a taken name could not be written')
+    onError(error, 'the note of a sign-up for a taken name could not be written')
   }
 }
 

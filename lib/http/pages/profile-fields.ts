@@ -67,7 +67,7 @@ export function profileForm(registration: Registration): ProfileForm {
     if ((fields.required ?? []).includes(name) && !Object.hasOwn(fields.properties[name] ?? {}, 'default'))
       throw fieldMistake(
         `.${name}`,
-        'it is required, and the sign-up page has no input for an array or an object, so nobody could sign up there. ' +
+        'it is required, and the sign-up page has no input for a field of its kind, so nobody could sign up there. ' +
           'Make it optional, give it a default, or take a page of your own (pages.loginUrl, or pages: false)'
       )
   }

@@ -84,7 +84,7 @@ t.test('the input that a schema becomes', async (t) => {
 
 t.test('what a start refuses: a required field without an input, and a default that does not fit', async (t) => {
   for (const [schema, path, problem] of [
-    [Type.Array(Type.String()), 'x', /it is required, and the sign-up page has no input for an array or an object/],
+    [Type.Array(Type.String()), 'x', /it is required, and the sign-up page has no input for a field of its kind/],
     [Type.Object({}), 'x', /Make it optional, give it a default, or take a page of your own \(pages\.loginUrl/],
     [Type.Integer({ default: 'one' }), 'x', /its default does not fit its own schema/],
     [Type.String({ enum: ['a', 'b'] }), 'x.enum', /Type\.String of TypeBox does not check it. Write Type\.Union/]
