@@ -217,8 +217,8 @@ export async function refuseEmailChange(
 }
 
 /**
- * Makes the change, and tells the former address. Where a store fails meanwhile, a repeat may find the change made, and
- * no longer knows that address. So it is told behind the reply: rather twice than not at all.
+ * Makes the change, and tells the former address: behind the reply where a store fails meanwhile, because a repeat may
+ * find the change made. Rather twice than not at all.
  */
 async function changeAndTell(
   change: EmailChange,
@@ -237,7 +237,8 @@ async function changeAndTell(
     const former = await makeChange(change, token, cause, deps)
     if (former !== null) await tell(former)
   } catch (error) {
-    const what = 'the former address could not be told of a change that may have been made'
+    if (error instanceof OAuthError && error.error === 'invalid_token') throw error
+    const what = 'the former address could not be told of a change'
     lookLater(deps.background, `changed ${user.id}`, what, async () => {
       const now = await deps.users.findById(user.id)
       if (now === null || addressOf(now) !== address) return false
