@@ -120,7 +120,8 @@ export const raceCases = (define: Define): ContractCase[] => [
   }),
   define('shows one moment in a list while records are created', async ({ at }) => {
     const names = Array.from({ length: 60 }, (_, index) => `k${index}`)
-    const torn: unknown[] = []
+    // The first alone: of a long list, Node.js 22 takes gigabytes to say how it differs.
+    let torn: unknown = null
     let isOver = false
     const watch = async (index: number): Promise<void> => {
       // A list that is read in parts would have its count in the first or in the last part.
@@ -137,7 +138,7 @@ export const raceCases = (define: Define): ContractCase[] => [
         const seen = new Map(keys.map((key, place) => [key, answer?.[place]?.value]))
         const count = Number(seen.get('count') ?? 0)
         const isOneMoment = names.every((key, place) => seen.get(key) === (place < count ? `"${key}"` : undefined))
-        if (!isOneMoment) torn.push([...seen])
+        if (!isOneMoment) torn ??= [...seen]
         await new Promise<void>((resolve) => void setImmediate(resolve))
       }
     }
@@ -153,7 +154,7 @@ export const raceCases = (define: Define): ContractCase[] => [
       isOver = true
       await watching
     }
-    deepEqual(torn, [])
+    deepEqual(torn, null)
   }),
   define('shows a commit to all instances as soon as it is done', async ({ at }) => {
     let expect: string | null = null
