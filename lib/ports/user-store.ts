@@ -102,9 +102,10 @@ export interface UserStore<Account extends User = User> {
   /** Gets the normalised name. Should take the same time whether the user exists or not. */
   findByUsername(username: string): Promise<Account | null>
   /**
-   * The users whose `email` is this address, whatever the case of its letters: at most ten, and none where nobody has
-   * it. A connection with `enforce` takes an account over that has an address of its domains beside a username of
-   * another kind. Without it such an account is found by no sign-in, and the host links it.
+   * The users whose `email` is this address, whatever the case of its letters: at most ten, first those with
+   * `emailVerified`, because a stranger can make many that have not confirmed it. None where nobody has it. A
+   * connection with `enforce` takes an account over that has an address of its domains beside a username of another
+   * kind. Without it such an account is found by no sign-in, and the host links it.
    */
   findByEmail?(email: string): Promise<Account[]>
   /**

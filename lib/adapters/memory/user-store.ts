@@ -44,7 +44,9 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
     },
     async findByEmail(email) {
       const isTheirs = (user: User): boolean => user.email?.toLowerCase() === email.toLowerCase()
-      return [...byId.values()].filter(isTheirs).slice(0, MOST_WITH_ONE_EMAIL).map(copied)
+      const rank = ({ emailVerified }: User): number => (emailVerified === true ? 0 : 1)
+      const found = [...byId.values()].filter(isTheirs).toSorted((a, b) => rank(a) - rank(b))
+      return found.slice(0, MOST_WITH_ONE_EMAIL).map(copied)
     },
     async create(user: NewUser) {
       return structuredClone(made(user))

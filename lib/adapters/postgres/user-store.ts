@@ -108,7 +108,8 @@ export function postgresUserStore(
     async findByEmail(email) {
       if (!isStorable(email)) return []
       const rows = await query(
-        `SELECT * FROM ${users} WHERE lower(email) = lower($1) LIMIT ${MOST_WITH_ONE_EMAIL}`,
+        `SELECT * FROM ${users} WHERE lower(email) = lower($1)
+        ORDER BY email_verified DESC NULLS LAST LIMIT ${MOST_WITH_ONE_EMAIL}`,
         email
       )
       return rows.map(userOf)

@@ -96,7 +96,11 @@ export function sqliteUserStore(
     async findByEmail(email) {
       if (!isStorable(email)) return []
       return connection
-        .query(`SELECT * FROM "${table}" WHERE lower(email) = lower(?) LIMIT ${MOST_WITH_ONE_EMAIL}`, email)
+        .query(
+          `SELECT * FROM "${table}" WHERE lower(email) = lower(?)
+        ORDER BY email_verified DESC LIMIT ${MOST_WITH_ONE_EMAIL}`,
+          email
+        )
         .map(userOf)
     },
     async create(user: NewUser) {
