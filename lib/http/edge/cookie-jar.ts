@@ -25,7 +25,8 @@ export interface CookieJar {
   nameOf(kind: CookieName): string
   /**
    * Sets the cookies, and takes others out of the browser that have to make room for them. Of one name a reply has one.
-   * Another site may have made the browser send the request (`yields`): then what the person has begun here stays.
+   * With `yields`, what the person has begun here stays: another site may have made the browser send the request, or
+   * the cookie is worth less.
    *
    * @throws OAuthError `invalid_request` where they are of something under way and do not fit; nothing was set then
    */

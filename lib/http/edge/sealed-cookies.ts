@@ -20,7 +20,7 @@ interface Written {
   mayLoseQuery?: boolean
   content: object
   seconds?: number
-  /** Whether another site may have made the browser send the request. @see CookieJar.write */
+  /** @see CookieJar.write */
   yields?: boolean
 }
 

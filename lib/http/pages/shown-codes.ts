@@ -30,6 +30,8 @@ export interface ShownCodes {
   again(visit: Visit, whose: Whose): Leave | null
   /** Whether the person has just said that the codes are saved. The browser has none afterwards. */
   areSaved(visit: Visit): boolean
+  /** Has the browser show no codes any more, because they have ended. */
+  forget(visit: Visit): void
 }
 
 /** The address that says that the codes are saved. */
@@ -53,9 +55,12 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
     show(codes, visit, whose) {
       const { id: userId } = whose.user
       const kept: KeptCodes = { userId, codes: [...codes], until: clock.now() + COOKIES.codes.seconds * 1000 }
-      const written = { mark: partitionOf(userId), query: '', content: kept }
+      // The sign-in or the link that waits behind this page makes no room for them.
+      const written = { mark: partitionOf(userId), query: '', content: kept, yields: true }
       return async (reply) => {
         if (sealed.fits(reply, 'codes', written)) sealed.set(reply, 'codes', written)
+        // Those that it may have were replaced.
+        else sealed.clear(reply, 'codes')
         return await page(kept.codes, visit, whose)(reply)
       }
     },
@@ -69,6 +74,9 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
       const isDone = queryParam(request, 'done') === DONE.done && isFromHere(request)
       if (isDone) sealed.clear(reply, 'codes')
       return isDone
+    },
+    forget({ reply }) {
+      sealed.clear(reply, 'codes')
     }
   }
 }

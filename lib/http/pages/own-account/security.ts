@@ -166,6 +166,7 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
             }
             if (form.decision === 'two_step_off') {
               await turnTwoStepOff({ user, sid, locale, origin }, accounts)
+              codes.forget(visit)
               return 'two_step_off'
             }
             const { factor: factorId } = required(form, ['factor'])
@@ -187,6 +188,7 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
               ? 'passkey_removed'
               : 'factor_removed'
             if (left) return done
+            codes.forget(visit)
             return goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))
           }
         }
