@@ -1,4 +1,4 @@
-import { StartError } from '../errors.ts'
+import { misfit, StartError } from '../errors.ts'
 import type { FactorStore } from '../ports/factor-store.ts'
 import type { Sealer } from '../ports/sealer.ts'
 
@@ -17,9 +17,13 @@ export async function checkFactorSeal(
   store: Pick<FactorStore, 'keepSeal'>,
   { issuer, sealer }: { issuer: string; sealer: Sealer }
 ): Promise<void> {
+  if (store.keepSeal === undefined) return
   const next = sealer.seal(issuer, CONTEXT)
-  const kept = await store.keepSeal?.(next, null)
-  if (kept === undefined || kept === next) return
+  const kept: unknown = await store.keepSeal(next, null)
+  // A store of the host's may answer anything, and nothing is no seal that was opened.
+  if (typeof kept !== 'string')
+    throw misfit('store', { source: 'factors.keepSeal', got: kept, takes: 'the text that is kept' })
+  if (kept === next) return
   const former = sealer.open(kept, CONTEXT)
   if (former === null)
     throw new StartError(
@@ -33,5 +37,5 @@ export async function checkFactorSeal(
       `issuer: got ${JSON.stringify(issuer)}, and the second factors in the factor store are sealed for ` +
         `${JSON.stringify(former)}. ${ON_PURPOSE}`
     )
-  await store.keepSeal?.(next, kept)
+  await store.keepSeal(next, kept)
 }
