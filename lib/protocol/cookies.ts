@@ -15,7 +15,7 @@ interface CookieKind {
    * another user signs in. `of_user`: it also goes when somebody signs in where nobody was, unless it is theirs.
    */
   begun: 'by_anyone' | 'of_user' | null
-  /** Bytes of the longest value that is ours. A longer one was planted. `null`: what is begun has the other room. */
+  /** Bytes of the longest value that is ours. A longer one was planted. `null`: whatever room the others leave. */
   maxBytes: number | null
 }
 

@@ -195,7 +195,7 @@ export async function renameFactor(
     throw new OAuthError('not_found', 'There is no such factor.')
 }
 
-/** Throws what is no answer at all. */
+/** `true` for a record that can't be read. Where the store did not answer, throws that. */
 function readsNot(error: unknown): true {
   if (error instanceof TypeError || error instanceof MisfitError) return true
   throw error
