@@ -4,7 +4,10 @@ import { DAMAGED } from './encoding.ts'
 import { assertionKey, KEYS, OWNER, SEAL, TRIAL } from './keys.ts'
 import type { View } from './view.ts'
 
-/** What belongs to the service and to no user: signing keys, the owner of a state, the seal of a factor store. */
+/**
+ * What belongs to the service and to no user: signing keys, the owner of a state, the seal of a factor store, and
+ * assertions that count once.
+ */
 
 /** Throws where the keys can't be read: only a person may decide that the service signs with others. */
 function storedKeys(view: View): readonly StoredKey[] {

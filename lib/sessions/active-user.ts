@@ -8,8 +8,8 @@ export function isActive(user: User | null): user is User {
 }
 
 /**
- * The user of a sign-in that a store has; `null` where the account is gone or disabled, or its password has changed
- * since.
+ * The user of a sign-in that a store has; `null` where the account is gone or disabled, or the sign-in does not count
+ * any more.
  */
 export async function userOf(
   signIn: SignedIn & { userId: string },
