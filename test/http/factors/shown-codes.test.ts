@@ -18,7 +18,7 @@ async function made(t: Parameters<typeof factorApp>[0]) {
   const { action, fields } = formOf(page, page.indexOf('value="codes"') - 2000)
   const send = async () => await browser.submit(action, { ...fields, decision: 'codes' })
   const reply = await send()
-  return { ...subject, reply, codes: codesOf(reply.body), send }
+  return { ...subject, reply, codes: codesOf(reply.body), send, action }
 }
 
 t.test('shows the codes again after a reload of the form and of any page of factors', async (t) => {
@@ -104,4 +104,14 @@ t.test('the codes of an app that was just set up are shown again', async (t) => 
   const { codes } = await enrol(subject, browser)
   browser.cookies.set(cookieName('codes'), kept.get('codes') ?? '')
   t.same(codesOf((await browser.get(SECURITY)).body), codes)
+})
+
+t.test('shows no codes once they have ended with the last factor', async (t) => {
+  const { app, browser, codes, sub, action } = await made(t)
+  t.equal(codes.length, 10)
+  const [factor] = (await app.authority.factors(sub)).factors
+  const reply = await browser.submit(action, { decision: 'remove', factor: factor?.id ?? '' })
+  t.match(reply.headers.location, /done=factor_removed/)
+  t.notOk(browser.cookies.get(cookieName('codes')))
+  t.same(codesOf((await browser.get(SECURITY)).body), [])
 })
