@@ -62,7 +62,7 @@ export async function endFactors(
   removed.forEach(tell)
 }
 
-/** Tells of a factor that whoever reads the mail has ended: an event, and a message. */
+/** Emits the event and posts the message of a factor that ended by the proof of a mailbox. */
 function factorEnded(
   user: User,
   { id, kind }: RemovedFactor,

@@ -6,7 +6,6 @@ import { createOutbox } from '../accounts/outbox.ts'
 import { createPasswordHashing } from '../accounts/password-hashing.ts'
 import type { Passkeys } from '../accounts/factors/passkeys.ts'
 import { createPasswordPolicy } from '../accounts/password-policy.ts'
-import { aesSealer } from '../adapters/node/sealer.ts'
 import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
 import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-verifier.ts'
 import type { Events } from '../events.ts'
@@ -22,7 +21,7 @@ import type { State } from '../ports/state.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { cookieKey, deriveKey, factorSealer, ownKey } from './secrets.ts'
+import { anySecrets, cookieKey, deriveKey, factorSealer, ownKey, sealerOf } from './secrets.ts'
 import type { FactorPolicy } from '../accounts/factors/factor-policy.ts'
 import type { FactorSettings } from '../settings/sections/factors.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -101,7 +100,6 @@ function ownLocale({ locale }: MessageUser): string | undefined {
   return findLocale(typeof locale === 'string' ? [locale.replaceAll('_', '-')] : [], undefined)
 }
 
-/** Where there is no secret, a browser is remembered until this process ends, as its factors are. */
 function rememberedDevices(
   lifetimeMs: number | null,
   secrets: readonly string[],
@@ -111,11 +109,11 @@ function rememberedDevices(
   if (lifetimeMs === null) return null
   return {
     lifetimeMs,
-    keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) => cookieKey(secret, 'trusted', owner))
+    keys: anySecrets(secrets, random).map((secret) => cookieKey(secret, 'trusted', owner))
   }
 }
 
-/** Under keys of its own. Where there is no secret, all of it is of this process, like the state. */
+/** Under keys of its own. */
 function emailSignInOf(
   { emailSignIn, secrets }: Settings,
   {
@@ -127,13 +125,12 @@ function emailSignInOf(
   }: Pick<AccountParts, 'owner' | 'random' | 'state'>
 ): AccountsDeps['emailSignIn'] {
   if (emailSignIn === null || redeemCode === undefined) return null
-  const [first = random.secret(), ...former] = secrets
-  const keyOf = (secret: string): string => ownKey(secret, 'e-mail links', owner).toString('base64url')
+  const all = anySecrets(secrets, random)
   return {
     ...emailSignIn,
     redeemCode,
-    key: deriveKey(first, 'e-mail codes'),
-    sealer: aesSealer([keyOf(first), ...former.map(keyOf)], { deflates: true })
+    key: deriveKey(all[0], 'e-mail codes'),
+    sealer: sealerOf(all, (secret) => ownKey(secret, 'e-mail links', owner))
   }
 }
 
@@ -222,9 +219,7 @@ export function accountsDeps(
             sessionLifetimeMs: settings.session.expiresInMs,
             passkeys,
             sealer: factorSealer(settings.secrets, random),
-            recoveryKeys: (settings.secrets.length === 0 ? [random.secret()] : settings.secrets).map((secret) =>
-              deriveKey(secret, 'recovery codes')
-            ),
+            recoveryKeys: anySecrets(settings.secrets, random).map((secret) => deriveKey(secret, 'recovery codes')),
             importKey: deriveKey(settings.secrets[0] ?? random.secret(), 'imported apps'),
             remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, owner, random),
             policy: policyOf(settings.factors, clients)

@@ -1,7 +1,7 @@
 import type { Passkeys } from '../accounts/factors/passkeys.ts'
 import type { Random } from '../ports/random.ts'
 import type { Settings } from '../settings/settings.ts'
-import { deriveKey } from './secrets.ts'
+import { anySecrets, deriveKey } from './secrets.ts'
 
 /**
  * Where passkeys are off, what makes and proves them is not loaded. Without a secret, a challenge is good for as long
@@ -14,7 +14,7 @@ export async function passkeysOf(
   const settings = factors?.passkeys ?? null
   if (settings === null) return null
   const { createPasskeys } = await import('../accounts/factors/create-passkeys.ts')
-  const [first = random.secret(), ...former] = secrets
+  const [first, ...former] = anySecrets(secrets, random)
   const keyOf = (secret: string): Uint8Array => deriveKey(secret, 'passkey challenges')
   return createPasskeys({
     ...settings,

@@ -25,9 +25,20 @@ export function deriveKey(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `fastify-authority ${purpose}`, 32))
 }
 
-/** Under keys of their own. Where there is no secret, what is sealed lives no longer than the store of this process. */
-export function factorSealer(secrets: readonly string[], random: Random): Sealer {
+/** The host's secrets. Where it has none, one that lives as long as this process, as its state in memory does. */
+export function anySecrets(secrets: readonly string[], random: Random): [string, ...string[]] {
   const [first = random.secret(), ...former] = secrets
-  const keyOf = (secret: string): string => deriveKey(secret, 'second factors').toString('base64url')
-  return aesSealer([keyOf(first), ...former.map(keyOf)], { deflates: true })
+  return [first, ...former]
 }
+
+/** A sealer of short texts, under the key that is made of each secret. */
+export function sealerOf(
+  [first, ...former]: readonly [string, ...string[]],
+  keyOf: (secret: string) => Buffer
+): Sealer {
+  const textOf = (secret: string): string => keyOf(secret).toString('base64url')
+  return aesSealer([textOf(first), ...former.map(textOf)], { deflates: true })
+}
+
+export const factorSealer = (secrets: readonly string[], random: Random): Sealer =>
+  sealerOf(anySecrets(secrets, random), (secret) => deriveKey(secret, 'second factors'))

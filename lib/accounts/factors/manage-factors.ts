@@ -208,8 +208,8 @@ const UNFINISHED_FOR_MS = 60 * 60 * 1000
  * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after,
  * and who had one is told. Resolves to how many factors there were. `admin`: who of the host's did so, for the event.
  *
- * A note stays from before the removal until the user is told. Where the answer of the removal is lost, whoever comes
- * first tells by that note: the repeat, which finds no factors any more, or the look behind the reply.
+ * A note is stored before the removal and discarded when the user has been told. If the answer of the removal is lost,
+ * a repeat finds no factors. It tells the user because of the note, unless the look behind the reply was first.
  */
 export async function resetFactors(
   user: User,

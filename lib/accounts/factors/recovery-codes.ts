@@ -21,7 +21,7 @@ export function newRecoveryCodes(
 }
 
 /**
- * New recovery codes in place of all that the user has. No store has them.
+ * Replaces all recovery codes of the user, and resolves to the new ones. Stores have their HMACs alone.
  * @throws OAuthError `invalid_request` where no second step is asked for, for which they could stand in
  */
 export async function replaceRecoveryCodes(

@@ -66,7 +66,7 @@ const MAX_ANSWER_BYTES = 2048
 const MAX_FLOWS = 2
 
 /** What the value of a flow begins with: who began it, and when, in base 36. */
-const FLOW_MARK = /^([ox])([0-9a-z]{8})\./
+const FLOW_MARK = /^[ox][0-9a-z]{8}\./
 /** The mark of a flow that a page of ours began, or a link on any other site. */
 export const flowMark = (isOurs: boolean, startedAt: number): string => (isOurs ? 'o' : 'x') + startedAt.toString(36)
 
@@ -129,15 +129,11 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     )
   }
 
-  /** The flows in the order in which they go for another one. The newest of another site is the first. */
-  function flowsIn(cookies: readonly Sent[]): { flow: Sent; isOurs: boolean }[] {
-    return cookies
-      .flatMap((flow) => {
-        const [, by, at = ''] = FLOW_MARK.exec(flow.value) ?? []
-        return isOf(flow, 'flow') ? [{ flow, isOurs: by === 'o', at }] : []
-      })
-      .toSorted((a, b) => Number(a.isOurs) - Number(b.isOurs) || (a.isOurs === a.at < b.at ? -1 : 1))
-  }
+  /** The flows that our own pages began, or other sites, the oldest first. */
+  const flowsBy = (mark: 'o' | 'x', cookies: readonly Sent[]): Sent[] =>
+    cookies
+      .filter((cookie) => isOf(cookie, 'flow') && cookie.value.startsWith(mark))
+      .toSorted((a, b) => (a.value < b.value ? -1 : 1))
 
   /** The cookies that go for these, and whether they fit then. Those that the reply sets stay. */
   function roomFor(
@@ -155,14 +151,15 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     // They take no room from what is ours, so that nobody is locked out by them.
     const planted = sent.filter((cookie) => !mayBeOurs(cookie, found))
     let staying = sent.filter((cookie) => !planted.includes(cookie))
-    const flows = flowsIn(staying)
-    const newest = flows.findLast(({ isOurs }) => isOurs)
-    const leaving = [
-      ...flows.filter((one) => !(yields && one === newest)).map(({ flow }) => flow),
-      ...(yields
-        ? []
-        : [...OF_A_USER, 'enrolment' as const].flatMap((kind) => staying.filter((cookie) => isOf(cookie, kind))))
-    ]
+    const ours = flowsBy('o', staying)
+    // In the order in which they go. The newest flow of another site is the first.
+    const flows = [...flowsBy('x', staying).toReversed(), ...ours]
+    const leaving = yields
+      ? flows.filter((flow) => flow !== ours.at(-1))
+      : [
+          ...flows,
+          ...[...OF_A_USER, 'enrolment' as const].flatMap((kind) => staying.filter((cookie) => isOf(cookie, kind)))
+        ]
     const leave = (left: readonly Sent[]): void => {
       staying = staying.filter((cookie) => !left.includes(cookie))
     }

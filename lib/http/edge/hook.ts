@@ -52,23 +52,18 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
     try {
       found = check(request)
     } catch (error) {
-      settle(refusalOf(error))
-      return never()
+      found = refusalOf(error)
     }
     if (found instanceof Promise)
       found.then(settle, (error: unknown) => {
         settle(refusalOf(error))
       })
     else settle(found)
-    return never()
+    // Fastify hands a callback to asynchronous hooks too. One that passes all its arguments on and awaits the answer
+    // must not go on before the callback says so.
+    return new Promise<never>(() => {})
   }
 }
-
-/**
- * What a hook with a callback returns. Fastify hands a callback to asynchronous hooks too, so one that passes all its
- * arguments on and awaits the answer must not go on before the callback says so.
- */
-const never = async (): Promise<never> => await new Promise<never>(() => {})
 
 /** What a check finds. @throws OAuthError whatever went wrong */
 export async function foundBy<Found>(check: Check<Found>, request: FastifyRequest): Promise<Found> {

@@ -6,7 +6,8 @@ import { cookieValues } from './cookie-header.ts'
 import { cookieJar, type CookieOwner, type WrittenCookie } from './cookie-jar.ts'
 
 /** The cookies whose content only this service can read. Nothing of it is kept on the server. */
-export type SealedName = 'flow' | 'query' | 'codes' | 'email' | 'link' | 'answer'
+export const SEALED = ['flow', 'query', 'codes', 'email', 'link', 'answer'] as const
+export type SealedName = (typeof SEALED)[number]
 type SealedKind = Exclude<SealedName, 'query'>
 
 interface Written {
@@ -40,7 +41,7 @@ export interface SealedCookies {
   clear(reply: FastifyReply, kind: SealedKind, id?: string): void
 }
 
-/** Names a journey in a browser. Two journeys of one name can't be found. */
+/** Names a journey in a browser. Nobody can make two journeys of one name. */
 export const journeyOf = (query: string): string => (query === '' ? '' : digest(query).slice(0, 22))
 
 /**
