@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import t from '../support/tap.ts'
 import type { Hook } from '../../lib/index.ts'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sessionAs } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, signUp } from '../support/app.ts'
 import { appWith, next } from './support/hooks-app.ts'
@@ -164,4 +165,66 @@ t.test('requireSession without arguments asks for any session', async (t) => {
   const reply = await app.inject({ url: '/page', headers: { cookie } })
   t.equal(reply.statusCode, 200)
   t.match(reply.json(), { sub, acr: null })
+})
+
+type Given = [FastifyRequest, FastifyReply]
+
+t.test('a check of the host after a hook that it awaits decides too, whatever it hands to the hook', async (t) => {
+  const ways: Record<string, (hook: Hook) => (...given: Given) => Promise<unknown>> = {
+    all:
+      (hook) =>
+      async (...given) =>
+        await hook(...given),
+    'two layers':
+      (hook) =>
+      async (...given) =>
+        await (async () => await hook(...given))(),
+    'twice at once':
+      (hook) =>
+      async (...given) =>
+        await Promise.all([hook(...given), hook(...given)]),
+    'twice in turn':
+      (hook) =>
+      async (...given) => {
+        await hook(...given)
+        await hook(...given)
+      },
+    request: (hook) => async (request) => await hook(request)
+  }
+  let checked = 0
+  let reached = 0
+  const rows: string[] = []
+  const { app } = await appWith(t, (host) => {
+    const { authenticate, authenticateOptional, requireUser, authority } = host
+    const hooks: Record<string, Hook> = { authenticate, authenticateOptional, requireUser, read: authority.readSession }
+    for (const stage of ['onRequest', 'preValidation', 'preHandler'] as const)
+      for (const [name, hook] of Object.entries(hooks))
+        for (const [way, called] of Object.entries(ways)) {
+          const url = `/${rows.length}`
+          rows.push(`${stage} ${name} ${way}`)
+          host.get(
+            url,
+            {
+              [stage]: async (...given: Given) => {
+                await called(hook)(...given)
+                checked += 1
+                if (given[0].headers['x-own'] !== 'fine') throw Object.assign(new Error('no'), { statusCode: 403 })
+              }
+            },
+            async () => (reached += 1)
+          )
+        }
+  })
+  const { sub } = await signUp(app)
+  const good = bearer((await app.authority.issueTokens(sub)).access_token)
+  for (const [index, row] of rows.entries())
+    for (const [own, status, reaches] of [
+      ['bad', 403, 0],
+      ['fine', 200, 1]
+    ] as const) {
+      checked = reached = 0
+      const reply = await app.inject({ url: `/${index}`, headers: { ...good, 'x-own': own } })
+      await setImmediate()
+      t.strictSame([reply.statusCode, checked, reached], [status, 1, reaches], `${row}, ${own}`)
+    }
 })

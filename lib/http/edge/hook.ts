@@ -38,6 +38,7 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
 
   return function hook(request: FastifyRequest, reply?: FastifyReply, done?: HookHandlerDoneFunction) {
     if (typeof done !== 'function') return go(request)
+    const way = goingOn(done)
     const settle = (found: Found | OAuthError): void => {
       if (found instanceof OAuthError) {
         if (answer?.(found, request, reply as FastifyReply) === true) return
@@ -45,7 +46,7 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
         done(found)
       } else {
         keep(request, found)
-        done()
+        way.open()
       }
     }
     let found: ReturnType<typeof check>
@@ -59,9 +60,41 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
         settle(refusalOf(error))
       })
     else settle(found)
-    // Fastify hands a callback to asynchronous hooks too. One that passes all its arguments on and awaits the answer
-    // must not go on before the callback says so.
-    return new Promise<never>(() => {})
+    return way.answer as Promise<void>
+  }
+}
+
+/**
+ * How a hook with a callback lets a request go on. Fastify hands a callback to asynchronous hooks too. One that passes
+ * all its arguments on and awaits the answer goes on by the answer, so that what it checks afterwards counts; the
+ * callback is called where nobody awaits. A refusal comes by the callback alone, and the answer never does.
+ */
+function goingOn(done: HookHandlerDoneFunction): { open(): void; answer: PromiseLike<void> } {
+  const waiting: Array<() => void> = []
+  let isOpen = false
+  let isTold = false
+  const tell = (): void => {
+    if (waiting.length > 0) return
+    isTold = true
+    done()
+  }
+  const then = (resolve: () => void): void => {
+    if (isTold) return
+    waiting.push(resolve)
+    if (isOpen) resolve()
+  }
+  return {
+    open() {
+      isOpen = true
+      for (const resolve of waiting) resolve()
+      // `await` asks for the answer one microtask later.
+      if (waiting.length === 0)
+        queueMicrotask(() => {
+          queueMicrotask(tell)
+        })
+    },
+    // eslint-disable-next-line unicorn/no-thenable -- a promise does not know whether anybody awaits it
+    answer: { then } as PromiseLike<void>
   }
 }
 
