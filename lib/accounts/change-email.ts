@@ -9,7 +9,7 @@ import { endProvisional } from './end-provisional.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
-import { isUndoOpen, makeUndoLink } from './undo.ts'
+import { isUndoOpen, newUndoLink } from './undo.ts'
 import { emailOf, normalizeUsername } from './username.ts'
 import { ownerConnection } from './ways-in.ts'
 
@@ -227,11 +227,12 @@ async function changeAndTell(
   deps: AccountsDeps
 ): Promise<void> {
   const { user, address } = change
-  const isLinked = !(await isUndoOpen(user.id, deps))
+  const isOpen = await isUndoOpen(user.id, deps)
+  const undo = isOpen ? null : newUndoLink(user, { what: 'email', former: addressOf(user) }, deps)
   const tell = async (former: User): Promise<void> => {
-    const undo = isLinked ? await makeUndoLink(former, { what: 'email', former: addressOf(former) }, deps) : null
+    await undo?.keep()
     deps.events.emit('email_changed', { userId: former.id }, cause.origin)
-    deps.outbox?.post({ kind: 'email_changed', user: addressed(former), ...cause, ...undo })
+    deps.outbox?.post({ kind: 'email_changed', user: addressed(former), ...cause, ...undo?.link })
   }
   try {
     const former = await makeChange(change, token, cause, deps)

@@ -103,7 +103,7 @@ export function completeProfile(
   profile: Readonly<Record<string, unknown>>,
   required: readonly string[]
 ): Record<string, unknown> | null {
-  return ownProfileFields(required).every((name) => profile[name] !== undefined) ? { ...profile } : null
+  return ownProfileFields(required).every((name) => Object.hasOwn(profile, name)) ? { ...profile } : null
 }
 
 /** Of a profile, what may become of an account: nothing that says who somebody is or what they may. */

@@ -33,33 +33,40 @@ type Undoable = { what: 'factor' } | { what: 'email'; former: string }
 /** What the link takes back, and of whom. `changedAt`: milliseconds since the epoch. */
 export type PendingUndo = { user: User } & ({ what: 'factor' } | { what: 'email'; former: string; changedAt: number })
 
+type LinkDeps = Pick<AccountsDeps, 'undoUrl' | 'outbox' | 'users' | 'oneTimeTokens' | 'clock' | 'random'>
+
+/** The link for the first factor of a user, which works from now on. `null`: there can be none. */
+export async function makeUndoLink(user: User, undo: Undoable, deps: LinkDeps): Promise<UndoLink | null> {
+  const made = newUndoLink(user, undo, deps)
+  await made?.keep()
+  return made?.link ?? null
+}
+
 /**
- * Makes the link for the first factor of a user, or for a change of their address. `null`: there is no page for it, or
- * no way to set a new password.
+ * The link for the first factor of a user, or for a change of their address. It works once it is kept, which may be
+ * done again: a write that comes late must not end the link of a message. `null`: there is no page for it, or no way
+ * to set a new password.
  */
-export async function makeUndoLink(
+export function newUndoLink(
   user: User,
   undo: Undoable,
-  {
-    undoUrl,
-    outbox,
-    users,
-    oneTimeTokens,
-    clock,
-    random
-  }: Pick<AccountsDeps, 'undoUrl' | 'outbox' | 'users' | 'oneTimeTokens' | 'clock' | 'random'>
-): Promise<UndoLink | null> {
+  { undoUrl, outbox, users, oneTimeTokens, clock, random }: LinkDeps
+): { link: UndoLink; keep(): Promise<void> } | null {
   if (undoUrl === null || outbox === null || users.setPasswordHash === undefined || addressOf(user) === '') return null
-  const now = clock.now()
-  const expiresAt = now + LIFETIME_MS
+  const expiresAt = clock.now() + LIFETIME_MS
   const own = { userId: user.id, expiresAt }
-  if (undo.what === 'email') await oneTimeTokens.put({ purpose: 'email_undo_open', digest: openName(user.id), ...own })
-  const made =
+  const { token, digest: tokenDigest } =
     undo.what === 'factor'
       ? oneTimeToken(user.id, random.secret(), [addressOf(user), ''], 'factor')
       : oneTimeToken(user.id, random.secret(), ['', ''], `email ${undo.former}`)
-  await oneTimeTokens.put({ purpose: PURPOSES[undo.what], digest: made.digest, ...own })
-  return { url: undoUrl(made.token), token: made.token, expiresAt: new Date(expiresAt) }
+  return {
+    link: { url: undoUrl(token), token, expiresAt: new Date(expiresAt) },
+    async keep() {
+      if (undo.what === 'email')
+        await oneTimeTokens.put({ purpose: 'email_undo_open', digest: openName(user.id), ...own })
+      await oneTimeTokens.put({ purpose: PURPOSES[undo.what], digest: tokenDigest, ...own })
+    }
+  }
 }
 
 /**

@@ -1,6 +1,8 @@
 /** Fastify prints `http://127.0.0.1:3000`, and the issuer of the quick start is `http://localhost:3000`. */
+import type { AddressInfo } from 'node:net'
 import t from '../support/tap.ts'
 import type { AuthorityOptions } from '../../lib/index.ts'
+import { sendRaw } from '../support/raw-socket.ts'
 import { authorizePath, openidApp } from '../support/openid.ts'
 
 interface Asked {
@@ -55,4 +57,16 @@ t.test('answers all other requests where they came', async (t) => {
     ['the stylesheet', { host: '127.0.0.1:3000', url: '/auth/pages.css' }, 200]
   ] as Array<[string, Asked, number]>)
     t.same(await ask({ url, ...asked }), [status, undefined], what)
+})
+
+t.test('leads nowhere by an absolute address in place of a path', async (t) => {
+  const { app, close } = await openidApp({})
+  t.teardown(close)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const [answer] = await sendRaw(
+    port,
+    'GET http://evil.example/auth/login HTTP/1.1\r\nHost: 127.0.0.1:3000\r\nConnection: close\r\n\r\n'
+  )
+  t.notMatch(answer?.head, /location: .*evil/i)
 })

@@ -41,3 +41,24 @@ for (const place of ['users.update', 'oneTimeTokens.put', 'oneTimeTokens.find'] 
       t.equal((await test.press(await linkOf(test, 'email_changed'))).statusCode, 200)
       t.match(await users.findById(test.sub), { email: ANN })
     })
+
+t.test('the link of the message works where the first write of it comes late', async (t) => {
+  const state = memoryState()
+  const late: Array<() => Promise<void>> = []
+  const put: typeof state.oneTimeTokens.put = async (token) => {
+    if (token.purpose !== 'email_undo' || late.length > 0) return await state.oneTimeTokens.put(token)
+    late.push(async () => await state.oneTimeTokens.put(token))
+    throw new Error('The store did not answer in time.')
+  }
+  const test = await scene(t, { state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, put } } })
+  const { app, messages, users } = test
+  const { access_token: token } = await signIn(app, ANN)
+  await app.inject({ method: 'POST', url: '/auth/email', headers: bearer(token), payload: { email: THIEF } })
+  const payload = { token: (await messages.next('email_change')).token }
+  t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload })).statusCode, 503)
+  const link = await linkOf(test, 'email_changed')
+  t.equal(late.length, 1)
+  await late[0]?.()
+  t.equal((await test.press(link)).statusCode, 200)
+  t.match(await users.findById(test.sub), { email: ANN })
+})

@@ -17,6 +17,8 @@ export function leadToIssuer(child: FastifyInstance, issuer: string): void {
     const asked = URL.canParse(address) ? new URL(address) : null
     if (
       method === 'GET' &&
+      // Neither an absolute address nor anything else that a server gets in place of a path.
+      originalUrl.startsWith('/') &&
       asked !== null &&
       asked.host !== host &&
       asked.port === port &&

@@ -40,7 +40,7 @@ export function missingFields(
   if (registration === null) return { names: [], show: () => [], read: () => ({}) }
   const { fits, fields } = registration
   const inputs = inputsOf(registration, ownProfileFields(Object.keys(fields.properties))).filter(
-    ({ name }) => (fields.required ?? []).includes(name) && profile[name] === undefined
+    ({ name }) => (fields.required ?? []).includes(name) && !Object.hasOwn(profile, name)
   )
   return {
     names: inputs.map(({ name }) => name),

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { newAccount, personOf } from '../../../lib/accounts/federated-account.ts'
+import { newAccount, personOf, completeProfile } from '../../../lib/accounts/federated-account.ts'
 
 const CONNECTION = {
   profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }),
@@ -58,4 +58,11 @@ t.test('who has no address gets a name of letters and digits, a longer one each 
     )
   )
   t.equal(new Set(names.map(([first]) => first)).size, 300)
+})
+
+t.test('a field that every object inherits is missing where nobody gave it', async (t) => {
+  for (const name of ['constructor', 'toString', 'given_name']) {
+    t.equal(completeProfile({}, [name]), null, name)
+    t.strictSame(completeProfile({ [name]: 'Ann' }, [name]), { [name]: 'Ann' }, name)
+  }
 })
