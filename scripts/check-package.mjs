@@ -24,7 +24,7 @@ const REQUIRED = [
   'dist/lib/testing/index.d.ts'
 ]
 const ALLOWED =
-  /^(LICENSE|(README|CHANGELOG|SECURITY|SUPPORT)\.md|package\.json|dist\/lib\/.+\.(js|js\.map|d\.ts)|docs\/(?!screenshots\/).+\.(md|svg)|docs\/screenshots\/pages\.png|examples\/.+\.(ts|tsx|js|mjs|css|svg|json|ya?ml|conf|sh|md)|examples\/compose\/Dockerfile(\.dockerignore)?)$/
+  /^(LICENSE|(README|CHANGELOG|SECURITY|SUPPORT)\.md|package\.json|dist\/lib\/.+\.(js|js\.map|d\.ts)|docs\/(?!screenshots\/|adr\/).+\.(md|svg)|docs\/llms\.txt|docs\/screenshots\/pages\.png|examples\/.+\.(ts|tsx|js|mjs|css|svg|json|ya?ml|conf|sh|md)|examples\/compose\/Dockerfile(\.dockerignore)?)$/
 const CLIENT_REQUIRED = [
   'LICENSE',
   'README.md',

@@ -116,11 +116,8 @@ const GROUPS: readonly Group[] = [
       'screenshots/README.md'
     ]
   },
-  {
-    text: 'How it is made',
-    pages: ['architecture.md', 'conformance.md', 'mutation.md', 'security-rows.md', 'assurance.md']
-  },
-  { text: 'Decisions', pages: ['adr/README.md'], collapsed: true }
+  { text: 'What it is held to', pages: ['conformance.md', 'assurance.md', 'security-rows.md'] },
+  { text: 'For contributors', pages: ['architecture.md', 'mutation.md', 'adr/README.md'], collapsed: true }
 ]
 
 const FOLDERS: Readonly<Record<string, string>> = {
@@ -129,8 +126,8 @@ const FOLDERS: Readonly<Record<string, string>> = {
   guides: 'Guides',
   migrating: 'Migrating',
   reference: 'Reference',
-  adr: 'Decisions',
-  '': 'How it is made'
+  adr: 'For contributors',
+  '': 'What it is held to'
 }
 
 /** Every page below `docs`, with its title, group by group. */

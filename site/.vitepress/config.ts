@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { slugOf } from '../../scripts/markdown.ts'
+import { llmsFullTxt, llmsTxt } from '../llms.ts'
 import { linksOfTheSite, type Markdown } from '../links.ts'
 import { groups, urlOf } from '../sidebar.ts'
 
@@ -17,15 +18,10 @@ const home = url === undefined ? null : url.replace(/^git\+/, '').replace(/\.git
 const base = process.env['SITE_BASE'] ?? '/'
 const sidebar = groups(docs)
 
-/** A list of the pages for programs that read, each as it was written. @see https://llmstxt.org */
+/** Each page as it was written, their list, and the extract. */
 function forPrograms(directory: string): void {
-  const lines = sidebar.flatMap(({ text, items, pages }) => [
-    '',
-    `## ${text}`,
-    '',
-    ...items.map((item, index) => `- [${item.text}](${base}${pages[index] ?? ''})`)
-  ])
-  writeFileSync(join(directory, 'llms.txt'), ['# fastify-authority', '', `> ${description}`, ...lines, ''].join('\n'))
+  writeFileSync(join(directory, 'llms.txt'), llmsTxt(sidebar, description, base))
+  writeFileSync(join(directory, 'llms-full.txt'), llmsFullTxt(docs))
   for (const file of sidebar.flatMap(({ pages }) => pages)) {
     mkdirSync(dirname(join(directory, file)), { recursive: true })
     copyFileSync(join(docs, file), join(directory, file))
