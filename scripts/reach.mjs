@@ -28,6 +28,8 @@ export function testsOf(changed, seconds) {
   // The schemas of endpoints and options are in pages that are made of them.
   if (inLib.some((file) => /^lib\/(?:http|settings|errors|events)\b/.test(file)))
     lists.push(['test/docs/reference.test.ts'])
+  // Any file has comments or prose.
+  if (changed.some((file) => /\.(?:m?[jt]s|tsx|md)$/.test(file))) lists.push(['test/english.test.ts'])
   // What runs in browsers is not in the map.
   if (inLib.some((file) => file.startsWith('lib/client/')))
     lists.push(

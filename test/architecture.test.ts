@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import t from './support/tap.ts'
+import { foldable, ratchets } from './figures.ts'
 import { circles, MAX_BYTES, ROOMS, violations, wideLines } from './architecture-rules.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -43,6 +44,46 @@ t.test('tests and scripts get no more wide lines and no more large files', async
     t.ok(found.wideLines <= limit.wideLines, `${folder} has ${found.wideLines} wide lines, not ${limit.wideLines}`)
     t.ok(found.largeFiles <= limit.largeFiles, `${folder} has ${found.largeFiles} large files, not ${limit.largeFiles}`)
   }
+})
+
+/** May only fall. Who lowers a figure writes the lower one here. */
+const FIGURES: Readonly<Record<string, number>> = {
+  'files of lib with one importer, which fit into it': 84,
+  'files of lib over 12,288 bytes': 1,
+  'files of lib outside of features that name TOTP': 50,
+  'files of lib outside of features that name passkeys': 114,
+  'lines of lib with await import()': 15,
+  'tables of endpoints': 6,
+  'files of lib and scripts that name the grant client_credentials': 10,
+  'files of code that name Traditional Chinese': 7,
+  'rows of options': 237,
+  'pages of docs over 2,500 words': 7
+}
+
+t.test('what the house is measured by gets no worse', async (t) => {
+  const below = (folder: string): string[] =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+      (name) => `${folder}/${name.split(sep).join('/')}`
+    )
+  const measured = ['lib', 'scripts', 'test', 'docs']
+    .flatMap(below)
+    .filter((path) => /\.(?:ts|json|md)$/.test(path) && !/\/fixtures\/|node_modules/.test(path))
+  const files = Object.fromEntries(measured.map((path) => [path, readFileSync(join(root, path), 'utf8')]))
+  const found = ratchets(files)
+  t.strictSame(Object.keys(FIGURES), Object.keys(found))
+  for (const [name, most] of Object.entries(FIGURES))
+    t.ok((found[name] ?? Infinity) <= most, `${name}: ${found[name]}, and ${most} at most`)
+})
+
+t.test('finds what fits into its one importer, and nothing else', async (t) => {
+  const into = 'lib/oauth/a.ts'
+  const user = "import { b } from './b.ts'"
+  const found = (files: Record<string, string>): string[] => foldable(files).map(({ path }) => path)
+  t.strictSame(found({ [into]: user, 'lib/oauth/b.ts': '' }), ['lib/oauth/b.ts'])
+  t.strictSame(found({ [into]: user, 'lib/oauth/b.ts': '', 'lib/oauth/c.ts': user }), [], 'two importers')
+  t.strictSame(found({ [into]: user, 'lib/oauth/b.ts': ' '.repeat(MAX_BYTES) }), [], 'too large together')
+  t.strictSame(found({ 'lib/keys/a.ts': "import { b } from '../oauth/b.ts'", 'lib/oauth/b.ts': '' }), [], 'elsewhere')
+  t.strictSame(found({ [into]: "const b = () => import('./b.ts')", 'lib/oauth/b.ts': '' }), [], 'loaded on first use')
 })
 
 t.test('the rooms allow no circle', async (t) => {

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import t from './support/tap.ts'
+import { patternCounts, patternsIn } from './english.ts'
+
+const ROOT = new URL('../', import.meta.url)
+const COUNTS = new URL('english.json', import.meta.url)
+const FOLDERS = ['lib', 'test', 'scripts', 'bench', 'conformance', 'examples', 'docs', '.']
+/** A script writes them, or they give the patterns as examples. */
+const LEFT_OUT = /node_modules|\/(?:fixtures|reference|screenshots)\/|security-rows|english(?:\.test)?\.ts$/
+
+function sources(): Record<string, string> {
+  const paths = FOLDERS.flatMap((folder) =>
+    readdirSync(new URL(`${folder}/`, ROOT), { recursive: folder !== '.', encoding: 'utf8' }).map((name) =>
+      folder === '.' ? name : `${folder}/${name.replaceAll('\\', '/')}`
+    )
+  )
+  return Object.fromEntries(
+    paths
+      .filter((path) => /\.(?:m?ts|tsx|mjs|md)$/.test(path) && !LEFT_OUT.test(path))
+      .map((path) => [path, readFileSync(new URL(path, ROOT), 'utf8')])
+  )
+}
+
+/** `UPDATE=1` writes lower counts, also where files moved from folder to folder. No kind gets more. */
+t.test('no folder gets more patterns that make a sentence hard to read', async (t) => {
+  const files = sources()
+  const found = patternCounts(files)
+  const stored = JSON.parse(readFileSync(COUNTS, 'utf8')) as Record<string, number>
+  for (const kind of ['comments', 'texts', 'titles', 'prose']) {
+    const sum = (counts: Record<string, number>): number =>
+      Object.entries(counts).reduce((total, [place, count]) => total + (place.startsWith(kind) ? count : 0), 0)
+    t.ok(sum(found) <= sum(stored), `${sum(found)} in ${kind}, and ${sum(stored)} at most`)
+  }
+  if (process.env['UPDATE'] === '1' && t.passing()) writeFileSync(COUNTS, `${JSON.stringify(found, null, 2)}\n`)
+  else
+    for (const [place, count] of Object.entries(found))
+      if (count > (stored[place] ?? 0)) {
+        const texts = patternsIn(files).filter((pattern) => pattern.place === place)
+        t.fail(`${place}: ${count}, and ${stored[place] ?? 0} at most`, {
+          found: texts.slice(0, 20).map(({ path, text }) => `${path}: ${text}`)
+        })
+      }
+})
+
+t.test('counts each kind of pattern where it stands, and nothing else', async (t) => {
+  const texts = (path: string, text: string): string[] =>
+    patternsIn({ [path]: text }).map(({ place, text }) => `${place}: ${text}`)
+  for (const [path, text, expected] of [
+    ['lib/keys/a.ts', '// What it gives.\n', ['comments of lib/keys: What it gives.']],
+    [
+      'lib/keys/a.ts',
+      '/** Gives it.\n * Where there is one. */',
+      ['comments of lib/keys: Gives it. Where there is one. */']
+    ],
+    ['lib/http/edge/a.ts', 'x() // made anew', ['comments of lib/http/edge: made anew']],
+    ['lib/keys/a.ts', '// What does it give?\n// Nothing that a reader asks what for.\n', []],
+    ['lib/keys/a.ts', "const text = '// What'", []],
+    ['lib/keys/a.ts', "throw new Error('The key was made anew')", ['texts of lib/keys: The key was made anew']],
+    ['test/http/a.test.ts', "t.test('who has none is refused', x)", ['titles of test/http: who has none is refused']],
+    ['test/http/a.test.ts', "t.test('refuses a user without one', x)", []],
+    ['docs/a.md', '# Where it goes\n\nIt goes to `whoever`.', ['prose of docs: . Where it goes. It goes to `.']],
+    ['docs/a.md', '```\n// What it gives\n```\n[a](whoever.md)\n', []]
+  ] satisfies Array<[string, string, string[]]>)
+    t.strictSame(texts(path, text), expected, text)
+})
