@@ -7,51 +7,45 @@ import { formatCredential, newCredentialId, parseCredential, sidOf } from '../pr
 import type { Origin, Sessions, StayingSignIn } from './sessions.ts'
 import type { User } from '../ports/user-store.ts'
 
-/** A browser session with the secret that a request showed. The proofs are those of that secret. */
+/** A browser session and the secret that the request showed. `methods` are the proofs of that secret. */
 export interface OpenSession extends BrowserSession {
   /** The digest of the secret. */
   secretDigest: string
 }
 
-/** A browser as one request shows it. */
+/** The browser behind one request. */
 export interface Browser {
-  /** The value of its session cookie. */
+  /** The value of the session cookie. */
   cookie: string | undefined
   /** The live session that this cookie proves. */
   session: OpenSession | null
   /**
-   * What it has of earlier sign-ins after which it was to be remembered; absent also where the sign-in of now is to be
-   * a full one.
+   * Remembered sign-ins of this browser. Absent if it remembers none, or if this sign-in must prove every factor again.
    */
   remembered?: string | undefined
-  /**
-   * What it was given by a link that has the user set up a second factor, whatever that is worth; absent where there
-   * are no factors.
-   */
+  /** The cookie of a link to set up a second factor, not yet verified. Absent without the option `factors`. */
   invitation?: string | undefined
-  /** Whether the user had a session there before. Asks no store. */
+  /** Whether the user had a session in this browser before. Reads cookies only. */
   isKnown(user: User): boolean
-  /** The language of what the request makes be sent. */
+  /** The language of messages that this request causes. */
   locale?(): string | undefined
   origin: Origin
 }
 
-/** Who is signed in in a browser. */
+/** The user who is signed in in a browser, with the session. */
 export interface SignedInPerson {
   session: OpenSession
   user: User
 }
 
-/**
- * The browser sessions of the hosted pages, by the value of their cookie. They end in `sessions`, as all sign-ins do.
- */
+/** Begins, finds and renews the browser sessions of the hosted pages. `sessions` ends them, as it ends all sign-ins. */
 export interface BrowserSessions {
-  /** The live session of this cookie. Looks, and does not count as a use. */
+  /** Finds the live session of a cookie. Does not count as a use. */
   find(cookie: string | undefined): Promise<OpenSession | null>
   /**
-   * Signs a user in who has just given these proofs: a new cookie value, whatever the browser had before. Where that
-   * was the live secret of a session of the same user, the session goes on under a new secret, and rests on these
-   * proofs alone. A session of another user ends.
+   * Signs in a user who has just given these proofs, always with a new cookie value. If the browser showed the live
+   * secret of a session of the same user, that session continues under a new secret with these proofs only. A session
+   * of another user ends.
    */
   start(
     userId: string,
@@ -59,19 +53,19 @@ export interface BrowserSessions {
     browser: Pick<Browser, 'cookie' | 'session' | 'origin'>
   ): Promise<StartedSession>
   /**
-   * Gives the session of this browser other proofs, under a new secret. `null`: the session has ended, or its secret
-   * was replaced meanwhile, and no other begins: what somebody does while they are signed in must not outlast that all
-   * their sign-ins were ended.
+   * Replaces the proofs of this browser's session, under a new secret. Returns `null` if the session has ended or its
+   * secret was replaced meanwhile. No new session begins then, because a running request must not outlive the end of
+   * all sign-ins of its user.
    */
   renew(methods: AuthenticationProof[], browser: Pick<Browser, 'cookie' | 'session'>): Promise<StartedSession | null>
   /**
-   * Has the session of this browser stay when all others of its user end. `replaced` is called with the cookie of the
-   * new secret, each time that it may have taken the place of the former one.
+   * Keeps the session of this browser when all other sessions of its user end. Calls `replaced` with the new cookie
+   * each time that the new secret may have replaced the former one.
    */
   stay(sid: string, browser: Pick<Browser, 'cookie'>, replaced: (cookie: string) => void): StayingSignIn
-  /** Counts as a use, by `clientId` where a client takes part. `false`: it has ended meanwhile. */
+  /** Counts a use, by `clientId` if a client takes part. Returns `false` if the session has ended meanwhile. */
   use(session: OpenSession, clientId?: string): Promise<boolean>
-  /** That use as a value, for an operation of the store that commits it together with something else. */
+  /** The same use as a value, for a store operation that commits it together with another change. */
   useOf(session: OpenSession, clientId?: string): SessionUse
 }
 
@@ -82,8 +76,8 @@ interface StartedSession {
 
 interface BrowserSessionPolicy {
   /**
-   * Absolute lifetime, from the oldest proof that the session rests on: a new sign-in begins it anew, a second factor
-   * alone does not.
+   * Absolute lifetime, counted from the oldest proof of the session. A new sign-in restarts it, a second factor does
+   * not.
    */
   expiresInMs: number
   idleTimeoutMs: number

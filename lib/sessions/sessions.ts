@@ -12,15 +12,14 @@ export type { Origin } from '../events.ts'
 type EndedBy = AuthorityEvents['logged_out']['by']
 
 /**
- * The sign-in that stays when all others of its user end. Its browser gets a new secret, so that no copy of the cookie
- * stays with it.
+ * The sign-in that stays when all others of its user end. Its browser gets a new secret, so that copies of the cookie
+ * end.
  */
 export interface StayingSignIn {
   /** A family, or a browser session. */
   sid: string
   /**
-   * The session that the browser shows by its cookie, with the secret that dies and the one that it gets. `null`: it
-   * shows none.
+   * The session of the browser's cookie, with the secret that ends and the new one. `null` without a session cookie.
    */
   browser: {
     sid: string
@@ -32,19 +31,19 @@ export interface StayingSignIn {
 }
 
 /**
- * A user's sign-ins: refresh token families and browser sessions. This is the one place where they end, so that there
- * is an event, their access tokens are refused here at once, and the clients of a browser session are notified.
+ * A user's sign-ins: refresh token families and browser sessions. Every sign-in ends here, so that each end has an
+ * event, this process refuses its access tokens at once, and the clients of a browser session are notified.
  */
 export interface Sessions {
-  /** Families alive now, newest first. */
+  /** Live families, newest first. */
   list(userId: string): Promise<RefreshTokenFamily[]>
-  /** Browser sessions alive now, newest first. */
+  /** Live browser sessions, newest first. */
   listBrowserSessions(userId: string): Promise<BrowserSession[]>
-  /** The family an access token belongs to, looked up in the store: `null` after a revocation on any instance. */
+  /** Looks up the family of an access token in the store. `null` after a revocation on any instance. */
   find(sid: string): Promise<RefreshTokenFamily | null>
   /**
-   * Ends one of the user's own: a family, or a browser session with what hangs on it. `false` where the user has no
-   * such one.
+   * Ends one sign-in of the user: a family, or a browser session with its families. `false` if the user has no such
+   * one.
    */
   revoke(userId: string, sid: string, by: EndedBy, origin: Origin): Promise<boolean>
   /** Ends a browser session with its codes, its families that are not offline, and those of `clientId`. Idempotent. */
@@ -54,24 +53,24 @@ export interface Sessions {
     by: EndedBy,
     options: { clientId?: string | undefined; origin: Origin }
   ): Promise<boolean>
-  /** Ends all codes and families that this client has of the user. */
+  /** Ends all codes and families of the user at this client. */
   revokeFamiliesOfClient(userId: string, clientId: string, by: EndedBy, origin: Origin): Promise<void>
   /**
-   * To be called where the store has ended this family by itself (a replay): its access tokens are refused here from
-   * now on.
+   * Call it after the store has ended a family by itself (a replay), so that this process refuses its access tokens.
    */
   forget(sid: string): void
   /**
-   * Whether a sign-in that is in the store does not count any more: it is from before the user's present password,
-   * where the user store tells of that, or a browser session from before the host required a second factor.
+   * Whether a stored sign-in no longer counts: it is older than the user's password (if the user store tells its time),
+   * or it is a browser session from before the host required a second factor.
    */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
-  /** Whether the user has a family or a browser session of this id now, asked of the stores. */
+  /** Whether the user has a live family or browser session with this id, read from the stores. */
   isAlive(userId: string, sid: string): Promise<boolean>
   /**
-   * Ends all of the user's but `stays`: a browser session, or a family with the browser session that it began in. By
-   * `password_changed` that sign-in outlives the change. The session gets a new secret, its former ones die at once.
-   * A session whose cookie was not shown has no secret afterwards: its clients stay, and its browser is signed out.
+   * Ends all sign-ins of the user except `stays`: a browser session, or a family with the browser session in which it
+   * began. With `password_changed` that sign-in outlives the change. The session gets a new secret, and its former
+   * secrets end at once. A session without a shown cookie has no secret afterwards: its clients stay, its browser is
+   * signed out.
    */
   revokeAll(
     userId: string,
@@ -80,9 +79,7 @@ export interface Sessions {
   ): Promise<void>
 }
 
-/**
- * The id comes from a URL. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an outage.
- */
+/** Refuses malformed ids from URLs, because a NUL makes SQL stores reject, which would count as an outage. */
 const SID = /^[A-Za-z0-9_-]{1,128}$/
 
 interface SessionsDeps {
@@ -92,9 +89,9 @@ interface SessionsDeps {
   revocations: Revocations
   events: Events
   clock: Clock
-  /** Whether the host requires more of this user than the proofs of the session; left out: it never does. */
+  /** Whether the host requires more of this user than the session's proofs. Absent: it never does. */
   requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
-  /** Called with the browser sessions that were ended here. Returns at once and never throws. */
+  /** Receives the browser sessions that ended. Returns at once and never throws. */
   onSessionsEnded(ended: BrowserSession[]): void
 }
 
@@ -108,7 +105,7 @@ export function sessions({
   requiresMore = async () => false,
   onSessionsEnded
 }: SessionsDeps): Sessions {
-  /** Tells what has ended, whatever else failed. */
+  /** Reports each end, also when another step failed. */
   function conclude(
     userId: string,
     by: EndedBy,
@@ -122,7 +119,7 @@ export function sessions({
     if (browser.length > 0) onSessionsEnded(browser)
   }
 
-  /** Tries each step, also where one before it failed. */
+  /** Runs every step, also after one has failed. */
   async function endAll(
     userId: string,
     by: EndedBy,
