@@ -2,42 +2,39 @@ import type { Clock } from '../ports/clock.ts'
 
 export interface BoundedQueue<Task> {
   /**
-   * Takes the task and returns at once; never throws. `false`: there was no room, or the queue is closed, and the task
-   * is dropped.
+   * Takes the task and returns at once. Never throws. Returns `false` if the queue is full or closed, and drops the
+   * task.
    */
   add(task: Task): boolean
-  /** Resolves when nothing is held any more. */
+  /** Resolves when the queue holds nothing. */
   idle(): Promise<void>
-  /** Takes no more, tries once what it holds, and resolves when that is done or after 5 seconds. */
+  /** Accepts no more tasks, tries the held ones once, and resolves when that is done or after 5 seconds. */
   close(): Promise<void>
 }
 
 export interface BoundedQueueOptions<Task> {
-  /** What the tasks are called in reports, in the plural. */
+  /** The name of the tasks in reports, in the plural. */
   tasks: string
-  /** How many may wait, run or wait to be tried again, all together. */
+  /** How many tasks may wait, run or wait for a retry, all together. */
   capacity: number
   /** How many run at once. */
   maxInFlight: number
-  /** The waits before a failed task is tried again, one for each further attempt. Default: none. */
+  /** The waits before the retries, one for each. Default: none. */
   retryDelaysMs?: readonly number[]
-  /** An attempt that takes longer has failed, and its place is free. Default: no limit. */
+  /** Time limit of an attempt. A longer one has failed and frees its place. Default: no limit. */
   timeoutMs?: number
-  /**
-   * Whether a task is tried again after an attempt that took too long. That attempt may have done its work. Default:
-   * `false`.
-   */
+  /** Whether to retry after an attempt that took too long and may have done its work. Default: `false`. */
   retriesTimeouts?: boolean
   clock: Clock
-  /** One attempt at a task. It has failed when it throws or rejects. */
+  /** One attempt at a task. It fails by throwing or rejecting. */
   attempt(task: Task): void | Promise<void>
-  /** Hears of a task that was done, and at which attempt. Never throws. */
+  /** Called after a success, with the number of the attempt. Never throws. */
   onDone?(task: Task, attempts: number): void
-  /** Hears of an attempt that failed and is repeated after `delayMs`. Never throws. */
+  /** Called after a failed attempt that is repeated after `delayMs`. Never throws. */
   onRetry?(task: Task, error: unknown, attempts: number, delayMs: number): void
-  /** Hears of a task that will not be tried again, with 0 attempts where it was dropped. Never throws. */
+  /** Called for a task that is given up, with 0 attempts if it was dropped. Never throws. */
   onGivenUp(task: Task, error: unknown, attempts: number): void
-  /** Hears of the end of an overload. Never throws. */
+  /** Called at the end of an overload. Never throws. */
   onError(error: unknown, what: string): void
 }
 
@@ -50,11 +47,11 @@ const CLOSE_TIMEOUT_MS = 5_000
 
 /**
  * Work that no reply waits for: bounded in number, retried, and finished as far as possible when the server closes. It
- * is in memory, and ends with the process.
+ * lives in memory and ends with the process.
  *
- * An overload is reported twice: when the first task is dropped, and at its end with the number of tasks that were. It
- * has ended when half of the places are free again: at the limit one task ends and one comes, and each that comes next
- * would be an overload of its own.
+ * An overload is reported when the first task is dropped, and at its end with the number of dropped tasks. It ends when
+ * half of the places are free, because at the limit tasks end and come in turn, and each would be an overload of its
+ * own.
  */
 export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQueue<Task> {
   const {
@@ -72,7 +69,7 @@ export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQ
     onError
   } = options
   const queue: Array<Held<Task>> = []
-  /** What waits to be tried again, each with the undo of its timer. */
+  /** Tasks that wait for a retry, each with a function that cancels its timer. */
   const retries = new Map<Held<Task>, () => void>()
   let inFlight = 0
   let dropped = 0
@@ -85,8 +82,8 @@ export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQ
       const next = queue.shift()
       if (next === undefined) break
       inFlight++
-      // Each in a turn of the event loop of its own: over a store that answers at once (SQLite), the work would
-      // otherwise be done before the reply leaves, and the reply's time would tell what the work found.
+      // Run each task in its own turn of the event loop. Over a store that answers at once (SQLite) the work would
+      // otherwise be done before the reply leaves, and the time of the reply would tell its result.
       setImmediate(start, next)
     }
     if (dropped > 0 && count() <= capacity / 2) {
@@ -115,7 +112,7 @@ export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQ
               failed(held, new Error(`It took more than ${timeoutMs / 1000} seconds.`), retriesTimeouts)
             })
           })
-    // An async function, so that what throws at once has failed like what rejects.
+    // An async function turns a synchronous throw into a rejection.
     const attempted = async (): Promise<void> => {
       await attempt(held.task)
     }

@@ -6,17 +6,17 @@ import type { Sealer } from '../ports/sealer.ts'
 import { type KeyRing, noSuchAlgorithm, publicHalves } from './key-ring.ts'
 
 interface ManagedKeyOptions {
-  /** Each has keys and a rotation of its own. The first signs access tokens. */
+  /** Each algorithm has its own keys and rotation. The first signs access tokens. */
   algs: readonly [string, ...string[]]
   /** How long a key signs. */
   rotateEveryMs: number
-  /** How long a key is published before it signs: longer than any cache of the JWKS. */
+  /** How long a key is published before it signs. Longer than any JWKS cache. */
   announceMs: number
-  /** The longest that a token of any kind can live: a key stays published for that long after its last one. */
+  /** The longest life of a token of any kind. A key stays published for that long after its last token. */
   tokenLifetimeMs: number
-  /** How long after that its public half still verifies hints. */
+  /** How long its public half verifies hints after that. */
   hintLifetimeMs: number
-  /** How often the store is looked at. */
+  /** How often the ring reads the store. */
   pollMs: number
 }
 
@@ -25,7 +25,9 @@ interface ManagedKeyDeps {
   engine: JwtEngine
   store: KeyStore
   sealer: Sealer
-  /** Hears of each key that this instance made, or removed. Several that remove one at once are each told. */
+  /**
+   * Called for each key that this instance made or removed. Instances that remove a key at the same time are each told.
+   */
   onChange: (change: 'created' | 'retired', key: StoredKey) => void
   onError: (error: unknown) => void
 }
@@ -36,46 +38,46 @@ interface RingEntry {
 }
 
 const REFRESH_COOLDOWN_MS = 5000
-/** After a look that failed: until then nobody knows what the store has. */
+/** Wait after a failed read. Until then the content of the store is unknown. */
 const RETRY_MS = 1000
 /**
- * What the clocks of two instances may differ by: the slower one signs with a key for as long after the faster one has
- * stopped.
+ * The largest expected clock difference of two instances. The slower one signs with a key that much longer than the
+ * faster one.
  */
 const CLOCKS_APART_MS = 10 * 60_000
-/** After the start: by then the first requests are through, and a process that lives shorter never needed them. */
+/** Delay after start. The first requests are through by then, and a short-lived process never needs these keys. */
 const OTHER_ALGORITHMS_AFTER_MS = 1000
 
 /**
- * Keys that the plugin makes, announces, uses and retires by itself. A key is written once and never changed: all
- * instances come to the same view from the same list, and two that make the next key at once agree on one through
- * `addIfAbsent`. Algorithms don't wait for each other: an RSA key may take seconds to make, an elliptic one a
- * millisecond. So the first one's key is made at once, the others' a second later or when `ready` asks for them.
+ * Makes, announces, uses and retires keys. A key is written once and never changed, so that all instances derive the
+ * same view from the same list. Two that make the next key at once agree on one through `addIfAbsent`. Algorithms do
+ * not wait for each other, because an RSA key may take seconds and an elliptic one a millisecond: the key of the first
+ * algorithm is made at once, the others a second later or when `ready` asks for them.
  */
 export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps): KeyRing {
   const { algs } = options
   const { clock, engine, store, sealer } = deps
   let ring: RingEntry[] = []
-  /** Keys that this instance is adding to the store, so that it need not open and check what it has just sealed. */
+  /** Keys that this instance is adding, so that it need not open and check a key that it has just sealed. */
   const made = new Map<string, LoadedKey>()
-  /** All that the store has, with those that signed before. */
+  /** All keys of the store, including former signing keys. */
   let known: StoredKey[] = []
   const forHints = new Map<string, VerifyingKey>()
-  /** Those that can't be read, by `kid`. */
+  /** Unreadable keys, by `kid`. */
   const setAside = new Set<string>()
   let lastLook = -Infinity
-  /** Why the last look failed, if it did. */
+  /** The failure of the last read, if it failed. */
   let failure: { cause: unknown } | null = null
   let undo = (): void => {}
   let closed = false
 
-  /** A store that was closed with us is no news. */
+  /** Ignores a store that was closed together with this ring. */
   const report = (error: unknown): void => {
     if (!closed) deps.onError(error)
   }
   const entriesOf = (alg: string): RingEntry[] => ring.filter(({ stored }) => stored.alg === alg)
 
-  /** The key, or `null` where it can't be read: that is told once, and the key is set aside. */
+  /** Opens a key. Returns `null` for an unreadable key, reports it once and sets it aside. */
   async function open(stored: StoredKey): Promise<RingEntry | null> {
     const own = made.get(stored.kid)
     if (own !== undefined) return { stored, key: own }
@@ -83,7 +85,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     try {
       if (plain !== null) return { stored, key: await engine.load(JSON.parse(plain) as JsonWebKeyObject) }
     } catch {
-      // What was sealed here is one of our keys. An engine's error might quote it.
+      // The plaintext is a private key, which an engine's error might quote.
     }
     setAside.add(stored.kid)
     report(
@@ -99,7 +101,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     return null
   }
 
-  /** Resolves to what the store has, readable or not. */
+  /** Resolves to all keys of the store, readable or not. */
   async function look(): Promise<StoredKey[]> {
     lastLook = clock.monotonic()
     try {
@@ -132,8 +134,8 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     return listed
   }
 
-  // One look at the store at a time, or a slow one would replace a newer list by its older one. Callers that ask while
-  // one look waits share it: `underWay` is the look that has begun, `waiting` the one that begins after it.
+  // One read at a time, because a slow read would replace a newer list by an older one. Callers during a waiting read
+  // share it: `underWay` is the running read, `waiting` the next one.
   let looking: Promise<unknown> = Promise.resolve()
   let waiting: Promise<StoredKey[]> | undefined
   let underWay: Promise<StoredKey[]> | undefined
@@ -164,16 +166,16 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     made.set(key.kid, key)
     try {
       if (await store.addIfAbsent(stored)) deps.onChange('created', stored)
-      // Whether this one won or another instance's did: the list has the truth.
+      // The list decides, whether this instance or another one won.
       await reload()
     } finally {
       made.delete(key.kid)
     }
   }
 
-  /** Makes the next key in time, and forgets those whose last token is dead. */
+  /** Makes the next key in time, and removes keys whose last token has expired. */
   async function maintain(alg: string): Promise<void> {
-    // One look decides: whoever saw the same list tries the same sequence, and only one of them gets it.
+    // Decide on one read: instances with the same list try the same sequence, and only one of them gets it.
     const listed = await reload()
     const highest = listed.reduce((max, stored) => (stored.alg === alg ? Math.max(max, stored.sequence) : max), 0)
     const now = clock.now()
@@ -188,7 +190,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
       const successor = entries[index + 1]
       return successor !== undefined && now > successor.stored.signsFrom + options.tokenLifetimeMs + CLOCKS_APART_MS
     })
-    // Another instance, with another secret, may sign with one that can't be read here: it goes by its own time alone.
+    // An instance with another secret may sign with a key that is unreadable here, and follows its own schedule.
     const longestMs = options.rotateEveryMs + options.announceMs + options.tokenLifetimeMs + CLOCKS_APART_MS
     const unreadable = listed.filter(
       (stored) =>
@@ -242,14 +244,14 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   maintainOnce(algs[0]).catch(report)
   scheduleAll(OTHER_ALGORITHMS_AFTER_MS)
 
-  /** A look for a key made elsewhere, where the last one is not from a moment ago. */
+  /** Reads the store for keys of other instances, unless the last read is a moment old. */
   async function lookForMore(): Promise<void> {
-    // Right at the start another instance may be signing with the key that this one is about to find.
+    // Right after start another instance may be signing with a key that this one has not read yet.
     if (entriesOf(algs[0]).length === 0) {
       await maintainOnce(algs[0])
       return
     }
-    // Whoever comes while one is on the way waits for it, or a good token would be refused for coming second.
+    // Callers during a read wait for it, because a good token would otherwise be refused for coming second.
     const pending = waiting ?? underWay
     const agoMs = clock.monotonic() - lastLook
     if (pending !== undefined || agoMs >= (failure === null ? REFRESH_COOLDOWN_MS : RETRY_MS))

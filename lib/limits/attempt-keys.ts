@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * What a counter's key stands for. It is part of the digest, so that an API key spelt like an address is no address.
+ * The kind of a counter key. It is part of the digest, so that an API key spelt like an address never counts as an
+ * address.
  */
 type Subject =
   | 'address'
@@ -35,8 +36,8 @@ function groupsOf(part: string): number[] {
 }
 
 /**
- * The IPv4 address inside an IPv4-mapped one (`::ffff:0:0/96`), dotted or hexadecimal; else `null`. @see RFC 4291
- * §2.5.5.2
+ * The IPv4 address inside an IPv4-mapped one (`::ffff:0:0/96`), dotted or hexadecimal, otherwise `null`.
+ * @see RFC 4291 §2.5.5.2
  */
 export function mappedIPv4(groups: readonly number[]): string | null {
   if (groups.slice(0, 5).some((group) => group !== 0) || groups[5] !== 0xffff) return null
@@ -45,8 +46,8 @@ export function mappedIPv4(groups: readonly number[]): string | null {
 }
 
 /**
- * One spelling per address: IPv4 dotted, IPv4-mapped IPv6 as IPv4, IPv6 as eight groups; `null` for what is no address
- * (a Unix socket has none). A port is dropped: some proxies forward `address:port`, and a client picks its own port.
+ * One spelling per address: IPv4 dotted, IPv4-mapped IPv6 as IPv4, IPv6 as eight groups. `null` for anything else, such
+ * as a Unix socket. Drops a port, because some proxies forward `address:port` and a client chooses its own port.
  */
 export function canonicalAddress(ip: string | undefined): string | null {
   if (ip === undefined) return null
@@ -59,8 +60,8 @@ export function canonicalAddress(ip: string | undefined): string | null {
 }
 
 /**
- * The key of a client address. IPv6 counts per /64, which is what one customer gets. All that is no address shares one
- * key, or a client that can put garbage into a forwarding header would have as many allowances as it likes.
+ * The key of a client address. IPv6 counts per /64, the network of one customer. Everything that is not an address
+ * shares one key, because a client that can forge a forwarding header would otherwise get any number of allowances.
  */
 export function addressKey(ip: string | undefined): string {
   const address = canonicalAddress(ip)
@@ -70,8 +71,8 @@ export function addressKey(ip: string | undefined): string {
 }
 
 /**
- * The key of the /48 that an IPv6 address lies in, which is what a site gets: it holds 65,536 networks of the size that
- * `addressKey` counts by. `null` for anything else.
+ * The key of the /48 around an IPv6 address, the network of one site: 65,536 of the networks that `addressKey` counts.
+ * `null` for anything else.
  */
 export function networkKey(ip: string | undefined): string | null {
   const address = canonicalAddress(ip)
@@ -79,7 +80,7 @@ export function networkKey(ip: string | undefined): string | null {
   return digest('address', `${address.split(':').slice(0, 3).join(':')}::/48`)
 }
 
-/** The key of what the option `rateLimit.key` returned. */
+/** The key of the value that the option `rateLimit.key` returned. */
 export function customKey(value: string): string {
   return digest('custom', value)
 }
@@ -89,41 +90,43 @@ export function apiKeyKey(apiKey: string): string {
   return digest('api-key', apiKey)
 }
 
-/** The key of a username, normalised as for `UserStore.findByUsername`; the same whether such a user exists or not. */
+/**
+ * The key of a username, normalised as for `UserStore.findByUsername`. It does not depend on whether the user exists.
+ */
 export function accountKey(username: string): string {
   return digest('account', username)
 }
 
-/** The key of a username as tried from a browser that is known for it. */
+/** The key of a username tried in a browser that is known for it. */
 export function knownDeviceKey(account: string, deviceId: string): string {
   return digest('device', `${account}.${deviceId}`)
 }
 
-/** The key of the second factors of a user, by their id. */
+/** The key of a user's second factors, by user id. */
 export function secondFactorKey(userId: string): string {
   return digest('second-factor', userId)
 }
 
 /**
- * The key of whom a code is sent to: a normalised name, whether anybody has it or not. Where they ask in a browser that
- * is known for them, it is one of its own.
+ * The key of a code's recipient: a normalised name, whether a user has it or not. A browser that is known for the name
+ * gets a key of its own.
  */
 export function recipientKey(name: string, deviceId: string | null): string {
-  // No name has a NUL.
+  // A name never contains NUL.
   return digest('recipient', deviceId === null ? name : `${name}\0${deviceId}`)
 }
 
-/** The key of a signed-in user, who shares no allowance with strangers at the same address. */
+/** The key of a signed-in user. It keeps their allowance apart from strangers at the same address. */
 export function userKey(userId: string): string {
   return digest('user', userId)
 }
 
-/** The key of the messages of one kind to one person. */
+/** The key of messages of one kind to one person. */
 export function messageKey(subject: readonly string[]): string {
   return digest('message', JSON.stringify(subject))
 }
 
-/** 43 characters, whatever it is made from: no user's bytes and no user's length reach a store. */
+/** Always 43 characters, so that neither content nor length of user input reaches a store. */
 function digest(subject: Subject, value: string): string {
   return hash('sha256', `${subject}\0${value}`, 'base64url')
 }

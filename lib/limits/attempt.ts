@@ -5,7 +5,7 @@ import type { AttemptLimit, AttemptOutcome, AttemptStanding } from '../ports/att
 interface AttemptPlan {
   id: string
   limits: readonly AttemptLimit[]
-  /** Those of the limits that count failures only. */
+  /** The subset of `limits` that counts failures only. */
   givenBack: readonly AttemptLimit[]
 }
 
@@ -13,18 +13,18 @@ export interface AttemptDeps {
   reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
   /** Never rejects. */
   refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
-  /** Tells the caller how the limits stand. */
+  /** Tells the caller the state of the limits. */
   show(standings: readonly AttemptStanding[]): void
-  /** Rejects with what the caller is told. */
+  /** Rejects with the refusal for the caller. */
   refuse(by: AttemptStanding): Promise<never>
 }
 
 /**
- * For what can be guessed. Counts the attempt before the work and gives back afterwards: after a success, under the
- * limits that count failures only; under all of them where the work met an outage, or an overload of ours.
+ * For secrets that can be guessed. Counts the attempt before the work. Gives it back afterwards: under the limits that
+ * count failures only after a success, and under all limits after an outage or an overload of this service.
  *
- * Nobody over a limit changes or learns anything, however many try at once. Rejects with what `refuse` rejects with
- * where a limit does.
+ * A caller over a limit neither changes nor learns anything, however many try at once. Rejects with the rejection of
+ * `refuse`.
  */
 export async function reserveAttempt<Result>(
   { id, limits, givenBack }: AttemptPlan,
@@ -39,15 +39,15 @@ export async function reserveAttempt<Result>(
     if (isNobodysFault(error)) void deps.refund(id, limits)
     throw error
   }
-  // Not waited for: it delays no answer, and what this instance counts next comes after it on the same connection.
+  // Not awaited, so that the answer does not wait. The next count of this instance follows it on the same connection.
   if (givenBack.length > 0) void deps.refund(id, givenBack)
   return result
 }
 
 /**
- * For what proves itself by 256 random bits, where guessing is hopeless. The work is done whatever the limits say, so
- * that what is good is never refused for what others did from the same address. A proof that failed is counted; over
- * the limit the caller is told that in place of why it failed.
+ * For secrets of 256 random bits, which nobody can guess. Does the work whatever the limits say, so that a good secret
+ * is never refused because of others at the same address. Counts a failed proof. Over the limit, the caller learns that
+ * instead of the reason of the failure.
  */
 export async function countFailure<Result>(
   plan: () => Promise<Pick<AttemptPlan, 'id' | 'limits'>>,
@@ -83,16 +83,15 @@ const FAILED_PROOFS: readonly OAuthErrorCode[] = [
   'invalid_credential'
 ]
 
-/** A request that is at fault for another reason (a scope, a new password, a missing field) has guessed at nothing. */
+/** A request that fails for another reason (a scope, a new password, a missing field) was not a guess. */
 function isFailedProof(error: unknown): boolean {
   return error instanceof OAuthError && FAILED_PROOFS.includes(error.error)
 }
 
 /**
- * Whether the service could not do the work, and says why: its queue is full, or a store or another provider is known
- * to be out of reach. That was no attempt of the caller: who tries again until the provider is back must not be locked
- * out then. As long as it is tried it is counted, so that nobody has more of them wait at once than the limit says.
- * Whatever else is thrown may have been brought about by the caller, and is counted.
+ * Whether the service could not do the work: its queue is full, or a store or a provider is known to be unreachable.
+ * Such an attempt is given back, so that retries during an outage do not lock the caller out. It counts while it runs,
+ * so that the limit also bounds parallel attempts. Any other error counts, because the caller may have caused it.
  */
 function isNobodysFault(error: unknown): boolean {
   if (error instanceof UpstreamError) return error.reason === 'outage'

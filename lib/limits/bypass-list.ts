@@ -2,13 +2,15 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { canonicalAddress, ipv6Groups, mappedIPv4 } from './attempt-keys.ts'
 
 export interface BypassList {
-  /** Whether the address is in the list; IPv4-mapped IPv6 counts as IPv4. `false` for what is no address. */
+  /**
+   * Whether the address is in the list. IPv4-mapped IPv6 counts as IPv4. `false` for anything that is not an address.
+   */
   has(ip: string | undefined): boolean
-  /** What was understood, for the log at start. */
+  /** The parsed entries, for the log at start. */
   readonly entries: readonly string[]
 }
 
-/** The bits that every IPv4-mapped address begins with: `::ffff:0:0/96`. */
+/** The prefix of IPv4-mapped addresses: `::ffff:0:0/96`. */
 const MAPPED = '0'.repeat(80) + '1'.repeat(16)
 
 interface Range {
@@ -18,10 +20,10 @@ interface Range {
 }
 
 /**
- * Parses addresses and CIDR ranges. Strict, because a lenient reading opens the door to others: `010.0.0.0/8` is
- * 8.0.0.0/8 to a parser that knows octal, and `10.0.0.5/8` looks like one host and is sixteen million.
+ * Parses addresses and CIDR ranges. Strict, because a lenient parser would let strangers in: `010.0.0.0/8` means
+ * 8.0.0.0/8 to a parser that knows octal, and `10.0.0.5/8` looks like one host and covers sixteen million.
  *
- * @throws {Error} whose message names the entry and says what the list takes.
+ * @throws {Error} whose message names the entry and the accepted forms.
  */
 export function parseBypassList(entries: readonly string[]): BypassList {
   const list = new BlockList()
@@ -30,7 +32,7 @@ export function parseBypassList(entries: readonly string[]): BypassList {
   return {
     entries: ranges.map((range) => `${range.address}/${range.prefix}`),
     has(ip) {
-      // A look into a list makes an object of the address, and most lists are empty.
+      // Skip the search of an empty list, because each search allocates an address object.
       if (ranges.length === 0) return false
       const address = canonicalAddress(ip)
       return address !== null && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
@@ -62,7 +64,7 @@ function parseRange(entry: unknown): Range {
   if (prefix <= MAPPED.length && MAPPED.startsWith(bits.slice(0, prefix)))
     throw refusal(entry, 'it holds every IPv4 address; rateLimit.<rule>: false turns a rule off')
 
-  // request.ip is looked up as IPv4 where it is mapped, so the entry is kept that way too.
+  // Keep mapped entries as IPv4, because `request.ip` is compared as IPv4 if it is mapped.
   const mapped = mappedIPv4(ipv6Groups(address))
   return mapped === null
     ? { family: 'ipv6', address, prefix }

@@ -1,28 +1,28 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * What one browser is known for at a time, up to three for each account (its password, its second factor, its
- * sessions); the one longest unused goes first.
+ * Entries in the token of one browser, up to three per account (its password, its second factor, its sessions). The
+ * least recently used entry goes first.
  */
 const MAX_ENTRIES = 12
-/** 64 bits of an HMAC that only this service can try, 11 characters. */
+/** 64 bits of an HMAC that only this service can compute: 11 characters. */
 const MAC_BYTES = 8
-/** `<deviceId>.<macs>` and up to eleven more pairs of macs; each 22 characters of base64url. */
+/** `<deviceId>.<macs>` and up to eleven more pairs of MACs, each 22 characters of base64url. */
 const TOKEN = /^[\w-]{22}(?:\.[\w-]{22}){1,12}$/
 
-/** An account, and a value that is another one once its password has changed. */
+/** An account, and a value that changes with its password. */
 export interface DeviceAccount {
   account: string
   password: string
 }
 
 /**
- * The device id of a token that was given to a browser after a sign-in to this account; `null` for any other.
- * `isCurrent`: whether the password is still the one of that sign-in. Whoever knew a former one is no better than a
- * stranger.
+ * The device id of a token that a browser got after a sign-in to this account, otherwise `null`. `isCurrent` says
+ * whether the password is still the one of that sign-in, because a browser that knows a former password gets no
+ * privilege.
  *
- * Nothing is stored: each account's macs are bound to the device id and the account, so none can be made or moved
- * without `key`. The first is for the account alone, so that nothing has to be looked up for a token that is made up.
+ * Nothing is stored. The MACs of an account are bound to the device id and the account, so nobody can make or move one
+ * without `key`. The first MAC covers the account only, so that a forged token costs no store read.
  */
 export function verifyDevice(
   key: Uint8Array,
@@ -39,7 +39,7 @@ export function verifyDevice(
 }
 
 /**
- * The token that makes a browser known for one more account. `newDeviceId` is used where `token` is not one of ours.
+ * Makes the token by which the browser is known for one more account. Uses `newDeviceId` if `token` is not one of ours.
  */
 export function extendDevice(
   key: Uint8Array,

@@ -3,15 +3,18 @@ import type { Random } from '../ports/random.ts'
 import { messageKey, recipientKey } from './attempt-keys.ts'
 import type { Rule } from './rules.ts'
 
-/** Shorter than any link lives, so that whoever asks again in this time has one in their mailbox that works. */
+/**
+ * Shorter than the life of any link, so that a repeated request within this time still has a working link in the
+ * mailbox.
+ */
 const SPACING_MS = 5 * 60 * 1000
 
 export interface MessageBound {
   /**
-   * Does `work`, which sends a message, unless one was sent less than five minutes (or `spacingMs`) ago for the same
-   * (`subject`: whatever must be equal for the link of that to be as good as a new one). `false`: it was not done. What
-   * rejects has sent nothing, and does not count. `typed`: the address of the message, where somebody typed it. Any
-   * number of accounts together send it as many as one address may ask for under the rule `passwordReset`.
+   * Runs `work`, which sends a message, unless one was sent less than five minutes (or `spacingMs`) ago for the same
+   * account and `subject`. Two requests have the same `subject` if the link of the first is as good as a new one.
+   * Returns `false` if it did not run. A rejected `work` has sent nothing and does not count. `typed` is the address
+   * that a person typed. All accounts together send it as many messages as the rule `passwordReset` allows one address.
    */
   send(
     subject: readonly string[],
@@ -27,8 +30,8 @@ interface MessageBoundDeps {
 }
 
 /**
- * How often strangers can have a message sent to one person, from however many addresses they ask. Counted where
- * attempts are counted, and turned off with the rule `passwordReset`, but where a message names a spacing of its own.
+ * Bounds the messages that strangers can send to one person, from any number of addresses. Uses the attempt counters.
+ * The rule `passwordReset` turns it off, except for messages with a spacing of their own.
  */
 export function messageBound(rule: Rule | false, { reserve, refund, random }: MessageBoundDeps): MessageBound {
   return {

@@ -1,35 +1,35 @@
 import { createHmac } from 'node:crypto'
 import { equalSecrets } from '../protocol/digest.ts'
 
-/** Accounts that one browser is remembered for at a time; the one remembered longest ago goes first. */
+/** Accounts in the token of one browser. The account remembered longest ago goes first. */
 const MAX_ACCOUNTS = 4
-/** Finds the entry of an account. It protects nothing: that is for the MAC. */
+/** Finds the entry of an account. The MAC protects it, not the tag. */
 const TAG_BYTES = 6
-/** 128 bits of an HMAC that only this service can try. */
+/** 128 bits of an HMAC that only this service can compute. */
 const MAC_BYTES = 16
 const TAG_LENGTH = 8
 const TIME_LENGTH = 8
 /** `<deviceId>`, and for each account its tag, the second in which it was remembered (base 36), and the MAC. */
 const TOKEN = /^[\w-]{22}(?:\.[\w-]{8}[0-9a-z]{8}[\w-]{22}){1,4}$/
 
-/** Where people can have a browser remembered, in which they are not asked for the second factor. */
+/** Settings of remembered browsers, which are not asked for the second factor. */
 export interface RememberedDevices {
-  /** The first makes tokens, all open them. */
+  /** The first key makes tokens, all keys open them. */
   keys: readonly Uint8Array[]
   lifetimeMs: number
 }
 
-/** An account as it was when it was remembered. With another epoch or another password the browser counts no more. */
+/** An account when it was remembered. The entry is void once the epoch or the password differs. */
 interface RememberedAccount {
   userId: string
-  /** Moves with every change of the user's factors, and when their devices are forgotten. */
+  /** Changes with every change of the user's factors, and when their devices are forgotten. */
   epoch: number
   passwordHash: string | null
 }
 
 /**
- * Whether this token was given to a browser for this account as it is now, less than `lifetimeMs` ago. One of `keys`
- * has to have made it.
+ * Whether this browser got the token for this account in its present state, less than `lifetimeMs` ago, under one of
+ * `keys`.
  */
 export function isRemembered(
   keys: readonly Uint8Array[],
@@ -48,8 +48,8 @@ export function isRemembered(
 }
 
 /**
- * The token that has a browser remembered for one more account, from `now` on. The entries of other accounts keep their
- * time, so that none lives longer by it. `newDeviceId` is used where `token` is not one of ours.
+ * Makes the token that remembers the browser for one more account from `now` on. Entries of other accounts keep their
+ * time, so that none lives longer. Uses `newDeviceId` if `token` is not one of ours.
  */
 export function rememberAccount(
   [key = new Uint8Array()]: readonly Uint8Array[],

@@ -16,37 +16,40 @@ import type { Revocations } from '../sessions/revocations.ts'
 import { signedPayload } from './signed-payload.ts'
 import type { VerifiedTokenCache } from './verified-token-cache.ts'
 
-/** What a caller says of a new token; `iss`, `aud`, `exp`, `iat` and `jti` are added. */
+/** The input for a new token. `iss`, `aud`, `exp`, `iat` and `jti` are added. */
 interface AccessTokenSubject {
   sub: string
-  /** Absent where nothing was granted. */
+  /** Absent if no scope was granted. */
   scope?: string
   sid?: string
   client_id?: string
-  /** Of the user; a client's own token has none. @see RFC 9068 §2.2.1 */
+  /**
+   * The authentication of the user. A client's own token has none.
+   * @see RFC 9068 §2.2.1
+   */
   authentication?: AuthenticationContext
-  /** Host claims. They never replace a registered one. */
+  /** Host claims. They never replace a registered claim. */
   extra?: Record<string, unknown>
 }
 
 export interface AccessTokens {
   readonly expiresInSeconds: number
-  /** Resolves when there is a key to sign with: right at the start it may still be in the making. */
+  /** Resolves when a signing key is available. At start it may still be in the making. */
   ready(): Promise<void>
   /** @throws OAuthError `temporarily_unavailable` before `ready` */
   mint(subject: AccessTokenSubject): string
   /**
-   * What `verify` says of the token in an `Authorization` header. The way for every request: where this very header was
-   * found good before, or its token made here, it looks at the text as it came and takes nothing apart. What clients
-   * run into day by day is returned and not thrown, which would cost as much as all the rest: no token, or one that was
-   * good and has expired or was revoked.
+   * Verifies the token of an `Authorization` header. Every request comes this way: a header that was verified before,
+   * or a token that this process made, is found by its text without parsing. Common refusals are returned, because
+   * throwing costs as much as the rest: no token, and a good token that has expired or was revoked.
    * @throws OAuthError any other refusal
    */
   authenticate(authorization: string | undefined): AccessTokenClaims | OAuthError | Promise<AccessTokenClaims>
   /**
-   * The claims of a good token, frozen; at once where it was seen before or its key is at hand, else by a promise.
-   * @throws OAuthError `invalid_token`; `temporarily_unavailable` where its key is unknown and the store that may have
-   * it is out of reach
+   * The frozen claims of a good token: at once if the token was seen before or its key is known, otherwise by a
+   * promise.
+   * @throws OAuthError `invalid_token`; `temporarily_unavailable` if its key is unknown and the key store is
+   * unreachable
    */
   verify(token: string): AccessTokenClaims | Promise<AccessTokenClaims>
 }
@@ -60,8 +63,8 @@ interface AccessTokenDeps {
 }
 
 /**
- * Claims with a meaning of their own, which a host must not give by accident: whose key it is bound to and who acts for
- * whom among them, and `at_hash`, which makes an ID token.
+ * Claims with a fixed meaning that a host must not set by accident: key binding, delegation, and `at_hash`, which makes
+ * an ID token.
  */
 const REGISTERED = new Set([
   'iss',
@@ -95,7 +98,7 @@ export function accessTokens(
 
   function seen(credential: string): AccessTokenClaims | OAuthError | undefined {
     const verified = cache.get(credential)
-    // A key that has left the ring: the token is judged anew, and refused.
+    // The key has left the ring, so verify again, which refuses the token.
     if (verified === undefined || ring.find(verified.key.kid) !== verified.key) return undefined
     if (clock.now() >= verified.exp * 1000) return invalidToken('The token has expired.', 'exp')
     if (revocations.has(verified.sid)) return invalidToken('The token was revoked.', 'revoked here')
@@ -106,11 +109,11 @@ export function accessTokens(
   function judge(token: string): AccessTokenClaims | Promise<AccessTokenClaims> {
     if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('The token is malformed.')
     const { alg, kid } = readHeader(token)
-    // None of ours is without.
+    // Every token of ours has one.
     if (kid === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
     const key = ring.find(kid)
     if (key !== undefined) return check(token, alg, key)
-    // Perhaps another instance made a key a moment ago.
+    // Another instance may have made a key a moment ago.
     return ring.refresh().then(() => {
       const found = ring.find(kid)
       if (found === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
@@ -134,8 +137,7 @@ export function accessTokens(
     mint({ sub, scope, sid, client_id, authentication, extra }) {
       const iat = Math.floor(clock.now() / 1000)
       const exp = iat + policy.expiresInSeconds
-      // What is undefined is left out. The engine writes `nbf` whether there is one or not: where it is there already,
-      // that is cheap.
+      // Leaves out undefined values. The engine always writes `nbf`, which is cheap if the field exists.
       const auth_time = authentication === undefined ? undefined : Math.floor(authentication.authenticatedAt / 1000)
       const acr = authentication?.acr ?? undefined
       const amr = authentication === undefined || authentication.amr.length === 0 ? undefined : authentication.amr
@@ -157,7 +159,7 @@ export function accessTokens(
       }
       const key = ring.signingKey()
       const token = key.sign(payload, policy.typ)
-      // Written through: the token that this instance has just made needs no verification.
+      // Cache the token that this process has just made, so that its first use needs no verification.
       cache.set(bearerCredential(token), { key, exp, sid, claims: null })
       return token
     },
@@ -168,7 +170,7 @@ export function accessTokens(
       if (known !== undefined) return known
       const token = bearerToken(authorization)
       if (token === undefined) return missingToken(' The header Authorization has another scheme.')
-      // With the scheme spelled otherwise, or more spaces, the token may still have been seen.
+      // The token may be cached under another spelling of the scheme or other spaces.
       const credential = bearerCredential(token)
       return (credential === authorization ? undefined : seen(credential)) ?? judge(token)
     },
@@ -181,14 +183,14 @@ export function accessTokens(
   }
 }
 
-/** What a token of ours says, as every reader sees it. */
+/** The content of our tokens, as every reader gets it. */
 function payloadOf(token: string): AccessTokenClaims {
   return JSON.parse(
     Buffer.from(token.slice(token.indexOf('.') + 1, token.lastIndexOf('.')), 'base64url').toString('utf8')
   ) as AccessTokenClaims
 }
 
-/** The claims of the host that are not the standards'. */
+/** The host's claims except those of the standards. */
 function unregistered(extra: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   return extra === undefined
     ? undefined

@@ -16,7 +16,7 @@ interface IdTokenSubject {
   user: User
   client: Client
   scopes: string[]
-  /** What the sign-in was worth. */
+  /** The authentication context of the sign-in. */
   authentication: AuthenticationContext
   sid: string | null
   nonce?: string | undefined
@@ -25,7 +25,7 @@ interface IdTokenSubject {
   accessToken: string
 }
 
-/** What an `id_token_hint` says, whether expired or not. */
+/** The content of an `id_token_hint`, expired or not. */
 export interface IdTokenHint {
   sub: string
   aud: string
@@ -34,12 +34,18 @@ export interface IdTokenHint {
 
 /** @see OpenID Connect Core 1.0 §2 */
 export interface IdTokens {
-  /** Resolves when there is a key for this client's algorithm. */
+  /** Resolves when a key for this client's algorithm is available. */
   ready(client: Client): Promise<void>
   mint(subject: IdTokenSubject): Promise<string>
-  /** `null`: not one of ours, whatever the reason. An expired one counts. @see OpenID Connect Core 1.0 §3.1.2.2 */
+  /**
+   * Reads an ID token of ours, also an expired one. `null` for any other.
+   * @see OpenID Connect Core 1.0 §3.1.2.2
+   */
   readHint(token: string): Promise<IdTokenHint | null>
-  /** For a client that is told of a sign-out. @see OpenID Connect Back-Channel Logout 1.0 §2.4 */
+  /**
+   * Makes the token that tells a client of a sign-out.
+   * @see OpenID Connect Back-Channel Logout 1.0 §2.4
+   */
   mintLogoutToken(of: { client: Client; userId: string; sid: string }): Promise<string>
 }
 
@@ -49,12 +55,15 @@ interface IdTokenDeps extends ReleasePolicy {
   random: Random
 }
 
-/** What a client gets that registered no algorithm. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
+/**
+ * The algorithm of a client that registered none.
+ * @see OpenID Connect Dynamic Client Registration 1.0 §2
+ */
 const DEFAULT_ALG = 'RS256'
 
 /**
- * ID tokens and what is signed like them. `mint` and `mintLogoutToken` wait for the key, so `ready` is only for those
- * who must know before.
+ * Makes and reads ID tokens and logout tokens. `mint` and `mintLogoutToken` wait for the key. Call `ready` only to know
+ * before.
  */
 export function idTokens(
   policy: { issuer: string; expiresInSeconds: number; claims: 'requested' | 'scopes' },
@@ -63,8 +72,8 @@ export function idTokens(
   const { issuer } = policy
 
   /**
-   * The client's registered algorithm, never another. Without one RS256, or `undefined` (the first key of the ring)
-   * where the host's keys have no RS256.
+   * The client's registered algorithm and never another. Without one it is RS256, or `undefined` (the first key of the
+   * ring) if the host's keys have no RS256.
    */
   const algOf = (client: Client): string | undefined =>
     client.idTokenSignedResponseAlg ?? (ring.algs().includes(DEFAULT_ALG) ? DEFAULT_ALG : undefined)
@@ -124,12 +133,12 @@ export function idTokens(
       try {
         const { alg, kid } = parseTokenHeader(token, 'JWT')
         if (kid === undefined) return null
-        // Perhaps another instance made the key a moment ago.
+        // Another instance may have made the key a moment ago.
         if ((await ring.findForHint(kid)) === undefined) await ring.refresh()
         const key = await ring.findForHint(kid)
         return key === undefined ? null : checkIdTokenHint(signedPayload(key, alg, token), issuer)
       } catch (error) {
-        // A store that is down says nothing of the token.
+        // A store that is down says nothing about the token.
         if (error instanceof OAuthError && error.error === 'invalid_token') return null
         throw error
       }

@@ -5,7 +5,7 @@ import type { ClaimsRequest } from '../protocol/claims-request.ts'
 import { CLAIM_SCOPES, requestedClaims, standardClaims } from '../protocol/user-claims.ts'
 import { disclosureOf, isAmong, isStandardClaim } from './disclosure.ts'
 
-/** What the function of the option `claims` is told beside the user. */
+/** The second argument of the option `claims`. */
 export interface ClaimsContext {
   scopes: string[]
   client: Client | null
@@ -13,8 +13,8 @@ export interface ClaimsContext {
 }
 
 /**
- * The option `claims`. `Account`: the type of the user store's rows. It is the type of a method, so that a function of
- * a host's own type of user is one too: the users come from the host's own store.
+ * The option `claims`. `Account` is the row type of the user store. Written as a method, so that a function over the
+ * host's own user type is accepted: the users come from the host's own store.
  */
 export type ClaimsFunction<Account extends User = User> = {
   claims(user: Account, context: ClaimsContext): Record<string, unknown> | Promise<Record<string, unknown>>
@@ -28,7 +28,7 @@ interface ClaimsRelease {
   use: 'id_token' | 'userinfo'
   /** The `claims` parameter of the authorization request. */
   claims: ClaimsRequest | undefined
-  /** Whether an ID token has the claims of the granted scopes too, as userinfo always has. */
+  /** Whether an ID token contains the claims of the granted scopes, as userinfo always does. */
   scopeClaims?: boolean
 }
 
@@ -40,12 +40,12 @@ export interface ReleasePolicy {
 }
 
 /**
- * The claims about a user that go into an ID token or a userinfo answer, without `sub`.
+ * The claims of a user for an ID token or a userinfo answer, without `sub`.
  *
- * The host's function says what a claim's value is, before the user's row; `undefined` takes the claim away. A claim of
- * the standard goes out only where it is asked for, by a granted scope (at userinfo, and in ID tokens by the option
- * `idToken.claims`) or by name in the `claims` parameter, and where the client may learn it (`disclosureOf`), whoever
- * knows its value. One of the host's own goes wherever the host returns it.
+ * A value from the host's function wins over the user's row, and `undefined` removes the claim. A standard claim is
+ * released only if it is requested and the client may learn it (`disclosureOf`), wherever its value comes from. A
+ * granted scope requests it (at userinfo, and in ID tokens with the option `idToken.claims`), and so does its name in
+ * the `claims` parameter. A claim of the host's own is always released.
  * @see OpenID Connect Core 1.0 §5.3.2, §5.4, §5.5
  */
 export async function releasedClaims(
@@ -68,8 +68,8 @@ export async function releasedClaims(
 }
 
 /**
- * The host's claims of an access token. Every client can read its own, so to somebody else's a claim of the standard is
- * told only where a granted scope covers it. In a token of the host's own programs the host puts what it wants.
+ * The host's claims of an access token. A client can read its own tokens, so a third-party client gets a standard claim
+ * only if a granted scope covers it. The host's own clients get every claim that the host returns.
  * @see RFC 9068 §6
  */
 export async function hostClaims(

@@ -2,7 +2,7 @@ import type { VerifyingKey } from '../ports/jwt.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 
 /**
- * What a token says that bears this key's signature; `alg` is the one that its header names.
+ * The payload of a token signed by this key with the algorithm `alg` of its header.
  * @throws OAuthError `invalid_token`
  * @see RFC 8725 §3.1
  */

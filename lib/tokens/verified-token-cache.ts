@@ -2,10 +2,10 @@ import type { LoadedKey } from '../ports/jwt.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 
 /**
- * Caches `Authorization` values whose token's signature was checked. The key is the end of the value, which is part of
- * the signature; a hit counts only if the whole text is the same, so a look-alike misses, and two that end alike only
- * drive each other out. Two generations bound it: at `capacity` the older one is dropped, so a flood can cost misses,
- * never memory. Expiry, revocation and whether the key still counts are the caller's, on every hit.
+ * Caches `Authorization` values whose token signature was verified. The key is the end of the value, a part of the
+ * signature. A hit requires the whole text to be equal, so that a look-alike misses, and two values with the same end
+ * only evict each other. Two generations bound the cache: at `capacity` the older one is dropped, so that a flood costs
+ * misses and never memory. The caller checks expiry, revocation and key on every hit.
  */
 export interface VerifiedTokenCache {
   get(credential: string): VerifiedToken | undefined
@@ -13,15 +13,15 @@ export interface VerifiedTokenCache {
   clear(): void
 }
 
-/** Every hit is checked by `key`, `exp` and `sid`, so they are fields of their own; only the host reads `claims`. */
+/** `key`, `exp` and `sid` are separate fields, because every hit is checked by them. Only the host reads `claims`. */
 export interface VerifiedToken {
   readonly key: LoadedKey
   /** Seconds since the epoch. */
   readonly exp: number
   readonly sid: string | undefined
   /**
-   * Frozen, with all they hold. `null` until the token comes again: one that comes once costs the memory of its text
-   * alone.
+   * Deeply frozen. `null` until the token comes a second time, so that a token used once costs only the memory of its
+   * text.
    */
   claims: AccessTokenClaims | null
 }
@@ -31,8 +31,8 @@ interface Entry extends VerifiedToken {
 }
 
 /**
- * The last 12 characters hold 68 bits of an ES256 signature. V8 copies a slice of up to 12; a longer one would keep the
- * whole string alive and be slower to look up.
+ * The last 12 characters contain 68 bits of an ES256 signature. V8 copies a slice of up to 12 characters. A longer
+ * slice would keep the whole string alive and be slower to find.
  */
 const KEY_LENGTH = 12
 
@@ -69,10 +69,7 @@ export function verifiedTokenCache(capacity: number): VerifiedTokenCache {
   }
 }
 
-/**
- * In one piece and of its own: what was put together or cut out of another string is compared more slowly, and keeps
- * that one alive.
- */
+/** Copies the string, because a concatenated or sliced string compares more slowly and keeps its source alive. */
 function flat(credential: string): string {
   return Buffer.from(credential, 'latin1').toString('latin1')
 }
