@@ -6,8 +6,7 @@ import type { PageModels } from './model.ts'
 import { format, timeOf } from './texts.ts'
 
 /**
- * The accounts at other providers that a person signs in with. Who has no password signs in again before one is taken
- * away.
+ * The provider accounts that a person signs in with. A person without a password signs in again before removing one.
  */
 export function accountConnections(model: PageModels['account_connections']): string {
   const { messages, action, error, links, ways, askPassword, signInUrl } = model

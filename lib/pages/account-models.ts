@@ -9,10 +9,7 @@ import type {
   ShownScope
 } from './common-model.ts'
 
-/**
- * What the form of an account page has just done. `nothing`: somebody signed in anew in this browser since the page was
- * opened.
- */
+/** The last result of a form on an account page. `nothing`: the session was replaced since the page was opened. */
 export type AccountNote =
   | 'profile'
   | 'email_sent'
@@ -33,34 +30,31 @@ export type AccountNote =
   | 'password_link'
   | 'nothing'
 
-/**
- * What the pages of a person's own account have. `username` is who is signed in; `accountUrl` leads to the page
- * `account`.
- */
+/** Fields of every account page. `username` is the signed-in user; `accountUrl` leads to the page `account`. */
 export interface AccountModel extends FormModel {
   username: string
   accountUrl: string
   done: AccountNote | null
 }
 
-/** A sign-in of the person. */
+/** One sign-in of the user. */
 export interface AccountSession {
-  /** Goes back as `session`, by a submit button. */
+  /** The form returns it as `session`, by a submit button. */
   id: string
-  /** The one that this browser has. */
+  /** The session of this browser. */
   current: boolean
-  /** The client that has its tokens; `null` for a browser, and for tokens of no client. */
+  /** The client that holds its tokens. `null` for a browser, and for tokens without a client. */
   clientName: string | null
-  /** As the browser or the app called itself when it signed in. */
+  /** The name that the browser or app sent at sign-in. */
   userAgent: string | null
   /** Milliseconds since the epoch. */
   createdAt: number
   lastUsedAt: number
 }
 
-/** What the person allowed a client of somebody else's. */
+/** A consent of the user to a third-party client. */
 export interface AccountAccess {
-  /** Goes back as `client`, by a submit button. */
+  /** The form returns it as `client`, by a submit button. */
   clientId: string
   name: string
   scopes: ShownScope[]
@@ -68,58 +62,58 @@ export interface AccountAccess {
   grantedAt: number
 }
 
-/** An account at another provider that the person signs in with. */
+/** A provider account that the user signs in with. */
 export interface AccountLink {
   id: string
-  /** Of the connection. */
+  /** The id of the connection. */
   name: string
-  /** What the provider verified and said last. */
+  /** The profile as the provider last verified it. */
   email: string | null
   /** Milliseconds since the epoch, both. */
   linkedAt: number
   lastUsedAt: number
 }
 
-/** An authenticator app of the person. */
+/** An authenticator app of the user. */
 export interface AccountFactor {
-  /** Goes back in a hidden field `factor`. */
+  /** The form returns it in a hidden field `factor`. */
   id: string
   name: string | null
   /** Milliseconds since the epoch. */
   createdAt: number
   lastUsedAt: number | null
-  /** After too many wrong codes. */
+  /** True after too many wrong codes. */
   disabled: boolean
 }
 
-/** A passkey of the person. */
+/** A passkey of the user. */
 export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
-  /** Whether it is on more than one device, or in a backup. */
+  /** Whether it is synced or backed up. */
   synced: boolean
 }
 
-/** The pages of a person's own account. */
+/** The models of the account pages. */
 export interface AccountModels {
-  /** A person's own account, and the ways to its other pages; `null`: what can't be done here. */
+  /** The overview, with links to the other pages. A link is `null` if the action is not available. */
   account: CommonModel & {
     username: string
-    /** `null`: none, or it is the username. */
+    /** `null` without an address, or if the address is the username. */
     email: string | null
-    /** `null`: there is no address. */
+    /** `null` without an address. */
     emailVerified: boolean | null
     links: Record<
       'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'remove',
       string | null
     >
     logoutUrl: string
-    /** Where the person came from, or the host's home page. */
+    /** The page the person came from, or the host's home page. */
     backUrl: string
   }
-  /** The fields of `registration.fields` that people may change by themselves. */
+  /** The fields of `registration.fields` that users may change. */
   account_profile: AccountModel & { fields: ProfileField[] }
   /**
-   * `email`: the new address, and `current_password` where `askPassword`; or a button named `decision` with the value
-   * `resend`. `signInUrl`: the person has no password and signs in again before the address can be changed.
+   * Fields: `email` for the new address, and `current_password` with `askPassword`; or a button `decision` with the
+   * value `resend`. `signInUrl`: a user without a password signs in again first.
    */
   account_email: AccountModel & {
     currentEmail: string | null
@@ -131,18 +125,18 @@ export interface AccountModels {
     signInUrl: string | null
   }
   /**
-   * `current_password` and `password`, the new one. `hasPassword` false: a button named `decision` with the value
-   * `first` sends a link that sets one.
+   * Fields: `current_password` and `password`, the new one. With `hasPassword` false, a button `decision` with the
+   * value `first` sends a link that sets one.
    */
   account_password: AccountModel & { minLength: number; hasPassword: boolean }
   /**
-   * A form for each factor, with `factor`, `name`, and buttons named `decision` with the values `rename` and `remove`;
-   * one with the `decision` `codes`. `signInUrl`: the person signs in again before anything can be changed. `enrolUrl`
-   * leads to the page `account_totp`. `twoStep`: whether sign-ins take a second step, and what the `decision`
-   * `two_step_on` or `two_step_off` of a button may change. `recoveryCodesLeft` is `null` where `twoStep.on` is not.
-   * `hasPassword`: whether a password alone is enough once the last is removed. `mustKeepOne`: the last one can't be
-   * removed. `factors` are the apps; `addPasskeyUrl` leads to the page `account_passkey`, and is `null` where passkeys
-   * are off. `canForget`: browsers may be remembered; a button with the `decision` `forget` ends that for all.
+   * One form per factor, with `factor`, `name`, and buttons `decision` with the values `rename` and `remove`; one form
+   * with the `decision` `codes`. `signInUrl`: the user signs in again before any change. `enrolUrl` leads to the page
+   * `account_totp`. `twoStep`: whether sign-ins need a second step, and which change a button `decision` with
+   * `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on` is false. `hasPassword`:
+   * whether a password alone is enough after the last factor is removed. `mustKeepOne`: the last one cannot be removed.
+   * `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is `null` without passkeys.
+   * `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
    */
   account_security: AccountModel & {
     factors: AccountFactor[]
@@ -158,8 +152,8 @@ export interface AccountModels {
     passkeySignals: PasskeySignals | null
   }
   /**
-   * `credential` and `name`. `passkey` is `null` where the person signs in again before, or confirms the address of the
-   * account, by `confirmUrl`.
+   * Fields: `credential` and `name`. `passkey` is `null` if the user first has to sign in again, or to confirm the
+   * account's address at `confirmUrl`.
    */
   account_passkey: AccountModel & {
     passkey: PasskeyForm | null
@@ -168,8 +162,8 @@ export interface AccountModels {
     confirmUrl: string | null
   }
   /**
-   * `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before,
-   * or confirms the address of the account, by `confirmUrl`.
+   * Fields: `code`, `name`, and `enrolment` in a hidden field. `enrolment` is `null` if the user first has to sign in
+   * again, or to confirm the account's address at `confirmUrl`.
    */
   account_totp: AccountModel & {
     enrolment: ShownEnrolment | null
@@ -179,21 +173,20 @@ export interface AccountModels {
     endsOthers: boolean
   }
   /**
-   * Shown once: they are in no other answer. `signedIn` is `false` where a sign-in that had to set a factor up failed
-   * after that.
+   * The recovery codes, shown once and in no other answer. `signedIn` is `false` if the sign-in failed after the
+   * required factor was set up.
    */
   account_recovery_codes: CommonModel & { username: string; signedIn: boolean; codes: string[]; backUrl: string }
   /**
-   * Submit buttons named `session` with the id of a sign-in, and named `decision` with the values `end_others` (all but
-   * this browser's own) and `end_all`.
+   * Buttons `session` with the id of a sign-in, and `decision` with the values `end_others` (all except this browser)
+   * and `end_all`.
    */
   account_sessions: AccountModel & { sessions: AccountSession[]; hasMore: boolean }
-  /** Submit buttons named `client` with the id of a client. */
+  /** Buttons `client` with the id of a client. */
   account_access: AccountModel & { clients: AccountAccess[]; hasMore: boolean }
   /**
-   * Submit buttons named `link` with the id of a link, and `current_password` where `askPassword`. `signInUrl`: the
-   * person has no password and signs in again before. `ways`: a form without fields, posted to each `url`, begins to
-   * connect another account.
+   * Buttons `link` with the id of a link, and `current_password` with `askPassword`. `signInUrl`: a user without a
+   * password signs in again first. `ways`: a form without fields, posted to a `url`, begins to link another account.
    */
   account_connections: AccountModel & {
     links: AccountLink[]
@@ -201,7 +194,7 @@ export interface AccountModels {
     askPassword: boolean
     signInUrl: string | null
   }
-  /** `current_password` where `askPassword`. `signInUrl`: the person has no password and signs in again before. */
+  /** Field: `current_password` with `askPassword`. `signInUrl`: a user without a password signs in again first. */
   account_remove: AccountModel & { askPassword: boolean; signInUrl: string | null }
   account_removed: CommonModel & { homeUrl: string }
 }

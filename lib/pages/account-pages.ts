@@ -126,7 +126,7 @@ export function accountRemoved(model: PageModels['account_removed']): string {
   })
 }
 
-/** For who has no password that could be asked for. */
+/** For users without a password to confirm with. */
 export function signInAgain({ messages }: AccountModel, url: string): Html {
   return html`<p>${messages.freshText}</p>
 <p class="actions">${link(url, messages.signInAgain)}</p>`
@@ -156,7 +156,7 @@ ${form(action, state, [
   )
 }
 
-/** Below a list of which a page shows the first rows only. */
+/** Follows a list whose page shows the first rows only. */
 function cutNote({ messages }: AccountModel, hasMore: boolean, rows: number): HtmlValue {
   return (
     hasMore &&
@@ -244,7 +244,7 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   nothing: 'doneNothing'
 }
 
-/** A page below `account`, with what was done a moment ago. */
+/** A page below `account`, with the result of the last action. */
 export function accountFrame(
   model: AccountModel,
   heading: string,

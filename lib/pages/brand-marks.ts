@@ -1,8 +1,8 @@
 import { html, type Html } from './html.ts'
 
 /**
- * The marks of providers, as their brand rules have them: not recoloured, not cropped. `currentColor` only where the
- * brand has one in the colour of the text. No attribute `style`: the pages' policy refuses it.
+ * The marks of providers, unchanged as their brand rules require: no other colours, no cropping. `currentColor` only
+ * for brands with a mark in text colour. No attribute `style`, because the pages' policy refuses it.
  */
 const MARKS: Readonly<Record<string, Html>> = {
   google: html`<path fill="#4285F4" d="M23.49 12.27c0-.79-.07-1.54-.19-2.27H12v4.51h6.47
@@ -43,8 +43,8 @@ const MARKS: Readonly<Record<string, Html>> = {
 }
 
 /**
- * `null` for a provider whose mark the pages don't have. The link's text names it, so the mark says nothing to who
- * can't see it.
+ * Returns `null` for a provider without a mark here. The link text names the provider, so the mark is hidden from
+ * screen readers.
  */
 export function brandMark(brand: string | null): Html | null {
   const mark = brand !== null && Object.hasOwn(MARKS, brand) ? MARKS[brand] : undefined

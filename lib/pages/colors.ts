@@ -1,15 +1,15 @@
 /**
- * Colours as `#rrggbb`, and what can be read on what. @see WCAG 2.2 §1.4.3, §1.4.11 and its definition of relative
- * luminance
+ * Colours as `#rrggbb`, and their contrast.
+ * @see WCAG 2.2 §1.4.3, §1.4.11 and its definition of relative luminance
  */
 
 export type Color = `#${string}`
 
 type Channels = readonly [red: number, green: number, blue: number]
 
-/** For normal text. */
+/** Minimum contrast of normal text. */
 export const TEXT_CONTRAST = 4.5
-/** For the edge of a control. */
+/** Minimum contrast of a control's edge. */
 export const EDGE_CONTRAST = 3
 
 function channelsOf(color: Color): Channels {
@@ -31,7 +31,7 @@ export function contrast(one: Color, other: Color): number {
   return (light + 0.05) / (dark + 0.05)
 }
 
-/** `share` of `other`, from 0 to 1, in `color`. */
+/** Mixes `share` (0 to 1) of `other` into `color`. */
 export function mix(color: Color, other: Color, share: number): Color {
   const target = channelsOf(other)
   const mixed = channelsOf(color).map((channel, index) =>
@@ -40,7 +40,7 @@ export function mix(color: Color, other: Color, share: number): Color {
   return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Black or white, whichever reads better: at least 4.58, on any colour. */
+/** Black or white, whichever has more contrast: at least 4.58 on any colour. */
 export function textOn(color: Color): Color {
   return contrast(color, '#ffffff') >= contrast(color, '#000000') ? '#ffffff' : '#000000'
 }

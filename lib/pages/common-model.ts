@@ -1,39 +1,42 @@
 import type { MessageKey, Messages } from './texts.ts'
 
-/** What went wrong, on the page where it did. `text` is in the page's language. */
+/** An error on the page of its request. `text` is in the page's language. */
 export interface PageError {
-  /** The wire code of the same error elsewhere, such as `invalid_grant`. */
+  /** The wire code of the same error, such as `invalid_grant`. */
   error: string
   text: string
-  /** The field it is about; `null`: the whole form. */
+  /** The field with the error. `null`: the whole form. */
   field: string | null
 }
 
-/** What every page knows. */
+/** Fields of every page. */
 export interface CommonModel {
   /** The name of the service: the option `pages.title`. */
   title: string
   logoUrl: string | null
-  /** The logo where the page is dark; `null`: the same. */
+  /** The logo in dark mode. `null`: the same logo. */
   logoUrlDark: string | null
   faviconUrl: string | null
   colorScheme: 'light' | 'dark' | 'auto'
-  /** The host's own stylesheet, after `styleUrl`. */
+  /** The host's own stylesheet, linked after `styleUrl`. */
   stylesheetUrl: string | null
-  /** For the footer. */
+  /** Links of the footer. */
   footer: { terms: string | null; privacy: string | null; support: string | null }
-  /** The same page in each language, for the footer; empty where it can't be opened again. `name`: in that language. */
+  /**
+   * The same page in each language, for the footer. Empty if the page cannot be opened again. `name` is in that
+   * language.
+   */
   languages: Array<{ lang: string; name: string; url: string }>
-  /** What the log calls the request. */
+  /** The request id in the log. */
   requestId: string
   /** BCP 47, for `<html lang>`. */
   lang: string
-  /** Which way it is written, for `<html dir>`. */
+  /** The writing direction, for `<html dir>`. */
   dir: 'ltr' | 'rtl'
   messages: Messages
   styleUrl: string
   scriptUrl: string
-  /** The client that the person came from, where there is one. */
+  /** The client that sent the person, if any. */
   clientName: string | null
 }
 
@@ -44,30 +47,30 @@ export interface ProfileField {
   type: 'text' | 'email' | 'number' | 'date' | 'url' | 'checkbox' | 'select'
   required: boolean
   value: string
-  /** What a `select` offers; empty for every other type. */
+  /** The options of a `select`. Empty for every other type. */
   choices: Array<{ value: string; label: string }>
 }
 
 /**
- * What every page with a form has. It posts to `action`, which holds whatever has to be carried on. No value of a
- * password is ever in a model.
+ * Fields of every page with a form. It posts to `action`, which contains all state to carry on. A model never contains
+ * a password.
  */
 export interface FormModel extends CommonModel {
   action: string
   error: PageError | null
 }
 
-/** A scope, for people. */
+/** A scope with its description for people. */
 export interface ShownScope {
   name: string
-  /** A message key where the scope is a standard one. */
+  /** The message key of a standard scope. */
   description: MessageKey | null
-  /** What the option `scopes` says of it, and in which language; before `description`. */
+  /** The description from the option `scopes`, with its language. It wins over `description`. */
   own: { text: string; lang: string } | null
 }
 
 /**
- * A link to sign in with another provider. `brand`: a mark that the pages have. `label` in place of "Continue with" and
+ * A link to sign in with another provider. `brand`: a mark that the pages have. `label` replaces "Continue with" and
  * the name.
  */
 export interface ConnectButton {
@@ -79,26 +82,28 @@ export interface ConnectButton {
   url: string
 }
 
-/** What the pages tell the browser of passkeys, by the script at `scriptUrl`. */
+/** Passkey data of a page, for the script at `scriptUrl`. */
 export interface PasskeySignals {
   scriptUrl: string
-  /** Methods of `PublicKeyCredential`, and what each is called with where the browser has it. Empty: none. */
+  /** Methods of `PublicKeyCredential` to call if the browser has them, with their arguments. May be empty. */
   signals: Record<string, object>
 }
 
 /**
- * A form with the field `credential`. It is `hidden` until the script shows it, which asks the browser for a passkey.
+ * A form with the field `credential`. It stays `hidden` until the script shows it and asks the browser for a passkey.
  */
 export interface PasskeyForm extends PasskeySignals {
-  /** Of `navigator.credentials.get`, and on pages that make a passkey of `create`. What is binary is base64url. */
+  /**
+   * Options of `navigator.credentials.get`, or of `create` on pages that make a passkey. Binary values are base64url.
+   */
   options: object
-  /** JSON with other `options` before these are too old; `null`: there are none. */
+  /** Address of JSON with new `options`, to fetch before these expire. `null`: none. */
   renewUrl: string | null
 }
 
 /**
- * An authenticator app that is about to be added. `token` goes back in a hidden field `enrolment`. `qr`: the `d` of a
- * path in a square of `size`.
+ * An authenticator app to be added. The form returns `token` in a hidden field `enrolment`. `qr` is the `d` of a path
+ * in a square of `size`.
  */
 export interface ShownEnrolment {
   token: string

@@ -7,7 +7,9 @@ import { format } from './texts.ts'
 import type { CommonModel, ConnectButton } from './common-model.ts'
 import type { PageModels } from './model.ts'
 
-/** The ways to sign in elsewhere, below a form. Links: a form could not follow where a provider redirects to. */
+/**
+ * The links to other providers, below a form. Links and not forms, because a form cannot follow a provider's redirects.
+ */
 export function connectButtons({ messages }: CommonModel, connections: readonly ConnectButton[]): Html | null {
   if (connections.length === 0) return null
   return html`<p class="or"><span>${messages.connectOr}</span></p>
@@ -49,7 +51,7 @@ ${errorCode(model, error)}`
   })
 }
 
-/** Where a sign-in elsewhere meets an account with the same address: how to go on, whoever made that account. */
+/** Tells a person whose provider address already has an account here how to continue. */
 export function connectConfirm(model: PageModels['connect_confirm']): string {
   const { messages, email, name: provider, signInUrl, forgotUrl } = model
   return layout(model, {

@@ -40,7 +40,7 @@ ${form(
   })
 }
 
-/** Its name is in the text, so neither logo nor letter says anything to who can't see it. */
+/** The text contains the name, so logo and letter are hidden from screen readers. */
 function clientIcon({ clientLogoUri, client }: PageModels['consent']): Html {
   return clientLogoUri === null
     ? html`<span class="icon" aria-hidden="true">${monogram(client.name)}</span>`
@@ -105,7 +105,7 @@ export function formPost(model: PageModels['form_post']): string {
       : formatHtml(messages.formPostText, { client: name(clientName) })
   return layout(model, {
     heading: messages.formPostTitle,
-    // What the script looks for.
+    // The script finds the form by this id.
     content: html`<div data-submit>
 <p class="status">${text}</p>
 ${form(

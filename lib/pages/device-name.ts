@@ -1,4 +1,4 @@
-/** Most particular first, for browsers call themselves what others are called too. */
+/** The most specific names first, because browsers also send the names of others. */
 const BROWSERS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -19,8 +19,8 @@ const SYSTEMS: ReadonlyArray<readonly [RegExp, string]> = [
 const MAX_LENGTH = 60
 
 /**
- * What a person may know a device by: its browser and its system, or the beginning of what it calls itself; `null` for
- * nothing. Anybody can call themselves anything: it is a help for the memory, and no proof.
+ * A name by which a person may recognise a device: browser and system, or the beginning of the sent name. `null` for
+ * nothing. Anybody can send any name, so it proves nothing.
  */
 export function deviceName(userAgent: string | null): string | null {
   return userAgent === null || userAgent.trim() === ''
@@ -28,7 +28,7 @@ export function deviceName(userAgent: string | null): string | null {
     : (knownDevice(userAgent) ?? userAgent.slice(0, MAX_LENGTH))
 }
 
-/** The same of what many people have; `null` for anything else. */
+/** Returns the name of a widespread browser or system, otherwise `null`. */
 export function knownDevice(userAgent: string): string | null {
   const find = (known: typeof BROWSERS): string | undefined => known.find(([pattern]) => pattern.test(userAgent))?.[1]
   const browser = find(BROWSERS)

@@ -14,7 +14,7 @@ import { address, layout, name } from './layout.ts'
 import { tellsPasskeysField } from './passkey-forms.ts'
 import type { PageModels } from './model.ts'
 
-/** Asks whom to send a code to, then for the code, and where there is no account yet for what it must have. */
+/** Asks for the address, then for the code, then for the fields of a new account. */
 export function emailCode(model: PageModels['email_code']): string {
   const { messages, action, error, step, username, fields, tellsPasskeys, loginUrl } = model
   const tells = tellsPasskeysField(tellsPasskeys)
@@ -76,7 +76,7 @@ ${submit(messages.emailCodeOther, { decision: 'other', look: 'quiet' })}
   })
 }
 
-/** The link is used up by the button and not by the visit, and only where it was asked for. */
+/** The button uses the link up, not the visit, and only in the browser that asked for it. */
 export function emailLink(model: PageModels['email_link']): string {
   const { messages, action, error, token, username, tellsPasskeys, codeUrl } = model
   if (username === null)

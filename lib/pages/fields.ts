@@ -3,15 +3,15 @@ import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './common-model.ts'
 import { select } from './select.ts'
 
-/** A form in the making: which of its fields has the error, and which one gets the cursor. */
+/** A form under construction: which field has the error, and which one gets the focus. */
 interface FormState {
   error: PageError | null
-  /** The name of the field with the error; `null`: the whole form. */
+  /** The name of the field with the error. `null`: the whole form. */
   wrong: string | null
   focus: string
 }
 
-/** An error of a field that the form does not have is one of the whole form, or nobody would see it. */
+/** Reports the error of a field that the form does not have at the form, so that it is seen. */
 export function formState(error: PageError | null, fields: readonly string[], focus: string): FormState {
   const wrong = error?.field !== null && error?.field !== undefined && fields.includes(error.field) ? error.field : null
   return { error, wrong, focus: wrong ?? focus }
@@ -24,11 +24,11 @@ interface Field {
   autocomplete?: string | null
   inputmode?: string | null
   required?: boolean
-  /** Of a `select`. */
+  /** The options of a `select`. */
   choices?: ProfileField['choices']
-  /** Below the input; it has the id that the input is described by. */
+  /** Below the input. Its id describes the input. */
   hint?: ((id: string) => Html) | null
-  /** On the line of the label, and after the input for who goes from one to the next. */
+  /** On the line of the label, but after the input in tab order. */
   beside?: Html | null
   extra?: Readonly<Record<string, string | boolean>>
 }
@@ -65,7 +65,7 @@ function field(
     required,
     autocomplete,
     inputmode,
-    // A wrong name or password is an error of both fields.
+    // A wrong name or password marks both fields.
     'aria-invalid':
       ownError !== null || (error?.error === 'invalid_grant' && wrong === null && error.field !== 'credential')
         ? 'true'
@@ -89,12 +89,12 @@ function field(
   ]}</div>\n`
 }
 
-// Addresses, usernames and passwords are written from the left in every language.
+// Addresses, usernames and passwords are written from left to right in every language.
 const AS_TYPED = { dir: 'ltr', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
 
 /**
- * `passkeys`: the browser proposes those too, beside the names that it knows. It looks for the word at the end. @see
- * HTML §4.10.18.7.1
+ * With `passkeys` the browser also proposes passkeys. It looks for the word at the end.
+ * @see HTML §4.10.18.7.1
  */
 export function usernameField(
   state: FormState,
@@ -112,7 +112,7 @@ export function usernameField(
   })
 }
 
-/** Never has a value. */
+/** Never contains a value. */
 export function currentPasswordField(
   state: FormState,
   { messages }: CommonModel,
@@ -128,7 +128,7 @@ export function currentPasswordField(
   })
 }
 
-/** The password of now, for what a session alone is not enough for. Never has a value. */
+/** The current password, for actions that need more than a session. Never contains a value. */
 export function passwordAgainField(state: FormState, { messages }: CommonModel): Html {
   return field(state, 'current_password', {
     label: messages.currentPasswordLabel,
@@ -138,7 +138,7 @@ export function passwordAgainField(state: FormState, { messages }: CommonModel):
   })
 }
 
-/** Never has a value. No `maxlength`: it would cut a pasted password without a word. */
+/** Never contains a value. Has no `maxlength`, because that would cut a pasted password silently. */
 export function newPasswordField(
   state: FormState,
   { messages }: CommonModel,
@@ -153,10 +153,7 @@ export function newPasswordField(
   })
 }
 
-/**
- * What a new password takes, and room for what the script says of the one that is typed: neither proves it good, the
- * server does.
- */
+/** The rules of a new password, and a place for the script's estimate. Only the server decides. */
 function passwordRules(id: string, messages: Messages, minLength: number): Html {
   const least = formatNumbers(messages.passwordHint, { minLength }, messages)
   return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${least}</li><li>${
@@ -172,19 +169,19 @@ function passwordRules(id: string, messages: Messages, minLength: number): Html 
   })}><i></i><i></i><i></i><i></i><span></span></p>`
 }
 
-/** Six digits that an app shows. */
+/** Six digits of an app. */
 export function codeField(state: FormState, { messages }: CommonModel): Html {
   return digitsField(state, messages.codeLabel, messages.errorCodeForm)
 }
 
-/** Eight digits that were sent by e-mail. */
+/** Eight digits from an email. */
 export function emailCodeField(state: FormState, { messages }: CommonModel): Html {
   return digitsField(state, messages.emailCodeLabel, messages.errorEmailCodeForm)
 }
 
 /**
- * No `maxlength`: a code that is pasted with a space in it would be cut. `digits` says how many there are, unless that
- * is what was wrong.
+ * Has no `maxlength`, because that would cut a code pasted with a space. `digits` states the length, unless the length
+ * was wrong.
  */
 function digitsField(state: FormState, label: string, digits: string): Html {
   return field(state, 'code', {
@@ -212,7 +209,7 @@ const note =
   (id: string): Html =>
     html`<p class="hint" id="${id}">${text}</p>`
 
-/** Never ticked beforehand: the browser may be somebody else's. */
+/** Never checked in advance, because the browser may belong to somebody else. */
 export function rememberField(state: FormState, { messages }: CommonModel, seconds: number): Html {
   return field(state, 'remember', {
     label: format(messages.rememberLabel, { duration: durationOf(seconds, messages) }),
@@ -222,7 +219,7 @@ export function rememberField(state: FormState, { messages }: CommonModel, secon
   })
 }
 
-/** What the person calls an authenticator app or a passkey. */
+/** The user's name for an authenticator app or a passkey. */
 export function factorNameField(state: FormState, label: string, value: string): Html {
   return field(state, 'name', {
     label,
@@ -234,7 +231,7 @@ export function factorNameField(state: FormState, label: string, value: string):
   })
 }
 
-/** Another address than the one of now. */
+/** A new address. */
 export function newEmailField(state: FormState, { messages }: CommonModel, value: string): Html {
   return field(state, 'email', {
     label: messages.newEmailLabel,
@@ -246,7 +243,10 @@ export function newEmailField(state: FormState, { messages }: CommonModel, value
   })
 }
 
-/** What browsers can fill in by themselves. @see OpenID Connect Core 1.0 §5.1, HTML §4.10.18.7 */
+/**
+ * Fields that browsers can fill in.
+ * @see OpenID Connect Core 1.0 §5.1, HTML §4.10.18.7
+ */
 const AUTOCOMPLETE: Readonly<Record<string, string>> = {
   name: 'name',
   given_name: 'given-name',
@@ -279,7 +279,7 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">\n`
 }
 
-/** Always a POST: what it holds is no matter for an address bar. */
+/** Always a POST, because its values do not belong in an address. */
 export function form(action: string, state: FormState | null, content: HtmlValue): Html {
   const error = state !== null && state.wrong === null ? state.error : null
   return html`${error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>`}
@@ -288,8 +288,8 @@ ${content}</form>`
 }
 
 /**
- * `deliberate`: where scripts run, it does nothing in the half second after the page was shown or its window got the
- * focus. `about`: the id of the element that names what it acts on, where a page has several of them.
+ * `deliberate`: with scripts, the button ignores clicks in the half second after the page or its window appears.
+ * `about`: the id of the element that names its object, for pages with several.
  */
 export function submit(
   label: string,
@@ -310,7 +310,7 @@ export function submit(
   })}>${label}</button>`
 }
 
-/** A submit button of a list: what it does, and to what. `about` is the id of the element that names it. */
+/** A submit button in a list: its action and its object. `about` is the id of the element that names the object. */
 export function itemSubmit(
   label: string,
   { name, value, about }: { name: string; value: string; about: string }
@@ -329,14 +329,14 @@ export function link(url: string, label: HtmlValue): Html {
   return html`<a href="${safeUrl(url)}">${label}</a>`
 }
 
-/** What support finds the request's line in the log by. The script adds a button that copies it. */
+/** The request id for support. The script adds a button that copies it. */
 export function errorCode({ messages, requestId }: CommonModel, { error }: PageError): Html {
   const copying = attributes({ dir: 'ltr', 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })
   const code = html`<code${copying}>${error} · ${requestId}</code>`
   return html`<p class="code"><span>${formatHtml(messages.errorCode, { code })}</span></p>`
 }
 
-/** Only what the person can't mend needs a code: a wrong password has a text of its own. */
+/** Only an error that the person cannot correct shows the id. A wrong password has a text of its own. */
 export function serverFault(model: CommonModel & { error: PageError | null }): Html | null {
   return model.error !== null && ['server_error', 'temporarily_unavailable'].includes(model.error.error)
     ? errorCode(model, model.error)

@@ -1,8 +1,8 @@
 const SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans'"
 
 /**
- * What has the characters of a language where the fonts before it lack them. Chinese and Japanese write many of the
- * same characters in other shapes, so none of these stands in another language's list.
+ * Fonts for the characters that a language's first fonts lack. Chinese and Japanese draw many shared characters
+ * differently, so no font appears in another language's list.
  */
 export const SCRIPT_FONTS: Readonly<Record<string, string>> = {
   ja: "'Hiragino Sans','Yu Gothic UI',Meiryo,'Noto Sans JP','Noto Sans CJK JP'",
@@ -12,7 +12,7 @@ export const SCRIPT_FONTS: Readonly<Record<string, string>> = {
   ar: "'Geeza Pro','Noto Sans Arabic'"
 }
 
-/** For mails: no program that shows them has to know variables. */
+/** For mails, because mail programs ignore CSS variables. */
 export function fontsOf(lang: string): string {
   return [SANS, ...(SCRIPT_FONTS[lang] === undefined ? [] : [SCRIPT_FONTS[lang]]), 'Helvetica,Arial,sans-serif'].join(
     ','

@@ -1,9 +1,9 @@
-/** HTML that was made by the `html` tag, so that everything in it is escaped. Nothing else makes one. */
+/** HTML made by the `html` tag, with everything in it escaped. Nothing else makes it. */
 export interface Html {
   readonly [MARKUP]: string
 }
 
-/** Text is escaped; what is `null`, `undefined` or `false` is left out. */
+/** Escapes text, and leaves out `null`, `undefined` and `false`. */
 export type HtmlValue = string | number | Html | null | undefined | false | readonly HtmlValue[]
 
 const MARKUP = Symbol('markup')
@@ -20,7 +20,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
 
-/** A template whose values are escaped for text and for quoted attributes alike. Templates quote every attribute. */
+/** A template whose values are escaped for text and for quoted attributes. Templates quote every attribute. */
 export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return {
     [MARKUP]: strings.map((string, index) => string + (index < values.length ? markupOf(values[index]) : '')).join('')
@@ -34,8 +34,8 @@ export function markupOf(value: HtmlValue): string {
 }
 
 /**
- * ` name="value"` of each that is not `null`, `undefined` or `false`; `true` is an attribute without a value. Names are
- * ours.
+ * Renders ` name="value"` for each value that is not `null`, `undefined` or `false`. `true` is an attribute without a
+ * value. Names must be ours.
  */
 export function attributes(given: Readonly<Record<string, string | number | boolean | null | undefined>>): Html {
   return {
@@ -49,7 +49,7 @@ export function attributes(given: Readonly<Record<string, string | number | bool
 }
 
 /**
- * A message whose `{name}` are filled with markup, for names that have to stand out or keep their own writing
+ * Fills the `{name}` placeholders of a message with markup, for names that stand out or have their own writing
  * direction.
  */
 export function formatHtml(message: string, values: Readonly<Record<string, HtmlValue>>): Html {
@@ -63,10 +63,13 @@ export function formatHtml(message: string, values: Readonly<Record<string, Html
 
 const SCRIPTED = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'filesystem:', 'about:'])
 
-/** An address to go to, or `#` for one that would run or load something. @see OWASP ASVS 5.0 1.2.2 */
+/**
+ * An address to follow, or `#` for one that would run or load something.
+ * @see OWASP ASVS 5.0 1.2.2
+ */
 export function safeUrl(url: string): string {
   try {
-    // Parsed as a browser does, for it drops white space and controls that would hide a scheme.
+    // Parse as a browser does, because it drops white space and controls that would hide a scheme.
     return SCRIPTED.has(new URL(url, 'https://page.invalid').protocol) ? '#' : url
   } catch {
     return '#'

@@ -1,4 +1,4 @@
-/** Shapes that the stylesheet cuts out of the colour of the text, as data: URLs: nothing is loaded for them. */
+/** Shapes that the stylesheet cuts out of the text colour. They are data: URLs, so that nothing is loaded. */
 
 function mask(shapes: string): string {
   const svg =

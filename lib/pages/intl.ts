@@ -1,6 +1,6 @@
 /**
- * Objects of `Intl`, made once for each language, because making one costs a tenth of a millisecond and a page has
- * hundreds of times. No other file makes one.
+ * Caches objects of `Intl` by language, because each takes a tenth of a millisecond and a page formats hundreds of
+ * times. No other file makes one.
  */
 
 function once<Made>(make: (lang: string) => Made): (lang: string) => Made {

@@ -6,15 +6,15 @@ export type IconName = 'mail' | 'check' | 'warning' | 'lock' | 'door'
 
 interface Layout {
   heading: string
-  /** Below the heading, and part of the page's head. */
+  /** Below the heading, inside the page's head. */
   lead?: HtmlValue
-  /** Above the heading: what became of something, at a glance. It says nothing that the heading does not. */
+  /** Above the heading: an icon for the result. It adds nothing to the heading. */
   icon?: IconName | Html | null
   content: HtmlValue
-  /** Below the rest: the ways to other pages. */
+  /** Below the content: links to other pages. */
   links?: HtmlValue
   error?: PageError | null
-  /** The script of passkeys, where the page asks for one. */
+  /** The passkey script, on pages that ask for one. */
   passkeyScript?: string | null | undefined
 }
 
@@ -66,18 +66,18 @@ ${footer(model)}
 </html>`)}\n`
 }
 
-/** The logo stands for the name where there is one. */
+/** The logo, if there is one, replaces the name. */
 function brand({ title, logoUrl, logoUrlDark, colorScheme }: CommonModel): Html {
   if (logoUrl === null)
     return html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p><bdi>${title}</bdi></p>`
   if (logoUrlDark === null || colorScheme !== 'auto')
     return html`<img src="${colorScheme === 'dark' && logoUrlDark !== null ? logoUrlDark : logoUrl}" alt="${title}">`
-  // A comma would begin another candidate.
+  // A comma would start another candidate.
   const dark = attributes({ srcset: logoUrlDark.replaceAll(',', '%2C'), media: '(prefers-color-scheme:dark)' })
   return html`<picture><source${dark}><img src="${logoUrl}" alt="${title}"></picture>`
 }
 
-/** The first letter of a name, for where there is no picture. */
+/** The first letter of a name, as a substitute for a picture. */
 export function monogram(name: string): string {
   const [first = ''] = /[\p{L}\p{N}]/u.exec(name) ?? [...name]
   return first.toLocaleUpperCase()
@@ -116,12 +116,12 @@ ${languages.map(
   }</footer>`
 }
 
-/** A name that others chose, apart from the sentence around it whichever way it is written. */
+/** Isolates a name that others chose from the writing direction of the sentence. */
 export function name(text: string): Html {
   return html`<b><bdi>${text}</bdi></b>`
 }
 
-/** Whom or what address a page is about, on a line of its own. */
+/** The user or address of a page, on its own line. */
 export function address(text: string): Html {
   return html`<p class="address"><bdi>${text}</bdi></p>`
 }

@@ -5,7 +5,7 @@ import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
 import { timeOf } from './texts.ts'
 
-/** The token is used up by the click and not by the visit: mail scanners follow links. */
+/** The click uses the token up, not the visit, because mail scanners follow links. */
 export function verifyEmail(model: PageModels['verify_email']): string {
   const { messages, action, error, token, username, sentAt, canDisown, newAddress, loginUrl, done, disowned } = model
   if (disowned)
@@ -52,7 +52,7 @@ ${
   })
 }
 
-/** Takes back what a message tells of. */
+/** Takes back the change that a message reported. */
 export function undo(model: PageModels['undo']): string {
   const { messages, action, error, token, what, username, done } = model
   if (done)

@@ -1,11 +1,10 @@
 import { LOCALES, type Locale } from './texts.ts'
 
-/** In lower case, as tags are compared. Those below the catalogues' own lead to the nearest there is. */
+/** Lower-case tags that lead to a catalogue with another name. A range below a catalogue's own tag falls back to it. */
 const BY_TAG: ReadonlyMap<string, Locale> = new Map([
   ...LOCALES.map((locale): [string, Locale] => [locale.toLowerCase(), locale]),
   ['pt', 'pt-BR'],
-  // Written in simplified characters where nothing says otherwise; in traditional ones in Hong Kong and Macao as in
-  // Taiwan.
+  // Chinese without a script is simplified, except in Taiwan, Hong Kong and Macao.
   ['zh', 'zh-CN'],
   ['zh-hant', 'zh-TW'],
   ['zh-hk', 'zh-TW'],
@@ -15,16 +14,15 @@ const BY_TAG: ReadonlyMap<string, Locale> = new Map([
 /** Far more than any browser sends. */
 const MAX_RANGES = 50
 
-/** The language of a page: the one that was asked for, or else English. */
+/** The language of a page: the requested one, otherwise English. */
 export function chooseLocale(uiLocales: readonly string[], acceptLanguage: string | undefined): Locale {
   return findLocale(uiLocales, acceptLanguage) ?? LOCALES[0] ?? 'en'
 }
 
 /**
- * The first of the wanted languages that there is a catalogue for, an authorization request's `ui_locales` before the
- * browser's `Accept-Language`; `undefined` where there is none for any. Lookup takes the end off a range until it fits:
- * `de-Latn-AT` is `de-Latn`, then `de`. Portuguese of any country is `pt-BR`, and Chinese the one in the characters
- * that the range says.
+ * Finds the first wanted language with a catalogue. `ui_locales` of the authorization request comes before the
+ * browser's `Accept-Language`. Returns `undefined` if none fits. Lookup shortens a range until it fits: `de-Latn-AT`,
+ * `de-Latn`, `de`. Portuguese of any country is `pt-BR`, and Chinese follows the script of the range.
  * @see RFC 4647 §3.4, RFC 9110 §12.5.4, OpenID Connect Core 1.0 §3.1.2.1
  */
 export function findLocale(uiLocales: readonly string[], acceptLanguage: string | undefined): Locale | undefined {
@@ -41,13 +39,13 @@ function lookUp(range: string): Locale | undefined {
     const found = BY_TAG.get(subtags.join('-'))
     if (found !== undefined) return found
     subtags.pop()
-    // A single letter or digit begins an extension and means nothing by itself.
+    // A single letter or digit starts an extension and means nothing by itself.
     if (subtags.at(-1)?.length === 1) subtags.pop()
   }
   return undefined
 }
 
-/** Best first; those of one quality as they were sent. `q=0` is a refusal. */
+/** Best quality first, in sending order for equal quality. `q=0` is a refusal. */
 function rangesOf(header: string): string[] {
   return header
     .split(',', MAX_RANGES)

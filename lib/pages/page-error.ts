@@ -85,20 +85,20 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   connection_stale: 'errorConnectionStale'
 }
 
-/** Codes whose error is about one field, whoever threw it. */
+/** Codes that always concern one field. */
 const FIELDS: Partial<Readonly<Record<OAuthErrorCode, string>>> = {
   invalid_password: 'password',
   username_taken: 'username'
 }
 
 interface PageErrorValues {
-  /** Code points: of a password that is too short. */
+  /** The required number of code points, for a short password. */
   minLength?: number
   /** Default: the error's own `Retry-After`. */
   retryAfterSeconds?: number
 }
 
-/** What a page says of an error, in the language of `messages`. The English `error_description` never gets there. */
+/** The text of an error in the language of `messages`. A page never shows the English `error_description`. */
 export function pageErrorOf(
   error: OAuthError,
   messages: Messages,

@@ -3,7 +3,7 @@ import { type Html, type HtmlValue, attributes, html, safeUrl } from './html.ts'
 import type { CommonModel, PasskeyForm, PasskeySignals } from './common-model.ts'
 
 interface Asking {
-  /** Of `navigator.credentials`. */
+  /** The method of `navigator.credentials`. */
   call: 'get' | 'create'
   label: string
   look?: 'quiet' | null
@@ -11,7 +11,7 @@ interface Asking {
   fields?: HtmlValue
 }
 
-/** Hidden until the script shows it: without one there is no button that does nothing, and no room for it. */
+/** Hidden until the script shows it, so that a browser without scripts sees no dead button and no gap. */
 export function passkeyForm(
   action: string,
   { options, renewUrl, signals }: PasskeyForm,
@@ -36,16 +36,13 @@ ${fields}${submit(label, { look })}
 `
 }
 
-/**
- * In place of a hidden form, on a page where nothing else would be left. The stylesheet takes it away where the form is
- * seen.
- */
+/** Replaces a hidden form on a page that would otherwise be empty. The stylesheet hides it once the form shows. */
 export function withoutPasskeys({ messages }: CommonModel): Html {
   return html`<p class="hint instead">${messages.passkeysMissing}</p>
 `
 }
 
-/** Where the page has no form to carry them. */
+/** Carries the data on a page without a form. */
 export function passkeySignals({ signals }: PasskeySignals): Html | null {
   const told = signalsOf(signals)
   return told === null
@@ -58,7 +55,7 @@ function signalsOf(signals: PasskeySignals['signals']): string | null {
   return Object.keys(signals).length === 0 ? null : JSON.stringify(signals)
 }
 
-/** The script says whether the browser can make passkeys; then the person may be asked to make one. */
+/** The script reports whether the browser can make passkeys, so that a later page may propose one. */
 export function tellsPasskeysField(tells: boolean): Html | null {
   return tells ? html`<input type="hidden" name="passkeys" value="">\n` : null
 }

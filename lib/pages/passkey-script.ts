@@ -1,18 +1,16 @@
 /**
- * The script of the pages that ask for a passkey or make one. It shows the form that the page keeps hidden, and posts
- * what the browser answers in the form's field `credential`.
+ * The script of pages that ask for a passkey or make one. It shows the hidden form and posts the browser's answer in
+ * the field `credential`.
  *
- * - A document has one request at a time: the one that is under way has ended before the next begins, which WebKit asks
- *   for too.
- * - The answer is put together by hand, of what can be read: where a password manager stands in for the browser,
- *   `toJSON()` and `getPublicKey()` throw, and so does whatever it has left to the browser's own prototypes. It may
- *   fail with anything, or with nothing.
- * - In the options every `id` is of bytes but that of the Relying Party, which has a `name` and no `displayName`.
- * - What can't be told apart (cancelled, too late, no passkey) has one text. A passkey of the username field fails
- *   without a word.
- * - With `data-again`, a challenge of eight minutes is changed for a new one, for one of ten is refused; not while
- *   nobody sees the page.
- * - `data-signals` tells the browser which passkeys still work. Not every browser wants to know.
+ * - A document runs one request at a time. WebKit requires the former one to end before the next begins.
+ * - The script builds the answer from readable fields, because `toJSON()` and `getPublicKey()` throw in some password
+ * managers, and so does any prototype that they left to the browser. It may fail with any error, or with none.
+ * - In the options every `id` is binary except that of the Relying Party, which has a `name` and no `displayName`.
+ * - Causes that cannot be distinguished (cancelled, timeout, no passkey) share one text. A passkey of the username
+ * field fails silently.
+ * - With `data-again`, a challenge is replaced after eight minutes, because it expires after ten. Not while the page is
+ * hidden.
+ * - `data-signals` tells the browser which passkeys still work, if the browser supports it.
  *
  * @see W3C WebAuthn Level 3 §5.1
  */
@@ -67,5 +65,5 @@ if (form) {
 }
 `
 
-/** As it is served: without indentation and without spaces around punctuation, at most 1 kB by gzip. */
+/** The script as served: without indentation and spaces around punctuation, at most 1 kB with gzip. */
 export const PASSKEY_SCRIPT = SOURCE.replace(/\n +/g, '\n').replace(/ ?([=?:{}(),&|>+]) ?/g, '$1')

@@ -3,7 +3,7 @@ import { monogram, name } from './layout.ts'
 import type { CommonModel, ShownScope } from './common-model.ts'
 import { directionOf, type Messages } from './texts.ts'
 
-/** Who is signed in. The letter says nothing that the name does not. */
+/** The signed-in user. The letter adds nothing to the name. */
 export function signedInPerson({ messages }: CommonModel, username: string, below: Html | null = null): Html {
   return html`<div class="who"><span class="avatar" aria-hidden="true">${monogram(username)}</span><div>${[
     html`<p class="hint">${formatHtml(messages.signedInAs, { username: name(username) })}</p>`,
@@ -11,7 +11,7 @@ export function signedInPerson({ messages }: CommonModel, username: string, belo
   ]}</div></div>`
 }
 
-/** `label`: the id of what stands above the list. */
+/** `label`: the id of the heading above the list. */
 export function scopeList(scopes: readonly ShownScope[], messages: Messages, label: string | null = null): Html {
   return html`<ul class="scopes"${label !== null && html` aria-labelledby="${label}"`}>
 ${scopes.map(

@@ -24,12 +24,15 @@
  */
 import { encode } from 'uqr'
 
-/** Light modules around the code, by which scanners find it. @see ISO/IEC 18004 §6.3.8 */
+/**
+ * The quiet zone in modules, by which scanners find the code.
+ * @see ISO/IEC 18004 §6.3.8
+ */
 const QUIET = 4
 
 /**
- * A QR code as the `d` of one SVG path of dark modules, in a square of `size` by `size` units with the quiet zone.
- * Costs some milliseconds.
+ * A QR code as the `d` of one SVG path of dark modules, in a square of `size` units with its quiet zone. Takes some
+ * milliseconds.
  */
 export function qrPath(text: string): { size: number; path: string } {
   const { size, data } = encode(text, { ecc: 'M', border: 0 })
@@ -46,7 +49,7 @@ export function qrPath(text: string): { size: number; path: string } {
   return { size: size + 2 * QUIET, path: rows.join('') }
 }
 
-/** The code as an SVG document of its own, with a ground that is white whatever the page is. */
+/** The code as an SVG document, with a white background on any page. */
 export function qrSvg(text: string): string {
   const { size, path } = qrPath(text)
   return (

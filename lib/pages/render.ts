@@ -73,7 +73,7 @@ const RENDERERS: Renderers = {
   form_post: formPost
 }
 
-/** The built-in HTML of a page: a whole document, without any code, style or handler of its own. Pure. */
+/** The built-in HTML of a page: a whole document without inline script, style or event handler. Pure. */
 export function renderPage<Name extends PageName>(page: Name, model: PageModels[Name]): string {
   return RENDERERS[page](model)
 }

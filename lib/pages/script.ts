@@ -1,9 +1,8 @@
 /**
- * The pages' one script, as it is served. Nothing depends on it: it adds the button that shows a password and the one
- * that copies an error's code, says how strong a new password looks, sends no form twice, sends the `form_post` answer
- * on without a click, and holds the buttons back that allow a client something, or remove something, until a person can
- * have seen them. It has no spread syntax: the browser of the OpenID Foundation's conformance suite does not know that,
- * and would stay on the `form_post` page.
+ * The pages' one script, as served. Every page works without it. It shows a password, copies an error's id, estimates a
+ * new password, prevents double submits, and submits the `form_post` answer. It also delays buttons that allow or
+ * remove something, until a person can have seen them. It uses no spread syntax, because the browser of the OpenID
+ * Foundation's conformance suite does not know it and would stay on the `form_post` page.
  */
 export const PAGE_SCRIPT = `'use strict'
 const all = (selector) => document.querySelectorAll(selector)
@@ -18,7 +17,7 @@ for (const input of all('input[data-reveal]')) {
   reveal.setAttribute('aria-label', input.dataset.reveal)
   reveal.setAttribute('aria-controls', input.id)
   reveal.addEventListener('click', () => { show(input.type === 'password') })
-  // Browsers keep what was typed into a field of type text, for their suggestions.
+  // Browsers remember the text of a text field for suggestions.
   input.form.addEventListener('submit', () => { show(false) })
   show(false)
   input.after(reveal)
@@ -33,7 +32,7 @@ for (const note of all('.strength')) {
     const { username } = input.form.elements
     const name = username ? username.value.split('@')[0].toLowerCase() : ''
     const rest = Array.from(name.length > 2 ? input.value.toLowerCase().replaceAll(name, '') : input.value)
-    // A character that repeats the one before, or follows it in the alphabet, is as good as none.
+    // A character that repeats or follows the one before counts as none.
     const isNew = (character, index) => Math.abs(character.codePointAt() - (rest[index - 1] || '~~').codePointAt()) > 1
     const count = rest.filter(isNew).length
     const kinds = [[/[a-z]/, 26], [/[A-Z]/, 26], [/\\d/, 10], [/[^a-zA-Z\\d]/, 33]]
@@ -55,7 +54,7 @@ for (const code of all('[data-copy]')) {
   press.addEventListener('click', () => {
     navigator.clipboard.writeText(code.textContent).then(() => { press.textContent = copied }, () => {})
   })
-  // There is none on plain http.
+  // The clipboard does not exist on plain http.
   if (navigator.clipboard) code.parentElement.after(press)
 }
 for (const form of all('form:not([data-passkey])')) {
@@ -64,7 +63,7 @@ for (const form of all('form:not([data-passkey])')) {
     form.dataset.busy = 1
     event.submitter?.setAttribute('aria-busy', 'true')
   })
-  // The page can come back as it was left.
+  // The browser can restore the page with its former state.
   addEventListener('pageshow', () => {
     delete form.dataset.busy
     for (const busy of form.querySelectorAll('[aria-busy]')) busy.removeAttribute('aria-busy')
@@ -73,8 +72,8 @@ for (const form of all('form:not([data-passkey])')) {
 for (const field of all('input[name=passkeys]')) field.value = globalThis.PublicKeyCredential ? 'yes' : ''
 for (const deliberate of all('[data-deliberate]')) {
   let timer
-  // Another window can have a person double-click, turn this one to its page with the first click and be gone for the
-  // second.
+  // Another window can make a person double-click, bring this page to the front with the first click, and vanish before
+  // the second.
   const hold = () => {
     const hadFocus = document.activeElement === deliberate
     deliberate.disabled = true
@@ -91,9 +90,9 @@ for (const deliberate of all('[data-deliberate]')) {
 }
 const answer = document.querySelector('[data-submit] form')
 if (answer) {
-  // The answer holds a code that works once.
+  // The answer contains a single-use code.
   answer.querySelector('button').disabled = true
-  // A parameter could be called submit.
+  // A parameter may be named submit.
   HTMLFormElement.prototype.submit.call(answer)
 }
 `

@@ -107,7 +107,7 @@ ${submit(messages.devicesForget, { decision: 'forget', look: 'quiet' })}
   )
 }
 
-/** What there is of one kind. Whoever has signed in just now can rename and remove it. */
+/** The factors of one kind. A user with a recent sign-in can rename and remove them. */
 function items(
   { messages, action, signInUrl }: PageModels['account_security'],
   factors: ReadonlyArray<AccountFactor | AccountPasskey>,
@@ -199,7 +199,7 @@ export function passkeyPrompt(model: PageModels['passkey_prompt']): string {
   })
 }
 
-/** What a passkey is, and the form that makes it. */
+/** Explains passkeys, with the form that makes one. */
 function creation(
   model: PageModels['account_passkey'] | PageModels['passkey_prompt'],
   action: string,
@@ -228,7 +228,7 @@ export function accountTotp(model: PageModels['account_totp']): string {
   return accountFrame(model, messages.factorAdd, enrolmentForm(model, enrolment, typed, endsOthers))
 }
 
-/** What has to be set up before somebody is signed in. */
+/** The factor to set up before the sign-in completes. */
 export function setUpSecondFactor(model: PageModels['set_up_second_factor']): string {
   const { messages, action, error, username, forAccount, enrolment, passkey, name: typed, sent, loginUrl } = model
   const links = html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
@@ -259,12 +259,12 @@ export function setUpSecondFactor(model: PageModels['set_up_second_factor']): st
 }
 
 /**
- * A passkey in place of an app, or where no app is set up here. What it is stands in the form, which nobody sees whose
- * browser can't make one.
+ * A passkey instead of an app, or alone if apps are off. The explanation is inside the form, which stays hidden in
+ * browsers without passkeys.
  */
 function passkeyInstead(model: FormModel, passkey: PasskeyForm, enrolment: ShownEnrolment | null): Html {
   const { messages, action, error } = model
-  // The key of the app stays the same where the passkey came to nothing: somebody may have scanned it.
+  // Keep the app's key after a failed passkey, because the person may have scanned it.
   const fields = html`${enrolment !== null && hidden('enrolment', enrolment.token)}<p>${messages.passkeysText}</p>
 <p class="hint">${messages.enrolText}</p>
 `

@@ -1,7 +1,7 @@
 import type { ProfileField } from './common-model.ts'
 import { attributes, type Html, html } from './html.ts'
 
-/** A list of choices with an empty one before them, unless it takes one and has it already. */
+/** A list of choices. It starts with an empty one, unless the field is required and has a value. */
 export function select(
   given: Html,
   choices: ProfileField['choices'],

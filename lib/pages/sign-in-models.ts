@@ -8,14 +8,14 @@ import type {
   ShownEnrolment
 } from './common-model.ts'
 
-/** The pages that lead to a session: of sign-in, registration and the links of messages. */
+/** Pages that lead to a session: sign-in, registration, and the links of messages. */
 export interface SignInModels {
   /**
-   * `again`: somebody is signed in, and what they are on their way to wants a sign-in that is more recent or worth
-   * more. `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field
-   * `token`, with the `decision` `resend`. `passwordLater`: an address is enough to be led to where its people sign in,
-   * so the field for the password may stay empty. `tellsPasskeys`: a hidden field `passkeys` is `yes` where the browser
-   * can make one, here and on the page `second_factor`; without it the page `passkey_prompt` is never shown.
+   * `again`: a user is signed in, and the target requires a more recent or stronger sign-in. `resendToken`: set after
+   * the right password for an unconfirmed address; the form returns it in a hidden field `token`, with the `decision`
+   * `resend`. `passwordLater`: the password may stay empty, because an address may lead to another sign-in page.
+   * `tellsPasskeys`: the hidden field `passkeys` is `yes` if the browser can make one, here and on the page
+   * `second_factor`. Without it the page `passkey_prompt` never shows.
    */
   login: FormModel & {
     again: boolean
@@ -30,9 +30,9 @@ export interface SignInModels {
     tellsPasskeys: boolean
   }
   /**
-   * After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`, or `credential` where
-   * there is `passkey`. Nobody is signed in yet, or without it; `username` is who would be. `rememberSeconds`: for how
-   * long a box named `remember` has this browser asked no more; `null`: no box.
+   * After a password or another provider: `code` with `asksCode`, or `recovery_code`, or `credential` with `passkey`.
+   * `username` is the user to be signed in. `rememberSeconds`: how long a box `remember` lets this browser skip the
+   * step. `null`: no box.
    */
   second_factor: FormModel & {
     username: string
@@ -43,8 +43,8 @@ export interface SignInModels {
     tellsPasskeys: boolean
   }
   /**
-   * After a sign-in by password: a passkey can be made, with `credential` and `name`. `skipUrl` leads on without.
-   * `endsOthers`: all other sign-ins end with the first one.
+   * After a sign-in by password: offers to make a passkey, with `credential` and `name`. `skipUrl` continues without.
+   * `endsOthers`: the first one ends all other sign-ins.
    */
   passkey_prompt: FormModel & {
     username: string
@@ -52,9 +52,9 @@ export interface SignInModels {
     skipUrl: string
   }
   /**
-   * Of who is signed in: `current_password` where `asksPassword`, `credential` where there is `passkey`, a button named
-   * `decision` with the value `email` where `sendsCode`; and the accounts elsewhere that lead to them. `loginUrl` leads
-   * to the sign-in page, for any other way.
+   * For the signed-in user: `current_password` with `asksPassword`, `credential` with `passkey`, a button `decision`
+   * with the value `email` with `sendsCode`, and the user's provider accounts. `loginUrl` leads to the sign-in page for
+   * any other way.
    */
   reauthenticate: FormModel & {
     username: string
@@ -65,9 +65,9 @@ export interface SignInModels {
     loginUrl: string
   }
   /**
-   * `ask`: `username`. `enter`: `code`, or a button named `decision` with the value `resend` or `other` (another
-   * address). `finish`: the `fields` that a new account must have. `hasLink`: the message has a link too.
-   * `tellsPasskeys`: as on `login`, in the forms of `enter` and `finish`.
+   * `ask`: `username`. `enter`: `code`, or a button `decision` with the value `resend` or `other` (another address).
+   * `finish`: the `fields` of a new account. `hasLink`: the message also has a link. `tellsPasskeys`: as on `login`, in
+   * the forms of `enter` and `finish`.
    */
   email_code: FormModel & {
     step: 'ask' | 'enter' | 'finish'
@@ -78,17 +78,20 @@ export interface SignInModels {
     loginUrl: string
   }
   /**
-   * `token` goes back in a hidden field. `username` is `null` in a browser that did not ask for the link: there is
-   * nothing to press there.
+   * The form returns `token` in a hidden field. `username` is `null` in a browser that did not ask for the link. The
+   * page has no button then.
    */
   email_link: FormModel & { token: string; username: string | null; tellsPasskeys: boolean; codeUrl: string }
-  /** The link of `app.authority.startEnrolment`: `token` goes back in a hidden field. `username` is who it is for. */
+  /**
+   * The link of `app.authority.startEnrolment`. The form returns `token` in a hidden field. `username` is the user of
+   * the link.
+   */
   second_factor_link: FormModel & { token: string; username: string }
   /**
-   * Where a second factor has to be set up before somebody is signed in: `code` and `name`, and `enrolment` in a hidden
-   * field, or `credential` where there is `passkey`. Both are `null` where the address of the account has to be
-   * confirmed first; a button named `decision` with the value `resend` sends the message again, and `sent` says that it
-   * was. `forAccount`: the account must have one; else what the person wants to open asks for it.
+   * A second factor to set up before the sign-in completes: `code` and `name`, with `enrolment` in a hidden field, or
+   * `credential` with `passkey`. Both are `null` if the account's address has to be confirmed first. A button
+   * `decision` with the value `resend` then sends the message again, and `sent` reports it. `forAccount`: the account
+   * must have a factor; otherwise only the opened page requires it.
    */
   set_up_second_factor: FormModel & {
     username: string
@@ -99,7 +102,7 @@ export interface SignInModels {
     sent: boolean
     loginUrl: string
   }
-  /** `sent`: a message is on its way, whoever asked. */
+  /** `sent`: a message is on its way, whether the account exists or not. */
   signup: FormModel & {
     username: string
     fields: ProfileField[]
@@ -109,13 +112,13 @@ export interface SignInModels {
     connections: ConnectButton[]
   }
   forgot_password: FormModel & { username: string; loginUrl: string; sent: boolean }
-  /** `token` goes back in a hidden field. `done`: the new password works. */
+  /** The form returns `token` in a hidden field. `done`: the new password works. */
   reset_password: FormModel & { token: string; minLength: number; loginUrl: string; done: boolean }
   /**
-   * Who signed up, and when the message was sent (milliseconds since the epoch). `canDisown`: a button named `decision`
-   * with the value `not_me` ends the account's password, for a person who did not sign up. `newAddress`: the one that
-   * the account of `username` is to have; `null` where it has the address already. `done`: the address is confirmed;
-   * `disowned`: the password has ended.
+   * The account that signed up, and the time of the message (milliseconds since the epoch). `canDisown`: a button
+   * `decision` with the value `not_me` ends the account's password, for a person who did not sign up. `newAddress`: the
+   * future address of `username`; `null` if the account has it already. `done`: the address is confirmed. `disowned`:
+   * the password has ended.
    */
   verify_email: FormModel & {
     token: string
@@ -127,23 +130,22 @@ export interface SignInModels {
     done: boolean
     disowned: boolean
   }
-  /** Takes the first factor or a change of the address of `username` back. `done`: it is taken back. */
+  /** Takes back the first factor of `username`, or a change of the address. `done`: it is taken back. */
   undo: FormModel & { token: string; what: 'factor' | 'email'; username: string; done: boolean }
-  /** Goes on to `url`, that of another provider, by the header `Refresh`, and by a link for who sees it. */
+  /** Continues to a provider's `url` by the header `Refresh`, and by a link for people. */
   connect_leaving: CommonModel & { name: string; url: string }
-  /** A sign-in at another provider came to nothing. `loginUrl` leads to the start. */
+  /** A failed sign-in at another provider. `loginUrl` leads to the start. */
   connect_failed: CommonModel & { error: PageError; loginUrl: string }
   /**
-   * An account has the address that the provider `name` said: its owner signs in at `signInUrl`, or sets a new password
-   * at `forgotUrl`.
+   * An account has the address of the provider `name`. Its owner signs in at `signInUrl`, or sets a new password at
+   * `forgotUrl`.
    */
   connect_confirm: CommonModel & { name: string; email: string; signInUrl: string; forgotUrl: string | null }
-  /** They have. A submit button links the two; `skipUrl` leads on without. */
-  /** `identity`: the name and the address that the person has at the provider. */
-  connect_link: FormModel & { name: string; username: string; identity: string; skipUrl: string }
   /**
-   * `fields`: what a new account must have and the provider did not say. `email`: the address that it is for; `null`:
-   * none.
+   * The owner has signed in. A submit button links the two; `skipUrl` continues without. `identity`: the name and
+   * address at the provider.
    */
+  connect_link: FormModel & { name: string; username: string; identity: string; skipUrl: string }
+  /** `fields`: required fields of the new account that the provider did not send. `email`: its address, or `null`. */
   connect_finish: FormModel & { name: string; email: string | null; fields: ProfileField[]; loginUrl: string }
 }

@@ -147,7 +147,7 @@ export function secondFactor(model: PageModels['second_factor']): string {
   })
 }
 
-/** Signs nobody in: the button leads to the sign-in, and uses the link up. */
+/** Signs nobody in. The button leads to the sign-in, and uses the link up. */
 export function secondFactorLink(model: PageModels['second_factor_link']): string {
   const { messages, action, error, token, username } = model
   return layout(model, {
@@ -197,7 +197,7 @@ export function reauthenticate(model: PageModels['reauthenticate']): string {
 export function signup(model: PageModels['signup']): string {
   const { messages, action, error, username, fields, minLength, loginUrl, sent, connections } = model
   if (sent) return inbox(model, { text: messages.signupSentText, loginUrl, username })
-  // Boxes to tick come last, beside the button that they belong to.
+  // Check boxes come last, next to their button.
   const boxes = fields.filter(({ type }) => type === 'checkbox')
   const others = fields.filter(({ type }) => type !== 'checkbox')
   const state = formState(
@@ -268,7 +268,7 @@ function onward({ clientName, messages }: CommonModel): Html | null {
     : html`<p class="lead">${formatHtml(messages.continueTo, { client: name(clientName) })}</p>`
 }
 
-/** The address, and a second try: the same form once more, with what was typed. */
+/** The address, and a second try: the same form with the typed values. */
 function inbox(
   model: PageModels['signup'] | PageModels['forgot_password'],
   { text, loginUrl, username }: { text: string; loginUrl: string; username: string }

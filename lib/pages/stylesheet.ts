@@ -3,7 +3,7 @@ import { SCRIPT_FONTS } from './fonts.ts'
 import { CHECK, CHEVRON, DOOR, EYE, EYE_STRUCK, GLOBE, LOCK, MAIL, WARNING } from './icons.ts'
 import { DARK, groundsOf, LIGHT, variables } from './themes.ts'
 
-/** What of the pages' looks is the host's. The options were checked: nothing here can end a declaration. */
+/** The host's part of the design. The options were checked, so that no value can end a declaration. */
 export interface Look {
   /** `#rrggbb` */
   accentColor: string
@@ -17,8 +17,8 @@ export interface Look {
 const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",var(--script)'
 
 /**
- * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings keep WCAG AA
- * whatever accent and background are.
+ * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings meet WCAG AA
+ * with any accent and background.
  */
 export function stylesheet({ accentColor, colorScheme, background, radius, font }: Look): string {
   const accent = accentColor.toLowerCase() as Color
@@ -36,9 +36,7 @@ export function stylesheet({ accentColor, colorScheme, background, radius, font 
   return `${colors[colorScheme]}\n${SCRIPTS}\n${RULES}`
 }
 
-/**
- * The links to other providers, which all look the same: as Google's brand rules have theirs, the strictest of them.
- */
+/** Links to other providers look the same, after Google's brand rules, the strictest. */
 const PROVIDERS = {
   light: ';--provider:#fff;--provider-edge:#747775;--provider-text:#1f1f1f',
   dark: ';--provider:#131314;--provider-edge:#8e918f;--provider-text:#e3e3e3'
@@ -47,7 +45,7 @@ const PROVIDERS = {
 const shape = (icon: string, size: string): string => `--shape:${icon};width:${size};height:${size}`
 const swap = (icon: string): string => `--shape:${icon}`
 
-/** Cut out of the colour of their text. */
+/** Cut out of the text colour. */
 const SHAPED =
   '.icon[data-icon]::before,.reveal::before,.foot summary::before,.ways a::after,.scopes li::before,' +
   '.alert::before,.note::before'

@@ -12,7 +12,7 @@ interface Theme {
   edge: Color
   wrong: Color
   wrongGround: Color
-  /** Of what went well. */
+  /** Success. */
   good: Color
   goodGround: Color
 }
@@ -43,22 +43,22 @@ export const DARK: Theme = {
 }
 
 interface Accents {
-  /** The colours of a button, of the text on it, and of the button under the pointer. */
+  /** The colours of a button, its text, and the hovered button. */
   button: Color
   onButton: Color
   hover: Color
-  /** Of links and focus rings. */
+  /** Links and focus rings. */
   link: Color
-  /** Around a button. */
+  /** The edge of a button. */
   edge: Color
 }
 
-/** Below this a button can't be told from the card at a glance, as a near-black one in the dark. */
+/** Below this contrast a button cannot be told from the card at a glance, such as a near-black one in dark mode. */
 const BUTTON_CONTRAST = 1.25
 
 /**
- * What becomes of the accent in a theme: the button keeps it where it can be seen, links and edges as far as they can
- * be read.
+ * Adapts the accent to a theme. Buttons keep it if they stay visible; links and edges keep it as far as they stay
+ * readable.
  */
 export function accentsOf(accent: Color, { ground, card }: Theme, end: Color): Accents {
   const on = [ground, card]
@@ -74,14 +74,14 @@ export function accentsOf(accent: Color, { ground, card }: Theme, end: Color): A
   }
 }
 
-/** Away from the text: the button under the pointer reads better, never worse. */
+/** Moves the hovered button away from its text colour, so that its contrast never falls. */
 function hoverOf(button: Color, onButton: Color): Color {
   return mix(button, onButton === '#ffffff' ? '#000000' : '#ffffff', 0.14)
 }
 
 /**
- * The variables of a theme. Their names are documented and stay: stylesheets of hosts count on them. @see
- * docs/guides/branding.md
+ * The CSS variables of a theme. Their names are documented and stable, because hosts' stylesheets use them.
+ * @see docs/guides/branding.md
  */
 export function variables(
   theme: Theme,
@@ -115,7 +115,7 @@ export function variables(
     .join(';')
 }
 
-/** One colour is for both schemes, but a light one would dazzle in the dark. */
+/** One colour serves both schemes, but a light one would dazzle in dark mode. */
 export function groundsOf(
   background: string | { light: string | null; dark: string | null },
   colorScheme: 'light' | 'dark' | 'auto'
@@ -125,7 +125,7 @@ export function groundsOf(
   return { light: ground, dark: colorScheme === 'dark' || contrast('#ffffff', ground) >= TEXT_CONTRAST ? ground : null }
 }
 
-/** Whatever the ground is, what stands on it can be read. */
+/** Text on the host's background stays readable. */
 export function textOnGround(theme: Theme, ground: Color): Color {
   return readable(theme.quiet, { on: [ground], least: TEXT_CONTRAST, end: textOn(ground) })
 }
