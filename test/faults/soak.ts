@@ -1,6 +1,6 @@
 /**
- * `npm run test:soak -- redis|postgres|sqlite`: half an hour (`SOAK_MINUTES`) of steady load with tokens that live two
- * minutes. Memory of the processes and latency must be flat from the second third to the last, nothing may break that
+ * `npm run test:soak -- redis postgres sqlite`: half an hour (`SOAK_MINUTES`) of steady load on each store, with tokens
+ * that live two minutes. The load on the next store starts while the records of the one before expire. Memory of the processes and latency must be flat from the second third to the last, nothing may break that
  * the checker knows of, and when all tokens have expired the store must be as small as it was with nobody signed in.
  */
 import { readFileSync, statSync } from 'node:fs'
@@ -52,7 +52,6 @@ const setup = {
   }
 }
 const minutes = Number(process.env['SOAK_MINUTES'] ?? 30)
-const kind = process.argv[2] ?? 'redis'
 
 const SUBJECTS: Record<string, () => Promise<Subject>> = {
   async redis() {
@@ -114,9 +113,10 @@ const SUBJECTS: Record<string, () => Promise<Subject>> = {
   }
 }
 
-async function soak(): Promise<string[]> {
+/** Calls `loaded` when the load has ended and the wait for expiry begins. Resolves to one sentence for each problem. */
+async function soak(kind: string, loaded: () => void): Promise<string[]> {
   const subject = await SUBJECTS[kind]?.()
-  if (subject === undefined) throw new Error(`usage: npm run test:soak -- ${Object.keys(SUBJECTS).join(' | ')}`)
+  if (subject === undefined) throw new Error(`usage: npm run test:soak -- ${Object.keys(SUBJECTS).join(' ')}`)
   const { places, goneAfterSeconds, size, bytes } = subject
   const samples: Sample[] = []
   const began = performance.now()
@@ -154,16 +154,17 @@ async function soak(): Promise<string[]> {
           ...latencies(entries.slice(seen))
         })
         seen = entries.length
-        console.log(JSON.stringify(samples.at(-1)))
+        console.log(kind, JSON.stringify(samples.at(-1)))
       }
     },
     async afterLoad() {
+      loaded()
       await wait(goneAfterSeconds * 1000)
       floor = await size()
     }
   })
-  for (const line of result.summary) console.log(line)
-  return [
+  for (const line of result.summary) console.log(kind, line)
+  const problems = [
     ...result.violations.slice(0, 20).map(({ rule, message }) => `${rule}: ${message}`),
     ...verdict(samples),
     // Keys of signing, users, migrations: what is there with nobody signed in. Each user of the load may have left a
@@ -172,6 +173,7 @@ async function soak(): Promise<string[]> {
       ? [`${floor} records are left when all tokens have expired`]
       : [])
   ]
+  return problems.map((problem) => `${kind}: ${problem}`)
 }
 
 const MOST_LEFT = 40
@@ -217,8 +219,13 @@ function memoryOf(fleet: Fleet): number[] {
   })
 }
 
+const sentence = (error: unknown): string[] => [String(error)]
+
 try {
-  const problems = await soak()
+  const running: Array<Promise<string[]>> = []
+  for (const kind of process.argv.slice(2))
+    await new Promise<void>((resolve) => running.push(soak(kind, resolve).catch(sentence).finally(resolve)))
+  const problems = (await Promise.all(running)).flat()
   for (const problem of problems) console.error(problem)
   process.exitCode = problems.length === 0 ? 0 : 1
 } finally {
