@@ -67,26 +67,26 @@ const afterIndex = {
 }
 
 /**
- * The languages other than English as texts inside the bundle, parsed when they are first asked for. A host that
- * bundles its own server would leave files beside the module out.
+ * Puts the languages other than English into the bundle, because a bundle that a host makes would leave files next to
+ * the module out. Their heads are in `languages.ts` already.
  * @type {import('esbuild').Plugin}
  */
 const languages = {
   name: 'languages',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]lib[\\/]texts[\\/]language\.ts$/ }, () => {
+    onLoad({ filter: /[\\/]lib[\\/]texts[\\/]language-file\.ts$/ }, () => {
       const folder = resolve(root, 'lib/texts')
       const texts = readdirSync(folder)
         .filter((name) => name.endsWith('.json'))
         .sort()
-        .map((name) => [
-          name.slice(0, -'.json'.length),
-          JSON.stringify(JSON.parse(readFileSync(resolve(folder, name), 'utf8')))
-        ])
+        .map((name) => {
+          const { pages, byEmail, mails } = JSON.parse(readFileSync(resolve(folder, name), 'utf8'))
+          return [name.slice(0, -'.json'.length), JSON.stringify({ pages, byEmail, mails })]
+        })
       return {
         contents:
-          `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))}\nexport const languageOf = ` +
-          '(locale) => JSON.parse(TEXTS[locale])',
+          `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))}\n` +
+          'export const languageFile = (locale) => TEXTS[locale]',
         loader: 'js'
       }
     })

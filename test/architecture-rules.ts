@@ -61,7 +61,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     modules: { ...FASTIFY }
   },
   'http/pages': {
-    rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'],
+    rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'texts', 'pages', 'http/edge'],
     modules: { ...FASTIFY }
   },
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
@@ -172,9 +172,7 @@ export const MAX_COLUMNS = 120
 const EXEMPT: Readonly<Record<string, string>> = {
   'accounts/common-passwords.ts': 'a table of digests',
   'pages/stylesheet.ts': 'the style sheet',
-  'pages/texts/en.ts': 'texts',
-  'pages/texts/errors/en.ts': 'texts',
-  'mail/texts/en.ts': 'texts',
+  'texts/en.ts': 'texts',
   'client/index.ts': 'one closure: each split of it costs some of the four kilobytes that browsers load'
 }
 

@@ -2,8 +2,8 @@ import { chooseLocale } from '../pages/locale.ts'
 import { directionOf, durationOf, format, type Locale, messagesOf, timeOf } from '../pages/texts.ts'
 import { knownDevice } from '../pages/device-name.ts'
 import type { CodeMessage, Message, NewSignInMessage } from '../ports/message.ts'
-import type { MailSubject, MailTexts } from './mail-texts.ts'
-import { mailTextsOf } from './texts.ts'
+import { languageOf } from '../texts/language.ts'
+import type { MailSubject, MailTexts } from '../texts/mail-texts.ts'
 
 /** What a mail says. Its two forms, HTML and plain text, are made of this alone. */
 export interface MailContent {
@@ -48,7 +48,7 @@ export function contentOf(
   // Set anew by hosts, from what they know of a person.
   const wanted: unknown = message.locale
   const lang = chooseLocale(typeof wanted === 'string' ? [wanted] : [], undefined)
-  const texts = mailTextsOf(lang)
+  const texts = languageOf(lang).mails
   const about = subjectOf(message)
   if (!Object.hasOwn(texts, about) || typeof texts[about] !== 'object')
     throw new TypeError(
@@ -121,7 +121,7 @@ function linksOf({ terms, privacy, support }: MailLinks, lang: Locale): MailCont
  * mailbox.
  */
 function detailsOf({ at, ip, userAgent }: NewSignInMessage, lang: Locale): string[] {
-  const { signInTime, signInDevice, signInAddress } = mailTextsOf(lang)
+  const { signInTime, signInDevice, signInAddress } = languageOf(lang).mails
   // From a queue of the host's it comes as text.
   const time = new Date(at).getTime()
   const device = typeof userAgent === 'string' ? knownDevice(userAgent) : null
@@ -133,7 +133,7 @@ function detailsOf({ at, ip, userAgent }: NewSignInMessage, lang: Locale): strin
 }
 
 function codeOf({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Locale, now: number): MailContent['code'] {
-  const { codeValidity, codeAsked } = mailTextsOf(lang)
+  const { codeValidity, codeAsked } = languageOf(lang).mails
   const messages = messagesOf(lang)
   const asked = new Date(askedAt).getTime()
   if (Number.isNaN(asked)) throw new TypeError('renderMessage: askedAt takes a Date.')
@@ -153,7 +153,7 @@ const isUndoable = (message: Message): boolean =>
 
 /** A kind that has no link is told without one, whatever the host's queue has put into it. */
 function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
-  const { [subjectOf(message)]: texts, hint, validity } = mailTextsOf(lang)
+  const { [subjectOf(message)]: texts, hint, validity } = languageOf(lang).mails
   const label = isUndoable(message) ? messagesOf(lang).undoSubmit : 'button' in texts ? texts.button : null
   if (message.url === undefined || label === null) return null
   return {

@@ -1,5 +1,6 @@
 import type { Color } from '../pages/colors.ts'
 import { fontsOf } from '../pages/fonts.ts'
+import { LANGUAGES } from '../texts/languages.ts'
 import { attributes, type Html, html, markupOf } from '../pages/html.ts'
 import { accentsOf, DARK, groundsOf, LIGHT, textOnGround } from '../pages/themes.ts'
 import type { MailContent } from './content.ts'
@@ -37,13 +38,13 @@ export function htmlMail(
   const ground = grounds[colorScheme === 'dark' ? 'dark' : 'light'] ?? theme.ground
   const onGround = textOnGround(theme, ground)
   const corner = radius.endsWith('rem') ? Number.parseFloat(radius) * 16 : Number.parseFloat(radius)
-  // A quote of the list would end the attribute.
+  // Font names may contain double quotes, so the style attribute has single quotes inside.
   const family = `font-family:${font === null ? '' : `${font.replaceAll('"', "'")},`}${fontsOf(lang)}`
   // Some mail programs know neither `text-align:start` nor the direction of what is around a cell.
   const start = dir === 'rtl' ? 'right' : 'left'
-  // Arabic has marks above and below its letters; Korean breaks its lines between words.
-  const [lines, tightLines] = lang === 'ar' ? [1.75, 1.5] : [1.5, 1.25]
-  const breaks = lang === 'ko' ? 'keep-all' : 'break-word'
+  const { tall, wordBreak } = LANGUAGES[lang]
+  const [lines, tightLines] = tall ? [1.75, 1.5] : [1.5, 1.25]
+  const breaks = wordBreak === 'keep-all' ? wordBreak : 'break-word'
   const schemes = colorScheme === 'auto' ? 'light dark' : colorScheme
   const paragraph = (content: string | Html, { color = theme.text, name = 'text', size = 16 } = {}): Html =>
     html`<p class="${name}" style="${css(

@@ -1,15 +1,12 @@
+import { LANGUAGES } from '../texts/languages.ts'
 import { LOCALES, type Locale } from './texts.ts'
 
-/** Lower-case tags that lead to a catalogue with another name. A range below a catalogue's own tag falls back to it. */
-const BY_TAG: ReadonlyMap<string, Locale> = new Map([
-  ...LOCALES.map((locale): [string, Locale] => [locale.toLowerCase(), locale]),
-  ['pt', 'pt-BR'],
-  // Chinese without a script is simplified, except in Taiwan, Hong Kong and Macao.
-  ['zh', 'zh-CN'],
-  ['zh-hant', 'zh-TW'],
-  ['zh-hk', 'zh-TW'],
-  ['zh-mo', 'zh-TW']
-])
+/** Tags in lower case, because tags are compared without case. An alias leads to the nearest language. */
+const BY_TAG: ReadonlyMap<string, Locale> = new Map(
+  LOCALES.flatMap((locale) =>
+    [locale.toLowerCase(), ...LANGUAGES[locale].aliases].map((tag): [string, Locale] => [tag, locale])
+  )
+)
 
 /** Far more than any browser sends. */
 const MAX_RANGES = 50

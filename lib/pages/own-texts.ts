@@ -1,5 +1,5 @@
 import type { ShownScope } from './common-model.ts'
-import { formatNumbers, LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
+import { formatNumbers, isLocale, LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
 
 /** The option `pages.texts`: texts in place of the built-in ones, by language. `lang` is no text. */
 export type OwnTexts = {
@@ -89,10 +89,6 @@ function lacksForm(text: string, messages: Messages): boolean {
   return placeholdersOf(text).some((name) =>
     [0, 1, 2, 3, 5, 11, 21, 100].some((count) => formatNumbers(text, { [name]: count }, messages).includes(`{${name}`))
   )
-}
-
-function isLocale(given: string): given is Locale {
-  return (LOCALES as readonly string[]).includes(given)
 }
 
 function unknownLanguage(path: string, locale: string): Mistake {

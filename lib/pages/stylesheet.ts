@@ -1,5 +1,5 @@
 import type { Color } from './colors.ts'
-import { SCRIPT_FONTS } from './fonts.ts'
+import { LANGUAGES } from '../texts/languages.ts'
 import { CHECK, CHEVRON, DOOR, EYE, EYE_STRUCK, GLOBE, LOCK, MAIL, WARNING } from './icons.ts'
 import { DARK, groundsOf, LIGHT, variables } from './themes.ts'
 
@@ -50,8 +50,16 @@ const SHAPED =
   '.icon[data-icon]::before,.reveal::before,.foot summary::before,.ways a::after,.scopes li::before,' +
   '.alert::before,.note::before'
 
-const SCRIPTS = Object.entries(SCRIPT_FONTS)
-  .map(([lang, fonts]) => `html:lang(${lang}){--script:${fonts},sans-serif}`)
+const SCRIPTS = Object.entries(LANGUAGES)
+  .filter(([, { fonts }]) => fonts !== '')
+  .map(([lang, { fonts }]) => `html:lang(${lang}){--script:${fonts},sans-serif}`)
+  .join('\n')
+
+const LINES = Object.entries(LANGUAGES)
+  .flatMap(([lang, { wordBreak, tall }]) => [
+    ...(wordBreak === 'normal' ? [] : [`:lang(${lang}){word-break:${wordBreak}}`]),
+    ...(tall ? [`html:lang(${lang}){line-height:1.75}`, `h1:lang(${lang}){letter-spacing:0;line-height:1.5}`] : [])
+  ])
   .join('\n')
 
 const RULES = `*,::before,::after{box-sizing:border-box}
@@ -86,10 +94,7 @@ h1{font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text
 h2{font-size:1rem;font-weight:650}
 .head p{text-wrap:pretty}
 b{font-weight:600}
-:lang(ja){word-break:auto-phrase}
-:lang(ko){word-break:keep-all}
-html:lang(ar){line-height:1.75}
-h1:lang(ar){letter-spacing:0;line-height:1.5}
+${LINES}
 .hint,.lead,.rules{color:var(--quiet);font-size:.9375rem}
 .hint b,.lead b{color:var(--text);font-weight:600}
 .status,.message{text-align:center}

@@ -1,52 +1,37 @@
 import { pluralRules, timeFormat, unitFormats } from './intl.ts'
 import { languageOf } from '../texts/language.ts'
-import { EN, EN_BY_EMAIL, type MessageKey, type Messages } from './texts/en.ts'
+import { LANGUAGES, type Locale } from '../texts/languages.ts'
+import type { MessageKey, Messages } from '../texts/en.ts'
 
-export type { MessageKey, Messages }
+export type { Locale, MessageKey, Messages }
 
 /** The option `registration.username`. */
 export type Usernames = 'email' | 'any'
 
 /** The languages of the pages, for `ui_locales_supported`. The first is the default. */
-export const LOCALES = Object.freeze([
-  'en',
-  'de',
-  'fr',
-  'es',
-  'ja',
-  'pt-BR',
-  'it',
-  'nl',
-  'pl',
-  'tr',
-  'uk',
-  'zh-CN',
-  'zh-TW',
-  'ko',
-  'ar'
-] as const)
-
-export type Locale = (typeof LOCALES)[number]
+export const LOCALES = Object.freeze(Object.keys(LANGUAGES) as Locale[])
 
 const made = new Map<string, Messages>()
 
-/** The texts of a language, made when they are first asked for: fifteen languages at the start took a tenth of it. */
+/** The texts of a language, for services where every username is an email address and for others. */
 export function messagesOf(locale: Locale, usernames: Usernames = 'any'): Messages {
   const name = `${locale} ${usernames}`
   const known = made.get(name)
   if (known !== undefined) return known
-  const { pages, byEmail } = locale === 'en' ? { pages: EN, byEmail: EN_BY_EMAIL } : languageOf(locale)
+  const { pages, byEmail } = languageOf(locale)
   // Frozen, because a host's `render` gets the catalogue itself, and a change of it would be in all pages.
-  const messages = Object.freeze(usernames === 'any' ? pages : { ...pages, ...byEmail }) as Messages
+  const messages = Object.freeze(usernames === 'any' ? pages : { ...pages, ...byEmail })
   made.set(name, messages)
   return messages
 }
 
-const RIGHT_TO_LEFT: readonly string[] = ['ar'] satisfies Locale[]
-
-/** Which way the language is written, for `dir`. */
+/** The direction of writing, for `dir`. */
 export function directionOf(locale: string): 'ltr' | 'rtl' {
-  return RIGHT_TO_LEFT.includes(locale) ? 'rtl' : 'ltr'
+  return isLocale(locale) ? LANGUAGES[locale].direction : 'ltr'
+}
+
+export function isLocale(given: string): given is Locale {
+  return Object.hasOwn(LANGUAGES, given)
 }
 
 /** Fills `{name}` in. What has no value stays as it is. */
@@ -97,9 +82,9 @@ export function durationOf(seconds: number, messages: Messages): string {
   return unitFormats[unit](messages.lang).format(Math.max(1, Math.ceil(seconds / size)))
 }
 
-/** What stands between two sentences: nothing in Chinese and Japanese. */
+/** The separator of two sentences: nothing in Chinese and Japanese. */
 export function spaceOf({ lang }: Pick<Messages, 'lang'>): string {
-  return /^(zh|ja)/.test(lang) ? '' : ' '
+  return isLocale(lang) ? LANGUAGES[lang].space : ' '
 }
 
 /** A moment, in the catalogue's language. Nobody knows where the reader is, so it is UTC and says so. */

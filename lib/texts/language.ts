@@ -1,19 +1,14 @@
-import { readFileSync } from 'node:fs'
+import { EN, type Language } from './en.ts'
+import { languageFile } from './language-file.ts'
+import type { Locale } from './languages.ts'
 
-/** One language as its file has it. English is TypeScript instead, and its keys are the measure of these. */
-interface Language {
-  /** The texts of the pages, with those of errors. */
-  pages: Readonly<Record<string, string>>
-  /** Replaces texts of `pages` where every username is an email address. */
-  byEmail: Readonly<Record<string, string>>
-  /** The texts of mails by kind of message, and those that several kinds share. */
-  mails: object
-}
+const read = new Map<Locale, Language>([['en', EN]])
 
-/**
- * Reads the language from its file. The build puts the files into the bundle, because a host's own bundle would leave
- * them out.
- */
-export function languageOf(locale: string): Language {
-  return JSON.parse(readFileSync(new URL(`./${locale}.json`, import.meta.url), 'utf8')) as Language
+/** Parses a language on first use, because fifteen languages at the start took a tenth of it. */
+export function languageOf(locale: Locale): Language {
+  const known = read.get(locale)
+  if (known !== undefined) return known
+  const language = JSON.parse(languageFile(locale)) as Language
+  read.set(locale, language)
+  return language
 }

@@ -1,6 +1,7 @@
 import t from '../support/tap.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import authPlugin, { type AuthorityOptions } from '../../lib/index.ts'
+import { LOCALES } from '../../lib/pages/texts.ts'
 import { CLIENTS, KEYS } from '../support/openid.ts'
 import { ownOptions } from './coexistence/support/host.ts'
 
@@ -108,23 +109,7 @@ t.test('OIDC-Discovery-3 R8414-2 with a client that can use codes, one document 
     request_uri_parameter_supported: false,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
     acr_values_supported: ['password'],
-    ui_locales_supported: [
-      'en',
-      'de',
-      'fr',
-      'es',
-      'ja',
-      'pt-BR',
-      'it',
-      'nl',
-      'pl',
-      'tr',
-      'uk',
-      'zh-CN',
-      'zh-TW',
-      'ko',
-      'ar'
-    ],
+    ui_locales_supported: [...LOCALES],
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true
   })

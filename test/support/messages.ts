@@ -1,5 +1,5 @@
 import type { LinkMessage, Message } from '../../lib/index.ts'
-import { mailTextsOf } from '../../lib/mail/texts.ts'
+import { languageOf } from '../../lib/texts/language.ts'
 
 /** As the plugin posts it: a link that is good for 30 minutes. */
 export function linkMessage(fields: Partial<LinkMessage<'password_reset'>> = {}): LinkMessage<'password_reset'> {
@@ -31,7 +31,7 @@ const PARTICULAR: Record<string, object> = {
 export function everyMessage(locale: string): Message[] {
   const { kind: _, url, token, expiresAt, ...rest } = linkMessage({ locale })
   const common = { ...rest, user: { ...rest.user, username: 'ann' } }
-  return Object.entries(mailTextsOf('en')).flatMap(([kind, texts]) => {
+  return Object.entries(languageOf('en').mails).flatMap(([kind, texts]) => {
     if (typeof texts === 'string') return []
     return [
       {

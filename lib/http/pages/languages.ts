@@ -1,34 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { CommonModel } from '../../pages/common-model.ts'
-import { type Locale, LOCALES } from '../../pages/texts.ts'
+import { LOCALES } from '../../pages/texts.ts'
+import { LANGUAGES } from '../../texts/languages.ts'
 
 /** Of the address of a page: what says which language, and what was said of a form that is done. */
 const OF_ONE_VIEW = ['ui_locales', 'done', 'session']
 
 /** Several times what clients send, in characters. */
 const MAX_QUERY = 1500
-
-/**
- * What each language calls itself. `Intl.DisplayNames` knows it too, and takes longer to begin than all the rest of the
- * plugin's pages.
- */
-const NAMES: Readonly<Record<Locale, string>> = {
-  en: 'English',
-  de: 'Deutsch',
-  fr: 'Français',
-  es: 'Español',
-  ja: '日本語',
-  'pt-BR': 'Português (Brasil)',
-  it: 'Italiano',
-  nl: 'Nederlands',
-  pl: 'Polski',
-  tr: 'Türkçe',
-  uk: 'Українська',
-  'zh-CN': '简体中文',
-  'zh-TW': '繁體中文',
-  ko: '한국어',
-  ar: 'العربية'
-}
 
 /**
  * The page's own address in each language, by its query alone, for the path may be another outside of a proxy. A page
@@ -42,5 +21,9 @@ export function languagesOf({ method, url }: FastifyRequest, statusCode: number)
   // hundred kilobytes.
   if (query.length > MAX_QUERY) return []
   const kept = query.split('&').filter((pair) => pair !== '' && !OF_ONE_VIEW.includes(pair.split('=', 1)[0] ?? ''))
-  return LOCALES.map((lang) => ({ lang, name: NAMES[lang], url: `?${[...kept, `ui_locales=${lang}`].join('&')}` }))
+  return LOCALES.map((lang) => ({
+    lang,
+    name: LANGUAGES[lang].name,
+    url: `?${[...kept, `ui_locales=${lang}`].join('&')}`
+  }))
 }

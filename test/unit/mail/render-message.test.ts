@@ -7,7 +7,7 @@ import {
   type RenderMessageOptions
 } from '../../../lib/index.ts'
 import { contentOf } from '../../../lib/mail/content.ts'
-import { mailTextsOf } from '../../../lib/mail/texts.ts'
+import { languageOf } from '../../../lib/texts/language.ts'
 import { LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
 import { everyMessage, linkMessage } from '../../support/messages.ts'
 import { holdsInTable } from '../../support/table.ts'
@@ -82,7 +82,7 @@ t.test('both forms say the same, in the same order, but for the words about the 
   for (const locale of LOCALES) {
     for (const message of everyMessage(locale)) {
       const { text, html } = renderMessage(message, { title: 'Example Shop' })
-      const { hint } = mailTextsOf(locale)
+      const { hint } = languageOf(locale).mails
       // What keeps a name apart is a character here and an element there.
       const inText = spaced(text)
         .trim()
@@ -110,9 +110,9 @@ t.test('the texts are whole, typographic and in their own language', async (t) =
     Object.entries(value).flatMap(([key, inner]): Array<[string, string]> =>
       typeof inner === 'string' ? [[key, inner]] : flat(inner as object).map(([name, text]) => [`${key}.${name}`, text])
     )
-  const english = flat(mailTextsOf('en'))
+  const english = flat(languageOf('en').mails)
   for (const locale of LOCALES) {
-    const texts = flat(mailTextsOf(locale))
+    const texts = flat(languageOf(locale).mails)
     t.strictSame(
       texts.map(([key]) => key),
       english.map(([key]) => key),
@@ -134,10 +134,13 @@ t.test('the texts are whole, typographic and in their own language', async (t) =
         )
       }
     })
-    for (const advice of [mailTextsOf(locale).secure, mailTextsOf(locale).email_change_requested.otherwise ?? ''])
+    for (const advice of [
+      languageOf(locale).mails.secure,
+      languageOf(locale).mails.email_change_requested.otherwise ?? ''
+    ])
       t.ok(advice.includes(messagesOf(locale).forgotLink), `${locale}: the words of the sign-in page`)
     t.ok(
-      mailTextsOf(locale).secureWithoutPassword.includes(messagesOf(locale).sessionsEndOthers),
+      languageOf(locale).mails.secureWithoutPassword.includes(messagesOf(locale).sessionsEndOthers),
       `${locale}: the words of the account page`
     )
   }
@@ -162,7 +165,7 @@ t.test('a mail about a factor names that factor, and no other', async (t) => {
   }
   // The second step may have been failed with a passkey, and the first passed without a password.
   for (const kind of ['second_factor_failed', 'recovery_code_used'])
-    t.notMatch(mailTextsOf('en')[kind as 'recovery_code_used'].text, /password|wrong code/)
+    t.notMatch(languageOf('en').mails[kind as 'recovery_code_used'].text, /password|wrong code/)
 })
 
 t.test('what the host did is not said of the person', async (t) => {
@@ -187,7 +190,7 @@ t.test('where no password can be set by mail, nobody is told to do that', async 
       secure,
       secureWithoutPassword,
       email_changed: { otherwise: getInTouch = '' }
-    } = mailTextsOf(locale)
+    } = languageOf(locale).mails
     const word = messagesOf(locale).forgotLink
     t.not(getInTouch, '', locale)
     await holdsInTable(
@@ -218,7 +221,7 @@ t.test('where no password can be set by mail, nobody is told to do that', async 
 
 t.test('whoever has no password is not told to set a new one', async (t) => {
   for (const locale of LOCALES) {
-    const { secure, secureWithoutPassword, email_change_requested: change } = mailTextsOf(locale)
+    const { secure, secureWithoutPassword, email_change_requested: change } = languageOf(locale).mails
     const word = messagesOf(locale).forgotLink
     await holdsInTable(t, `${locale}: the advice with a password, and without one`, ({ row }) => {
       for (const message of everyMessage(locale)) {

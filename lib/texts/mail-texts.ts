@@ -1,6 +1,6 @@
 import type { LinkKind, NoticeKind } from '../ports/message.ts'
 
-/** Kinds whose message says by whom it was, or what it was: each of these has texts of its own. */
+/** Parts of a kind with texts of their own: by who acted, or by the kind of factor. */
 type Particular =
   | `account_removed_${'user' | 'host'}`
   | 'identity_linked_takeover'
@@ -8,14 +8,14 @@ type Particular =
   | `factor_removed_${'totp' | 'passkey' | 'two_step' | 'all'}`
 type Plain = Exclude<NoticeKind, 'account_removed' | 'factor_added' | 'factor_removed'>
 
-/** What a mail can be about. */
+/** The subjects of mails: kinds of message, or parts of a kind. */
 export type MailSubject = LinkKind | 'sign_in_code' | 'new_sign_in' | Plain | Particular
 
 interface NoticeTexts {
   /** The subject, too. */
   heading: string
   text: string
-  /** For whoever has not done what it is about, where it is not `secure`. */
+  /** Advice to a reader who did not do what the mail tells. Default `secure`. */
   otherwise?: string
 }
 
@@ -23,23 +23,17 @@ interface LinkTexts extends NoticeTexts {
   button: string
 }
 
-/**
- * Everything that mails say in one language. A kind of message that lacks its texts does not compile. `{name}` is
- * filled in.
- */
+/** Texts of mails in one language. A kind of message without texts does not compile. `{name}` stands for a value. */
 export type MailTexts = Readonly<
   { [Kind in LinkKind | 'sign_in_code']: LinkTexts } & { [Kind in Plain | Particular]: NoticeTexts } & {
     new_sign_in: LinkTexts
   } & {
-    /**
-     * For whoever has not done what most mails are about: that they set a new password, or what else they do where the
-     * account has none.
-     */
+    /** Advice to a reader who did not do what the mail tells: with a password to change, and without one. */
     secure: string
     secureWithoutPassword: string
-    /** The same, of what a button takes back. */
+    /** The same advice for a change that a button takes back. */
     undo: string
-    /** The same, of what the host did. */
+    /** The same advice for a change by the host. */
     notAsked: string
     signInTime: string
     signInDevice: string

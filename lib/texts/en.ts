@@ -1,9 +1,7 @@
-import { EN_ERRORS } from './errors/en.ts'
+import type { MailTexts } from './mail-texts.ts'
 
-/**
- * The catalogue that the others are measured by: a key that one of them lacks does not compile. `{name}` is filled in.
- */
-export const EN = {
+/** English: what the file of each other language is compared with. `{name}` stands for a value. */
+const PAGES = {
   lang: 'en',
   errorInTitle: 'Error: {title}',
   continueTo: 'You will continue to {client}.',
@@ -286,11 +284,66 @@ export const EN = {
   linkPrivacy: 'Privacy',
   linkSupport: 'Help',
 
-  ...EN_ERRORS
+  errorInvalidGrant: 'The username or password is wrong.',
+  errorCurrentPassword: 'The current password is wrong.',
+  errorTooManyRequests: 'Too many attempts. Please wait {duration} and try again.',
+  errorTooManyRequestsLater: 'Too many attempts. Please try again later.',
+  errorTemporarilyUnavailable: 'The service is not available right now. Please try again in a moment.',
+  errorServerError: 'Something went wrong on our side. Please try again later.',
+  errorInvalidRequest: 'The request is not valid. Please go back and try again.',
+  errorInvalidField: 'Please check what you entered here.',
+  errorInvalidToken: 'This link is invalid or has expired. Please request a new one.',
+  errorAccessDenied: 'You do not have access to this.',
+  errorLoginRequired: 'Please sign in first.',
+  errorNotFound: 'There is no such page.',
+  errorClientRequest:
+    'The application that sent you here asked for something that is not possible. Please tell its operator.',
+  errorUnknownClient: 'The application that sent you here is not registered with this service.',
+  errorRedirectUri:
+    'The application that sent you here wants you taken to an address that is not registered for it, so we stopped for your safety.',
+  errorCrossSite:
+    'This page has expired, or the form was sent from another site. Please go back, reload the page and try again.',
+  errorSignInTooWeak: 'Your sign-in is not strong enough for this page, and your account has no stronger one.',
+  errorUsernameTaken: 'This username is already taken.',
+  errorCharacters: 'The username is too long or contains characters that are not allowed.',
+  errorUsernameForm:
+    'Use an e-mail address, or 3 to 64 characters: a–z, 0–9, dot, underscore and hyphen, starting with a letter or digit.',
+  errorEmailForm: 'This is not a valid e-mail address.',
+  errorEmailNotVerified: 'Your e-mail address is not confirmed yet. Follow the link in the message that we sent you.',
+  errorEmailDiffers: 'If your username is an e-mail address, this must be the same one.',
+  errorCodeForm: 'A code has six digits.',
+  errorWrongCode: 'This code is wrong. Enter the one that the app shows now.',
+  errorUsedCode: 'This code was used already. Wait until the app shows the next one.',
+  errorFactorDisabled: 'After too many wrong codes, your authenticator app no longer works here. Use a recovery code.',
+  errorEmailCodeForm: 'The code has eight digits.',
+  errorEmailCodeWrong: 'This code is wrong.',
+  errorEmailCodeSpent: 'Too many wrong codes were entered. Wait ten minutes and have a new code sent.',
+  errorEmailCodeAgain: 'This code no longer works, or was asked for in another browser. Have a new code sent.',
+  errorWrongRecoveryCode: 'This recovery code is wrong, or was used already.',
+  errorPasskeyRefused: 'The passkey was not accepted. Try again, or sign in another way.',
+  errorPasskeyCopied:
+    'This passkey was not accepted: there may be a copy of it. Sign in another way, remove it, and create a new one.',
+  errorPasskeyTwice: 'You have this passkey already.',
+  errorPasskeyLimit: 'You have as many passkeys as you can have. Remove one first.',
+  errorFactorLimit: 'You have as many authenticator apps as you can have. Remove one first.',
+  errorLastFactor: 'This is your last authenticator app, and your account needs one.',
+  errorRequired: 'Please fill in this field.',
+  errorPassword: 'This password can’t be used. Please choose another one.',
+  errorPasswordTooShort: 'The password needs at least {minLength} characters.',
+  errorPasswordTooShortPlain: 'The password is too short.',
+  errorPasswordTooLong: 'The password is too long.',
+  errorPasswordCharacters: 'The password contains characters that are not valid.',
+  errorPasswordCommon: 'This is one of the most common passwords. Please choose another one.',
+  errorPasswordContext:
+    'This password is too easy to guess: it consists of your username or the name of this service. Please choose another one.',
+  errorPasswordBreached: 'This password is known from a data breach. Please choose another one.'
 } as const
 
-/** What the pages say otherwise where usernames are e-mail addresses. The others speak of both. */
-export const EN_BY_EMAIL = {
+export type MessageKey = keyof typeof PAGES
+/** A catalogue: every text of the pages in one language. */
+export type Messages = Readonly<Record<MessageKey, string>>
+
+const BY_EMAIL = {
   usernameLabel: 'E-mail address',
   forgotText: 'Enter your e-mail address, and we will send you a link to set a new password.',
   forgotSentText:
@@ -300,8 +353,184 @@ export const EN_BY_EMAIL = {
   errorCharacters: 'The e-mail address is too long or contains characters that are not allowed.',
   errorPasswordContext:
     'This password is too easy to guess: it consists of your e-mail address or the name of this service. Please choose another one.'
-} as const satisfies Partial<Record<keyof typeof EN, string>>
+} as const satisfies Partial<Messages>
 
-export type MessageKey = keyof typeof EN
-/** A catalogue: every text of the pages in one language. */
-export type Messages = Readonly<Record<MessageKey, string>>
+const MAILS: MailTexts = {
+  password_reset: {
+    heading: 'Set a new password',
+    text: 'Somebody asked for a link to set a new password for your account.',
+    button: 'Set a new password',
+    otherwise: 'If that was not you, you can ignore this message: nothing changes.'
+  },
+  verify_email: {
+    heading: 'Confirm your e-mail address',
+    text: 'Somebody signed up with this e-mail address. If that was you, confirm the address.',
+    button: 'Confirm address',
+    otherwise: 'If that was not you, do not confirm it. You can ignore this message.'
+  },
+  already_registered: {
+    heading: 'You already have an account',
+    text: 'Somebody tried to sign up with this e-mail address, but it has an account already. If that was you, sign in, or set a new password here.',
+    button: 'Set a new password',
+    otherwise: 'If that was not you, you can ignore this message.'
+  },
+  password_changed: {
+    heading: 'Your password was changed',
+    text: 'The password of your account was changed, and all other devices were signed out.'
+  },
+  new_sign_in: {
+    heading: 'New sign-in to your account',
+    text: 'Somebody signed in to your account with a device or a browser that was not used for it before.',
+    button: 'Check your account'
+  },
+  email_change: {
+    heading: 'Confirm your new e-mail address',
+    text: 'Somebody asked for this e-mail address to become the one of their account. If that was you, confirm the address: from then on it takes the place of the former one.',
+    button: 'Confirm address',
+    otherwise: 'If that was not you, do not confirm it. You can ignore this message.'
+  },
+  email_change_requested: {
+    heading: 'Another e-mail address was asked for',
+    text: 'Somebody asked to change the e-mail address of your account to another one. It changes when the link that was sent to that address is used.',
+    otherwise:
+      'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page. That signs everybody out and stops the change.'
+  },
+  email_changed: {
+    heading: 'Your e-mail address was changed',
+    text: 'Your account has another e-mail address now. Messages no longer go to this one, and links that were sent to it no longer work.',
+    otherwise: 'If that was not you, get in touch with us at once.'
+  },
+  email_change_refused: {
+    heading: 'Your new e-mail address was refused',
+    text: 'Whoever reads the e-mail address that your account was to have says that it is not yours. Your account keeps its address.'
+  },
+  account_removed_user: {
+    heading: 'Your account was removed',
+    text: 'Your account was removed, as somebody who was signed in to it asked for. All devices were signed out.',
+    otherwise: 'If that was not you, get in touch with us at once.'
+  },
+  account_removed_host: {
+    heading: 'Your account was removed',
+    text: 'We removed your account. All devices were signed out.'
+  },
+  identity_linked: {
+    heading: 'New way to sign in to your account',
+    text: 'An account at another provider was connected to your account. Whoever signs in there is signed in to your account, too.',
+    otherwise: 'If that was not you, disconnect it on your account page at once, and set a new password.'
+  },
+  identity_linked_takeover: {
+    heading: 'You sign in through another provider now',
+    text: 'Another provider manages your e-mail address. From now on you sign in through it alone. Your password, your passkeys and your other ways to sign in were removed, and all devices were signed out. An authenticator app stays.',
+    otherwise: 'If that was not you, get in touch with us at once.'
+  },
+  identity_unlinked: {
+    heading: 'A way to sign in to your account was removed',
+    text: 'An account at another provider was disconnected from your account. Nobody can sign in to your account with it any more.'
+  },
+  second_factor_failed: {
+    heading: 'A sign-in stopped at the second step',
+    text: 'Somebody passed the first step of a sign-in to your account, but failed at the second.'
+  },
+  factor_added_totp: {
+    heading: 'An authenticator app was added',
+    text: 'An authenticator app was set up for your account. From now on its codes count at sign-in.'
+  },
+  factor_added_passkey: {
+    heading: 'A passkey was added',
+    text: 'A passkey was set up for your account. From now on it counts at sign-in.'
+  },
+  factor_added_recovery_codes: {
+    heading: 'New recovery codes were made',
+    text: 'New recovery codes were made for your account. The former ones no longer work.'
+  },
+  factor_added_two_step: {
+    heading: 'Two-step sign-in was turned on',
+    text: 'Two-step sign-in was turned on for your account. All other devices were signed out.'
+  },
+  factor_removed_two_step: {
+    heading: 'Two-step sign-in was turned off',
+    text: 'Two-step sign-in was turned off for your account. Your recovery codes no longer work.'
+  },
+  factor_removed_totp: {
+    heading: 'An authenticator app was removed',
+    text: 'An authenticator app no longer belongs to your account. Its codes do not count at sign-in any more.'
+  },
+  factor_removed_passkey: {
+    heading: 'A passkey was removed',
+    text: 'A passkey no longer belongs to your account, and does not count at sign-in any more.'
+  },
+  factor_removed_all: {
+    heading: 'Your two-step sign-in was reset',
+    text: 'All passkeys, authenticator apps and recovery codes of your account were removed, and all devices were signed out.'
+  },
+  factor_disabled: {
+    heading: 'Your authenticator app was restricted',
+    text: 'Somebody passed the first step of a sign-in to your account and then gave many wrong codes. Your authenticator app now works only in browsers in which you have used it before. To use it elsewhere, remove it on the security page of your account, and set it up again.'
+  },
+  recovery_code_used: {
+    heading: 'A recovery code was used',
+    text: 'A recovery code was used to sign in to your account. That code no longer works.'
+  },
+  passkey_counter_regressed: {
+    heading: 'A passkey may have been copied',
+    text: 'A passkey of your account was refused: it counts its uses, and counted fewer than before. There may be a copy of it.',
+    otherwise: 'Sign in another way, remove this passkey on the security page of your account, and create a new one.'
+  },
+  sign_in_code: {
+    heading: 'Your sign-in code',
+    text: 'Enter this code on the page where you asked for it.',
+    button: 'Sign in',
+    otherwise:
+      'Tell nobody this code: nobody of ours will ever ask you for it. If you did not ask for it, you can ignore this message.'
+  },
+  secure: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.',
+  secureWithoutPassword:
+    'If that was not you, open your account page at once: choose “Sign out everywhere else”, and remove what is not yours.',
+  undo: 'If that was not you, press the button at once. It takes the change back, signs all devices out and sends you a link to set a new password.',
+  notAsked: 'If you did not ask us for that, get in touch with us at once.',
+  validity: 'The link is valid for {duration} and works once.',
+  codeValidity: 'The code is valid for {duration} and works once.',
+  codeAsked: 'It was asked for on {time} with: {browser}',
+  hint: 'If the button does not work, open this address:',
+  signInTime: 'Time: {time}',
+  signInDevice: 'Device: {device}',
+  signInAddress: 'IP address: {address}',
+  account: 'Account: {username}'
+}
+
+/** A language: English below, or the file of another one. The fields before the texts are its head. */
+export interface Language {
+  /** The language's own name for itself. */
+  name: string
+  direction: 'ltr' | 'rtl'
+  /** Separates two sentences. */
+  space: string
+  /**
+   * Fonts with the letters of the language, `''` where Latin fonts have them. Chinese and Japanese write many of the
+   * same characters in other shapes, so each names its own.
+   */
+  fonts: string
+  wordBreak: 'normal' | 'auto-phrase' | 'keep-all'
+  /** Letters have marks above and below, which need higher lines. */
+  tall: boolean
+  /** Further tags that lead to this language, in lower case. */
+  aliases: readonly string[]
+  /** The texts of the pages, with those of errors. */
+  pages: Messages
+  /** Replaces texts of `pages` where every username is an email address. */
+  byEmail: Partial<Messages>
+  mails: MailTexts
+}
+
+export const EN: Language = {
+  name: 'English',
+  direction: 'ltr',
+  space: ' ',
+  fonts: '',
+  wordBreak: 'normal',
+  tall: false,
+  aliases: [],
+  pages: PAGES,
+  byEmail: BY_EMAIL,
+  mails: MAILS
+}
