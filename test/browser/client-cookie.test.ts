@@ -88,7 +88,7 @@ t.test('a sign-in leaves a user, and no token, with the page', async (t) => {
   t.same(await page.evaluate("auth.fetch('/orders').then((response) => response.json())"), { sub, authorization: null })
 })
 
-t.test('whoever is signed in already comes back without a page', async (t) => {
+t.test('returns a signed-in user without a page', async (t) => {
   const { provider, page } = await signedIn(t)
   const other = await page.context().newPage()
   await page.evaluate('localStorage.clear()')

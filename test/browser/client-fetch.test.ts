@@ -106,7 +106,7 @@ t.test('a 401 is tried once more with a new token and the same body', async (t) 
   t.equal(requests.length, 8, 'a foreign 401 is none of ours')
 })
 
-t.test('whoever is not signed in asks without a token', async (t) => {
+t.test('sends no token while signed out', async (t) => {
   const { app, page, requests, statuses } = await subjectWithApi(t)
   await page.goto(`${app.origin}/`)
   statuses.push(200, 401)
@@ -119,21 +119,24 @@ t.test('whoever is not signed in asks without a token', async (t) => {
   t.same(await app.events(page), [], 'which is no error')
 })
 
-t.test('what can not be sent is an AuthClientError too; a signal of the caller counts', async (t) => {
-  const { app, page } = await subjectWithApi(t)
-  await page.goto(`${app.origin}/`)
-  await page.context().route(`${app.origin}/down`, async (route) => {
-    await route.abort()
-  })
-  await page.context().route(`${app.origin}/slow`, async () => {})
-  t.match(await app.call(page, "auth.fetch('/down')"), { error: 'request_error', retryable: true, typed: true })
-  t.match(await app.call(page, "auth.fetch('http://')"), { error: 'request_error', typed: true })
-  t.match(await app.call(page, "auth.fetch('/slow', { signal: AbortSignal.timeout(50) })"), {
-    error: 'timeout',
-    typed: true
-  })
-  t.equal(
-    await page.evaluate("auth.fetch('/slow', { signal: AbortSignal.abort() }).catch(({ cause }) => cause.name)"),
-    'AbortError'
-  )
-})
+t.test(
+  'rejects a request that cannot be sent with an AuthClientError, and follows the signal of the caller',
+  async (t) => {
+    const { app, page } = await subjectWithApi(t)
+    await page.goto(`${app.origin}/`)
+    await page.context().route(`${app.origin}/down`, async (route) => {
+      await route.abort()
+    })
+    await page.context().route(`${app.origin}/slow`, async () => {})
+    t.match(await app.call(page, "auth.fetch('/down')"), { error: 'request_error', retryable: true, typed: true })
+    t.match(await app.call(page, "auth.fetch('http://')"), { error: 'request_error', typed: true })
+    t.match(await app.call(page, "auth.fetch('/slow', { signal: AbortSignal.timeout(50) })"), {
+      error: 'timeout',
+      typed: true
+    })
+    t.equal(
+      await page.evaluate("auth.fetch('/slow', { signal: AbortSignal.abort() }).catch(({ cause }) => cause.name)"),
+      'AbortError'
+    )
+  }
+)

@@ -130,7 +130,7 @@ t.test('the answer may come to another tab, as an address, and two tabs may sign
   t.equal(other.url(), `${app.origin}/callback`)
 })
 
-t.test('a state that was tampered with, one of somebody else, and a code that is used twice are refused', async (t) => {
+t.test('refuses a tampered state, a foreign state and a code that was used before', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -239,7 +239,7 @@ t.test('an ID token for another sign-in or another client signs nobody in', asyn
   t.match(await app.arrived(page), { error: 'invalid_token', typed: true }, 'none at all')
 })
 
-t.test('userinfo of somebody else, or none, is left out', async (t) => {
+t.test('ignores missing userinfo and userinfo of another user', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t, { allow: [/status of 503/] })

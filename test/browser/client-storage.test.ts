@@ -82,7 +82,7 @@ t.test("the host's own place may be asynchronous, and may fail", async (t) => {
   t.match(await app.call(page, 'auth.logout()'), { typed: true, error: 'request_error' })
 })
 
-t.test('where web storage is blocked, a sign-in works all the same', async (t) => {
+t.test('signs in while web storage is blocked', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)

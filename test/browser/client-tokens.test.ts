@@ -67,29 +67,26 @@ async function tabs(page: Page, origin: string, count: number): Promise<Page[]> 
   ]
 }
 
-t.test(
-  'a token that is fresh is given without asking; one that has ended is replaced once, whoever asks',
-  async (t) => {
-    const { app, page, later, refreshes } = await signedIn(t)
-    const first = await app.value(page, 'auth.getAccessToken()')
-    t.equal(await app.value(page, 'auth.getAccessToken()'), first)
-    t.equal(refreshes().length, 0)
-    await later()
-    const all = (await app.value(
-      page,
-      'Promise.all(Array.from({ length: 10 }, (_, i) => (i % 2 ? auth : createClient()).getAccessToken()))'
-    )) as string[]
-    t.equal(distinct(all), 1)
-    t.not(all[0], first)
-    t.equal(refreshes().length, 1, 'one for ten')
-    t.not(await app.value(page, 'auth.getAccessToken({ force: true })'), all[0])
-    t.equal(refreshes().length, 2)
-    t.same(
-      (await app.events(page)).map(([name]) => name),
-      ['authenticated', 'token_refreshed', 'token_refreshed']
-    )
-  }
-)
+t.test('returns a fresh token without a request, and replaces an expired one once for all callers', async (t) => {
+  const { app, page, later, refreshes } = await signedIn(t)
+  const first = await app.value(page, 'auth.getAccessToken()')
+  t.equal(await app.value(page, 'auth.getAccessToken()'), first)
+  t.equal(refreshes().length, 0)
+  await later()
+  const all = (await app.value(
+    page,
+    'Promise.all(Array.from({ length: 10 }, (_, i) => (i % 2 ? auth : createClient()).getAccessToken()))'
+  )) as string[]
+  t.equal(distinct(all), 1)
+  t.not(all[0], first)
+  t.equal(refreshes().length, 1, 'one for ten')
+  t.not(await app.value(page, 'auth.getAccessToken({ force: true })'), all[0])
+  t.equal(refreshes().length, 2)
+  t.same(
+    (await app.events(page)).map(([name]) => name),
+    ['authenticated', 'token_refreshed', 'token_refreshed']
+  )
+})
 
 t.test('five tabs at once: one refresh', async (t) => {
   const { app, page, later, refreshes } = await signedIn(t)

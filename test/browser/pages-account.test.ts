@@ -25,7 +25,7 @@ const FIELDS = Type.Object({
 const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_WITHOUT) {
-  t.test(`one's own account ${name}`, async (t) => {
+  t.test(`shows the account pages ${name}`, async (t) => {
     t.test(
       'signing up, with a slip on the way: what was typed is kept, and at the end one is signed in at the client',
       async (t) => {

@@ -61,7 +61,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       }
     )
 
-    t.test('prompt=login asks somebody who is signed in once more, and the session is a new one', async (t) => {
+    t.test('prompt=login asks a signed-in user again and begins a new session', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())

@@ -7,7 +7,7 @@ const HOUR = 3_600_000
 const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_WITHOUT) {
-  t.test(`what people do on the way, ${name}`, async (t) => {
+  t.test(`survives detours of people in several tabs, ${name}`, async (t) => {
     t.test('reload after a failed post asks again, and goes on', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)

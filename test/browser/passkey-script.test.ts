@@ -338,7 +338,7 @@ t.test('a password manager stands in for the browser: what it has is sent, whate
   })
 })
 
-t.test('a challenge of eight minutes is renewed while somebody sees the page, and before it is used', async (t) => {
+t.test('renews a challenge of eight minutes while the page is visible, and before its use', async (t) => {
   const page = await newPage(t, { locale: 'en' })
   await page.clock.install()
   const asked = await watch(page)

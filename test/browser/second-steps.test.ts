@@ -63,7 +63,7 @@ t.test('a code by e-mail, in the browser that asked for it and in no other', asy
 
 // covers TD-01 TD-02 TD-05
 t.test(
-  'who must have a second factor sets one up on the way; a browser is remembered, forgotten, and asked again',
+  'sets up a required second factor during sign-in, and remembers, forgets and asks a browser again',
   async (t) => {
     const username = 'must-have@example.com'
     const { id } = await provider.addUser(username)
@@ -125,7 +125,7 @@ t.test(
   }
 )
 
-t.test('what is shown once does not come back by the back button after the sign-out', async (t) => {
+t.test('hides recovery codes from the back button after the sign-out', async (t) => {
   const shown = await newPage(t, { locale: 'en', allow: [/ERR_CACHE_MISS/] })
   const { username } = await provider.addUser('leaves@example.com')
   await shown.goto(`${origin}/auth/login`)

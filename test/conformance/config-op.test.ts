@@ -87,7 +87,7 @@ t.test('every endpoint of the document answers as itself', async (t) => {
   t.strictSame(new Set(asked.map(([name]) => name)), new Set(endpoints), 'all of them')
 })
 
-t.test('what the document offers is what the options say', async (t) => {
+t.test('offers in the metadata exactly the features of the options', async (t) => {
   const { document } = await documentOf(t, 'https://auth.example.com', { scopes: ['openid', 'read:all', 'phone'] })
   t.strictSame(document['scopes_supported'], ['openid', 'read:all', 'phone'])
   t.strictSame(faultsOf(document), [])

@@ -55,38 +55,35 @@ runContract(
   test('two connections to one sqlite file')
 )
 
-t.test(
-  'sqlite: what was written is there when the file is opened again, beside the tables of the state and the users',
-  async (t) => {
-    const file = newFile()
-    const first = new Database(file)
-    const store = sqliteFactorStore(first)
-    sqliteState(first)
-    await sqliteUserStore(first).create({ username: 'alice', passwordHash: 'h' })
-    await store.claimHandle(ALICE, handleOf('a'))
-    await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-    await store.addPasskey(passkeyAddition())
-    await store.usePasskey(passkeyUse())
-    const before = await store.findFactors(ALICE)
-    first.close()
+t.test('sqlite: finds written factors after reopening the file, next to the tables of state and users', async (t) => {
+  const file = newFile()
+  const first = new Database(file)
+  const store = sqliteFactorStore(first)
+  sqliteState(first)
+  await sqliteUserStore(first).create({ username: 'alice', passwordHash: 'h' })
+  await store.claimHandle(ALICE, handleOf('a'))
+  await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
+  await store.addPasskey(passkeyAddition())
+  await store.usePasskey(passkeyUse())
+  const before = await store.findFactors(ALICE)
+  first.close()
 
-    const second = new Database(file)
-    t.teardown(() => second.close())
-    // Each knows nothing of the others' tables: a release that has no factors starts on this file.
-    t.ok(await sqliteUserStore(second).findByUsername('alice'))
-    t.strictSame(await sqliteState(second).keys.list(), [])
-    const again = sqliteFactorStore(second)
-    t.strictSame(await again.findFactors(ALICE), before)
-    t.strictSame(await again.usePasskey(passkeyUse({ signCount: 9 })), { outcome: 'replayed' })
-    t.strictSame(
-      second
-        .prepare('SELECT version, min_reader FROM authority_migrations WHERE component = ?')
-        .all(COMPONENT)
-        .map((row) => Object.values(row as object)),
-      [[1, 1]]
-    )
-  }
-)
+  const second = new Database(file)
+  t.teardown(() => second.close())
+  // Each knows nothing of the others' tables: a release that has no factors starts on this file.
+  t.ok(await sqliteUserStore(second).findByUsername('alice'))
+  t.strictSame(await sqliteState(second).keys.list(), [])
+  const again = sqliteFactorStore(second)
+  t.strictSame(await again.findFactors(ALICE), before)
+  t.strictSame(await again.usePasskey(passkeyUse({ signCount: 9 })), { outcome: 'replayed' })
+  t.strictSame(
+    second
+      .prepare('SELECT version, min_reader FROM authority_migrations WHERE component = ?')
+      .all(COMPONENT)
+      .map((row) => Object.values(row as object)),
+    [[1, 1]]
+  )
+})
 
 t.test('sqlite: a file that a newer release has changed is refused', async (t) => {
   const db = new Database(newFile())

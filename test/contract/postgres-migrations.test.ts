@@ -124,7 +124,7 @@ t.test('postgres: an older release starts where a newer one has only added', asy
 })
 
 // covers B9 FED-29
-t.test('postgres: whoever removes a user takes the links along', async (t) => {
+t.test('postgres: removes the links of a removed user', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool({ max: 1 })
@@ -154,7 +154,7 @@ t.test('postgres: tables with long names have links of their own', async (t) => 
   }
 })
 
-t.test('postgres: whoever waited for a newer release to migrate is refused too', async (t) => {
+t.test('postgres: refuses an instance that waited for a newer release to migrate', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -228,7 +228,7 @@ t.test('postgres: a database that can not keep the promises is refused', async (
   await strict.end()
 })
 
-t.test('postgres: in a schema of its own, and beside another', async (t) => {
+t.test('postgres: works in a schema of its own, and next to another', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()

@@ -20,7 +20,7 @@ const prepared = async (pool: Pool): Promise<string[]> =>
   )
 
 // covers B20
-t.test('what comes again is prepared once, migrations are not', async (t) => {
+t.test('prepares repeated statements once, and no migrations', async (t) => {
   const pool = await poolOf(t)
   const [state, users] = [postgresState(pool), postgresUserStore(pool)]
   await Promise.all([state.prepare(), users.prepare()])

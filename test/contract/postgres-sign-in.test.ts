@@ -58,7 +58,7 @@ const SIGN_IN = ['user by name', 'commit', 'user by id']
 const CODE = ['read', 'user by id', 'commit']
 
 // covers B20
-t.test('a sign-in by redirect is eight statements, and five where somebody is signed in', async (t) => {
+t.test('runs eight statements for a sign-in by redirect, and five in a signed-in browser', async (t) => {
   const { app, browser, asked } = await world(t)
   let code = ''
   const signIn = async (): Promise<void> => {

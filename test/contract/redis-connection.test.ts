@@ -179,7 +179,7 @@ for (const enableOfflineQueue of [true, false]) {
 }
 
 // covers RC8
-t.test('what was under way when the connection broke is done at most once', async (t) => {
+t.test('runs a command under way at a broken connection at most once', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const { run } = redisConnection(client, NOT_BY_TIME)
@@ -247,7 +247,7 @@ t.test('no error tells a key or an argument', async (t) => {
 })
 
 // covers B3
-t.test('what the server refuses for now is an outage, and what it refuses for good is none', async (t) => {
+t.test('treats a temporary refusal of the server as an outage, and a permanent one as an error', async (t) => {
   const redis = await server(t)
   const connection = redisConnection(redis.client())
   const answered = async (code: string): Promise<boolean> =>
@@ -268,7 +268,7 @@ t.test('what the server refuses for now is an outage, and what it refuses for go
 })
 
 // covers B3
-t.test('what a command in a script was answered with is found where Redis 6.2 puts it', (t) => {
+t.test('finds the error of a command in a script where Redis 6.2 puts it', (t) => {
   const reply = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' })
   const wrapped = 'ERR Error running script (call to f_5b3ab): @user_script:12: '
   for (const [message, code, told] of [

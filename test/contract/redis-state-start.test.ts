@@ -147,7 +147,7 @@ t.test('redisState: of calls on two connections one wins', async (t) => {
   }
 })
 
-t.test('redisState: an undo that comes late takes back no token that somebody holds', async (t) => {
+t.test('redisState: keeps a token that a client holds when an undo comes late', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const { tokens } = redisState(server.client())

@@ -58,7 +58,7 @@ t.test('each takes its options and no other', async (t) => {
   }
 })
 
-t.test('what is no database or client is refused in words', async (t) => {
+t.test('names a value that is neither a database nor a client', async (t) => {
   for (const [factories, message] of [
     [[sqliteState, sqliteUserStore, sqliteFactorStore], /takes an open database/],
     [[postgresState, postgresUserStore, postgresFactorStore], /query\(text, params\)/],

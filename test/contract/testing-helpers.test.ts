@@ -47,7 +47,7 @@ t.test('steppedClock runs what falls due in order, each at its time, and what it
 })
 
 t.test(
-  'fastHasher looks like argon2id, bears the parameters, and tells password, pepper and parameters apart',
+  'fastHasher looks like argon2id, contains the parameters, and distinguishes password, pepper and parameters',
   async (t) => {
     const hasher = fastHasher()
     const parameters = { memoryCost: 19456, timeCost: 2, parallelism: 1 }

@@ -65,7 +65,7 @@ const german = {
   html: new RegExp(`href="${message.url.replace('?', '\\?')}"`)
 }
 
-t.test('what the guide prints compiles', async (t) => {
+t.test('compiles the printed files of the guide', async (t) => {
   const project = workshop.project(GUIDE)
   t.strictSame(
     project.files.map(({ name }) => name),

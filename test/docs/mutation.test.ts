@@ -19,7 +19,7 @@ function filesOf(pattern: string): string[] {
   return files.map((file) => `${folder}/${file}`)
 }
 
-t.test('what mutation tests change is there', async (t) => {
+t.test('names existing files for mutation tests', async (t) => {
   t.ok(config.mutate.length > 0)
   for (const pattern of config.mutate) {
     t.ok(filesOf(pattern).length > 0, pattern)

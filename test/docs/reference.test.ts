@@ -186,7 +186,7 @@ t.test(
   }
 )
 
-t.test('what the app gets is in its page, and nothing else', async (t) => {
+t.test('lists all that the app gets on its page, and nothing else', async (t) => {
   const app = Fastify()
   t.teardown(async () => {
     await app.close()

@@ -36,7 +36,7 @@ t.test('each guarantee names a test that is there', async (t) => {
   }
 })
 
-t.test('the test bears each id of the row, and so does the page of all ids', async (t) => {
+t.test('finds each id of a row in its test and on the page of all ids', async (t) => {
   const all = read('docs/security-rows.md')
   for (const { ids, where } of rows) {
     const text = where

@@ -145,7 +145,7 @@ async function rejectsInTime(call: () => Promise<unknown>): Promise<string> {
   ])
 }
 
-t.test('what the guides print compiles', async (t) => {
+t.test('compiles the printed files of the guides', async (t) => {
   const broken = workshop.project(`${GUIDES}/pg.md`, { change: (text) => text.replace('rowCount === 1', 'rowCount') })
   const messages = messagesOf([...projects, broken])
   const ofBroken = (message: string): boolean => message.startsWith(`${basename(broken.directory)}/`)

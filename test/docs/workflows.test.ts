@@ -82,7 +82,7 @@ t.test(
   }
 )
 
-t.test('every action is a commit, with its version beside it', async (t) => {
+t.test('pins every action to a commit, with its version in a comment', async (t) => {
   for (const file of workflows) {
     for (const [, line = ''] of read(file).matchAll(/uses: (.*)/g))
       t.match(line, /^[\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+(?:\.\d+\.\d+)?$/, `${file}: ${line}`)
@@ -103,7 +103,7 @@ t.test('no checkout leaves its token behind', async (t) => {
     if (step.uses?.startsWith('actions/checkout@') === true) t.equal(step.with?.['persist-credentials'], false, where)
 })
 
-t.test('what publishes installs and builds nothing, and waits for a person', async (t) => {
+t.test('publishes without installing or building, after a person has approved', async (t) => {
   const release = parsed.get('.github/workflows/release.yml')
   const publish = release?.jobs['publish']
   t.equal(publish?.environment, 'npm')
@@ -114,7 +114,7 @@ t.test('what publishes installs and builds nothing, and waits for a person', asy
   }
 })
 
-t.test('what the workflows run is there', async (t) => {
+t.test('runs only scripts that exist', async (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   let runs = 0
   for (const {

@@ -159,7 +159,7 @@ t.test('rows of a CSV file: quotes, commas and lines in fields, however it is cu
   )
 })
 
-t.test('who was imported signs in, and keeps their id', async (t) => {
+t.test('signs in an imported user under the former id', async (t) => {
   const hasher = fastHasher()
   const hash = await hasher.hash('seven green boats at dawn', { memoryCost: 19_456, timeCost: 2, parallelism: 1 })
   const to = target()

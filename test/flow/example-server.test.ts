@@ -313,7 +313,7 @@ t.test('CLIENTS_FILE registers more clients; ALLOW_INSECURE_ISSUER takes an addr
   await kill('SIGTERM')
 })
 
-t.test('what can not be served is said at the start', async (t) => {
+t.test('reports at start a configuration that cannot be served', async (t) => {
   const cases: ReadonlyArray<readonly [name: string, env: Record<string, string>, says: RegExp]> = [
     ['production without a secret', { NODE_ENV: 'production' }, /AUTH_SECRET is not set/],
     ['a short secret', { AUTH_SECRET: 'short' }, /AUTH_SECRET is shorter than 32 bytes/],

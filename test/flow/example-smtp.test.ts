@@ -95,7 +95,7 @@ t.test(
   }
 )
 
-t.test('what a mail server says of a mail that it refuses is not in the log', async (t) => {
+t.test('keeps the reply of a mail server to a refused mail out of the log', async (t) => {
   const smtp = await startSmtpServer(t)
   const server = await started({ SMTP_URL: smtpUrl(smtp.port) })
   let refused = ''

@@ -181,50 +181,43 @@ t.test('a host that has no second factors of ours can vouch too, and one with ou
   )
 })
 
-t.test(
-  "whoever is signed in by the host's page sets their first app up, and is asked for it from then on",
-  async (t) => {
-    const subject = await subjectOf(t)
-    const { ask, told, clock } = subject
-    for (const amr of ['', 'pwd']) {
-      await subject.app.authority.resetFactors(subject.ann.id)
-      const first = subject.person()
-      const page = await first.submit(await first.get('/vault'), { amr })
-      t.equal(
-        page.url.href,
-        `${subject.origin}/auth/second-factor/set-up?return_to=%2Fvault`,
-        'straight to where one is set up'
-      )
-      const codes = await setUp(subject, first, page)
-      t.match(codes.text, 'href="/auth/second-factor/set-up?return_to=%2Fvault&amp;done=codes_saved"')
-      t.match(JSON.parse((await first.get('/vault')).text), {
-        acr: 'mfa',
-        amr: amr === '' ? ['otp', 'mfa'] : ['pwd', 'otp', 'mfa']
-      })
+t.test("asks for an app in later sign-ins after the user of the host's page has set it up", async (t) => {
+  const subject = await subjectOf(t)
+  const { ask, told, clock } = subject
+  for (const amr of ['', 'pwd']) {
+    await subject.app.authority.resetFactors(subject.ann.id)
+    const first = subject.person()
+    const page = await first.submit(await first.get('/vault'), { amr })
+    t.equal(
+      page.url.href,
+      `${subject.origin}/auth/second-factor/set-up?return_to=%2Fvault`,
+      'straight to where one is set up'
+    )
+    const codes = await setUp(subject, first, page)
+    t.match(codes.text, 'href="/auth/second-factor/set-up?return_to=%2Fvault&amp;done=codes_saved"')
+    t.match(JSON.parse((await first.get('/vault')).text), {
+      acr: 'mfa',
+      amr: amr === '' ? ['otp', 'mfa'] : ['pwd', 'otp', 'mfa']
+    })
 
-      for (const [params, location] of [
-        [{ acr_values: 'mfa' }, 'spa'],
-        [{ client_id: 'bank' }, 'bank']
-      ] as const) {
-        const person = subject.person()
-        const step = await person.submit(await ask(person, params), { amr })
-        t.equal(step.url.pathname, '/auth/second-factor', JSON.stringify(params))
-        t.match(
-          await told(await person.submit(step, { code: '000000' })),
-          { at: '/auth/second-factor' },
-          'a wrong code'
-        )
-        t.match(await told(await person.submit(step, { code: subject.code() }), location), { acr: 'mfa' })
-        clock.step(30_000)
-      }
-      const pages = subject.person()
-      const step = await pages.submit(await pages.get('/vault'), { amr })
-      t.equal(step.url.pathname, '/auth/second-factor')
-      t.match(JSON.parse((await pages.submit(step, { code: subject.code() })).text), { acr: 'mfa' }, 'back at the page')
+    for (const [params, location] of [
+      [{ acr_values: 'mfa' }, 'spa'],
+      [{ client_id: 'bank' }, 'bank']
+    ] as const) {
+      const person = subject.person()
+      const step = await person.submit(await ask(person, params), { amr })
+      t.equal(step.url.pathname, '/auth/second-factor', JSON.stringify(params))
+      t.match(await told(await person.submit(step, { code: '000000' })), { at: '/auth/second-factor' }, 'a wrong code')
+      t.match(await told(await person.submit(step, { code: subject.code() }), location), { acr: 'mfa' })
       clock.step(30_000)
     }
+    const pages = subject.person()
+    const step = await pages.submit(await pages.get('/vault'), { amr })
+    t.equal(step.url.pathname, '/auth/second-factor')
+    t.match(JSON.parse((await pages.submit(step, { code: subject.code() })).text), { acr: 'mfa' }, 'back at the page')
+    clock.step(30_000)
   }
-)
+})
 
 t.test(
   'the security page: the first one is set up after a fresh sign-in, and changes take the second factor',

@@ -76,7 +76,7 @@ t.test('a form that another site posts is 403, and nothing is done', async (t) =
 })
 
 // covers ASVS-3.5.1
-t.test('what our own pages post comes in', async (t) => {
+t.test('accepts posts of our own pages', async (t) => {
   const test = await pagesApp(t)
   const table: Array<[string, Record<string, string>]> = [
     ['today', OWN],
@@ -261,7 +261,7 @@ t.test('the host may parse query strings as it likes', async (t) => {
 })
 
 // covers ASVS-16.5.1
-t.test('what nobody expected is 503 with a constant text, and its cause is in the log', async (t) => {
+t.test('answers an unexpected error with 503 and a constant text, and logs its cause', async (t) => {
   const boom = new Error('SQLITE_IOERR: disk I/O error')
   const test = await pagesApp(t, {
     users: (store) => ({
@@ -321,7 +321,7 @@ t.test('a full hashing queue is shown on the form with its Retry-After, and uses
   t.equal((await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode, 200)
 })
 
-t.test('where not even the error page can be made there is a plain text', async (t) => {
+t.test('answers with plain text if even the error page fails', async (t) => {
   const test = await pagesApp(t, {
     deps: ({ pages }) => ({
       pages: {
@@ -339,7 +339,7 @@ t.test('where not even the error page can be made there is a plain text', async 
   }
 })
 
-t.test("what a host's hook throws goes on to the host's error handler", async (t) => {
+t.test("passes errors of a host's hook to the host's error handler", async (t) => {
   const test = await pagesApp(t, {
     host(app) {
       app.addHook('onRequest', async (request) => {

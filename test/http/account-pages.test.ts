@@ -203,7 +203,7 @@ t.test(
 )
 
 // covers ENUM-register ASVS-6.3.8
-t.test('sign-up with confirmation is one answer, whoever has the name, and signs nobody in', async (t) => {
+t.test('answers a sign-up with confirmation the same for free and taken names, and signs nobody in', async (t) => {
   const test = await pagesApp(t, { verifyEmail: true, fields: Type.Object({ nickname: Type.Optional(Type.String()) }) })
   const seen: unknown[] = []
   for (const fields of [
@@ -227,7 +227,7 @@ t.test('sign-up with confirmation is one answer, whoever has the name, and signs
 })
 
 // covers ENUM-reset ASVS-6.3.8
-t.test('the forgotten password page is one answer, whoever is named', async (t) => {
+t.test('answers the forgotten password page the same for every name', async (t) => {
   const test = await pagesApp(t)
   const seen: unknown[] = []
   for (const fields of [{}, { disabled: true }, { passwordHash: '' }, { emailVerified: false }, null]) {
@@ -537,7 +537,7 @@ t.test('a journey to a bad client is an error page, and nothing is done', async 
   )
 })
 
-t.test('what the real journey throws unexpectedly is 503', async (t) => {
+t.test('answers 503 to an unexpected throw of the real journey', async (t) => {
   const test = await pagesApp(t, {
     deps: () => ({
       journeys: {

@@ -145,7 +145,7 @@ t.test('the password grant, its refreshes and a sign-up say so too; a client by 
   })
 })
 
-t.test('what the host did not say is not said', async (t) => {
+t.test('omits context that the host did not give', async (t) => {
   const { app, ann, clock, byHost, everywhere, seconds } = await subjectOf(t)
   await byHost()
   t.strictSame(await everywhere(), alike([undefined, undefined, seconds()]))
@@ -257,7 +257,7 @@ t.test('acr_values that can be had are asked for, those that can not are refused
     t.equal(await acrOf((await silent(params))['code']), 'password', JSON.stringify(params))
 })
 
-t.test('a third party does not learn in silence how somebody is signed in', async (t) => {
+t.test('hides the authentication context from a silent third-party request', async (t) => {
   const { browser, byHost } = await subjectOf(t)
   await byHost()
   const third = authorizePath({
@@ -269,18 +269,15 @@ t.test('a third party does not learn in silence how somebody is signed in', asyn
   t.match(answerOf(String((await browser.get(third)).headers.location)), { error: 'consent_required' })
 })
 
-t.test(
-  'where the host has the sign-in page, a person who comes back with less is not sent there for ever',
-  async (t) => {
-    const { app, browser, byHost } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
-    const path = authorizePath({ acr_values: 'password' })
-    t.match((await browser.follow(await browser.get(path))).url, /\/sign-in\?return_to=/, 'nobody is signed in')
-    await byHost()
-    t.match(answerOf(String((await browser.get(path)).headers.location)), {
-      error: 'unmet_authentication_requirements'
-    })
-    await byHost(['pwd'])
-    const { code = '' } = answerOf(String((await browser.get(path)).headers.location))
-    t.match(decodeJwt((await redeem(app, code)).json().id_token).claims, { acr: 'password', amr: ['pwd'] })
-  }
-)
+t.test("does not send a person with a weaker sign-in back to the host's page for ever", async (t) => {
+  const { app, browser, byHost } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
+  const path = authorizePath({ acr_values: 'password' })
+  t.match((await browser.follow(await browser.get(path))).url, /\/sign-in\?return_to=/, 'nobody is signed in')
+  await byHost()
+  t.match(answerOf(String((await browser.get(path)).headers.location)), {
+    error: 'unmet_authentication_requirements'
+  })
+  await byHost(['pwd'])
+  const { code = '' } = answerOf(String((await browser.get(path)).headers.location))
+  t.match(decodeJwt((await redeem(app, code)).json().id_token).claims, { acr: 'password', amr: ['pwd'] })
+})

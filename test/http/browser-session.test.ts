@@ -64,7 +64,7 @@ t.test('a POST counts as a use, a GET does not; ASVS-7.4.2 a disabled user is no
   t.equal((await browser.get('/auth/session')).statusCode, 401)
 })
 
-t.test('the sign-in page leads on whoever is signed in and came from a page of the host; nobody else', async (t) => {
+t.test('the sign-in page continues for a signed-in user from a page of the host, and for nobody else', async (t) => {
   const users = memoryUserStore()
   const { browser, close, ann } = await openidApp({ users })
   t.teardown(close)

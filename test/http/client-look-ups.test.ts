@@ -96,7 +96,7 @@ t.test('an introspection that a page of the client asks for looks it up once', a
   t.same(asked(), ['web'])
 })
 
-t.test('an app on a device gets its code from the sign-in page, after one look-up', async (t) => {
+t.test('issues a native app its code from the sign-in page after one client lookup', async (t) => {
   const { browser, asked } = await appWithStore(t)
   const login = String(
     (await browser.get(authorizePath({ client_id: 'app', redirect_uri: 'com.example.app:/cb' }))).headers.location
@@ -107,7 +107,7 @@ t.test('an app on a device gets its code from the sign-in page, after one look-u
   t.same(asked(), ['app'])
 })
 
-t.test('consent: one look-up to ask, one for each answer', async (t) => {
+t.test('consent: looks the client up once to ask and once for each answer', async (t) => {
   const { browser, asked } = await appWithStore(t)
   const path = authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb' })
   await browser.submit(String((await browser.get(path)).headers.location), { username: 'ann', password: PASSWORD })

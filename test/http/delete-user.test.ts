@@ -44,7 +44,7 @@ t.test('a host removes an account with all that it has', async (t) => {
 })
 
 // covers SS-06
-t.test('what a removal left that failed behind the user store is ended by another call', async (t) => {
+t.test('finishes a removal that failed behind the user store at the next call', async (t) => {
   const factors = memoryFactorStore()
   let isDown = true
   const { app, close } = await testApp({
@@ -93,7 +93,7 @@ t.test("a user store that can't remove keeps the account as it is", async (t) =>
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200)
 })
 
-t.test("the event names who of the host's has reset somebody's factors, where the host says so", async (t) => {
+t.test('names in the event the admin who reset factors, if the host names one', async (t) => {
   const { app, events, close } = await testApp({ factors: memoryFactorStore() })
   t.teardown(close)
   const { sub } = await signUp(app)

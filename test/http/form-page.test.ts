@@ -81,7 +81,7 @@ t.test('no page can do without the guard of its form, without its limit, or be c
   t.match(test.last().content, { username: 'it', error: { error: 'too_many_requests' } })
 })
 
-t.test('what can not be read counts under no limit, and what no repeat mends is an error page', async (t) => {
+t.test('counts no unreadable form, and shows an error page for faults that a retry cannot fix', async (t) => {
   const slip = await appWith(
     t,
     {

@@ -109,7 +109,7 @@ t.test('such a token counts as a failed attempt', async (t) => {
 })
 
 // covers C9 R6749-3.3
-t.test('where nothing is granted, no scope is told: an empty one is none', async (t) => {
+t.test('omits an empty scope', async (t) => {
   const none = await started(t, { scopes: ['openid', 'profile', 'email', 'offline_access'] })
   for (const [what, params, granted] of [
     ['left out', {}, undefined],
@@ -218,7 +218,7 @@ t.test('redirect_uri may be left out where a verifier proves more, and is compar
 })
 
 // covers C11
-t.test("what could not be completed was undone: by nobody's sign-out, and not by a disabled account", async (t) => {
+t.test('undoes an incomplete sign-in without a sign-out event and without a disabled account', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   let seen: (user: User | null) => User | null = (user) => user

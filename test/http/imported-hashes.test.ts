@@ -67,7 +67,7 @@ async function host(hashes: Record<string, string>, password: object = {}) {
 }
 
 // covers ASVS-11.4.2
-t.test('each format signs in once by its hash, and by argon2id from then on', async (t) => {
+t.test('verifies each format once by its hash, and by argon2id afterwards', async (t) => {
   const { signIn, storedOf, replaced, close } = await host(HASHES, {
     firebase: { signerKey: SIGNER_KEY, saltSeparator: 'Bw==' }
   })

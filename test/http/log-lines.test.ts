@@ -39,7 +39,7 @@ const DEBUG = 20
 const INFO = 30
 
 // covers C14
-t.test('what strangers are refused is debug; what an operator could act on has a code', async (t) => {
+t.test('logs refusals of strangers at debug, and everything that an operator can act on with a code', async (t) => {
   const lines: Line[] = []
   let down = false
   let odd = false

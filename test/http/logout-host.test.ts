@@ -65,7 +65,7 @@ t.test('the cookie is read among others, and two of one name count as none', asy
     t.equal(await me(header), null, header.slice(0, 60))
 })
 
-t.test("it stands beside the host's own cookies, with @fastify/cookie and without", async (t) => {
+t.test("works with the host's own cookies, with and without @fastify/cookie", async (t) => {
   const { cookieName, app, authority, me } = await logoutApp(t, {
     host: async (app: FastifyInstance) => {
       await app.register(fastifyCookie)

@@ -229,7 +229,7 @@ for (const { name, kind, page = false, verifyEmail = false, act } of WAYS) {
 }
 
 t.test(
-  "what no request caused, or one without a language of ours, is in the user's own language, or else in English",
+  "writes messages without a request or a supported language in the user's language, otherwise in English",
   async (t) => {
     const locales: Array<[unknown, string]> = [
       ['ja', 'ja'],

@@ -171,7 +171,7 @@ t.test(
   }
 )
 
-t.test('what is off is not in it, and what is moved is where it is', async (t) => {
+t.test('omits disabled features and shows moved endpoints at their place', async (t) => {
   const off = (
     await (
       await appWith(t, { passwordGrant: false, keys: { secret: 'a shared secret of 32 bytes or more' } })

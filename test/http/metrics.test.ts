@@ -239,7 +239,7 @@ t.test('gauges show what health says, by closed labels, and are gone at the end'
   t.equal(looks.size, 0)
 })
 
-t.test('what a caller sends makes no time series, whatever and wherever it is', async (t) => {
+t.test('makes no time series from anything that a caller sends', async (t) => {
   const { app, close } = await testApp({
     keys: KEYS,
     rateLimit: { login: { windowMs: 1000, max: 1000 }, refresh: { windowMs: 1000, max: 5 }, account: false }
@@ -413,7 +413,7 @@ t.test('calls of stores are told by name, and nothing of what they answer or thr
   }
 })
 
-t.test('what nobody watches is the work itself, answered in the same tick', async (t) => {
+t.test('runs unwatched work without wrapping, in the same tick', async (t) => {
   const attempts: AttemptStore = { reserve: () => ({ allowed: true, standings: [] }), refund() {} }
   const store = tracedStore('attempts', attempts)
   t.strictSame(store.reserve('x', []), { allowed: true, standings: [] }, 'no promise')

@@ -296,7 +296,7 @@ function valueOf(schema: Schema, pick: (below: number) => number): unknown {
 }
 
 // covers H9
-t.test("what is made of a route's own schema is answered by a status that the document lists", async (t) => {
+t.test("answers refusals by a route's own schema with a status that the document lists", async (t) => {
   const { app, operations } = await documented(t)
   const { sub: id } = await signUp(app, 'ann@example.com')
   const { refresh_token: refreshToken = '' } = await app.authority.issueTokens(id)

@@ -59,7 +59,7 @@ t.test('answers all other requests where they came', async (t) => {
     t.same(await ask({ url, ...asked }), [status, undefined], what)
 })
 
-t.test('leads nowhere by an absolute address in place of a path', async (t) => {
+t.test('refuses an absolute address instead of a path', async (t) => {
   const { app, close } = await openidApp({})
   t.teardown(close)
   await app.listen({ port: 0, host: '127.0.0.1' })

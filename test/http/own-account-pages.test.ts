@@ -167,7 +167,7 @@ t.test('nobody, a stranger and who is disabled are led to the sign-in and back',
   }
 })
 
-t.test('what another site sends does nothing', async (t) => {
+t.test('ignores posts from another site', async (t) => {
   const subject = await subjectOf(t)
   const ann = await browserOf(subject)
   for (const [page, form] of FORMS) {
@@ -193,7 +193,7 @@ t.test('what another site sends does nothing', async (t) => {
   )
 })
 
-t.test('a page that was open while somebody else signed in acts for nobody', async (t) => {
+t.test('refuses a page that was open while another user signed in', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
   await app.inject({
@@ -314,7 +314,7 @@ t.test('sign-ins: listed, this one first and marked; one ends, or all others, or
   t.ok(await isSignedIn(bob))
 })
 
-t.test('who ended all other sign-ins is not kept by that when the password changes', async (t) => {
+t.test('ends a thief who ended all other sign-ins when the password changes', async (t) => {
   const users = memoryUserStore()
   let passwordChangedAt = 0
   const find = users.findById
@@ -405,7 +405,7 @@ t.test('access: what was allowed, and how it ends', async (t) => {
   t.match((await browser.follow(await browser.get(asked))).reply.body, /Allow access/, 'it is asked again')
 })
 
-t.test('what can not be done here is not shown; no account page; other paths', async (t) => {
+t.test('hides unavailable actions, the account page if it is off, and moved paths', async (t) => {
   const users = memoryUserStore()
   const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
   const poor = await subjectOf(t, { users: bare, clients: [] })
@@ -630,7 +630,7 @@ t.test('deleting the account: by the password, however fresh the sign-in is; all
   t.equal((await here.get(`${page}?done=removed`)).statusCode, 303, 'a link from elsewhere says nothing of it')
 })
 
-t.test('who has no password signs in again for what takes a proof', async (t) => {
+t.test('asks a user without a password to sign in again for guarded actions', async (t) => {
   const users = memoryUserStore()
   const find = users.findById
   const subject = await testApp(

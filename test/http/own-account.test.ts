@@ -192,7 +192,7 @@ t.test('of parallel changes of different fields none is lost', async (t) => {
   t.match(await users.findById(sub), { name: 'Anna', tags: ['x'], city: /^c\d$/ })
 })
 
-t.test('where the user is removed in between, or the store is down or answers nonsense', async (t) => {
+t.test('handles a user removed in between, a store that is down and a wrong answer', async (t) => {
   const store = memoryUserStore()
   let update: UserStore['update']
   const users: UserStore = { ...store, update: async (...args) => await (update ?? store.update)(...args) }
@@ -276,7 +276,7 @@ t.test('a confirmed change of the address ends what others may have set up befor
   t.strictSame(await users.listIdentities?.(sub), [], 'a reset from the new mailbox ends the older ones')
 })
 
-t.test('the link works as JSON too, once, and whoever uses it', async (t) => {
+t.test('accepts the link as JSON once, from any user', async (t) => {
   const { send, app, users, sub, messages } = await ann(t)
   await app.inject({
     method: 'POST',
@@ -350,7 +350,7 @@ t.test('POST /auth/email takes an address and nothing else', async (t) => {
 })
 
 // covers ASVS-7.5.1
-t.test("what can't be taken back needs a fresh sign-in, or the password", async (t) => {
+t.test('requires a fresh sign-in or the password for irreversible actions', async (t) => {
   for (const [method, url, payload, success] of [
     ['POST', '/auth/email', { email: NEW }, 202],
     ['DELETE', '/auth/account', {}, 204]
@@ -547,7 +547,7 @@ t.test('DELETE /auth/account ends everything of every kind', async (t) => {
   t.not(again.json().sub, sub)
 })
 
-t.test('what the state still has of a removed user is dead, wherever it is looked at', async (t) => {
+t.test('refuses every remaining sign-in of a removed user', async (t) => {
   const state = memoryState()
   let isDown = false
   const orDown =
@@ -702,7 +702,7 @@ t.test('from another site nothing is changed, and nothing counted', async (t) =>
   t.equal((await person.send('DELETE', '/auth/account', { password: PASSWORD }, cookie)).statusCode, 204)
 })
 
-t.test('what the user store or the options lack has no route', async (t) => {
+t.test('has no route for features that the user store or the options lack', async (t) => {
   const { update, remove, setEmailVerified, ...rest } = memoryUserStore()
   const cases: Array<[string, Partial<AuthorityOptions>, string[]]> = [
     ['everything', {}, ['GET', 'PATCH', 'email', 'resend', 'DELETE']],

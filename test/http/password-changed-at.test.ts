@@ -63,7 +63,7 @@ t.test(
 )
 
 // covers B2
-t.test('what is no time is an error of the store, and lets nobody in', async (t) => {
+t.test('treats an invalid time as an error of the store, and lets nobody in', async (t) => {
   for (const [at, expected] of [
     [undefined, 200],
     [null, 200],

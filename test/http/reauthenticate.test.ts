@@ -410,7 +410,7 @@ t.test('without a password a code goes to the address of the account, and is goo
   )
 })
 
-t.test('what a person does not have proves nothing, and is no fault of the server', async (t) => {
+t.test('refuses a proof that the user does not have, without a server error', async (t) => {
   for (const options of [{}, { factors: memoryFactorStore() }]) {
     const subject = await testApp(options)
     t.teardown(subject.close)

@@ -31,7 +31,7 @@ async function twoInstances(options: Partial<AuthorityOptions> = {}) {
   return await Promise.all([0, 1].map(async () => await testApp({ users, secret, redis: server.client(), ...options })))
 }
 
-t.test('what one instance signs in, the other knows, rotates and ends', async (t) => {
+t.test('shares sign-ins, rotations and ends between two instances', async (t) => {
   const [one, two] = (await twoInstances()) as [
     Awaited<ReturnType<typeof testApp>>,
     Awaited<ReturnType<typeof testApp>>

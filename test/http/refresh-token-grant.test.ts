@@ -72,7 +72,7 @@ t.test('five fields, no-store, a successor, the same session', async (t) => {
   t.equal(form.statusCode, 200)
 })
 
-t.test('what each setting of rotate does at the token endpoint', async (t) => {
+t.test('rotates at the token endpoint as each setting says', async (t) => {
   for (const [rotate, rotates] of [
     ['oauth', true],
     ['always', true],
@@ -134,7 +134,7 @@ t.test('scope narrows the access token only, and never widens', async (t) => {
   t.equal(scopeOf(shrunk.body.access_token), 'openid')
 })
 
-t.test('what is no refresh token of ours', async (t) => {
+t.test('refuses text that is not a refresh token', async (t) => {
   const test = await started(t, { accessToken: { expiresIn: 10 }, refreshToken: { expiresIn: 100, idleTimeout: 100 } })
   const { access_token: access, refresh_token: token } = await signIn(test.app)
   const [family = '', secret = ''] = token.split('.')
@@ -274,7 +274,7 @@ t.test('a refresh token is bound to its client, and no other client can end its 
 })
 
 // covers ASVS-10.4.4
-t.test('who may use the grant', async (t) => {
+t.test('accepts the grant from allowed clients only', async (t) => {
   const clients = [
     { clientId: 'login', grantTypes: ['password' as const] },
     { clientId: 'both', grantTypes: GRANTS },
@@ -319,7 +319,7 @@ t.test('50 parallel refreshes of one token give one successor, on a store that w
   t.equal((await refresh(test, [...successors][0])).status, 200, 'and it is the live one')
 })
 
-t.test('what fails before the commit uses no token up', async (t) => {
+t.test('keeps the token unused if the request fails before the commit', async (t) => {
   const users = memoryUserStore()
   let down = ''
   const test = await started(t, {

@@ -26,7 +26,7 @@ t.test('a refresh gives an access token and its lifetime, and nothing else', asy
 })
 
 // covers POL-refresh
-t.test('what is no refresh token is 401 invalid_token', async (t) => {
+t.test('answers 401 invalid_token to text that is not a refresh token', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)

@@ -133,7 +133,7 @@ t.test(
 )
 
 // covers H2
-t.test('who had a free name before signs in with it', async (t) => {
+t.test('signs in an existing user with a free name', async (t) => {
   const { app, users } = await plain(t)
   await users.create({ username: 'ann', passwordHash: await app.authority.hashPassword(PASSWORD) })
   t.equal(

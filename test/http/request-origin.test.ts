@@ -66,7 +66,7 @@ t.test('an error page names the id that the events do', async (t) => {
   t.notOk(body.includes('q'.repeat(129)))
 })
 
-t.test('who signs up on the page is signed in, and told of like who signs in', async (t) => {
+t.test('signs a user in after a sign-up on the page, with the same events as a sign-in', async (t) => {
   const { app, events, close } = await openidApp()
   t.teardown(close)
   for (const [path, clientId, username] of [

@@ -118,7 +118,7 @@ t.test(
   }
 )
 
-t.test('who has not shown what they have is asked for it, as often as the page is', async (t) => {
+t.test('asks for a factor that the user has, each time the page is opened', async (t) => {
   const { browser, byHost, clock } = await subjectOf(t)
   await byHost()
   t.strictSame(told(await browser.get('/both')), led({ return_to: '/both', prompt: 'login' }), 'at once')
@@ -147,7 +147,7 @@ t.test("at a sign-in page of the host's, that may give no more, once is enough t
   t.match(await browser.get('/both'), { statusCode: 303, headers: { location: /login/ } })
 })
 
-t.test('a browser that asks for a page gets one, in its language, and whoever asks for JSON gets JSON', async (t) => {
+t.test('answers browsers with a page in their language, and JSON clients with JSON', async (t) => {
   const { app, browser, byHost } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   await byHost()
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -270,7 +270,7 @@ t.test("the host's own sign-in page gets the way back", async (t) => {
   t.match([login.statusCode, login.headers.location], [303, '/sign-in?return_to=%2Frecent'])
 })
 
-t.test('what can never be met stops the start, and so does a service without a sign-in page', async (t) => {
+t.test('stops the start for a requirement that cannot be met, and for a service without a sign-in page', async (t) => {
   const { app } = await subjectOf(t)
   for (const required of [
     undefined,

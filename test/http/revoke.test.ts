@@ -101,7 +101,7 @@ t.test('a refresh token that was replaced, within or past the grace time, ends t
 })
 
 // covers R7009-2.2
-t.test('what is unknown, garbage, expired or revoked gets the same 200 and ends nothing', async (t) => {
+t.test('answers 200 to unknown, malformed, expired and revoked tokens, and ends nothing', async (t) => {
   const test = await testApp({ accessToken: { expiresIn: 60 } })
   t.teardown(test.close)
   await signUp(test.app)
@@ -184,7 +184,7 @@ t.test('a client that does not prove itself is refused before its token is looke
   )
 })
 
-t.test('what is no revocation request is 400', async (t) => {
+t.test('answers 400 to a malformed revocation request', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   for (const payload of [

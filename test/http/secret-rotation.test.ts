@@ -57,29 +57,26 @@ t.test('a new secret without the old one: its keys are set aside and told of, an
   await after.app.close()
 })
 
-t.test(
-  'where the secret is out: without its keys in the state a new one starts, and people stay signed in',
-  async (t) => {
-    const shared = { state: memoryState(), clock: steppedClock() }
-    const before = await instance(OLD, shared)
-    const access = await authAs(before.app, { id: 'ann' })
-    const { refresh_token: refresh } = await before.app.authority.issueTokens('ann', { scope: 'openid' })
-    await before.app.close()
-    for (const { kid } of await shared.state.keys.list()) await shared.state.keys.remove(kid)
+t.test('starts with a new secret without the old keys in the state, and keeps users signed in', async (t) => {
+  const shared = { state: memoryState(), clock: steppedClock() }
+  const before = await instance(OLD, shared)
+  const access = await authAs(before.app, { id: 'ann' })
+  const { refresh_token: refresh } = await before.app.authority.issueTokens('ann', { scope: 'openid' })
+  await before.app.close()
+  for (const { kid } of await shared.state.keys.list()) await shared.state.keys.remove(kid)
 
-    const after = await instance(NEW, shared)
-    t.equal(await after.opens(access), 401)
-    t.equal(
-      (
-        await after.app.inject({
-          method: 'POST',
-          url: '/auth/refresh',
-          headers: { authorization: `Bearer ${refresh}` }
-        })
-      ).statusCode,
-      200
-    )
-    t.same(after.said, [])
-    await after.app.close()
-  }
-)
+  const after = await instance(NEW, shared)
+  t.equal(await after.opens(access), 401)
+  t.equal(
+    (
+      await after.app.inject({
+        method: 'POST',
+        url: '/auth/refresh',
+        headers: { authorization: `Bearer ${refresh}` }
+      })
+    ).statusCode,
+    200
+  )
+  t.same(after.said, [])
+  await after.app.close()
+})

@@ -85,7 +85,7 @@ const COUNTED: Array<[url: string, payload: object, statuses: number[]]> = [
 ]
 
 // covers RL-29 A3
-t.test('what a page of another site sends is refused before it is counted', async (t) => {
+t.test('refuses requests from pages of another site before counting them', async (t) => {
   for (const [url, payload, statuses] of COUNTED) {
     const { post } = await started(t)
     for (const [who, headers] of FOREIGN) {

@@ -12,31 +12,28 @@ const ASKING = [
   '/auth/login?return_to=%2Fcart&prompt=login'
 ]
 
-t.test(
-  'where something asks for a recent sign-in, the page says so to who is signed in, and to nobody else',
-  async (t) => {
-    const { app, ann, browser, clock, close } = await openidApp()
-    t.teardown(close)
-    const told = async (who: typeof browser, url: string): Promise<boolean> => {
-      const { reply } = await who.follow(await who.get(url))
-      t.equal(reply.statusCode, 200, url)
-      t.match(reply.body, '<h1>Sign in</h1>', url)
-      return reply.body.includes(TOLD)
-    }
-    for (const url of ASKING) t.equal(await told(testBrowser(app), url), false, `nobody: ${url}`)
-    await authorizeAs(browser, authorizePath())
-    clock.step(61_000)
-    for (const url of ASKING) t.equal(await told(browser, url), true, url)
-    t.equal(await told(browser, '/auth/login'), false, 'who has come on their own is on no way')
-    t.equal(
-      (await browser.get('/auth/login?return_to=%2Fcart')).headers.location,
-      '/cart',
-      'and a page that asks for no more than a sign-in is gone on to'
-    )
-    await app.authority.revokeUser(ann.sub)
-    for (const url of ASKING) t.equal(await told(browser, url), false, `signed out elsewhere: ${url}`)
+t.test('explains a required recent sign-in to a signed-in user only', async (t) => {
+  const { app, ann, browser, clock, close } = await openidApp()
+  t.teardown(close)
+  const told = async (who: typeof browser, url: string): Promise<boolean> => {
+    const { reply } = await who.follow(await who.get(url))
+    t.equal(reply.statusCode, 200, url)
+    t.match(reply.body, '<h1>Sign in</h1>', url)
+    return reply.body.includes(TOLD)
   }
-)
+  for (const url of ASKING) t.equal(await told(testBrowser(app), url), false, `nobody: ${url}`)
+  await authorizeAs(browser, authorizePath())
+  clock.step(61_000)
+  for (const url of ASKING) t.equal(await told(browser, url), true, url)
+  t.equal(await told(browser, '/auth/login'), false, 'who has come on their own is on no way')
+  t.equal(
+    (await browser.get('/auth/login?return_to=%2Fcart')).headers.location,
+    '/cart',
+    'and a page that asks for no more than a sign-in is gone on to'
+  )
+  await app.authority.revokeUser(ann.sub)
+  for (const url of ASKING) t.equal(await told(browser, url), false, `signed out elsewhere: ${url}`)
+})
 
 t.test('an attempt that failed says what was wrong instead', async (t) => {
   const { browser, close } = await openidApp()

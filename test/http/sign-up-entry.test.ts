@@ -48,7 +48,7 @@ t.test(
   }
 )
 
-t.test('whoever has an account signs in from there, and is not sent to sign up again', async (t) => {
+t.test('signs an existing user in from the sign-up page without leading back to it', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
   for (const asked of [CREATE, HINT]) {
@@ -66,7 +66,7 @@ t.test('whoever has an account signs in from there, and is not sent to sign up a
 })
 
 t.test(
-  'who is signed in: prompt=create shows the page nevertheless, screen_hint only where a page is shown',
+  'shows a signed-in user the sign-up page for prompt=create, and for screen_hint only with another page',
   async (t) => {
     const { browser, close } = await openidApp()
     t.teardown(close)
@@ -113,7 +113,7 @@ t.test('a third party is answered as before: the new person is asked for consent
   )
 })
 
-t.test('where nobody can sign up: not advertised, prompt=create is refused, the hint is ignored', async (t) => {
+t.test('without sign-up, omits it from the metadata, refuses prompt=create and ignores the hint', async (t) => {
   const { create: _, ...readOnly } = memoryUserStore()
   for (const options of [{ registration: false }, { users: readOnly }] as const) {
     const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS, ...options })

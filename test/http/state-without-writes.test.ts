@@ -92,7 +92,7 @@ for (const [name, place] of Object.entries(PLACES)) {
     t.match(told(lines), ['FST_AUTHORITY_STORE_DOWN', 'FST_AUTHORITY_STORE_BACK'])
   })
 
-  t.test(`${name}: whoever only reads finds out that it is over`, async (t) => {
+  t.test(`${name}: a read notices the end of the sign-in`, async (t) => {
     const { state, refuseWrites } = await place(t)
     const { lines, stream } = logLines()
     const { app, clock, close } = await testApp({ state, keys: KEYS }, { logger: { level: 'info', stream } })

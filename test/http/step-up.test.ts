@@ -140,7 +140,7 @@ t.test('a refresh makes no sign-in younger', async (t) => {
 })
 
 // covers SU-07 SU-08
-t.test('what a token does not say is not met, and what has no user is refused for good', async (t) => {
+t.test('treats missing claims as not met, and refuses a token without a user for good', async (t) => {
   const { app, ask, sub } = await subjectOf(t, { claims: () => ({ acr: 'phr', auth_time: 9e9, sid: 'x' }) })
   const byHost = async (amr?: string[]): Promise<string> => (await app.authority.issueTokens(sub, { amr })).access_token
   t.strictSame(await ask('/password', await byHost()), refused(WEAK), 'the host did not say how')
@@ -159,7 +159,7 @@ t.test('what a token does not say is not met, and what has no user is refused fo
     t.strictSame(await ask(url, robot), [403, undefined, 'access_denied'], url)
 })
 
-t.test('who asks without a token, with a bad one, or without authenticate before it, is told of that', async (t) => {
+t.test('refuses a missing token, a bad token, and a hook without authenticate before it', async (t) => {
   const { app, ask } = await subjectOf(t)
   const { access_token: token } = await signIn(app)
   t.strictSame(await ask('/recent'), [401, 'Bearer', 'invalid_token'])
@@ -172,7 +172,7 @@ t.test('who asks without a token, with a bad one, or without authenticate before
   )
 })
 
-t.test('what can never be met stops the start, and names what is wrong', async (t) => {
+t.test('stops the start for a requirement that cannot be met, and names it', async (t) => {
   const { app } = await subjectOf(t)
   const rows: Array<[required: unknown, message: RegExp]> = [
     [undefined, /^Invalid option "requireAuth": got nothing; it takes \{ maxAge, acr \}/],

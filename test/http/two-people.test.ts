@@ -5,7 +5,7 @@ import { PASSWORD, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { cookieName } from '../support/cookies.ts'
 
-t.test('a second step that somebody left is gone when another signs in', async (t) => {
+t.test('drops the second step of a former user when another signs in', async (t) => {
   const users = memoryUserStore()
   const { app, close } = await testApp({ users, factors: memoryFactorStore(), emailSignIn: {} })
   t.teardown(close)

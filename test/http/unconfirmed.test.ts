@@ -127,7 +127,7 @@ t.test('nobody has a message sent by what is no ticket', async (t) => {
 })
 
 // covers H3
-t.test('where the state is down the sign-in is 503, and nothing is said of the password', async (t) => {
+t.test('answers 503 while the state is down, and says nothing about the password', async (t) => {
   const { browser, state } = await unconfirmed(t)
   state.oneTimeTokens.put = async () => {
     throw new Error('down')
@@ -243,7 +243,7 @@ t.test('twice at once, with the other button, after it, by another site, by what
 })
 
 // covers A16
-t.test('where a store fails the page says so, and the button works again', async (t) => {
+t.test('shows a store failure on the page, and keeps the button usable', async (t) => {
   for (const method of ['put', 'consume', 'find'] as const) {
     const { browser, mail, state, token } = await unconfirmed(t)
     const { [method]: working } = state.oneTimeTokens
@@ -267,7 +267,7 @@ t.test('where a store fails the page says so, and the button works again', async
 
 // covers A16
 t.test(
-  'who signed up as somebody else gets no link to them that confirms the address, once its owner wants to sign up',
+  'sends no confirming link to a person who signed up with a foreign address after the owner wants to sign up',
   async (t) => {
     const { browser, clock, mails, mail, messages, app, token } = await unconfirmed(t)
     clock.step(12 * 60 * 60_000)

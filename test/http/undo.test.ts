@@ -104,7 +104,7 @@ t.test('a change of the address is taken back by the former mailbox, whatever th
   t.equal((await press(link)).statusCode, 400, 'it acts once')
 })
 
-t.test('what was set up to sign in with since the change goes with it, and what was there before stays', async (t) => {
+t.test('removes ways in added since the change, and keeps the older ones', async (t) => {
   const test = await scene(t)
   const { app, sub, factors, press, reset, clock, messages, token } = test
   const { access_token: thief } = await signIn(app, ANN)
@@ -164,7 +164,7 @@ t.test('a sign-up with the former address does not keep it from its owner', asyn
   t.match(await test.messages.next('password_reset'), { user: { id: sub, email: ANN } })
 })
 
-t.test('whoever reads the new address stops the change, and the account is told', async (t) => {
+t.test('lets the reader of the new address stop the change, and tells the account', async (t) => {
   const test = await scene(t)
   const { app, sub, users, messages } = test
   const { access_token: token } = await signIn(app, ANN)

@@ -158,7 +158,7 @@ t.test('trustProxy is seen from inside of another plugin too', async (t) => {
   }
 })
 
-t.test('what works for one process alone is said at start', async (t) => {
+t.test('reports at start that memory serves one process alone', async (t) => {
   const onServer = (): NonNullable<AuthorityOptions['state']> => ({ ...shared(), time: async () => Date.now() })
   const rows: Array<[string, Partial<AuthorityOptions>, RegExp | null]> = [
     ['memory', {}, /the state is in memory.*no second process would know them/],

@@ -8,7 +8,7 @@ import { authorizeAs, authorizePath, openidApp } from '../support/openid.ts'
 const json = { 'content-type': 'application/json' }
 
 // covers ADV-CVE-2026-30941 ADV-CVE-2013-0233 ASVS-15.3.5 ASVS-2.2.2
-t.test('what is no string is no name, no password and no token', async (t) => {
+t.test('refuses values other than strings as name, password and token', async (t) => {
   const asked: unknown[] = []
   const store = memoryUserStore()
   const watched =
@@ -292,7 +292,7 @@ t.test('no header of a request names the issuer, the link or the address', async
 })
 
 // covers ADV-CVE-2026-53516 ADV-CVE-2024-38351
-t.test('who registers a mailbox first does not keep it from its owner', async (t) => {
+t.test('gives a mailbox registered by a stranger to its owner', async (t) => {
   const { app, messages, close } = await testApp({ registration: { verifyEmail: true } })
   t.teardown(close)
   const register = async (password: string) =>

@@ -222,7 +222,7 @@ t.test('the cookie of a known device', async (t) => {
 })
 
 // covers ASVS-3.3.5
-t.test('no cookie grows: not with accounts, names, what the browser says or what somebody planted', async (t) => {
+t.test('bounds every cookie against accounts, names, browser headers and planted values', async (t) => {
   const { app, close } = await testApp({
     rateLimit: {},
     clients: [{ clientId: 'spa', redirectUris: ['https://app.example/cb'] }]
@@ -351,7 +351,7 @@ t.test('no answer is a script, and no path is a file', async (t) => {
 })
 
 // covers ASVS-16.5.2 ASVS-16.5.3 ASVS-16.3.4 ASVS-13.4.2
-t.test('what fails fails closed: 503, no token, no cause in the answer, the cause in the log', async (t) => {
+t.test('fails closed: 503, no token, no cause in the answer, the cause in the log', async (t) => {
   const boom = async (): Promise<never> => {
     throw new Error('ECONNREFUSED 10.0.0.5 password=hunter2hunter2')
   }

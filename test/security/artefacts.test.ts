@@ -279,7 +279,7 @@ t.test('a session that ended is over: by its user, by the host, by time', async 
 })
 
 // covers ASVS-11.3.2 ASVS-11.3.3 ASVS-11.3.4
-t.test('what is sealed is never sealed twice alike, and opens unchanged or not at all', async (t) => {
+t.test('seals differently each time, and opens unchanged or not at all', async (t) => {
   const { open, seal } = aesSealer(['a secret of thirty-two characters'])
   const sealed = new Set(Array.from({ length: 1000 }, () => seal('a key')))
   t.equal(sealed.size, 1000)

@@ -207,7 +207,7 @@ t.test('a login hint says nothing of who exists', async (t) => {
 })
 
 // covers R6749-10.12 OIDC-3.1.2.3 ASVS-3.5.1 ASVS-7.6.2
-t.test('what another site posts signs nobody in and allows nothing', async (t) => {
+t.test('ignores posts of another site: no sign-in, no consent', async (t) => {
   const { state, writes } = recordedState()
   const { app, browser, events, close } = await openidApp({ state })
   t.teardown(close)
@@ -295,7 +295,7 @@ t.test('the steps can not be left out', async (t) => {
 
 // covers OIDC-15.1 OIDF-oidcc-display-page OIDF-oidcc-display-popup OIDF-oidcc-ui-locales OIDF-oidcc-claims-locales
 // OIDF-oidcc-ensure-request-with-acr-values-succeeds
-t.test('what must be accepted is', async (t) => {
+t.test('accepts every allowed value', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, suitePath())

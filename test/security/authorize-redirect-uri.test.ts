@@ -374,7 +374,7 @@ t.test('of a loopback URI the port alone may be another, of nothing else anythin
 })
 
 // covers ASVS-1.2.2 ADV-GHSA-86j7-9j95-vpqj ADV-CVE-2023-6134
-t.test('what could not be registered is no target, whatever a client store has', async (t) => {
+t.test('never redirects to a URI that could not be registered, whatever a client store contains', async (t) => {
   const careless = {
     findById: async (clientId: string) =>
       clientId === 'careless'

@@ -297,7 +297,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
 
 for (const [what, options, without] of CONFIGURATIONS) {
   // covers A2 H8 ASVS-8.2.1 ASVS-8.3.1
-  t.test(`who may call which route: ${what}`, async (t) => {
+  t.test(`accepts the declared callers of each route: ${what}`, async (t) => {
     const subject = await walked(options)
     t.teardown(subject.close)
     const moved = Object.entries(options.paths ?? {}).map(([name, path = '']) => [path, `/auth/${name}`] as const)
@@ -381,7 +381,7 @@ t.test('a route that does not say who may call it stops the start', async (t) =>
 })
 
 // covers A2
-t.test("a client that is gone, or that became somebody else's, is no first-party client any more", async (t) => {
+t.test('no longer treats a deleted or third-party client as first party', async (t) => {
   const list = new Map(clients.map((client) => [client.clientId, client]))
   const subject = await testApp({ keys: KEYS, clients: { findById: async (id) => list.get(id) ?? null } })
   t.teardown(subject.close)

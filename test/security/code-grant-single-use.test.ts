@@ -321,7 +321,7 @@ t.test('a code that is no code is refused', async (t) => {
 })
 
 // covers ASVS-7.4.1 ASVS-7.4.2 ASVS-7.4.3 ASVS-8.3.2
-t.test('what ends a session ends its codes', async (t) => {
+t.test('ends the codes of a session that ends', async (t) => {
   let disabled = false
   const rows: Array<[what: string, end: (subject: OpenidApp, access: string) => Promise<unknown>]> = [
     ['sign-out', async ({ browser }) => await browser.submit('/auth/logout', { decision: 'sign_out' })],

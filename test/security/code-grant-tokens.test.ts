@@ -236,7 +236,7 @@ t.test('the answer of a code', async (t) => {
 })
 
 // covers R9700-2.1.2 R9700-4.2.4
-t.test('what comes by the browser is a code, and the code tells nothing', async (t) => {
+t.test('returns an opaque code through the browser', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const answer = await authorizeAs(subject.browser, authorizePath(OFFLINE))

@@ -47,7 +47,7 @@ async function decide(subject: OpenidApp, path: string, decision: 'allow' | 'den
 
 // covers ASVS-10.7.1
 t.test(
-  "somebody else's program is asked for at first, again for more, and after a year; the host's own never",
+  "asks for consent of a third-party client first, for more scopes, and after a year; never for the host's own",
   async (t) => {
     const subject = await openidApp({ session: { expiresIn: 31_536_000, idleTimeout: 31_536_000 } })
     t.teardown(subject.close)
@@ -121,7 +121,7 @@ t.test('the page says who asks, where the answer goes, for whom, for what, and f
 })
 
 // covers ASVS-10.7.1 ASVS-8.2.3
-t.test('what is allowed is what the request asks for now, never what a form or another address says', async (t) => {
+t.test('allows exactly the current request, whatever a form or another address says', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser } = subject
@@ -264,7 +264,7 @@ t.test(
 )
 
 // covers A10 ASVS-10.7.1
-t.test('who has not been allowed anything learns of its visitor that somebody is signed in, and no more', async (t) => {
+t.test('reveals to a client without consent only that a user is signed in', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { ann, browser, clock } = subject
@@ -306,7 +306,7 @@ t.test('who has not been allowed anything learns of its visitor that somebody is
 })
 
 // covers L6 OIDC-11
-t.test('where the page is shown it asks for offline_access, and what was allowed is granted', async (t) => {
+t.test('asks for offline_access on the page, and grants it if allowed', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser, ann } = subject

@@ -292,7 +292,7 @@ t.test(
   }
 )
 
-t.test('DOS-jwt R8725-bis junk in place of a token makes nobody look into the key store', async (t) => {
+t.test('DOS-jwt R8725-bis junk instead of a token causes no read of the key store', async (t) => {
   const state = memoryState()
   let looks = 0
   const list = state.keys.list.bind(state.keys)

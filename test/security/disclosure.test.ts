@@ -139,50 +139,45 @@ const standardIn = (claims: Record<string, unknown>): string[] =>
   Object.keys(claims).filter((name) => STANDARD.includes(name.split('#')[0] ?? ''))
 
 // covers A1 OIDC-5.5
-t.test(
-  'what a page about recognizing the account was answered with is that alone, whatever `claims` asks for',
-  async (t) => {
-    const subject = await subjectWith({ scopes: ALL_SCOPES })
-    t.teardown(subject.close)
-    Object.assign(subject.client, { firstParty: false, scopes: ['openid'] })
-    const beyond = { email: null, phone_number: null, address: null, birthdate: null, preferred_username: null }
-    const greedy: Asked = { scope: ['openid'], claims: { userinfo: beyond, id_token: beyond }, prompt: undefined }
-    const learned = async (answer: Record<string, string>): Promise<string[]> => {
-      const tokens = (
-        await redeem(
-          subject.app,
-          answer.code ?? '',
-          { client_id: undefined, redirect_uri: 'https://any.example/cb' },
-          basic('any', SECRET)
-        )
-      ).json() as Record<'access_token' | 'id_token', string>
-      return [
-        ...standardIn(
-          (await subject.app.inject({ url: '/auth/userinfo', headers: bearer(tokens.access_token) })).json()
-        ),
-        ...standardIn(decodeJwt(tokens.id_token).claims)
-      ]
-    }
-    const first = await ask(subject, greedy, 'allow')
-    t.same(first.shown, ['openid'])
-    t.same(await learned(first.answer), [])
-    const silent = await ask(subject, { ...greedy, prompt: 'none' }, 'allow')
-    t.equal(silent.shown, null)
-    t.same(await learned(silent.answer), [], 'nor by the older consent')
-    Object.assign(subject.client, { firstParty: true })
-    t.same(
-      await learned((await ask(subject, greedy, 'allow')).answer),
-      [],
-      'nor does the host’s own client, of what it may not have'
-    )
-    Object.assign(subject.client, { scopes: ['openid', 'email'] })
-    t.same(
-      await learned((await ask(subject, greedy, 'allow')).answer),
-      ['email', 'email'],
-      'of what it may have, the host’s own does'
-    )
+t.test('releases only the claims of the answered page, whatever `claims` asks for', async (t) => {
+  const subject = await subjectWith({ scopes: ALL_SCOPES })
+  t.teardown(subject.close)
+  Object.assign(subject.client, { firstParty: false, scopes: ['openid'] })
+  const beyond = { email: null, phone_number: null, address: null, birthdate: null, preferred_username: null }
+  const greedy: Asked = { scope: ['openid'], claims: { userinfo: beyond, id_token: beyond }, prompt: undefined }
+  const learned = async (answer: Record<string, string>): Promise<string[]> => {
+    const tokens = (
+      await redeem(
+        subject.app,
+        answer.code ?? '',
+        { client_id: undefined, redirect_uri: 'https://any.example/cb' },
+        basic('any', SECRET)
+      )
+    ).json() as Record<'access_token' | 'id_token', string>
+    return [
+      ...standardIn((await subject.app.inject({ url: '/auth/userinfo', headers: bearer(tokens.access_token) })).json()),
+      ...standardIn(decodeJwt(tokens.id_token).claims)
+    ]
   }
-)
+  const first = await ask(subject, greedy, 'allow')
+  t.same(first.shown, ['openid'])
+  t.same(await learned(first.answer), [])
+  const silent = await ask(subject, { ...greedy, prompt: 'none' }, 'allow')
+  t.equal(silent.shown, null)
+  t.same(await learned(silent.answer), [], 'nor by the older consent')
+  Object.assign(subject.client, { firstParty: true })
+  t.same(
+    await learned((await ask(subject, greedy, 'allow')).answer),
+    [],
+    'nor does the host’s own client, of what it may not have'
+  )
+  Object.assign(subject.client, { scopes: ['openid', 'email'] })
+  t.same(
+    await learned((await ask(subject, greedy, 'allow')).answer),
+    ['email', 'email'],
+    'of what it may have, the host’s own does'
+  )
+})
 
 /** The option `scopes` and `claims` of each app. */
 const SETTINGS: Array<[what: string, options: Partial<AuthorityOptions>]> = [

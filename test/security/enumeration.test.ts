@@ -61,7 +61,7 @@ async function send(
 }
 
 // covers ENUM-login ASVS-6.3.8
-t.test('whoever is named, a failed sign-in is one answer and one hash', async (t) => {
+t.test('answers a failed sign-in the same for every name, after one hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const login = async (kind: Kind, password: string): Promise<Seen> =>
@@ -86,7 +86,7 @@ t.test('whoever is named, a failed sign-in is one answer and one hash', async (t
 })
 
 // covers ENUM-register ASVS-6.3.8
-t.test('whoever has the name, registration is one answer and one hash', async (t) => {
+t.test('answers a registration the same for every name, after one hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const register = async (kind: Kind): Promise<Seen> =>
@@ -98,7 +98,7 @@ t.test('whoever has the name, registration is one answer and one hash', async (t
 })
 
 // covers ENUM-reset ASVS-6.3.8
-t.test('whoever is named, a reset request is one answer without a hash', async (t) => {
+t.test('answers a reset request the same for every name, without a hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const expected = await send(world, '/auth/password-reset', { username: nameOf('known') })

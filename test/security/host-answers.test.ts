@@ -188,7 +188,7 @@ t.test('another user than was asked for ends in an error', async (t) => {
 })
 
 // covers A5
-t.test('what create and setPasswordHash may answer', async (t) => {
+t.test('accepts the documented answers of create and setPasswordHash only', async (t) => {
   const { app, misfits, signIn } = await appOver(t, () => ({
     create: async () => undefined,
     setPasswordHash: async () => ({ count: 1 })
@@ -353,7 +353,7 @@ for (const [what, answer] of Object.entries({ 'an array': [WEB], 'a string': 'we
 }
 
 // covers A4
-t.test('undefined is no client, and a row that changes is checked anew', async (t) => {
+t.test('takes undefined for an unknown client, and checks a changed row again', async (t) => {
   let row: unknown
   const { app, misfits } = await appOver(t, () => ({}), {
     scopes: ['api'],
@@ -409,7 +409,7 @@ t.test('fields of a client that are getters of its class are its fields', async 
 })
 
 // covers A4
-t.test('what a row hides from JSON counts when it changes', async (t) => {
+t.test('notices a change that a row hides from JSON', async (t) => {
   class Hiding {
     toJSON(): object {
       return { clientId: 'web' }

@@ -243,7 +243,7 @@ const CASES: Record<keyof typeof HOOK_ANSWERS, HookCase> = {
 
 for (const [name, { fit, misfit, ask, goesOn }] of Object.entries(CASES)) {
   // covers A5
-  t.test(`what ${name} may answer`, async (t) => {
+  t.test(`accepts the documented answers of ${name} only`, async (t) => {
     for (const answer of fit) t.same(await ask(t, answer), { well: true, misfits: [] })
     for (const [answer, said] of misfit) {
       const { well, misfits } = await ask(t, answer)

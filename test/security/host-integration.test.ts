@@ -172,7 +172,7 @@ t.test(
   }
 )
 
-t.test('readSession: an outage is 503 and never somebody, or nobody, else', async (t) => {
+t.test('readSession: answers 503 in an outage and never another user or nobody', async (t) => {
   const broken = new Set<string>()
   const host = await hostApp(broken)
   t.teardown(host.subject.close)

@@ -144,7 +144,7 @@ t.test('nothing else of a request is part of what is counted', async (t) => {
 })
 
 // covers RL-16
-t.test('what is no attempt costs no hash and no look-up, however much of it comes', async (t) => {
+t.test('hashes and looks up nothing for requests that are no attempts, in any number', async (t) => {
   const store = memoryUserStore()
   let lookUps = 0
   const users = {

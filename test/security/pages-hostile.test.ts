@@ -104,7 +104,7 @@ t.test('hostile parameters stay text on every page', async (t) => {
 })
 
 // covers ASVS-1.2.1
-t.test('what a form posted comes back as text, and never the password', async (t) => {
+t.test('shows posted values as text, and never the password', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const value of XSS) {

@@ -170,7 +170,7 @@ t.test('a password change ends all other sessions, a reset ends all', async (t) 
 })
 
 // covers ASVS-8.2.2 ASVS-7.5.2
-t.test("/auth/sessions shows and ends nobody's but one's own, browser sessions as well", async (t) => {
+t.test("/auth/sessions lists and ends the user's own sign-ins only, browser sessions included", async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject

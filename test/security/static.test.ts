@@ -100,7 +100,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   ]
 ]
 
-t.test('what the code never does', async (t) => {
+t.test('avoids every forbidden construct', async (t) => {
   t.ok(sources.size > 50)
   // Found by a digest already, or made for somebody who has just signed in: no comparison that a guess could learn
   // from.

@@ -406,38 +406,35 @@ t.test('an access token has the claims of the standard and nothing of the person
 })
 
 // covers R6750-5.3 ASVS-8.3.2
-t.test(
-  'an access token lives for an hour at the most unless the host says so, and a refresh asks the store',
-  async (t) => {
-    let disabled = false
-    const store = memoryUserStore()
-    const users = {
-      ...store,
-      findById: async (id: string) => {
-        const user = await store.findById(id)
-        return user === null ? null : { ...user, disabled }
-      }
+t.test('limits access tokens to an hour unless the host says otherwise, and asks the store at a refresh', async (t) => {
+  let disabled = false
+  const store = memoryUserStore()
+  const users = {
+    ...store,
+    findById: async (id: string) => {
+      const user = await store.findById(id)
+      return user === null ? null : { ...user, disabled }
     }
-    const { app, clock, close } = await testApp({ users })
-    t.teardown(close)
-    await signUp(app)
-    const tokens = await signIn(app)
-    t.ok(tokens.expires_in <= 3600)
-    disabled = true
-    t.equal(
-      (await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode,
-      401,
-      'at once where the stores are asked'
-    )
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode,
-      401
-    )
-    clock.step(tokens.expires_in * 1000)
-    t.equal(
-      (await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode,
-      401,
-      'and everywhere after its time'
-    )
   }
-)
+  const { app, clock, close } = await testApp({ users })
+  t.teardown(close)
+  await signUp(app)
+  const tokens = await signIn(app)
+  t.ok(tokens.expires_in <= 3600)
+  disabled = true
+  t.equal(
+    (await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode,
+    401,
+    'at once where the stores are asked'
+  )
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode,
+    401
+  )
+  clock.step(tokens.expires_in * 1000)
+  t.equal(
+    (await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode,
+    401,
+    'and everywhere after its time'
+  )
+})

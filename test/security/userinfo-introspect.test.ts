@@ -147,7 +147,7 @@ t.test('userinfo: which tokens, by which way, and what the challenge says', asyn
 })
 
 // covers ASVS-14.2.5
-t.test('what looks like a file below userinfo is nothing', async (t) => {
+t.test('answers 404 to file names below userinfo', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { access_token: token } = await tokensOf(subject)
@@ -171,7 +171,7 @@ const ask = async (
   await app.inject({ method: 'POST', url: '/auth/introspect', headers: basic(...client), payload: { token, ...more } })
 
 // covers R7662-2.1 ASVS-10.4.10
-t.test('who may ask: a client that proves itself, by POST', async (t) => {
+t.test('accepts introspection from authenticated clients by POST only', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -254,7 +254,7 @@ t.test('who may ask: a client that proves itself, by POST', async (t) => {
 })
 
 // covers R7662-2.2 R7662-4 R7662-5 ADV-CVE-2026-37979 ADV-CVE-2026-8922
-t.test("what is not active, or not the caller's, is exactly that", async (t) => {
+t.test('answers active: false alone for inactive and foreign tokens', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, MACHINE], scopes: SCOPES })
   const apart = await openidApp()
   t.teardown(subject.close)

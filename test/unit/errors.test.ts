@@ -8,7 +8,7 @@ t.test('error_description holds only the characters the RFC allows', async (t) =
   t.equal(error.statusCode, 400)
 })
 
-t.test('what strangers can cause at will writes down no stack, and everything else does', async (t) => {
+t.test('records a stack for every error except those that strangers can cause at will', async (t) => {
   const at = /errors\.test/
   t.notMatch(new OAuthError('invalid_token', 'no', { withoutStack: true }).stack, at)
   t.match(new OAuthError('invalid_grant', 'no').stack, at)

@@ -24,7 +24,7 @@ t.test('each event has the time of its emitter and what its origin says', async 
   ])
 })
 
-t.test('who emits can leave out neither: the compiler refuses it', async (t) => {
+t.test('requires both origin fields of an event at compile time', async (t) => {
   const events = createEvents(
     () => T0,
     (error) => {
@@ -61,7 +61,7 @@ t.test('nobody can wait for an event that there is not, nor be told by what is n
   events.off('email_verifed' as 'email_verified', () => {})
 })
 
-t.test('what nobody listens to costs neither a look at the clock nor a payload', async (t) => {
+t.test('reads no clock and builds no payload for an event without listeners', async (t) => {
   let looks = 0
   let reads = 0
   const events = createEvents(

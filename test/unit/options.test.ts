@@ -646,7 +646,7 @@ t.test('says what was most likely meant by an unknown name, before what is missi
   for (const [options, message] of rows) t.match(messageOf({ issuer: ISSUER, users, ...options }), message)
 })
 
-t.test('says what is to be done with what only makes a store, or lies beside the option', async (t) => {
+t.test('explains the fix for a store factory, and for a value next to its option', async (t) => {
   const records = { kind: 'own', read: fn, commit: fn }
   class Users {
     findById = fn

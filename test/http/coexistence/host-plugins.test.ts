@@ -21,7 +21,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.same(both.responded, bare.responded)
   })
 
-  t.test(`${order}: every auth route works beside the host's plugins, handlers and compilers`, async (t) => {
+  t.test(`${order}: every auth route works with the host's plugins, handlers and compilers`, async (t) => {
     const { app } = await hostApp(order, NO_LIMITS)
     t.teardown(async () => {
       await app.close()
@@ -31,7 +31,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
 
   for (const nested of [false, true]) {
     t.test(
-      `${order}: a redirect sign-in through the hosted pages works beside ` +
+      `${order}: a redirect sign-in through the hosted pages works with ` +
         `them${nested ? ', in a child with a prefix' : ''}, and the pages keep their headers`,
       async (t) => {
         const prefix = nested ? '/api' : ''

@@ -151,7 +151,7 @@ t.test('a StartError is one by its class', async (t) => {
   }, StartError)
 })
 
-t.test('request.user is never touched, whoever decorated it', async (t) => {
+t.test('leaves request.user to whichever plugin decorated it', async (t) => {
   const app = newApp(t)
   app.decorateRequest('user', null as never)
   await app.register(authPlugin, ownOptions({ rateLimit: false }))
@@ -405,7 +405,7 @@ t.test("a trailing slash is what the host's router makes of it", async (t) => {
   }
 })
 
-t.test('what the user store cannot do has no route', async (t) => {
+t.test('has no route for features that the user store lacks', async (t) => {
   const { findById, findByUsername, create, setPasswordHash, setEmailVerified, update } = memoryUserStore()
   const find = { findById, findByUsername }
   const routes = [

@@ -258,7 +258,7 @@ t.test('FED-17 a provider that is down costs its own sign-ins alone', async (t) 
   t.equal((await test.browser.get('/auth/login')).statusCode, 200)
 })
 
-t.test('what the provider answers is refused by its reason', async (t) => {
+t.test('refuses each wrong answer of the provider with its reason', async (t) => {
   const test = await connectApp(t)
   const { state } = await test.start()
   await refused(

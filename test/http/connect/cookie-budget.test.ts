@@ -114,7 +114,7 @@ t.test('the proof of a sign-in elsewhere leaves room for the second step of the 
   t.equal((await users.listIdentities(sub)).length, 1)
 })
 
-t.test('what other sites begin takes out nothing that the person has begun here', async (t) => {
+t.test("keeps the person's own flows when other sites begin flows", async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, {
     users,
@@ -186,7 +186,7 @@ t.test('stores the query of an authorization request once, however many sign-ins
   t.equal((await test.back(state)).statusCode, 200, 'the first goes on')
 })
 
-t.test('a sign-in whose query is not in the browser any more begins anew', async (t) => {
+t.test('restarts a sign-in whose query is no longer in the browser', async (t) => {
   const test = await connectApp(t, { clients: [SPA] })
   const { state } = await test.start('?return_to=/cart')
   for (const name of kindsIn(test.browser, 'query')) test.browser.cookies.delete(name)

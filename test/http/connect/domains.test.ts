@@ -7,67 +7,62 @@ import { connectApp, onward, SAME } from './support.ts'
 
 const DOMAIN = { domains: ['example.com'] }
 
-t.test(
-  'FED-24 an address of the domain leads to its connection, whoever has it, before anybody is looked up',
-  async (t) => {
-    let looks = 0
-    const store = memoryUserStore()
-    const users = {
-      ...store,
-      async findByUsername(name: string) {
-        looks++
-        return await store.findByUsername(name)
-      }
+t.test('FED-24 leads an address of the domain to its connection before any user lookup', async (t) => {
+  let looks = 0
+  const store = memoryUserStore()
+  const users = {
+    ...store,
+    async findByUsername(name: string) {
+      looks++
+      return await store.findByUsername(name)
     }
-    const test = await connectApp(t, { users, connection: DOMAIN, rateLimit: { login: { max: 2 } } })
-    const ann = await store.create({ username: 'ann@example.com', passwordHash: 'x' })
-    await store.update(ann.id, { disabled: true })
-    const answers = new Map<string, unknown>()
-    for (const username of ['ann@example.com', 'bob@example.com', 'eve@example.com', 'ANN@EXAMPLE.COM']) {
-      const reply = await test.browser.submit('/auth/login?return_to=/cart', { username, password: PASSWORD })
-      t.equal(reply.statusCode, 200)
-      t.equal(
-        reply.headers.refresh,
-        `0;url=/auth/connect/acme?return_to=%2Fcart&login_hint=${encodeURIComponent(username.toLowerCase())}`
-      )
-      answers.set(username, [
-        reply.body.replaceAll(/ann|bob|eve/gi, 'who'),
-        Object.keys(reply.headers).toSorted((a, b) => a.localeCompare(b))
-      ])
-    }
-    t.equal(new Set([...answers.values()].map((answer) => JSON.stringify(answer))).size, 1, 'to the byte')
-    t.equal(looks, 0)
-    t.strictSame(test.payloads('login_failed'), [])
-    for (const username of [
-      'ann@sub.example.com',
-      'ann@notexample.com',
-      'ann@example.com.evil.com',
-      'example.com',
-      'ann@example.co'
-    ]) {
-      t.not(
-        (await test.browser.submit('/auth/login', { username, password: 'wrong' })).headers.refresh?.includes(
-          'connect'
-        ),
-        true,
-        username
-      )
-    }
-    const go = await test.browser.get('/auth/connect/acme?return_to=%2Fcart&login_hint=ann%40example.com', SAME)
-    t.match(go.headers.location, PROVIDER)
-    t.match(test.fake.begun[0]?.wishes, { loginHint: 'ann@example.com' })
+  }
+  const test = await connectApp(t, { users, connection: DOMAIN, rateLimit: { login: { max: 2 } } })
+  const ann = await store.create({ username: 'ann@example.com', passwordHash: 'x' })
+  await store.update(ann.id, { disabled: true })
+  const answers = new Map<string, unknown>()
+  for (const username of ['ann@example.com', 'bob@example.com', 'eve@example.com', 'ANN@EXAMPLE.COM']) {
+    const reply = await test.browser.submit('/auth/login?return_to=/cart', { username, password: PASSWORD })
+    t.equal(reply.statusCode, 200)
     t.equal(
-      (await test.browser.submit('/auth/login', { username: 'zoe@example.com', password: '' })).statusCode,
-      200,
-      'no password is needed'
+      reply.headers.refresh,
+      `0;url=/auth/connect/acme?return_to=%2Fcart&login_hint=${encodeURIComponent(username.toLowerCase())}`
     )
-    t.match(
-      (await test.browser.get('/auth/login')).body,
-      /<input id="password" name="password" type="password" autocomplete/,
-      'and the browser asks for none'
+    answers.set(username, [
+      reply.body.replaceAll(/ann|bob|eve/gi, 'who'),
+      Object.keys(reply.headers).toSorted((a, b) => a.localeCompare(b))
+    ])
+  }
+  t.equal(new Set([...answers.values()].map((answer) => JSON.stringify(answer))).size, 1, 'to the byte')
+  t.equal(looks, 0)
+  t.strictSame(test.payloads('login_failed'), [])
+  for (const username of [
+    'ann@sub.example.com',
+    'ann@notexample.com',
+    'ann@example.com.evil.com',
+    'example.com',
+    'ann@example.co'
+  ]) {
+    t.not(
+      (await test.browser.submit('/auth/login', { username, password: 'wrong' })).headers.refresh?.includes('connect'),
+      true,
+      username
     )
   }
-)
+  const go = await test.browser.get('/auth/connect/acme?return_to=%2Fcart&login_hint=ann%40example.com', SAME)
+  t.match(go.headers.location, PROVIDER)
+  t.match(test.fake.begun[0]?.wishes, { loginHint: 'ann@example.com' })
+  t.equal(
+    (await test.browser.submit('/auth/login', { username: 'zoe@example.com', password: '' })).statusCode,
+    200,
+    'no password is needed'
+  )
+  t.match(
+    (await test.browser.get('/auth/login')).body,
+    /<input id="password" name="password" type="password" autocomplete/,
+    'and the browser asks for none'
+  )
+})
 
 t.test('FED-24 enforce: no password opens an account of the domain, by whatever way', async (t) => {
   const users = memoryUserStore()
@@ -163,7 +158,7 @@ t.test('FED-21 connection= leads there from the authorization endpoint, and prom
   t.equal((await testBrowser(test.app).get(request())).statusCode, 503)
 })
 
-t.test('what tokens say of such a sign-in', async (t) => {
+t.test('describes such a sign-in in its tokens', async (t) => {
   const test = await connectApp(t, {
     clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }],
     connection: { assurance: ({ loa }) => (loa === 2 ? { acr: 'mfa', amr: ['hwk'] } : {}) }

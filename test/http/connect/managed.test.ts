@@ -239,7 +239,7 @@ t.test('a managed account links no identity of another connection', async (t) =>
   t.match(await test.users.listIdentities(test.ann.id), [{ connection: 'acme' }])
 })
 
-t.test('nobody registers with an address that Acme manages, beside whatever name', async (t) => {
+t.test('refuses a registration with an address that Acme manages, under any username', async (t) => {
   const test = await scene(t, { username: HOME })
   for (const payload of [{ username: 'new@acme.example' }, { username: 'new', email: 'new@acme.example' }]) {
     const reply = await test.app.inject({

@@ -143,26 +143,23 @@ t.test('the last way to sign in stays, and of parallel requests for the last two
 })
 
 // covers FED-13
-t.test(
-  'what a connection leads to that is no more is no way in: it goes, and the last that works stays beside it',
-  async (t) => {
-    const test = await scene(t, { password: false })
-    for (const subject of ['1', '2']) await test.users.linkIdentity(test.id, linkTo(subject, { connection: 'former' }))
-    const { access_token: token } = await test.app.authority.issueTokens(test.id)
-    t.match((await test.remove(linkIdOf(linkTo('ann-1')), token)).json(), { error: 'last_sign_in_method' })
-    t.equal((await test.remove(linkIdOf(linkTo('1')), token)).statusCode, 204)
-    t.equal((await test.remove(linkIdOf(linkTo('2')), token)).statusCode, 204)
-    t.match(await test.users.listIdentities(test.id), [{ subject: 'ann-1' }])
-    const alone = await scene(t, { password: false, subjects: [] })
-    await alone.users.linkIdentity(alone.id, linkTo('1', { connection: 'former' }))
-    t.equal(
-      (await alone.remove(linkIdOf(linkTo('1')), (await alone.app.authority.issueTokens(alone.id)).access_token))
-        .statusCode,
-      204,
-      'where nothing works it goes too'
-    )
-  }
-)
+t.test('removes a link of a deleted connection and keeps the last working link', async (t) => {
+  const test = await scene(t, { password: false })
+  for (const subject of ['1', '2']) await test.users.linkIdentity(test.id, linkTo(subject, { connection: 'former' }))
+  const { access_token: token } = await test.app.authority.issueTokens(test.id)
+  t.match((await test.remove(linkIdOf(linkTo('ann-1')), token)).json(), { error: 'last_sign_in_method' })
+  t.equal((await test.remove(linkIdOf(linkTo('1')), token)).statusCode, 204)
+  t.equal((await test.remove(linkIdOf(linkTo('2')), token)).statusCode, 204)
+  t.match(await test.users.listIdentities(test.id), [{ subject: 'ann-1' }])
+  const alone = await scene(t, { password: false, subjects: [] })
+  await alone.users.linkIdentity(alone.id, linkTo('1', { connection: 'former' }))
+  t.equal(
+    (await alone.remove(linkIdOf(linkTo('1')), (await alone.app.authority.issueTokens(alone.id)).access_token))
+      .statusCode,
+    204,
+    'where nothing works it goes too'
+  )
+})
 
 t.test("nobody else takes it away: not another person, another site, another client's token, or nobody", async (t) => {
   const test = await scene(t, {
@@ -253,7 +250,7 @@ t.test('the page lists them, leads to connecting another, and disconnects by a f
   t.equal((await stranger.get(PAGE)).headers.location, `/auth/login?return_to=${encodeURIComponent(PAGE)}`)
 })
 
-t.test('a form that was shown to somebody else does nothing', async (t) => {
+t.test('ignores a form that was shown to another user', async (t) => {
   const test = await scene(t)
   const action = formAction((await (await browserOf(test)).get(PAGE)).body)
   const other = await browserOf(test)
@@ -277,46 +274,49 @@ t.test('with an older sign-in the page asks for the password, and counts a wrong
   t.equal(await test.users.findByIdentity(linkTo('ann-1')), null)
 })
 
-t.test('who has no password signs in again, keeps the last way in, and gets a link for a first password', async (t) => {
-  const test = await scene(t, { password: false })
-  t.equal((await test.through()).statusCode, 303)
-  const { browser } = test
-  t.equal(await test.who(), test.id)
-  const action = formAction((await browser.get(PAGE)).body)
-  const link = linkIdOf(linkTo('ann-1'))
-  const last = await browser.submit(action, { link })
-  t.equal(last.statusCode, 409)
-  t.match(last.body, /This is your last way to sign in/)
-  test.clock.step(300_001)
-  const shown = await browser.get(PAGE)
-  t.match(shown.body, /href="\/auth\/reauthenticate\?return_to=%2Fauth%2Faccount%2Fconnections"/)
-  t.notMatch(shown.body, /name="link"/)
-  t.equal((await browser.submit(action, { link })).statusCode, 401)
+t.test(
+  'lets a user without a password sign in again, keep the last way in, and get a link for a first password',
+  async (t) => {
+    const test = await scene(t, { password: false })
+    t.equal((await test.through()).statusCode, 303)
+    const { browser } = test
+    t.equal(await test.who(), test.id)
+    const action = formAction((await browser.get(PAGE)).body)
+    const link = linkIdOf(linkTo('ann-1'))
+    const last = await browser.submit(action, { link })
+    t.equal(last.statusCode, 409)
+    t.match(last.body, /This is your last way to sign in/)
+    test.clock.step(300_001)
+    const shown = await browser.get(PAGE)
+    t.match(shown.body, /href="\/auth\/reauthenticate\?return_to=%2Fauth%2Faccount%2Fconnections"/)
+    t.notMatch(shown.body, /name="link"/)
+    t.equal((await browser.submit(action, { link })).statusCode, 401)
 
-  const page = await browser.get('/auth/account/password')
-  t.match(page.body, /Your account has no password/)
-  t.notMatch(page.body, /name="(?:current_)?password"/)
-  const sent = await browser.submit(formAction(page.body), { decision: 'first' })
-  t.match(sent.headers.location, /done=password_link/)
-  const { token } = await test.messages.next('password_reset')
-  t.match(test.payloads('password_reset_requested'), [{ userId: test.id }])
-  t.match(await browser.submit(formAction(page.body), { current_password: 'x', password: 'some new password' }), {
-    statusCode: 400
-  })
-  t.equal(
-    (
-      await test.app.inject({
-        method: 'POST',
-        url: '/auth/password-reset/confirm',
-        payload: { token, password: 'some new password' }
-      })
-    ).statusCode,
-    204
-  )
-  t.same((await test.users.listIdentities(test.id)).length, 1, 'the link stays')
-  const { access_token: fresh } = await signIn(test.app, 'ann@example.com', 'some new password')
-  t.equal((await test.remove(link, fresh)).statusCode, 204, 'a password is left now')
-})
+    const page = await browser.get('/auth/account/password')
+    t.match(page.body, /Your account has no password/)
+    t.notMatch(page.body, /name="(?:current_)?password"/)
+    const sent = await browser.submit(formAction(page.body), { decision: 'first' })
+    t.match(sent.headers.location, /done=password_link/)
+    const { token } = await test.messages.next('password_reset')
+    t.match(test.payloads('password_reset_requested'), [{ userId: test.id }])
+    t.match(await browser.submit(formAction(page.body), { current_password: 'x', password: 'some new password' }), {
+      statusCode: 400
+    })
+    t.equal(
+      (
+        await test.app.inject({
+          method: 'POST',
+          url: '/auth/password-reset/confirm',
+          payload: { token, password: 'some new password' }
+        })
+      ).statusCode,
+      204
+    )
+    t.same((await test.users.listIdentities(test.id)).length, 1, 'the link stays')
+    const { access_token: fresh } = await signIn(test.app, 'ann@example.com', 'some new password')
+    t.equal((await test.remove(link, fresh)).statusCode, 204, 'a password is left now')
+  }
+)
 
 t.test(
   'without an address there is nowhere to send a link to: no page for a password, and nothing is sent',
@@ -333,7 +333,7 @@ t.test(
   }
 )
 
-t.test('who has a password is sent no link by that form', async (t) => {
+t.test('sends no link to a user with a password by that form', async (t) => {
   const test = await scene(t)
   const browser = await browserOf(test)
   const action = formAction((await browser.get('/auth/account/password')).body)

@@ -129,26 +129,29 @@ t.test('an answer by form_post counts once, in the browser that began, however o
 })
 
 // covers FED-24
-t.test('a domain leads to its connection, whoever is there, and the connection takes nobody else', async (t) => {
-  const test = await socketApp(t, {
-    connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] },
-    fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' })
-  })
-  await test.users.create({ username: 'ann@acme.com', passwordHash: 'h', email: 'ann@acme.com' })
-  const typed = async (username: string) => {
-    const { status, text } = await socketBrowser(test.origin).ask('/auth/login', {
-      method: 'POST',
-      headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ username, password: 'x' }).toString()
+t.test(
+  'leads a domain to its connection for known and unknown users, and keeps other domains out of the connection',
+  async (t) => {
+    const test = await socketApp(t, {
+      connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] },
+      fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' })
     })
-    return { status, text: text.replaceAll(encodeURIComponent(username), '').replaceAll(username, '') }
+    await test.users.create({ username: 'ann@acme.com', passwordHash: 'h', email: 'ann@acme.com' })
+    const typed = async (username: string) => {
+      const { status, text } = await socketBrowser(test.origin).ask('/auth/login', {
+        method: 'POST',
+        headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ username, password: 'x' }).toString()
+      })
+      return { status, text: text.replaceAll(encodeURIComponent(username), '').replaceAll(username, '') }
+    }
+    const known = await typed('ann@acme.com')
+    t.match(known.text, '/auth/connect/acme')
+    t.strictSame(await typed('bob@acme.com'), known)
+    t.equal((await (await test.begin()).back()).status, 403)
+    t.equal(await test.count(), 1)
   }
-  const known = await typed('ann@acme.com')
-  t.match(known.text, '/auth/connect/acme')
-  t.strictSame(await typed('bob@acme.com'), known)
-  t.equal((await (await test.begin()).back()).status, 403)
-  t.equal(await test.count(), 1)
-})
+)
 
 t.test('a subject, a name or an address with a NUL is no outage, and nobody is made of it', async (t) => {
   const test = await socketApp(t, { connection: { audiences: ['app'] }, fake: fakeUpstream({ subject: 'x\0y' }) })

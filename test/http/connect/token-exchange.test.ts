@@ -333,7 +333,7 @@ t.test('a token counts once, of 50 at once too, and under whatever signature', a
 })
 
 // covers FED-25
-t.test('who may ask, and what a request must have', async (t) => {
+t.test('accepts the allowed clients only, and requests with all parameters', async (t) => {
   const test = await exchangeApp(t)
   const refusals: Array<[string, Record<string, string | undefined>, number, string]> = [
     ['no client', { client_id: undefined }, 401, 'invalid_client'],
@@ -511,7 +511,7 @@ t.test('a connection that is turned off takes nothing, and asks the provider not
   t.equal((await test.exchange(token)).status, 200, 'and has not used the token up')
 })
 
-t.test('whoever is disabled between the decision and the commit has no tokens', async (t) => {
+t.test('issues no tokens to a user disabled between decision and commit', async (t) => {
   const users = memoryUserStore()
   let looks = -Infinity
   const test = await exchangeApp(t, {

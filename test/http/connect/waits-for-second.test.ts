@@ -174,7 +174,7 @@ t.test('a take-over ends a passkey that a session of before adds while it goes o
   t.strictSame((await factors.findFactors(ann.id)).passkeys, [])
 })
 
-t.test('a take-over asks nobody for the app of whoever named the address first', async (t) => {
+t.test('a take-over asks nobody for the app of the person who named the address first', async (t) => {
   const factors = memoryFactorStore()
   const test = await scene(t, {
     emailProvedAt: 0,

@@ -59,7 +59,7 @@ for (const hasPassword of [true, false]) {
   )
 }
 
-t.test('who signs in while the factors are taken away is signed out after', async (t) => {
+t.test('signs a user out after a sign-in during the removal of their factors', async (t) => {
   const store = memoryFactorStore()
   const during = async (): Promise<void> => {
     thiefs = (await subject.app.authority.issueTokens(subject.sub)).refresh_token

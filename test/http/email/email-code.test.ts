@@ -172,7 +172,7 @@ for (const [what, username] of [
   })
 }
 
-t.test('what can not be a code is a slip and no guess', async (t) => {
+t.test('counts a malformed code as a slip and not as a guess', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
@@ -243,7 +243,7 @@ t.test('a mailbox gets three codes an hour, from however many addresses, and an 
 })
 
 // covers EC-09 ADV-GHSA-qq9h-g4jm-xgf3
-t.test('whoever made an account with the address of somebody else loses it to the owner of the mailbox', async (t) => {
+t.test('gives an account made with a foreign address to the owner of the mailbox', async (t) => {
   const factors = memoryFactorStore()
   const subject = await emailApp(t, { factors }, { verified: false })
   const { app, sub } = subject
@@ -318,7 +318,7 @@ t.test('a confirmed account keeps its password and its sessions', async (t) => {
 })
 
 // covers ADV-BA-9552 ADV-KR-4317 ADV-Capgo-2454
-t.test('whoever has a second factor is asked for it', async (t) => {
+t.test('asks a user with a second factor for it', async (t) => {
   const subject = await emailApp(t, { factors: memoryFactorStore() })
   const owner = testBrowser(subject.app)
   await logIn(owner, ANN)

@@ -237,7 +237,7 @@ t.test('sign-up asks for what an account must have, once the mailbox is proved, 
 })
 
 t.test(
-  'who has no password does what can not be taken back after a fresh code, also with a second factor',
+  'lets a user without a password confirm irreversible actions by a fresh code, also with a second factor',
   async (t) => {
     const subject = await emailApp(t, { emailSignIn: { signUp: true }, factors: memoryFactorStore() })
     const { browser, clock } = subject
@@ -269,7 +269,7 @@ t.test(
 )
 
 t.test(
-  'whoever has a password or a passkey shows that, and not a mailbox, for what can not be taken back',
+  'requires the password or the passkey of a user who has one for irreversible actions, not the mailbox',
   async (t) => {
     for (const [what, hasPassword, hasPasskey] of [
       ['a password', true, false],
@@ -317,7 +317,7 @@ t.test(
   }
 )
 
-t.test('signed in as somebody else, a code begins a session of its own', async (t) => {
+t.test('begins a session of its own for a code used while another user is signed in', async (t) => {
   const subject = await emailApp(t, { emailSignIn: { signUp: true } })
   await logIn(subject.browser, ANN)
   const former = subject.browser.cookies.get(cookieName('session'))

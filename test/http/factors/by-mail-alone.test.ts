@@ -125,7 +125,7 @@ for (const [has, ...led] of TABLE) {
   })
 }
 
-t.test('where passkeys are not made, who can not show more is told so', async (t) => {
+t.test('tells a user without another proof so where passkeys cannot be made', async (t) => {
   const { to } = await byMail(t, { app: true }, { mfa: { methods: ['totp', 'recovery_code'] } })
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [NOTHING, NOTHING, NOTHING])
   const none = await byMail(t, {}, { factors: undefined, clients: [] })
@@ -198,7 +198,7 @@ t.test('passkeys that can not be asked for here are no way to anything', async (
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [PASSKEY, PASSKEY, PASSKEY])
 })
 
-t.test('who signed in by something else adds what is missing', async (t) => {
+t.test('asks a user with another first factor for the missing proof', async (t) => {
   const connections = [
     oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
   ]
@@ -302,7 +302,7 @@ t.test(
 )
 
 t.test(
-  'who has lost the only passkey of an account without a password changes the account by a code and a recovery code',
+  'lets a user without a password who lost the only passkey change the account by a code and a recovery code',
   async (t) => {
     const { browser, app, to } = await byMail(t, { passkey: true })
     for (const page of [

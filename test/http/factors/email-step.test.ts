@@ -7,7 +7,7 @@ import { ANN, ask, emailApp, enter } from '../email/support.ts'
 
 const MOVED = 'ann@elsewhere.example'
 
-t.test('the first factor is the mailbox: whoever only reads the former one does not go on by it', async (t) => {
+t.test('refuses the reader of the former mailbox as the first factor', async (t) => {
   const subject = await emailApp(t, { factors: memoryFactorStore() })
   const { app, users, sub, clock } = subject
   const owner = testBrowser(app)

@@ -47,78 +47,71 @@ async function setUp({ clock }: Pick<FactorApp, 'clock'>, browser: TestBrowser) 
 }
 
 // covers ASVS-6.4.6
-t.test(
-  'who has lost everything: the host resets and hands the link over, the person signs in and sets a new one up',
-  async (t) => {
-    const subject = await factorApp(t)
-    const { app, sub, clock } = subject
-    await t.rejects(
-      app.authority.startEnrolment(sub),
-      { error: 'invalid_request', message: /resetFactors/ },
-      'it never stands in for a factor that there is'
-    )
-    t.equal(await app.authority.resetFactors(sub), 1)
-    t.match(await subject.messages.next('factor_removed'), { factor: null, by: 'host' })
-    subject.events.length = 0
-    const { url, expiresAt } = await app.authority.startEnrolment(sub)
-    t.equal(expiresAt.getTime(), clock.now() + DAY_MS)
-    t.match(
-      url,
-      new RegExp(`^${ISSUER}/auth/second-factor/link\\?token=[\\w-]{91}$`),
-      'a partition, 256 bits and two bindings'
-    )
-    t.same(
-      subject.events
-        .filter(({ name }) => name !== 'message_sent')
-        .map(({ name, payload }) => [name, payload.userId, payload.requestId]),
-      [['enrolment_link_made', sub, null]]
-    )
-    t.notMatch(JSON.stringify(subject.events), tokenOf(url))
+t.test('signs a user who lost everything in by a link after a reset, and sets a new factor up', async (t) => {
+  const subject = await factorApp(t)
+  const { app, sub, clock } = subject
+  await t.rejects(
+    app.authority.startEnrolment(sub),
+    { error: 'invalid_request', message: /resetFactors/ },
+    'it never stands in for a factor that there is'
+  )
+  t.equal(await app.authority.resetFactors(sub), 1)
+  t.match(await subject.messages.next('factor_removed'), { factor: null, by: 'host' })
+  subject.events.length = 0
+  const { url, expiresAt } = await app.authority.startEnrolment(sub)
+  t.equal(expiresAt.getTime(), clock.now() + DAY_MS)
+  t.match(
+    url,
+    new RegExp(`^${ISSUER}/auth/second-factor/link\\?token=[\\w-]{91}$`),
+    'a partition, 256 bits and two bindings'
+  )
+  t.same(
+    subject.events
+      .filter(({ name }) => name !== 'message_sent')
+      .map(({ name, payload }) => [name, payload.userId, payload.requestId]),
+    [['enrolment_link_made', sub, null]]
+  )
+  t.notMatch(JSON.stringify(subject.events), tokenOf(url))
 
-    const browser = testBrowser(app)
-    const page = await browser.get(url)
-    t.equal(page.statusCode, 200)
-    t.match(page.body, /<bdi>ann<\/bdi><\/b> sets up a new second step/)
-    t.match([page.headers['cache-control'], page.headers['referrer-policy']], ['no-store', 'origin'])
-    const { action, fields } = formOf(page.body)
-    t.equal(action, '/auth/second-factor/link', 'the form has the token in its body alone')
-    const pressed = await browser.submit(action, fields)
-    t.match(pressed, NO_SESSION)
-    t.match(
-      String(pressed.headers['set-cookie']),
-      /authority_enrolment_[\w-]{8}=[^;]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax/
-    )
-    t.same(await signedInAnywhere(browser), [], 'the link signs nobody in')
-    t.match(await browser.get(SET_UP), NO_SESSION, 'and leads nowhere without the password')
-    t.equal((await logIn(browser, 'ann', 'not the password')).statusCode, 400)
-    t.equal(
-      (await logIn(browser)).headers.location,
-      SET_UP,
-      'no session before the new factor, though none is required'
-    )
-    t.same(await signedInAnywhere(browser), [])
-    const done = await setUp(subject, browser)
-    t.equal(done.statusCode, 200)
-    t.equal([...done.body.matchAll(/<li><code>/g)].length, 10)
-    t.notOk(browser.cookies.has(cookieName('enrolment')), 'the invitation is gone')
-    t.equal((await browser.get('/auth/account')).statusCode, 200)
-    t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
-    t.same(
-      [...new Set(subject.messages.messages.map(({ kind }) => kind))].toSorted(),
-      ['factor_added', 'factor_removed'],
-      'nothing is sent of the link: the host hands it over'
-    )
-    t.same(
-      subject.events.map(({ name }) => name).filter((name) => name.startsWith('enrolment')),
-      ['enrolment_link_made', 'enrolment_link_used', 'enrolment_required']
-    )
-    t.match(
-      subject.events.find(({ name }) => name === 'authenticated')?.payload,
-      { methods: ['password', 'otp'] },
-      'the link is none of the proofs'
-    )
-  }
-)
+  const browser = testBrowser(app)
+  const page = await browser.get(url)
+  t.equal(page.statusCode, 200)
+  t.match(page.body, /<bdi>ann<\/bdi><\/b> sets up a new second step/)
+  t.match([page.headers['cache-control'], page.headers['referrer-policy']], ['no-store', 'origin'])
+  const { action, fields } = formOf(page.body)
+  t.equal(action, '/auth/second-factor/link', 'the form has the token in its body alone')
+  const pressed = await browser.submit(action, fields)
+  t.match(pressed, NO_SESSION)
+  t.match(
+    String(pressed.headers['set-cookie']),
+    /authority_enrolment_[\w-]{8}=[^;]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax/
+  )
+  t.same(await signedInAnywhere(browser), [], 'the link signs nobody in')
+  t.match(await browser.get(SET_UP), NO_SESSION, 'and leads nowhere without the password')
+  t.equal((await logIn(browser, 'ann', 'not the password')).statusCode, 400)
+  t.equal((await logIn(browser)).headers.location, SET_UP, 'no session before the new factor, though none is required')
+  t.same(await signedInAnywhere(browser), [])
+  const done = await setUp(subject, browser)
+  t.equal(done.statusCode, 200)
+  t.equal([...done.body.matchAll(/<li><code>/g)].length, 10)
+  t.notOk(browser.cookies.has(cookieName('enrolment')), 'the invitation is gone')
+  t.equal((await browser.get('/auth/account')).statusCode, 200)
+  t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
+  t.same(
+    [...new Set(subject.messages.messages.map(({ kind }) => kind))].toSorted(),
+    ['factor_added', 'factor_removed'],
+    'nothing is sent of the link: the host hands it over'
+  )
+  t.same(
+    subject.events.map(({ name }) => name).filter((name) => name.startsWith('enrolment')),
+    ['enrolment_link_made', 'enrolment_link_used', 'enrolment_required']
+  )
+  t.match(
+    subject.events.find(({ name }) => name === 'authenticated')?.payload,
+    { methods: ['password', 'otp'] },
+    'the link is none of the proofs'
+  )
+})
 
 // covers ADV-CVE-2026-37982
 t.test('of fifty who press at once one is invited, and a second use is refused', async (t) => {
@@ -195,7 +188,7 @@ t.test('programs that open the link use nothing up, nor does another site', asyn
 })
 
 t.test(
-  'what makes the link stale: another one, another password, a factor, a reset, a disabled or a removed user',
+  'voids the link after another link, another password, a factor, a reset, and for disabled or removed users',
   async (t) => {
     let now: object | null = {}
     const ends: Record<string, (subject: FactorApp) => Promise<unknown>> = {
@@ -329,7 +322,7 @@ t.test('it is for its own person: nobody else is invited by it', async (t) => {
   t.equal((await logIn(elsewhere)).headers.location, '/', 'another browser of hers is not')
 })
 
-t.test('what is no link: missing, empty, wrong, huge, cut, of another kind', async (t) => {
+t.test('refuses a missing, empty, wrong, huge, cut or foreign link', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   const token = tokenOf(await linkOf(subject))
@@ -395,7 +388,7 @@ t.test('a store that is down uses nothing up and lets nobody through', async (t)
   await t.rejects(app.authority.startEnrolment(sub))
 })
 
-t.test('who may not have one, and where there is none', async (t) => {
+t.test('makes no link for users who may not have one, and none where the feature is off', async (t) => {
   const subject = await bare(t)
   for (const bad of ['nobody', '', '\0', undefined, null, {}, 7])
     await t.rejects(subject.app.authority.startEnrolment(bad as string))
@@ -523,7 +516,7 @@ t.test("two instances take each other's links and invitations", async (t) => {
   t.equal((await logIn(elsewhere)).headers.location, SET_UP)
 })
 
-t.test('where an app is not among the methods there is a passkey alone', async (t) => {
+t.test('offers a passkey alone where apps are not among the methods', async (t) => {
   const subject = await bare(t, { mfa: { methods: ['passkey', 'recovery_code'] } })
   const browser = testBrowser(subject.app)
   await press(browser, await linkOf(subject))

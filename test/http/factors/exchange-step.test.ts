@@ -10,7 +10,7 @@ import { connectApp } from '../connect/support.ts'
 const MFA = 'urn:fastify-authority:grant-type:mfa'
 
 // covers SF-01 FED-25
-t.test('an ID token of somebody with a second factor brings a ticket, and the factor the tokens', async (t) => {
+t.test('exchanges the ID token of a user with a second factor for a ticket, and the factor for tokens', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, {
     users,

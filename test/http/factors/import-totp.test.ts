@@ -107,7 +107,7 @@ t.test('the first one ends what was begun by the password alone', async (t) => {
   )
 })
 
-t.test('of somebody who has a factor nothing ends, and an app that was set up here is known by its key', async (t) => {
+t.test('ends nothing for a user with a factor, and recognises an app that was set up here by its key', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, browser, secret } = subject
   t.equal(await app.authority.importTotp(sub, { secret }), 'already_added')
@@ -116,7 +116,7 @@ t.test('of somebody who has a factor nothing ends, and an app that was set up he
   t.not((await signedInAnywhere(browser)).length, 0)
 })
 
-t.test('what can be no key adds nothing and is in no error', async (t) => {
+t.test('adds nothing for an invalid key, and keeps it out of the error', async (t) => {
   const subject = await bare(t)
   const { app, sub, broken } = subject
   for (const secret of [

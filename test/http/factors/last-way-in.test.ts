@@ -127,7 +127,7 @@ t.test(
   }
 )
 
-t.test('beside the other, each of them goes', async (t) => {
+t.test('removes each of two ways in while the other stays', async (t) => {
   for (const [what, remove] of [
     ['the link', removeLink],
     ['the passkey', removePasskey]
@@ -188,56 +188,50 @@ t.test('of the last passkey and the last link, taken away at once when each saw 
   }
 })
 
-t.test(
-  'where what is left can not be looked at afterwards, what is gone is told, and what rested on it has ended',
-  async (t) => {
-    const [users, factors] = [
-      memoryUserStore([{ id: 'ann', passwordHash: null, username: 'ann' }]),
-      memoryFactorStore()
-    ]
-    let isOut = false
-    const unlessOut = async <Found>(find: () => Promise<Found>): Promise<Found> => {
-      if (isOut) throw new Error('out')
-      return await find()
-    }
-    const subject = await testApp({
-      connections,
-      secret: 'a secret of at least 32 characters, for this test',
-      factors: {
-        ...factors,
-        async removeFactor(removal) {
-          const outcome = await factors.removeFactor(removal)
-          isOut = true
-          return outcome
-        }
-      },
-      users: {
-        ...users,
-        findById: async (id) => await unlessOut(async () => await users.findById(id)),
-        listIdentities: async (id) => await unlessOut(async () => await users.listIdentities(id)),
-        async unlinkIdentity(...args) {
-          const outcome = await users.unlinkIdentity(...args)
-          isOut = true
-          return outcome
-        }
-      }
-    })
-    t.teardown(subject.close)
-    const { app } = subject
-    const told = (name: string): number => subject.events.filter((event) => event.name === name).length
-    const mine = await authAs(app, { id: 'ann' }, { acr: 'phr' })
-    await addPasskey(app, mine)
-    await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
-    await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'another', connection: 'idp' })
-    const others = await authAs(app, { id: 'ann' }, { acr: 'phr' })
-    const unlinked = await removeLink(app, mine)
-    isOut = false
-    t.equal(outcome(unlinked), 'gone')
-    t.equal(told('identity_unlinked'), 1)
-    const removed = await removePasskey(app, mine)
-    isOut = false
-    t.equal(outcome(removed), 'gone')
-    t.equal(told('factor_removed'), 1)
-    t.equal((await app.inject({ url: '/auth/sessions', headers: others })).statusCode, 401, 'the other sign-in')
+t.test('reports a removal and ends its sign-ins if the remaining ways cannot be read afterwards', async (t) => {
+  const [users, factors] = [memoryUserStore([{ id: 'ann', passwordHash: null, username: 'ann' }]), memoryFactorStore()]
+  let isOut = false
+  const unlessOut = async <Found>(find: () => Promise<Found>): Promise<Found> => {
+    if (isOut) throw new Error('out')
+    return await find()
   }
-)
+  const subject = await testApp({
+    connections,
+    secret: 'a secret of at least 32 characters, for this test',
+    factors: {
+      ...factors,
+      async removeFactor(removal) {
+        const outcome = await factors.removeFactor(removal)
+        isOut = true
+        return outcome
+      }
+    },
+    users: {
+      ...users,
+      findById: async (id) => await unlessOut(async () => await users.findById(id)),
+      listIdentities: async (id) => await unlessOut(async () => await users.listIdentities(id)),
+      async unlinkIdentity(...args) {
+        const outcome = await users.unlinkIdentity(...args)
+        isOut = true
+        return outcome
+      }
+    }
+  })
+  t.teardown(subject.close)
+  const { app } = subject
+  const told = (name: string): number => subject.events.filter((event) => event.name === name).length
+  const mine = await authAs(app, { id: 'ann' }, { acr: 'phr' })
+  await addPasskey(app, mine)
+  await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
+  await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'another', connection: 'idp' })
+  const others = await authAs(app, { id: 'ann' }, { acr: 'phr' })
+  const unlinked = await removeLink(app, mine)
+  isOut = false
+  t.equal(outcome(unlinked), 'gone')
+  t.equal(told('identity_unlinked'), 1)
+  const removed = await removePasskey(app, mine)
+  isOut = false
+  t.equal(outcome(removed), 'gone')
+  t.equal(told('factor_removed'), 1)
+  t.equal((await app.inject({ url: '/auth/sessions', headers: others })).statusCode, 401, 'the other sign-in')
+})

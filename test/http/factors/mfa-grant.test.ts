@@ -328,7 +328,7 @@ t.test('wrong codes in a known browser disable nothing; after a hundred it is a 
 })
 
 // covers ASVS-6.3.5
-t.test('whoever knows the password and guesses at the code is told of once a day', async (t) => {
+t.test('tells the user once a day about guesses at the code after the right password', async (t) => {
   const subject = await factorApp(t, { rateLimit: { login: false, account: false } })
   const guess = async (username = 'ann'): Promise<void> => {
     const { mfa_token: ticket } = (

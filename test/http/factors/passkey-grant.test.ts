@@ -133,7 +133,7 @@ t.test('a challenge is good for one purpose and one person', async (t) => {
 })
 
 // covers ADV-YSA-2026-02 PK-22
-t.test('beside a password only a passkey of the same person counts, whoever else has one', async (t) => {
+t.test('accepts only a passkey of the same user after a password', async (t) => {
   const subject = await passkeyApp(t)
   const bob = await somebody(subject, 'bob')
   const { mfa_token: ticket, passkey_options: options } = await asked(subject)
@@ -184,7 +184,7 @@ t.test('a security key that verifies nobody is a second factor and never the fir
 })
 
 // covers PK-16 ADV-CVE-2026-8830
-t.test('what was asked of the browser holds, whatever the page did', async (t) => {
+t.test('enforces the challenge whatever the page did', async (t) => {
   const subject = await passkeyApp(t)
   const { access_token: token } = await signIn(subject.app, (await signUp(subject.app, 'bob')).username)
   const lazy = softPasskey({ origin: ISSUER, verifiesUser: false })
@@ -375,7 +375,7 @@ t.test('an outage is 503, never an unknown passkey, and costs no answer', async 
 })
 
 // covers PG-03
-t.test('who may use the password grant may use this one, and nobody else', async (t) => {
+t.test('allows this grant to exactly the clients of the password grant', async (t) => {
   const own = {
     clientId: 'own',
     clientSecret: SECRET,

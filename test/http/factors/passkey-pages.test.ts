@@ -339,7 +339,7 @@ t.test('the proposal after a sign-in by password: once, on the way, and never in
 })
 
 // covers SU-01
-t.test('who has an app and no passkey is not sent round for what only a passkey gives', async (t) => {
+t.test('does not loop a user with an app and no passkey for an acr that needs a passkey', async (t) => {
   const { browser } = await factorApp(t, OPENID)
   const location = async (params: Record<string, string>): Promise<string> =>
     String((await browser.get(authorizePath(params))).headers.location)

@@ -282,7 +282,7 @@ async function passwordless(): Promise<{ users: AuthorityOptions['users']; state
 
 // covers PK-34 SS-07
 t.test(
-  'the last passkey of somebody with neither a password nor a connection stays, of two removals at once too',
+  'keeps the last passkey of a user with neither a password nor a connection, also in two parallel removals',
   async (t) => {
     for (const beside of ['nothing', 'a security key', 'an app']) {
       const { users, state } = await passwordless()
@@ -350,7 +350,7 @@ t.test('an account at another provider is a way in while its connection is there
   }
 })
 
-t.test('a passkey is a way in beside the last link that works', async (t) => {
+t.test('counts a passkey as a way in besides the last working link', async (t) => {
   const { users, state } = await passwordless()
   const subject = await passkeyApp(t, { users, secret: SECRET, connections: [fakeConnection(fakeUpstream())] })
   for (const connection of ['acme', 'former'])
@@ -514,7 +514,7 @@ t.test('a host tests with sign-ins that are worth what it says, and with codes o
   for (const bad of ['', '1', 'otpauth://totp/x', 'not base32!']) t.throws(() => totpCode(bad), TypeError, bad)
 })
 
-t.test('whoever has an app and a passkey may give either beside the password', async (t) => {
+t.test('accepts either an app or a passkey after the password', async (t) => {
   const subject = await passkeyApp(t)
   const strong = await strongTokenOf(subject)
   const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, strong)).json<{
@@ -610,7 +610,7 @@ t.test('a passkey is called as the person is, or by the username', async (t) => 
   }
 })
 
-t.test('where there are to be no recovery codes, two-step sign-in brings none', async (t) => {
+t.test('two-step sign-in makes no recovery codes where they are off', async (t) => {
   const subject = await passkeyApp(t, { mfa: { methods: ['totp', 'passkey'] } }, {}, undefined, { twoStep: false })
   const token = (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{
     access_token: string

@@ -99,7 +99,7 @@ t.test(
 )
 
 // covers TD-01
-t.test('what asks for more than a password is answered by nobody but the person', async (t) => {
+t.test('asks the person again for anything that needs more than a password', async (t) => {
   const subject = await factorApp(t, remembering, {
     before(app) {
       app.get(

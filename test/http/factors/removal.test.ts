@@ -48,7 +48,7 @@ t.test(
 )
 
 // covers SS-07
-t.test('the last one of somebody who must have one stays, and says why; the host may take it away', async (t) => {
+t.test('keeps the last factor of a user who must have one, says why, and lets the host remove it', async (t) => {
   let required = false
   const subject = await factorApp(t, { mfa: { required: () => required } })
   const { app, sub, browser } = subject

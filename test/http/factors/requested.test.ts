@@ -39,7 +39,7 @@ t.test('nobody is sent round for a second factor that they do not have', async (
   }
 })
 
-t.test('whoever has one is asked for it, and the tokens say so', async (t) => {
+t.test('asks a user with a second factor for it, and says so in the tokens', async (t) => {
   const subject = await factorApp(t, { clients: CLIENTS })
   for (const params of [{ acr_values: 'mfa' }, { client_id: 'bank' }]) {
     const browser = testBrowser(subject.app)
@@ -53,7 +53,7 @@ t.test('whoever has one is asked for it, and the tokens say so', async (t) => {
   }
 })
 
-t.test('where factors can not be read, that is said, and nobody is taken for one without', async (t) => {
+t.test('reports unreadable factors, and treats nobody as a user without factors', async (t) => {
   const subject = await factorApp(t, { clients: CLIENTS }, { enrolled: false })
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -97,74 +97,71 @@ t.test('the factors of a removed account go with it, and not before', async (t) 
  * `requireSession({ acr })` of somebody whose sign-in is worth a password: where the person is led, or that nothing
  * leads on.
  */
-t.test(
-  'who has nothing that could show the acr is led to where it is set up, and through no proof before',
-  async (t) => {
-    const subject = async (options: Partial<AuthorityOptions> = {}) => {
-      const found = await factorApp(t, options, {
-        enrolled: false,
-        before: (host) => {
-          for (const acr of ['mfa', 'phr'])
-            host.get(
-              `/${acr}`,
-              {
-                errorHandler: tellCode,
-                onRequest: (...args) => {
-                  host.authority.requireSession({ acr })(...args)
-                }
-              },
-              async (request) => request.authSession
-            )
-        }
-      })
-      await logIn(found.browser)
-      const to = async (url: string): Promise<unknown> => {
-        const { statusCode, headers, body } = await found.browser.get(url)
-        return statusCode === 303
-          ? headers.location
-          : statusCode === 403
-            ? (JSON.parse(body) as { error: string }).error
-            : statusCode
+t.test('leads a user who cannot reach the acr to the set-up, without another proof first', async (t) => {
+  const subject = async (options: Partial<AuthorityOptions> = {}) => {
+    const found = await factorApp(t, options, {
+      enrolled: false,
+      before: (host) => {
+        for (const acr of ['mfa', 'phr'])
+          host.get(
+            `/${acr}`,
+            {
+              errorHandler: tellCode,
+              onRequest: (...args) => {
+                host.authority.requireSession({ acr })(...args)
+              }
+            },
+            async (request) => request.authSession
+          )
       }
-      return { ...found, to }
+    })
+    await logIn(found.browser)
+    const to = async (url: string): Promise<unknown> => {
+      const { statusCode, headers, body } = await found.browser.get(url)
+      return statusCode === 303
+        ? headers.location
+        : statusCode === 403
+          ? (JSON.parse(body) as { error: string }).error
+          : statusCode
     }
-    const { browser, clock, to } = await subject()
-    t.equal(await to('/mfa?a=1'), '/auth/second-factor/set-up?return_to=%2Fmfa%3Fa%3D1')
-    t.match(
-      (await browser.get(String(await to('/mfa')))).body,
-      'What you want to open needs a second step at sign-in.',
-      'the account does not'
-    )
-    t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr')
-    clock.step(301_000)
-    t.equal(await to('/mfa'), '/auth/reauthenticate?return_to=%2Fmfa', 'a first app takes a fresh sign-in')
-    t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr', 'a page that asks for one itself')
-    await logIn(browser)
-    const passkey = softPasskey({ origin: ISSUER })
-    t.match(await answerOn(browser, String(await to('/phr')), passkey), { statusCode: 303 })
-    t.equal(await to('/phr'), 200, 'whoever has just made one is signed in by it')
-    t.equal(await to('/mfa'), 200)
-    browser.cookies.clear()
-    t.match(await answerOn(browser, '/auth/login', passkey), { statusCode: 303 })
-    t.equal(await to('/phr'), 200)
-
-    const noTotp = await subject({ mfa: { methods: ['passkey', 'recovery_code'] } })
-    t.match(
-      await noTotp.browser.get(String(await noTotp.to('/mfa'))),
-      { statusCode: 200, body: /data-passkey="create"/ },
-      'where apps are not set up'
-    )
-    for (const options of [{ pages: { account: false } }, { mfa: { methods: ['totp' as const] } }]) {
-      const none = await subject(options)
-      none.clock.step(61_000)
-      t.equal(
-        await none.to('/phr'),
-        'unmet_authentication_requirements',
-        `nowhere to add one, and no proof is asked for: ${JSON.stringify(options)}`
-      )
-    }
+    return { ...found, to }
   }
-)
+  const { browser, clock, to } = await subject()
+  t.equal(await to('/mfa?a=1'), '/auth/second-factor/set-up?return_to=%2Fmfa%3Fa%3D1')
+  t.match(
+    (await browser.get(String(await to('/mfa')))).body,
+    'What you want to open needs a second step at sign-in.',
+    'the account does not'
+  )
+  t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr')
+  clock.step(301_000)
+  t.equal(await to('/mfa'), '/auth/reauthenticate?return_to=%2Fmfa', 'a first app takes a fresh sign-in')
+  t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr', 'a page that asks for one itself')
+  await logIn(browser)
+  const passkey = softPasskey({ origin: ISSUER })
+  t.match(await answerOn(browser, String(await to('/phr')), passkey), { statusCode: 303 })
+  t.equal(await to('/phr'), 200, 'whoever has just made one is signed in by it')
+  t.equal(await to('/mfa'), 200)
+  browser.cookies.clear()
+  t.match(await answerOn(browser, '/auth/login', passkey), { statusCode: 303 })
+  t.equal(await to('/phr'), 200)
+
+  const noTotp = await subject({ mfa: { methods: ['passkey', 'recovery_code'] } })
+  t.match(
+    await noTotp.browser.get(String(await noTotp.to('/mfa'))),
+    { statusCode: 200, body: /data-passkey="create"/ },
+    'where apps are not set up'
+  )
+  for (const options of [{ pages: { account: false } }, { mfa: { methods: ['totp' as const] } }]) {
+    const none = await subject(options)
+    none.clock.step(61_000)
+    t.equal(
+      await none.to('/phr'),
+      'unmet_authentication_requirements',
+      `nowhere to add one, and no proof is asked for: ${JSON.stringify(options)}`
+    )
+  }
+})
 
 t.test("with a sign-in page of the host's own a passkey is asked for as the second factor", async (t) => {
   const subject = await passkeyApp(t, { pages: { loginUrl: '/sign-in' } }, {}, (host) => {

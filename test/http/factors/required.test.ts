@@ -322,7 +322,7 @@ t.test('in a session of just now that the host began it is set up without anothe
 })
 
 // covers SU-03
-t.test('who has one and did without is asked for it in the session that they have, and by no other name', async (t) => {
+t.test('asks a signed-in user with a second factor to use it, and rejects another username', async (t) => {
   const subject = await factorApp(t, { ...OPTIONS, mfa: { required: true } }, { enrolled: false })
   const { app, sub, clock } = subject
   const first = testBrowser(app)
@@ -527,7 +527,7 @@ t.test('the last one stays, unless the host takes it away', async (t) => {
   t.match((await logIn(testBrowser(app))).headers.location, /set-up/, 'the way back is the way in')
 })
 
-t.test('what the options can not mean stops the start', async (t) => {
+t.test('stops the start for contradictory options', async (t) => {
   for (const [options, message] of [
     [{ mfa: { required: 'yes' } }, /mfa\.required": got "yes"; it takes true, false or a function/],
     [{ mfa: { required: null } }, /mfa\.required/],

@@ -35,7 +35,7 @@ t.test('a form of the second step that comes back after it was right signs nobod
 })
 
 // covers SF-07
-t.test('whoever takes longer than ten minutes signs in again, and the journey goes on', async (t) => {
+t.test('restarts the sign-in after ten minutes, and continues the journey', async (t) => {
   const subject = await factorApp(t, { keys: KEYS, clients: CLIENTS })
   const browser = testBrowser(subject.app)
   const { url } = await browser.follow(await browser.get(authorizePath()))

@@ -366,7 +366,7 @@ t.test('factors that are reset between the code and the session end it', async (
 })
 
 // covers SF-04
-t.test('the session that begins has a secret of its own, also where somebody was signed in before', async (t) => {
+t.test('gives the new session a secret of its own, also if another user was signed in', async (t) => {
   const subject = await factorApp(t)
   const { app } = subject
   await signUp(app, 'bob')
@@ -426,14 +426,14 @@ t.test('a form of another site is refused before anything is counted', async (t)
   t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
 })
 
-t.test('what the host vouches for asks for no second factor, and says no more than that', async (t) => {
+t.test('asks for no second factor after a sign-in that the host vouches for, and claims no more', async (t) => {
   const subject = await factorApp(t)
   const { access_token: token } = await subject.app.authority.issueTokens(subject.sub, { amr: ['pwd'] })
   t.match(await subject.app.authority.verify(token), { acr: 'password', amr: ['pwd'] })
   t.ok(await subject.app.authority.verifyPassword('ann', PASSWORD), 'a password is looked at alone')
 })
 
-t.test('without the option there is no page and no look-up', async (t) => {
+t.test('has no page and no lookup without the option', async (t) => {
   const subject = await factorApp(t, { factors: undefined }, { enrolled: false })
   t.equal((await subject.app.inject('/auth/second-factor')).statusCode, 404)
   t.equal((await subject.app.inject('/auth/security')).statusCode, 404)

@@ -171,7 +171,7 @@ t.test('a change takes a sign-in with the second factor, of the last five minute
 })
 
 // covers SS-03
-t.test("nobody changes what is somebody else's", async (t) => {
+t.test("refuses changes of another user's factors", async (t) => {
   const subject = await factorApp(t)
   const { app, sub } = subject
   await signUp(app, 'bob')

@@ -40,7 +40,7 @@ function credentialFor(body: string, passkey = passkeyOf()): string {
 }
 
 // covers SF-01
-t.test('a passkey in place of an app: made, signed in by both, and asked for from then on', async (t) => {
+t.test('sets up a passkey instead of an app, signs in by both, and asks for it afterwards', async (t) => {
   const subject = await bare(t)
   const { app, sub, clock } = subject
   const browser = testBrowser(app)
@@ -79,7 +79,7 @@ t.test('a passkey in place of an app: made, signed in by both, and asked for fro
 })
 
 // covers SF-02 PK-10
-t.test('what was asked in one sign-in is answered in no other', async (t) => {
+t.test('refuses the answer to a challenge in another sign-in', async (t) => {
   const subject = await bare(t)
   const { app, clock } = subject
   const bob = await signUp(app, 'bob')
@@ -150,36 +150,32 @@ t.test(
 )
 
 // covers SF-03
-t.test(
-  'an app is not stored beside a passkey that was set up between its code and its commit, nor where a reset was faster',
-  async (t) => {
-    for (const meanwhile of ['a passkey', 'a reset'] as const) {
-      const subject = await bare(t)
-      const { app, sub, clock, store } = subject
-      const [one, other] = [await owing(subject), await owing(subject)]
-      const add = store.addTotp.bind(store)
-      store.addTotp = async (addition) => {
-        if (meanwhile === 'a passkey')
-          t.equal((await other.browser.submit(SET_UP, { credential: credentialFor(other.body) })).statusCode, 200)
-        const added = await add(addition)
-        if (meanwhile === 'a reset') await store.removeFactorsOfUser(sub)
-        return added
-      }
-      const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(one.body)?.[1] ?? '').replaceAll(' ', '')
-      t.equal(
-        (await one.browser.submit(SET_UP, { ...formOf(one.body).fields, code: codeFor(secret, clock.now()) }))
-          .statusCode,
-        400,
-        meanwhile
-      )
-      t.match(
-        (await app.authority.factors(sub)).factors.map(({ kind }) => kind),
-        meanwhile === 'a passkey' ? ['passkey'] : []
-      )
-      t.same(await signedInAnywhere(one.browser), [])
+t.test('does not store an app if a passkey was set up or a reset came between its code and its commit', async (t) => {
+  for (const meanwhile of ['a passkey', 'a reset'] as const) {
+    const subject = await bare(t)
+    const { app, sub, clock, store } = subject
+    const [one, other] = [await owing(subject), await owing(subject)]
+    const add = store.addTotp.bind(store)
+    store.addTotp = async (addition) => {
+      if (meanwhile === 'a passkey')
+        t.equal((await other.browser.submit(SET_UP, { credential: credentialFor(other.body) })).statusCode, 200)
+      const added = await add(addition)
+      if (meanwhile === 'a reset') await store.removeFactorsOfUser(sub)
+      return added
     }
+    const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(one.body)?.[1] ?? '').replaceAll(' ', '')
+    t.equal(
+      (await one.browser.submit(SET_UP, { ...formOf(one.body).fields, code: codeFor(secret, clock.now()) })).statusCode,
+      400,
+      meanwhile
+    )
+    t.match(
+      (await app.authority.factors(sub)).factors.map(({ kind }) => kind),
+      meanwhile === 'a passkey' ? ['passkey'] : []
+    )
+    t.same(await signedInAnywhere(one.browser), [])
   }
-)
+})
 
 t.test('a wrong passkey leaves the key of the app that was scanned', async (t) => {
   const subject = await bare(t)
@@ -210,7 +206,7 @@ t.test(
   }
 )
 
-t.test('where passkeys are off or not among the methods there is no form for one, and none is taken', async (t) => {
+t.test('shows no passkey form and accepts none where passkeys are off or not among the methods', async (t) => {
   for (const options of [{ passkeys: false as const }, { mfa: { required: true, methods: ['totp' as const] } }]) {
     const subject = await bare(t, options)
     const other = await bare(t)

@@ -83,7 +83,7 @@ t.test('a ticket whose first factor is gone adds nothing', async (t) => {
   t.same(await left(store, test.sub), [0, 0], 'a mailbox that is not theirs any more')
 })
 
-t.test('where a store is down when the factor is looked at again, it is taken back once that is up', async (t) => {
+t.test('takes a factor back after the store recovers, if the second look failed', async (t) => {
   for (const what of ['findFactors', 'findById', 'removeFactor', 'revokeFamiliesOfUser']) {
     let isDown = false
     const breaking = <Store extends object>(store: Store): Store =>
@@ -253,7 +253,7 @@ t.test('an import leaves nothing of a user who was removed meanwhile', async (t)
   t.same((await store.findFactors(sub)).totp, [])
 })
 
-t.test('what was proved at a provider gets no younger by a code or a change of factors here', async (t) => {
+t.test("keeps the time of a provider's proof after a code or a change of factors", async (t) => {
   const test = await connectApp(t, { factors: memoryFactorStore(), mfa: { rememberDevice: {} } })
   const { app, browser, clock } = test
   const mayChange = async (): Promise<boolean> => secretIn((await browser.get('/auth/security/totp')).body) !== ''

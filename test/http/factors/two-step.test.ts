@@ -153,7 +153,7 @@ function lose(store: FactorStore, method: 'setTwoStep' | 'addTotp' | 'addPasskey
 }
 
 t.test(
-  'where the answer of the store is lost, two-step sign-in stays on, others end and a message tells',
+  "keeps two-step sign-in on, ends other sign-ins and sends a message when the store's answer is lost",
   async (t) => {
     const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
     await subject.messages.next('factor_added')

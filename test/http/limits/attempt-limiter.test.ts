@@ -73,7 +73,7 @@ t.test('RL the host has its own @fastify/rate-limit, and they never meet', async
 })
 
 // covers RL-22
-t.test('what the store throws or rejects with comes through', async (t) => {
+t.test('passes errors of the store through', async (t) => {
   for (const reserve of [
     () => {
       throw new Error('down')

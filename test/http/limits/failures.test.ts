@@ -208,7 +208,7 @@ for (const place of PLACES) {
   })
 
   // covers A3 CS4
-  t.test(`what is good passes, whatever others from the same address did (${place})`, async (t) => {
+  t.test(`accepts good secrets whatever others at the same address did (${place})`, async (t) => {
     const { app, browser, post, refresh, rotate, events } = await stage(t, place, { login: false, refresh: REFRESH })
     let tokens = await signIn(app)
     const { code = '' } = await authorizeAs(browser, authorizePath())

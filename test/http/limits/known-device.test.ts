@@ -32,7 +32,7 @@ t.test('a made-up cookie is a stranger', async (t) => {
 })
 
 // covers RL-24
-t.test('the cookie: its attributes, beside others, and only for browsers that succeeded at an account', async (t) => {
+t.test('sets the cookie with its attributes, and only in browsers that signed in', async (t) => {
   const { login } = await limitedApp(t)
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   t.equal(cookies(headers['set-cookie'])[0], 'theirs=1')

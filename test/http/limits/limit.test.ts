@@ -230,7 +230,7 @@ t.test('a /48 of IPv6 has twenty times the allowance of a /64 under login, and n
 })
 
 // covers RL-30 A17
-t.test('what is counted under a key or bypassed has no network', async (t) => {
+t.test('counts no network for a counted key or a bypassed address', async (t) => {
   for (const limits of [
     { key: (request: FastifyRequest) => String(request.headers['x-tenant']) },
     { bypass: ['2001:db8::/32'] }

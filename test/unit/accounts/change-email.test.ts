@@ -290,7 +290,7 @@ t.test('all open links end with the former address', async (t) => {
   )
 })
 
-t.test('to one address one link in five minutes, and one notice, whoever asks how often', async (t) => {
+t.test('sends one link and one notice to an address in five minutes, for any number of requests', async (t) => {
   const { w, user } = await asked({ bounded: true })
   await ask(w, user)
   await ask(w, user, 'ada@third.example')

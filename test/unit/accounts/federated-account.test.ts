@@ -32,7 +32,7 @@ t.test('no link that would run something comes from a provider', async (t) => {
   t.same(profileOf({ nickname: 'data:ann' }), { nickname: 'data:ann' }, 'what is no link stays as it is')
 })
 
-t.test('what no database would take, and what is longer than any name, is left out of a profile', async (t) => {
+t.test('leaves values that no database takes or that are too long out of a profile', async (t) => {
   for (const value of ['An\0n', '\ud800', 'x'.repeat(2049), ['a\0'], { 'a\0': 1 }, { a: { b: '\udfff' } }])
     t.same(profileOf({ name: value, nickname: 'Ann' }), { nickname: 'Ann' }, JSON.stringify(value).slice(0, 40))
   t.same(profileOf({ name: 'x'.repeat(2048), nickname: '\u{1f600}' }), {
@@ -41,7 +41,7 @@ t.test('what no database would take, and what is longer than any name, is left o
   })
 })
 
-t.test('who has no address gets a name of letters and digits, a longer one each time it is taken', async (t) => {
+t.test('names a user without an address by letters and digits, longer after each collision', async (t) => {
   const names = Array.from({ length: 300 }, (_, subject) =>
     [0, 1].map(
       (attempt) =>

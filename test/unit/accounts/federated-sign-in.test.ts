@@ -72,7 +72,7 @@ t.test('the table: what holds in every one of its states', async (t) => {
   t.strictSame(wrong.slice(0, 5), [])
 })
 
-t.test('the profile follows the provider only with sync: always, and never who somebody is', async (t) => {
+t.test("follows the provider's profile only with sync: always, and never its identity fields", async (t) => {
   for (const sync of ['create', 'always'] as const) {
     const store = memoryUserStore()
     const w = await federatedWorld(store, { connection: { sync } })

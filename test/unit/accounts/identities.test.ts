@@ -42,7 +42,7 @@ t.test('a link by the host is stored, told of and mailed, once', async (t) => {
     t.notOk(JSON.stringify([w.told, w.messages]).includes(canary), 'neither subject nor address')
 })
 
-t.test('what is no identity is not linked', async (t) => {
+t.test('refuses to link a malformed identity', async (t) => {
   const w = await world()
   const { id } = await w.addUser()
   for (const [name, values] of Object.entries({
@@ -82,83 +82,77 @@ t.test('the id of a link tells neither issuer nor subject, and no two links have
 })
 
 // covers FED-13
-t.test(
-  'the last link that works is not gone for a moment, and what somebody else took meanwhile is not put back',
-  async (t) => {
-    const initial = [
-      { id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true },
-      { id: 'u2', username: 'bob@example.com', passwordHash: null }
-    ]
-    let meanwhile = async (): Promise<void> => {}
-    const calls: string[] = []
-    const w = await world({
-      initial,
-      users: (store) => ({
-        ...store,
-        async unlinkIdentity(...given) {
-          const outcome = await store.unlinkIdentity(...given)
-          calls.push(given[1].subject)
-          await meanwhile()
-          return outcome
-        }
-      })
-    })
-    const [ada] = await Promise.all(initial.map(async ({ id }) => await w.store.findById(id)))
-    if (ada === null || ada === undefined) throw new Error('no user')
-    for (const link of [AT_OP, OTHER, { ...AT_OP, subject: 'old', connection: 'former' }])
-      await linkByHost(ada.id, link, w.deps)
-    const take = async (link: typeof OTHER): Promise<void> => {
-      const links = await listLinks(ada.id, w.deps)
-      meanwhile = async () => {
-        meanwhile = async () => {}
-        // Another removal was faster, and somebody signed up by the identity that this one takes away.
-        await w.store.unlinkIdentity(ada.id, links.find(({ subject }) => subject === AT_OP.subject) ?? link, true)
-        await linkByHost('u2', link, w.deps)
+t.test('keeps the last working link at every moment, and does not restore one that another user took', async (t) => {
+  const initial = [
+    { id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true },
+    { id: 'u2', username: 'bob@example.com', passwordHash: null }
+  ]
+  let meanwhile = async (): Promise<void> => {}
+  const calls: string[] = []
+  const w = await world({
+    initial,
+    users: (store) => ({
+      ...store,
+      async unlinkIdentity(...given) {
+        const outcome = await store.unlinkIdentity(...given)
+        calls.push(given[1].subject)
+        await meanwhile()
+        return outcome
       }
+    })
+  })
+  const [ada] = await Promise.all(initial.map(async ({ id }) => await w.store.findById(id)))
+  if (ada === null || ada === undefined) throw new Error('no user')
+  for (const link of [AT_OP, OTHER, { ...AT_OP, subject: 'old', connection: 'former' }])
+    await linkByHost(ada.id, link, w.deps)
+  const take = async (link: typeof OTHER): Promise<void> => {
+    const links = await listLinks(ada.id, w.deps)
+    meanwhile = async () => {
+      meanwhile = async () => {}
+      // Another removal was faster, and somebody signed up by the identity that this one takes away.
+      await w.store.unlinkIdentity(ada.id, links.find(({ subject }) => subject === AT_OP.subject) ?? link, true)
+      await linkByHost('u2', link, w.deps)
     }
-    await take(OTHER)
-    t.equal(await unlinkIdentity(ada, linkIdOf(OTHER), asUser, w.deps), 'unlinked')
-    t.same(await connectionsOf(w, ada.id), ['former'])
-    t.same(await connectionsOf(w, 'u2'), ['other'])
-    await linkByHost(ada.id, AT_OP, w.deps)
-    calls.length = 0
-    t.equal(await unlinkIdentity(ada, linkIdOf(AT_OP), asUser, w.deps), 'last_sign_in_method')
-    t.same(calls, [], 'the store was not asked to')
   }
-)
+  await take(OTHER)
+  t.equal(await unlinkIdentity(ada, linkIdOf(OTHER), asUser, w.deps), 'unlinked')
+  t.same(await connectionsOf(w, ada.id), ['former'])
+  t.same(await connectionsOf(w, 'u2'), ['other'])
+  await linkByHost(ada.id, AT_OP, w.deps)
+  calls.length = 0
+  t.equal(await unlinkIdentity(ada, linkIdOf(AT_OP), asUser, w.deps), 'last_sign_in_method')
+  t.same(calls, [], 'the store was not asked to')
+})
 
 // covers FED-13
-t.test(
-  'of parallel calls for all links that work, beside one that does not, one link that works is left as it was',
-  async (t) => {
-    for (let round = 0; round < 50; round++) {
-      const w = await world({
-        initial: [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }]
-      })
-      const ada = await w.store.findById('u1')
-      if (ada === null) throw new Error('no user')
-      for (const link of [AT_OP, OTHER, { ...AT_OP, subject: 'old', connection: 'former' }])
-        await linkByHost(ada.id, link, w.deps)
-      const before = await listLinks(ada.id, w.deps)
-      const outcomes = await Promise.all(
-        [AT_OP, OTHER].map(async (link) => await unlinkIdentity(ada, linkIdOf(link), asUser, w.deps))
-      )
-      const left = (await listLinks(ada.id, w.deps)).filter(({ connection }) => connection !== 'former')
-      t.ok(left.length > 0, 'a way in is left')
-      t.equal(outcomes.filter((outcome) => outcome === 'unlinked').length, 2 - left.length)
+t.test('leaves one working link after parallel removals of all, next to a broken one', async (t) => {
+  for (let round = 0; round < 50; round++) {
+    const w = await world({
+      initial: [{ id: 'u1', username: 'ada@example.com', passwordHash: null, emailVerified: true }]
+    })
+    const ada = await w.store.findById('u1')
+    if (ada === null) throw new Error('no user')
+    for (const link of [AT_OP, OTHER, { ...AT_OP, subject: 'old', connection: 'former' }])
+      await linkByHost(ada.id, link, w.deps)
+    const before = await listLinks(ada.id, w.deps)
+    const outcomes = await Promise.all(
+      [AT_OP, OTHER].map(async (link) => await unlinkIdentity(ada, linkIdOf(link), asUser, w.deps))
+    )
+    const left = (await listLinks(ada.id, w.deps)).filter(({ connection }) => connection !== 'former')
+    t.ok(left.length > 0, 'a way in is left')
+    t.equal(outcomes.filter((outcome) => outcome === 'unlinked').length, 2 - left.length)
+    t.ok(
+      outcomes.every((outcome) => outcome === 'unlinked' || outcome === 'last_sign_in_method'),
+      outcomes.join()
+    )
+    for (const link of left)
       t.ok(
-        outcomes.every((outcome) => outcome === 'unlinked' || outcome === 'last_sign_in_method'),
-        outcomes.join()
+        before.some((one) => JSON.stringify(one) === JSON.stringify(link)),
+        'as it was'
       )
-      for (const link of left)
-        t.ok(
-          before.some((one) => JSON.stringify(one) === JSON.stringify(link)),
-          'as it was'
-        )
-      t.equal(w.count('identity_unlinked'), 2 - left.length)
-    }
+    t.equal(w.count('identity_unlinked'), 2 - left.length)
   }
-)
+})
 
 // covers FED-13
 t.test("a link goes by its id, where another way to sign in is left, and nobody else's does", async (t) => {
@@ -236,22 +230,25 @@ t.test('a user without an address has no link that a reset would take: there was
 })
 
 // covers FED-11
-t.test('whoever disowns an account takes such links from whoever made it, and is sent nothing of them', async (t) => {
-  const w = await world()
-  const ada = await w.addUser({ emailVerified: false })
-  await linkByHost(ada.id, AT_OP, w.deps)
-  await requestEmailVerification(ada, { locale: undefined, origin }, w.deps)
-  await w.idle()
-  w.messages.splice(0, w.messages.length - 1)
-  await disownAccount({ token: w.messages[0]?.token ?? '', origin }, w.deps)
-  await turns()
-  t.same(await connectionsOf(w, ada.id), [])
-  t.match(w.told.find(({ name }) => name === 'identity_unlinked')?.payload, { by: 'disowned' })
-  t.same(
-    w.messages.map(({ kind }) => kind),
-    ['verify_email']
-  )
-})
+t.test(
+  'removes the links of the stranger when the owner disowns an account, and sends nothing about them',
+  async (t) => {
+    const w = await world()
+    const ada = await w.addUser({ emailVerified: false })
+    await linkByHost(ada.id, AT_OP, w.deps)
+    await requestEmailVerification(ada, { locale: undefined, origin }, w.deps)
+    await w.idle()
+    w.messages.splice(0, w.messages.length - 1)
+    await disownAccount({ token: w.messages[0]?.token ?? '', origin }, w.deps)
+    await turns()
+    t.same(await connectionsOf(w, ada.id), [])
+    t.match(w.told.find(({ name }) => name === 'identity_unlinked')?.payload, { by: 'disowned' })
+    t.same(
+      w.messages.map(({ kind }) => kind),
+      ['verify_email']
+    )
+  }
+)
 
 t.test('a change of the password by its owner leaves all links', async (t) => {
   const w = await world()

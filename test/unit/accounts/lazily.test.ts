@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { lazily } from '../../../lib/accounts/lazily.ts'
 
-t.test('a part is loaded once, whoever asks at once or later', async (t) => {
+t.test('loads a part once for parallel and later calls', async (t) => {
   let loads = 0
   const part = lazily(async () => ({ load: ++loads }))
   t.same(await Promise.all([part(), part(), part()]), [{ load: 1 }, { load: 1 }, { load: 1 }])

@@ -34,7 +34,7 @@ t.test('forty requests from forty addresses are one message, and its link works'
 })
 
 // covers A11
-t.test('whenever somebody asks, a link that works is in the mailbox', async (t) => {
+t.test('keeps a working link in the mailbox at every request', async (t) => {
   const w = await world({ bounded: true })
   await w.addUser()
   for (let minute = 0; minute <= 60; minute++) {

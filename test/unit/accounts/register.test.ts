@@ -35,7 +35,7 @@ t.test('a user is created, with the name normalised', async (t) => {
 })
 
 // covers ADV-CVE-2023-4918
-t.test('no field chooses who somebody is, and no password gets to the store', async (t) => {
+t.test('ignores fields that would choose the user id, and keeps the password from the store', async (t) => {
   let given: NewUser | undefined
   const w = await world({
     users: (store) => ({
@@ -59,7 +59,7 @@ t.test('no field chooses who somebody is, and no password gets to the store', as
 })
 
 // covers ASVS-2.2.1
-t.test('what can not be a name, an address or a password is refused before any hash', async (t) => {
+t.test('refuses an invalid name, address or password before any hash', async (t) => {
   const w = await world({ verifyEmail: true })
   const table: Array<[string, Partial<typeof ada> & { fields?: Record<string, unknown> }, string, RegExp]> = [
     ['control characters', { username: 'ada\r\n@example.com' }, 'invalid_request', /^username:/],
@@ -153,7 +153,7 @@ t.test('a store that fails is no taken name', async (t) => {
 })
 
 // covers ASVS-6.3.8
-t.test('where e-mails are verified the answer is the same, and the mail differs', async (t) => {
+t.test('answers the same with email verification, and sends different mails', async (t) => {
   const w = await world({ verifyEmail: true })
   const first = await w.hashesOf(async () => {
     t.equal(await register(ada, w.deps), 'pending')
@@ -264,7 +264,7 @@ t.test('pre-hijack: the owner of a mailbox takes the account that a stranger reg
     t.notOk(JSON.stringify(w.told).includes(secret), 'no secret in an event')
 })
 
-t.test('a verified owner keeps their account when somebody registers their name', async (t) => {
+t.test('keeps the account of a verified owner when a stranger registers the name', async (t) => {
   const w = await world({ verifyEmail: true })
   const user = await w.addUser({ emailVerified: true })
   await w.addSession(user.id, 'mine')

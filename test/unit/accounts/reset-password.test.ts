@@ -218,7 +218,7 @@ t.test('a bad password tells nothing of the link, and does not use it up', async
 })
 
 // covers ASVS-6.3.8
-t.test('a request takes the same steps before its answer, whoever it names', async (t) => {
+t.test('takes the same steps before the answer for every name', async (t) => {
   const w = await world()
   await w.addUser()
   await w.addUser({ username: 'disabled', disabled: true })

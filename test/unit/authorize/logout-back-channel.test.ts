@@ -185,7 +185,7 @@ t.test('at most four at once; one that hangs holds up nobody but itself, and not
 })
 
 // covers B17
-t.test('what waits is bounded, and an overload is reported once, and its end with a count', async (t) => {
+t.test('bounds waiting notices, and reports an overload once and its end with a count', async (t) => {
   const pending: Array<(status: number) => void> = []
   const { backChannel, posts, reports } = setUp(
     async () =>

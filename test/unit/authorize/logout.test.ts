@@ -225,7 +225,7 @@ t.test('without a cookie, a hint of ours ends the session that it names, with wh
 })
 
 // covers L4
-t.test('who is signed in here is asked before a hint of another session ends anything', async (t) => {
+t.test('asks the signed-in user before the hint of another session ends anything', async (t) => {
   const { ask, alive, loggedOut, browser, byPassword } = await journey()
   const { session: other } = await browser.start('bob', byPassword(), NEW_BROWSER)
   t.match(await ask({ id_token_hint: 'mine' }, { session: other }), { outcome: 'confirm', session: { userId: 'bob' } })

@@ -12,7 +12,7 @@ const session = (...methods: AuthenticationMethod[]): BrowserSession =>
   ({ methods: methods.map((method) => ({ method, at: NOW })), authenticatedAt: NOW }) as unknown as BrowserSession
 
 // covers SU-01 SU-02
-t.test('what a client must have is required, whatever the request asks for', async (t) => {
+t.test('requires the context of the client whatever the request asks for', async (t) => {
   const rows: Array<[name: string, asked: Asked, least: string | undefined, required: readonly string[] | null]> = [
     ['nothing', asks([]), undefined, null],
     ['nothing', asks([]), 'mfa', ['mfa', 'phr']],

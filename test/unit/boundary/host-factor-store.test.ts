@@ -91,7 +91,7 @@ t.test('a store that hangs is an outage after five seconds, and no timer is left
   t.equal(clock.waiting(), 0)
 })
 
-t.test('what a store throws is thrown on', async (t) => {
+t.test('passes errors of the store through', async (t) => {
   const error = new Error('connection refused')
   for (const [name, call] of CALLS)
     await t.rejects(
@@ -207,7 +207,7 @@ t.test('a row may have more fields, and none where it may be null', async (t) =>
   )
 })
 
-t.test('a look-up by handle gives nothing of anybody else', async (t) => {
+t.test('returns nothing of another user from a lookup by handle', async (t) => {
   const found = {
     userId: ALICE,
     passkey: passkey(),
@@ -227,7 +227,7 @@ t.test('a look-up by handle gives nothing of anybody else', async (t) => {
     })
 })
 
-t.test('what no store can hold is not asked for', async (t) => {
+t.test('does not query the store for ids that it could not hold', async (t) => {
   const store = answering({
     findByHandle: 'asked',
     usePasskey: 'asked',

@@ -109,7 +109,7 @@ t.test("every call reaches the host's store with its own arguments, and its answ
   ])
 })
 
-t.test('what the store lacks stays lacking', async (t) => {
+t.test('leaves optional methods that the store lacks undefined', async (t) => {
   const users = hostUserStore({ findById: async () => null, findByUsername: async () => null }, steppedClock())
   t.strictSame(Object.keys(users), ['findById', 'findByUsername'])
 })

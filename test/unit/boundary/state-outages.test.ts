@@ -153,7 +153,7 @@ t.test('an instance that nobody asks finds out each minute that the outage is ov
   t.equal(await rotate('digest-0', 2), 'replayed', 'an idle hour is no outage')
 })
 
-t.test('where the trial alone is out of reach, a write that was done ends an outage of writes', async (t) => {
+t.test('ends an outage of writes after a successful write, although the trial alone fails', async (t) => {
   const { clock, server, state, throws, told } = stage()
   throws(new RedisRefusal('READONLY'))
   await t.rejects(state.keys.list())
@@ -182,7 +182,7 @@ t.test('a grace time of 0 stays 0', async (t) => {
   t.equal(await rotate('digest-0', 2), 'replayed')
 })
 
-t.test('an outage makes up for an hour at the most', async (t) => {
+t.test('extends times by an hour at most for an outage', async (t) => {
   const { clock, server, begin, rotate } = stage()
   await begin()
   server.fault = 'answer lost'

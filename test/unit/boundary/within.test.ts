@@ -40,7 +40,7 @@ t.test('a call that throws or rejects does so, and leaves no timer', async (t) =
   t.equal(clock.waiting(), 0)
 })
 
-t.test('what query builders return, which can be awaited and is no promise, has its time too', async (t) => {
+t.test('limits the time of query builders, which are thenable and no promises', async (t) => {
   const awaitable = (then: PromiseLike<string>['then']): Promise<string> =>
     new Proxy(
       {},
@@ -69,7 +69,7 @@ t.test('what query builders return, which can be awaited and is no promise, has 
   t.equal(outcome, 'no answer within 100 ms')
 })
 
-t.test("what rejects after its time is nobody's, and ends no process", async (t) => {
+t.test('ignores a rejection after the time limit, and keeps the process alive', async (t) => {
   const clock = countingClock()
   const rejections: unknown[] = []
   const listener = (reason: unknown): void => {

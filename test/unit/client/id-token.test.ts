@@ -80,7 +80,7 @@ t.test('sub of another person at a refresh: refused', async (t) => {
   )
 })
 
-t.test('what is no token: refused', async (t) => {
+t.test('refuses malformed tokens', async (t) => {
   for (const token of [
     undefined,
     '',

@@ -143,7 +143,7 @@ function fakePage(t: Test, client: FakeClient, href: string): string[] {
 }
 
 // covers D1
-t.test('Svelte: a view for whoever is signed in asks for a sign-in once, and again after a sign-out', async (t) => {
+t.test('Svelte: asks for a sign-in once, and again after a sign-out', async (t) => {
   const { requireAuth } = await load('svelte')
   const client = fakeClient()
   const asked = fakePage(t, client, 'https://app.example/cart')
@@ -162,7 +162,7 @@ t.test('Svelte: a view for whoever is signed in asks for a sign-in once, and aga
 
 // covers D1
 t.test(
-  'Vue: RequireAuth shows its slot to whoever is signed in, and ends the sign-in that the address has the answer to',
+  'Vue: RequireAuth shows its slot to a signed-in user, and finishes the sign-in of the answer in the address',
   async (t) => {
     const { RequireAuth } = (await load('vue')) as unknown as {
       RequireAuth: { setup(props: object, context: object): () => unknown }

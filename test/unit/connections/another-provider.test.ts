@@ -40,7 +40,7 @@ export const gitea = (origin: string, clientId: string, clientSecret: string) =>
     }
   })
 
-t.test('by OAuth 2.0 and an API: twenty lines at the most', async (t) => {
+t.test('connects OAuth 2.0 with an API in twenty lines at most', async (t) => {
   const [, printed = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(GUIDE) ?? []
   t.ok((printed.match(/^.+$/gm) ?? []).length <= 20)
   const own = readFileSync(import.meta.filename, 'utf8')

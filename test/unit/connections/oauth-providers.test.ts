@@ -135,7 +135,7 @@ t.test('Discord', async (t) => {
   })
 
   // covers FED-8
-  await t.test('what it has not verified counts as none', async (t) => {
+  await t.test('ignores an address that the provider has not verified', async (t) => {
     for (const user of [
       { verified: false },
       { verified: undefined },

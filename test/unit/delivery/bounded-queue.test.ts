@@ -73,7 +73,7 @@ t.test('the next task begins in a turn of its own as well', async (t) => {
   t.same(begun, ['a', 'b', 'c'])
 })
 
-t.test('what does not fit is dropped and told once; the overload ends at half of the places', async (t) => {
+t.test('drops excess tasks with one report, and ends the overload at half of the places', async (t) => {
   const { queue, givenUp, told, end } = setUp()
   for (const task of ['a', 'b', 'c', 'd']) queue.add(task)
   t.same([queue.add('e'), queue.add('f')], [false, false])
@@ -110,7 +110,7 @@ t.test('a failure is tried again after each of the delays, then given up', async
   await queue.idle()
 })
 
-t.test('what throws at once has failed like what rejects', async (t) => {
+t.test('treats a synchronous throw like a rejection', async (t) => {
   const { queue, givenUp } = setUp({
     attempt: () => {
       throw new Error('at once')
@@ -121,7 +121,7 @@ t.test('what throws at once has failed like what rejects', async (t) => {
   t.same(givenUp, ['a 1: at once'])
 })
 
-t.test('what waits to be tried again takes a place, and none of those in flight', async (t) => {
+t.test('counts a task that waits for a retry against the places, and not as in flight', async (t) => {
   const { queue, begun, end } = setUp({ capacity: 2, maxInFlight: 1, retryDelaysMs: [10] })
   queue.add('a')
   await turns()

@@ -58,7 +58,7 @@ t.test('an overload of works in the background is told once, and its end with a 
   ])
 })
 
-t.test('what waits to be tried again takes no place from other work, and has its key meanwhile', async (t) => {
+t.test('keeps a waiting retry from blocking other work, and reserves its key', async (t) => {
   const { told, onError } = ear()
   const clock = steppedClock()
   const background = createBackground({ clock, onError })

@@ -85,7 +85,7 @@ t.test('keeps every value of a repeated parameter of a form', async (t) => {
   t.same(await send('a=1&%61=&a=3', FORM), { status: 200, body: { a: ['1', '', '3'] } })
 })
 
-t.test('what is no JSON is refused in the same words, whatever is wrong with it', async (t) => {
+t.test('refuses malformed JSON in the same words, whatever is wrong', async (t) => {
   const send = await bodies(t)
   for (const json of [
     '{',

@@ -78,7 +78,7 @@ t.test('headers that hold a credential are hidden, and the query of those that h
   t.strictSame(logged({ req: { url: '/x', headers: null } }), { req: { url: '/x', headers: null } })
 })
 
-t.test('what is no request goes through as it is', async (t) => {
+t.test('passes objects that are no requests through unchanged', async (t) => {
   for (const entry of [
     'text',
     5,
@@ -184,7 +184,7 @@ t.test("the logger is the host's in all else", async (t) => {
   t.equal(log[Symbol.iterator as unknown as string], undefined)
 })
 
-t.test('where nothing is logged, nothing is made for it', async (t) => {
+t.test('builds nothing for a log that is off', async (t) => {
   const none = Object.fromEntries(METHODS.map((name) => [name, noop]))
   t.equal(seenThrough(none), none)
   t.equal(seenThrough(null), null)

@@ -82,7 +82,7 @@ t.test('the input that a schema becomes', async (t) => {
     )
 })
 
-t.test('what a start refuses: a required field without an input, and a default that does not fit', async (t) => {
+t.test('stops the start for a required field without an input, and for a default that does not fit', async (t) => {
   for (const [schema, path, problem] of [
     [Type.Array(Type.String()), 'x', /it is required, and the sign-up page has no input for a field of its kind/],
     [Type.Object({}), 'x', /Make it optional, give it a default, or take a page of your own \(pages\.loginUrl/],
@@ -146,7 +146,7 @@ t.test('the value that a text becomes', async (t) => {
     t.strictSame(await read(schema, text), expected, `${schema.type ?? 'union'} ${text}`)
 })
 
-t.test('what does not fit is refused by the schema, with the field and in words for a person', async (t) => {
+t.test('refuses values by the schema, with the field and in words for a person', async (t) => {
   const table: Array<[TSchema, string | undefined, string, string?]> = [
     [Type.String(), undefined, 'x: it is required.', 'required'],
     [Type.String(), '', 'x: it is required.', 'required'],
@@ -214,7 +214,7 @@ t.test('a field may have any name', async (t) => {
   t.equal(({} as Record<string, unknown>).x, undefined)
 })
 
-t.test('what was typed comes back as it was typed', async (t) => {
+t.test('returns typed values unchanged', async (t) => {
   const form = await formWith(
     Type.Object({ age: Type.Integer(), news: Type.Boolean({ default: true }), name: Type.String({ default: 'you' }) })
   )

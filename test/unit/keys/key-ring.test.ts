@@ -289,7 +289,7 @@ t.test(
   }
 )
 
-t.test('whoever asks while an instance starts waits for its first look', async (t) => {
+t.test('makes callers wait for the first read of a starting instance', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const other = ring(clock, store)
@@ -489,7 +489,7 @@ t.test('a slow list never takes the place of a newer one', async (t) => {
   t.equal(one.find(elsewhere.signingKey().kid)?.alg, 'EdDSA')
 })
 
-t.test('a key made elsewhere: whoever comes while the store is looked at waits for the answer', async (t) => {
+t.test('finds a key of another instance: callers wait for a read under way', async (t) => {
   const clock = steppedClock()
   const store = delayed(memoryState().keys)
   const one = ring(clock, store)

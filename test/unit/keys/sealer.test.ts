@@ -5,7 +5,7 @@ import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 const SECRET = 's'.repeat(32)
 const sealer = aesSealer([SECRET])
 
-t.test('what was sealed for one purpose and one user opens for no other', async (t) => {
+t.test('opens a sealed text for its own purpose and user only', async (t) => {
   const sealed = sealer.seal('plain', 'totp ann')
   t.equal(sealer.open(sealed, 'totp ann'), 'plain')
   for (const context of ['totp bob', 'ticket ann', 'totp ann ', '', undefined])
@@ -17,7 +17,7 @@ t.test('what was sealed for one purpose and one user opens for no other', async 
   )
 })
 
-t.test('what releases without contexts have sealed opens', async (t) => {
+t.test('opens text sealed without a context', async (t) => {
   const key = Buffer.from(hkdfSync('sha256', SECRET, '', 'fastify-authority sealing', 32))
   const nonce = Buffer.alloc(12, 7)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)

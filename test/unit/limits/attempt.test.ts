@@ -97,7 +97,7 @@ t.test('an outage of ours gives all back, and whatever else is thrown stays coun
   }
 })
 
-t.test('what proves itself is counted where the proof failed, and only then', async (t) => {
+t.test('counts a random secret only after its proof has failed', async (t) => {
   const plan =
     (calls: unknown[], limits: readonly AttemptLimit[] = [LIMIT, OTHER]) =>
     async () => {

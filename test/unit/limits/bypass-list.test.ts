@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { parseBypassList } from '../../../lib/limits/bypass-list.ts'
 
 // covers RL-4 ASVS-1.5.3
-t.test('what a list holds, whichever way an address is spelt', async (t) => {
+t.test('finds addresses in any spelling', async (t) => {
   const cases: Array<[string, string, boolean]> = [
     ['10.0.0.0/8', '10.1.2.3', true],
     ['10.0.0.0/8', '::ffff:10.1.2.3', true],
@@ -32,7 +32,7 @@ t.test('what a list holds, whichever way an address is spelt', async (t) => {
 })
 
 // covers RL-3 RL-5
-t.test('what a list refuses, and how it says so', async (t) => {
+t.test('refuses ambiguous entries, and says why', async (t) => {
   const cases: Array<[unknown, RegExp]> = [
     ['010.0.0.0/8', /malformed/],
     ['10.0.0.0/08', /malformed/],

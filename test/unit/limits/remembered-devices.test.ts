@@ -41,7 +41,7 @@ t.test('a browser is remembered for an account as it was, under each of the keys
 })
 
 // covers TD-03
-t.test('an account has one entry, which is made anew, and takes no place of another', async (t) => {
+t.test('replaces the entry of an account, and takes no place of another account', async (t) => {
   let token = rememberAccount([KEY], undefined, of('bob'), 0, DEVICE)
   for (const now of [1000, 2000, 3000, 4000, 5000]) token = rememberAccount([KEY], token, ANN, now, 'another')
   t.equal(token.split('.').length, 3)
@@ -51,7 +51,7 @@ t.test('an account has one entry, which is made anew, and takes no place of anot
   t.ok(isRemembered([KEY], token, ANN, { now: DAY_MS, lifetimeMs: DAY_MS }))
 })
 
-t.test('what is none of ours begins a token anew', async (t) => {
+t.test('starts a new token instead of a foreign one', async (t) => {
   for (const given of ['', 'garbage', `${DEVICE}.short`, 'x'.repeat(8192)]) {
     const token = rememberAccount([KEY], given, ANN, 0, DEVICE)
     t.equal(token.length, 22 + 1 + 38, given.slice(0, 20))

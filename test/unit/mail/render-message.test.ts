@@ -168,7 +168,7 @@ t.test('a mail about a factor names that factor, and no other', async (t) => {
     t.notMatch(languageOf('en').mails[kind as 'recovery_code_used'].text, /password|wrong code/)
 })
 
-t.test('what the host did is not said of the person', async (t) => {
+t.test('does not attribute actions of the host to the user', async (t) => {
   const common = everyMessage('en')[0]
   const of = (fields: object): string => renderMessage({ ...common, url: undefined, ...fields } as Message).text
   t.match(
@@ -184,7 +184,7 @@ t.test('what the host did is not said of the person', async (t) => {
   for (const text of byHost) t.match(text, 'If you did not ask us for that, get in touch with us at once.')
 })
 
-t.test('where no password can be set by mail, nobody is told to do that', async (t) => {
+t.test('does not ask for a password reset where none is possible', async (t) => {
   for (const locale of LOCALES) {
     const {
       secure,
@@ -219,7 +219,7 @@ t.test('where no password can be set by mail, nobody is told to do that', async 
   }
 })
 
-t.test('whoever has no password is not told to set a new one', async (t) => {
+t.test('does not ask a user without a password to set a new one', async (t) => {
   for (const locale of LOCALES) {
     const { secure, secureWithoutPassword, email_change_requested: change } = languageOf(locale).mails
     const word = messagesOf(locale).forgotLink

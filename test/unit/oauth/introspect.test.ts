@@ -80,7 +80,7 @@ t.test("a client's own token", async (t) => {
 })
 
 // covers R7662-4 ADV-CVE-2026-37979
-t.test('who may look at which token', async (t) => {
+t.test('shows each caller its own tokens only', async (t) => {
   // Which callers see an access token that was issued to `owner` for `audience`.
   const cases: Array<[owner: string | null, audience: string | string[], seenBy: string[]]> = [
     [null, ISSUER, ['own']],

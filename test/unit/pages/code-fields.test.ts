@@ -65,7 +65,7 @@ t.test('a wrong recovery code is shown where it was typed', async (t) => {
   t.equal(field(root, 'code')['aria-invalid'], undefined)
 })
 
-t.test('whoever hears the security page knows what each button acts on', async (t) => {
+t.test('names the object of each button of the security page for screen readers', async (t) => {
   const root = page('account_security')
   const buttons = all(root, 'button').filter(({ attributes }) => ['rename', 'remove'].includes(attributes.value ?? ''))
   t.equal(buttons.length, 8)

@@ -63,7 +63,7 @@ t.test('a form of its own, which is hidden without scripts, with one field and o
   }
 })
 
-t.test('the sign-in page: the browser proposes passkeys beside names, and the word for it comes last', async (t) => {
+t.test('proposes passkeys at the username of the sign-in page, with the keyword last', async (t) => {
   const username = (root: Element): string | undefined =>
     all(root, 'input').find(({ attributes }) => attributes.name === 'username')?.attributes.autocomplete
   t.equal(username(page('login')), 'username')

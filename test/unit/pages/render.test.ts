@@ -251,7 +251,7 @@ t.test('the footer: links of the host, and the page in other languages', async (
   )
 })
 
-t.test('what was sent shows the address, and is sent again by the same form', async (t) => {
+t.test('shows the address of a sent message, and sends it again by the same form', async (t) => {
   for (const name of ['signup', 'forgot_password'] as const) {
     const root = page(name, { sent: true, username: 'ann@mail.example' })
     t.match(textOf(one(root, 'main')), 'ann@mail.example')
@@ -437,7 +437,7 @@ t.test('logout and form_post', async (t) => {
   )
 })
 
-t.test('what is over has no form', async (t) => {
+t.test('shows no form once an action is done', async (t) => {
   for (const root of [
     page('signup', { sent: true }),
     page('forgot_password', { sent: true }),

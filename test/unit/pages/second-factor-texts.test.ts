@@ -12,29 +12,26 @@ const second = (model: Partial<PageModels['second_factor']> = {}): string =>
 const linksTo = (html: string, url: string): number =>
   all(parse(html), 'a').filter(({ attributes }) => attributes.href === url).length
 
-t.test(
-  'who has lost everything is told whom to ask, with the link that the host has set and without one',
-  async (t) => {
-    const support = 'mailto:help@example.com'
-    for (const asksCode of [true, false]) {
-      t.match(
-        second({ asksCode }),
-        'If you have lost all of these, ask <b><bdi>Example Service</bdi></b> for help. <a ' +
-          'href="mailto:help@example.com">Help</a>'
-      )
-      t.equal(linksTo(second({ asksCode }), support), 2, 'beside the one of the footer')
-      const without = second({ asksCode, footer: { ...COMMON.footer, support: null } })
-      t.match(without, 'If you have lost all of these, ask <b><bdi>Example Service</bdi></b> for help.</p>')
-      t.equal(linksTo(without, support), 0)
-    }
-    for (const locale of LOCALES as readonly Locale[])
-      t.match(
-        textOf(parse(second(inLanguage(locale)))),
-        format(messagesOf(locale).secondFactorLost, { title: 'Example Service' }),
-        locale
-      )
+t.test('tells a user who lost everything whom to ask, with and without a support link', async (t) => {
+  const support = 'mailto:help@example.com'
+  for (const asksCode of [true, false]) {
+    t.match(
+      second({ asksCode }),
+      'If you have lost all of these, ask <b><bdi>Example Service</bdi></b> for help. <a ' +
+        'href="mailto:help@example.com">Help</a>'
+    )
+    t.equal(linksTo(second({ asksCode }), support), 2, 'beside the one of the footer')
+    const without = second({ asksCode, footer: { ...COMMON.footer, support: null } })
+    t.match(without, 'If you have lost all of these, ask <b><bdi>Example Service</bdi></b> for help.</p>')
+    t.equal(linksTo(without, support), 0)
   }
-)
+  for (const locale of LOCALES as readonly Locale[])
+    t.match(
+      textOf(parse(second(inLanguage(locale)))),
+      format(messagesOf(locale).secondFactorLost, { title: 'Example Service' }),
+      locale
+    )
+})
 
 t.test('an app on a computer will do, in every language', async (t) => {
   for (const locale of LOCALES as readonly Locale[])
@@ -73,7 +70,7 @@ t.test('nobody is said to be signed in before they are', async (t) => {
   }
 })
 
-t.test('a second factor is said to be what the account needs, or only what somebody wants to open', async (t) => {
+t.test('says whether the account or only the opened page needs the second factor', async (t) => {
   for (const locale of LOCALES as readonly Locale[]) {
     const { setUpText, setUpForPageText } = messagesOf(locale)
     const shown = (forAccount: boolean): string =>

@@ -68,7 +68,7 @@ t.test('a bundle without the file of the thread hashes in the pool', async (t) =
   }
 })
 
-t.test('where the package is missing, the error of the thread names it', async (t) => {
+t.test('names a missing package in the error of the thread', async (t) => {
   const directory = t.testdir({
     'package.json': '{"type":"module"}',
     'host.js':
@@ -92,7 +92,7 @@ t.test('where the package is missing, the error of the thread names it', async (
   )
 })
 
-t.test('phpass, with the file of its thread beside it and without, and the process ends by itself', async (t) => {
+t.test('runs phpass with and without the file of its thread, and lets the process end', async (t) => {
   const host = `
     import { phpassKey } from './phpass.js'
     const key = await phpassKey('test12345', { rounds: 2048, salt: Buffer.from('IQRaTwmf') })

@@ -30,7 +30,7 @@ t.test('a thread that ends fails its call with a named error, and the next call 
   }
 })
 
-t.test('what the engine throws is thrown here, and costs no thread', async (t) => {
+t.test("throws the engine's error, and keeps the thread", async (t) => {
   const threads = hashingThreads({ start, size: 1, restMs: REST_MS })
   await t.rejects(threads.run(call('fail')), { name: 'TypeError', message: 'unreadable' })
   t.equal(await threads.run(call('next')), 'next')

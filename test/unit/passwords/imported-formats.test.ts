@@ -201,7 +201,7 @@ t.test(
   }
 )
 
-t.test('what the old system put behind passwords for bcrypt is put there for bcrypt alone', async (t) => {
+t.test("appends the old system's pepper for bcrypt only", async (t) => {
   // `PASSWORD` is a password `correct` and a pepper ` horse \u2713`.
   const by = importedHashVerifier({ bcryptPepper: ' horse \u2713' })
   const of = (text: string): string => HASHES.find(([what]) => what.startsWith(text))?.[2] ?? ''

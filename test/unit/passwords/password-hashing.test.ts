@@ -342,7 +342,7 @@ t.test('peppers: named in the string, stripped for the engine, rotated in one ru
 })
 
 // covers ASVS-11.4.2
-t.test('imported hashes verify by their own engine and are made anew', async (t) => {
+t.test('verifies imported hashes by their own engine, and replaces them', async (t) => {
   const { hashing, calls } = spied({}, { atOnce: true })
   t.equal(await hashing.verify(BCRYPT, 'right'), 'match')
   t.equal(await hashing.verify(BCRYPT, 'wrong'), 'no_match')

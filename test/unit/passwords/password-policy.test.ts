@@ -217,7 +217,7 @@ t.test('a lone surrogate is refused: it and U+FFFD would be one password', async
     t.match(await policy.check(password, ada), refused('not_unicode'))
 })
 
-t.test('what counts as a word, and how much beside it makes a password', async (t) => {
+t.test('finds words in passwords, and requires enough characters besides', async (t) => {
   const reasonOf = async (
     password: string,
     of: { username: string; email?: string },

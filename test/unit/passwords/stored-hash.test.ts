@@ -217,7 +217,7 @@ t.test('DOS-stored-hash-bomb salt, tag and the whole have bounds', async (t) => 
   t.match(parseStoredHash(pbkdf2Of(800)), { kind: 'unusable', reason: 'hash too long' })
 })
 
-t.test('what is malformed may not run, and the reason holds nothing of it', async (t) => {
+t.test('refuses a malformed hash with a reason that contains nothing of it', async (t) => {
   const table = [
     '',
     'plain',
@@ -329,7 +329,7 @@ t.test('what is malformed may not run, and the reason holds nothing of it', asyn
 })
 
 // covers ASVS-11.4.2
-t.test('what is made anew at the next sign-in', async (t) => {
+t.test('replaces outdated hashes at the next sign-in', async (t) => {
   const current = { memoryCost: 19456, timeCost: 2, parallelism: 1 }
   const table: Array<[what: string, encoded: string, keyId: string | undefined, expected: boolean]> = [
     ['current', argon2('m=19456,t=2,p=1'), undefined, false],
@@ -385,7 +385,7 @@ t.test('of PBKDF2, which digest', async (t) => {
   })
 })
 
-t.test('what is wrong with a hash is said', async (t) => {
+t.test('reports the fault of a hash', async (t) => {
   for (const [encoded, reason] of [
     ['$argon2id$', 'malformed argon2 hash'],
     ['$argon2x$v=19$m=64,t=1,p=1$a$b', 'malformed argon2 hash'],

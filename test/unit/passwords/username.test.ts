@@ -6,7 +6,7 @@ const composed = 'jos\u00e9@example.com'
 const at254 = `${'a'.repeat(64)}@${`${'b'.repeat(59)}.`.repeat(3)}${'c'.repeat(6)}.de`
 
 // covers POL-email-identifier
-t.test('one normal form for look-up, uniqueness and limits', async (t) => {
+t.test('normalises a name to one form for lookup, uniqueness and limits', async (t) => {
   const table: Array<[what: string, input: string, expected: string | null]> = [
     ['plain', 'ada@example.com', 'ada@example.com'],
     ['upper case', 'ADA@EXAMPLE.COM', 'ada@example.com'],
@@ -53,7 +53,7 @@ t.test('one normal form for look-up, uniqueness and limits', async (t) => {
 })
 
 // covers POL-email-identifier POL-username
-t.test('what a new account may be called', async (t) => {
+t.test('limits the names of new accounts', async (t) => {
   const allowed = [
     'ada@example.com',
     'a.d.a+tag@sub.example.co',
@@ -134,7 +134,7 @@ t.test('the worst names and five megabytes are decided well within two seconds',
 })
 
 // covers POL-email-identifier
-t.test('what a domain of a new account is', async (t) => {
+t.test('limits the domains of new accounts', async (t) => {
   for (const domain of ['123.example', 'example.1a', 'example.a1', 'a.12b', 'xn--bcher-kva.example'])
     t.equal(checkNewUsername(`ada@${domain}`), null, domain)
   for (const domain of [
@@ -156,7 +156,7 @@ t.test('what a domain of a new account is', async (t) => {
 })
 
 // covers POL-email-identifier
-t.test('what is no normal form is no new name', async (t) => {
+t.test('refuses a new name that is not in normal form', async (t) => {
   for (const name of ['ADA', 'Ada@example.com', 'a b', 'ada@b\u00fccher.example', '', 'a'.repeat(255)])
     t.equal(checkNewUsername(name), 'The username holds characters that are not allowed.', name)
   t.equal(normalizeUsername('a'.repeat(254)), 'a'.repeat(254))

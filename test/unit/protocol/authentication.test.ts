@@ -16,7 +16,7 @@ const proofs = (methods: readonly AuthenticationMethod[], at = NOW): Authenticat
   methods.map((method) => ({ method, at }))
 const session = (methods: AuthenticationProof[]) => ({ methods, authenticatedAt: NOW })
 
-t.test('what each sign-in is called', async (t) => {
+t.test('derives the context of each sign-in', async (t) => {
   const rows: Array<[methods: AuthenticationMethod[], acr: string | null, amr: string[]]> = [
     [['password'], 'password', ['pwd']],
     [['password', 'otp'], 'mfa', ['pwd', 'otp', 'mfa']],
@@ -123,7 +123,7 @@ t.test("a host's word is taken for a password and for two factors, and for nothi
     t.throws(() => hostProof(bad as never, NOW), TypeError, JSON.stringify(bad))
 })
 
-t.test('what a store has kept is read as it was, or as less', async (t) => {
+t.test('reads stored methods as they are or as weaker ones', async (t) => {
   const methods: AuthenticationProof[] = [
     { method: 'password', at: NOW },
     { method: 'host', at: NOW - 5, amr: ['face'] },
@@ -167,7 +167,7 @@ t.test('what a store has kept is read as it was, or as less', async (t) => {
   )
 })
 
-t.test('what a connection is said to be worth is never less with a second factor here', async (t) => {
+t.test('never lowers the assurance of a connection with a second factor here', async (t) => {
   const by = (acr: string): AuthenticationProof[] => [{ method: 'connection', at: NOW, acr }, ...proofs(['otp'])]
   for (const [acr, worth] of [
     ['password', 'mfa'],
@@ -208,7 +208,7 @@ t.test('a proof was given just now for a minute', async (t) => {
     )
 })
 
-t.test('what has to be proved for a value', async (t) => {
+t.test('lists the proofs that each value requires', async (t) => {
   t.strictSame(proofsFor('mfa', NOW), proofs(['password', 'otp']))
   t.strictSame(proofsFor('phr', NOW), proofs(['passkey']))
   t.strictSame(proofsFor('email', NOW), proofs(['email', 'otp']))

@@ -43,7 +43,7 @@ const query = (entries: Record<string, unknown>): unknown => Object.assign(Objec
 const BASE: AuthorizationParams = { client_id: 'app', redirect_uri: 'https://app.example/cb', response_type: 'code' }
 
 // covers R6749-3.1
-t.test('what was sent', async (t) => {
+t.test('keeps the sent parameters', async (t) => {
   t.same(
     readAuthorizationParams(query({ ...BASE, scope: 'openid', state: ' a+b%20 ' })),
     { ...BASE, scope: 'openid', state: ' a+b%20 ' },
@@ -441,7 +441,7 @@ t.test('an error finds its way back: the response mode is known before the reque
   for (const [params, mode] of rows) t.equal(responseModeOf(params), mode, JSON.stringify(params))
 })
 
-t.test('what a sign-in and a consent take out', async (t) => {
+t.test('removes the parameters that a sign-in and a consent have satisfied', async (t) => {
   const rest = { ...BASE, state: 's' }
   const rows: Array<['login' | 'consent', AuthorizationParams, AuthorizationParams]> = [
     ['login', rest, rest],

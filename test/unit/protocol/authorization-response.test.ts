@@ -35,7 +35,7 @@ const STATES = [
 ]
 
 // covers R6749-3.1.2
-t.test('where the parameters go', async (t) => {
+t.test('puts the parameters into query, fragment or form', async (t) => {
   const rows: Array<[string, 'query' | 'fragment', string]> = [
     [CB, 'query', `${CB}?code=c&state=s`],
     [`${CB}?dummy1=lorem&dummy2=ipsum`, 'query', `${CB}?dummy1=lorem&dummy2=ipsum&code=c&state=s`],

@@ -39,7 +39,7 @@ t.test('the token of an Authorization header', async (t) => {
 })
 
 // covers R6750-2.1
-t.test('what can be no token is refused before anything parses it', async (t) => {
+t.test('refuses impossible tokens before parsing', async (t) => {
   const cases = [
     'Bearer ',
     'Bearer  ',

@@ -11,7 +11,7 @@ const invalid = (message: RegExp) => ({
 const parse = (value: unknown) => parseClaimsRequest(JSON.stringify(value))
 
 // covers OIDF-oidcc-claims-essential
-t.test('what is asked for', async (t) => {
+t.test('reads the requested claims', async (t) => {
   const whole = {
     userinfo: {
       given_name: { essential: true },
@@ -70,7 +70,7 @@ t.test('nothing can be found in it but what was sent', async (t) => {
   )
 })
 
-t.test('what is no claims request is invalid_request', async (t) => {
+t.test('answers invalid_request to a malformed claims request', async (t) => {
   for (const json of ['', ' ', '{', '{}x', 'undefined', '{"a":1,}', '\u0000', '\ufeff{}', "{'userinfo':{}}"])
     t.throws(() => parseClaimsRequest(json), invalid(/^claims is not valid JSON/), JSON.stringify(json))
   for (const json of ['null', '1', '"x"', 'true', '[]', '[{}]'])

@@ -8,7 +8,7 @@ const id = (): string => newCredentialId('user', randomBytes(16).toString('base6
 const secret = (): string => randomBytes(32).toString('base64url')
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-t.test('what the server makes, it reads', async (t) => {
+t.test('reads the credentials that it makes', async (t) => {
   for (let round = 0; round < 200; round++) {
     const familyId = id()
     const key = secret()
@@ -26,7 +26,7 @@ t.test('the public name of a family tells nothing of its id', async (t) => {
   t.not(sidOf(familyId).slice(16), digest(familyId).slice(0, 22), 'nor is it the plain digest')
 })
 
-t.test('what can be none of ours is refused', async (t) => {
+t.test('refuses every other text', async (t) => {
   const familyId = 'A'.repeat(38)
   const key = 'A'.repeat(43)
   t.ok(parseCredential(`${familyId}.${key}`))

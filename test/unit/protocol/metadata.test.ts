@@ -36,7 +36,7 @@ const openid: OfferedEndpoints = {
 }
 
 // covers R8414-2
-t.test('what is off is left out', async (t) => {
+t.test('omits disabled features', async (t) => {
   t.strictSame(serverMetadata(plain), {
     issuer: ISSUER,
     token_endpoint: `${ISSUER}/auth/token`,
@@ -122,7 +122,7 @@ t.test('OIDC-Discovery-4 where the documents stand', async (t) => {
   }
 })
 
-t.test('what is offered without being set', async (t) => {
+t.test('lists the features that are on by default', async (t) => {
   t.strictSame(serverMetadata(openid).prompt_values_supported, ['none', 'login', 'consent', 'select_account'])
   t.strictSame(
     serverMetadata({

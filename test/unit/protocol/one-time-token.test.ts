@@ -26,7 +26,7 @@ t.test('a token is a partition, a secret and what it is bound to, and is kept as
     t.equal(digestOfOneTimeToken(token), digest)
 })
 
-t.test('what can be no token has no digest', async (t) => {
+t.test('has no digest for text that is no token', async (t) => {
   const { token } = oneTimeToken('u1', SECRET, ['a', 'b'])
   for (const other of [
     '',

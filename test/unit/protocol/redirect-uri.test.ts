@@ -278,7 +278,7 @@ const BAD: Array<[uri: string, takes: RegExp]> = [
 ]
 
 // covers ASVS-1.2.2 R9700-2.6 R8252-7.1 ADV-GHSA-86j7-9j95-vpqj
-t.test('what can be registered', async (t) => {
+t.test('accepts registrable URIs', async (t) => {
   for (const uri of [...GOOD_WEB, ...GOOD_PRIVATE, `https://app.example/${'x'.repeat(2028)}`])
     t.equal(checkRegistrableRedirectUri(uri), null, uri)
   for (const [uri, takes] of BAD) {
@@ -362,7 +362,7 @@ t.test('a form-action source never breaks out of its directive', async (t) => {
 })
 
 // covers R8252-8.6
-t.test('what any app on the device could take for itself', async (t) => {
+t.test('recognises URIs that any app on the device could claim', async (t) => {
   for (const uri of [...GOOD_WEB, ...GOOD_PRIVATE]) t.equal(isPublicNativeRedirect(uri), !uri.startsWith('https:'), uri)
 })
 
@@ -380,7 +380,7 @@ t.test('a private-use scheme is for native apps alone', async (t) => {
       t.equal(checkClientRedirectUri(uri, type), checkRegistrableRedirectUri(uri), `${uri} ${type}`)
 })
 
-t.test('what holds for the beginning and the end of a URI does not hold for its middle', async (t) => {
+t.test('checks the middle of a URI by other rules than its ends', async (t) => {
   t.equal(
     checkRegistrableRedirectUri('https://app.example/cb?next=https://user@app.example/'),
     null,

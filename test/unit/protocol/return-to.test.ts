@@ -34,7 +34,7 @@ t.test('paths on the issuer’s own origin', async (t) => {
 })
 
 // covers ASVS-3.7.2 ADV-CVE-2024-56734 ADV-CVE-2024-39694
-t.test('what leaves the origin, in whatever spelling', async (t) => {
+t.test('refuses addresses that leave the origin, in any spelling', async (t) => {
   const refused = [
     undefined,
     '',
@@ -111,7 +111,7 @@ t.test('what leaves the origin, in whatever spelling', async (t) => {
   }
 })
 
-t.test('what comes out stays where it is, read by a browser and read again', async (t) => {
+t.test('returns a path that browsers and a second parse keep on the origin', async (t) => {
   const pieces = [
     '/',
     '//',

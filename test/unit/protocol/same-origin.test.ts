@@ -46,7 +46,7 @@ t.test('only a form of our own pages', async (t) => {
   t.notOk(isSameOrigin({ origin: 'http://localhost' }, 'http://localhost:3000'))
 })
 
-t.test('what a page of another origin made the browser send', async (t) => {
+t.test('recognises requests that a page of another origin caused', async (t) => {
   const cases: Array<[site: string | undefined, origin: string | undefined, isFromOther: boolean]> = [
     [undefined, undefined, false],
     [undefined, OWN, false],

@@ -25,7 +25,7 @@ t.test('scope tokens are read in order, each once', async (t) => {
 })
 
 // covers R6749-3.3
-t.test('what is no list of scope tokens is invalid_scope', async (t) => {
+t.test('answers invalid_scope to a malformed list', async (t) => {
   const cases = [
     '',
     ' ',

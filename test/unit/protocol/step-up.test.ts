@@ -3,7 +3,7 @@ import { insufficientAuthentication, isEnough } from '../../../lib/protocol/step
 
 const NOW = 1_800_000_000_000
 
-t.test('what is asked for must be shown, and both where both are set', async (t) => {
+t.test('requires the asked age and acr, and both if both are set', async (t) => {
   const rows: Array<
     [
       signIn: { acr: unknown; authenticatedAt: unknown },

@@ -19,7 +19,7 @@ t.test('a token exchange is read', async (t) => {
   })
 })
 
-t.test('what is missing, or asks for something else, is refused by its name', async (t) => {
+t.test('names the missing or unsupported parameter', async (t) => {
   for (const [params, text] of [
     [{ subject_token: undefined }, /subject_token/],
     [{ connection: undefined }, /connection/],

@@ -16,7 +16,7 @@ t.test('a token, and who asks', async (t) => {
 })
 
 // covers R7009-2.1
-t.test('what is no such request', async (t) => {
+t.test('refuses a malformed request', async (t) => {
   const cases: unknown[] = [
     undefined,
     null,

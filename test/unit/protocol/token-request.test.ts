@@ -42,7 +42,7 @@ t.test('parameters of a token request', async (t) => {
 })
 
 // covers R6749-5.2
-t.test('what does not fit is invalid_request and names the parameter', async (t) => {
+t.test('answers invalid_request and names the parameter', async (t) => {
   for (const body of ['grant_type=password', 1, true, [], [{ grant_type: 'password' }]])
     t.throws(() => parseTokenRequest(body), invalid(/must hold its parameters by name/), JSON.stringify(body))
   for (const body of [undefined, null])

@@ -91,7 +91,7 @@ t.test(
   }
 )
 
-t.test('what is empty, unknown or of the wrong type is left out', async (t) => {
+t.test('omits empty, unknown and mistyped values', async (t) => {
   t.same(standardClaims({ id: 'u2', username: 'bob', passwordHash: null }, CLAIM_SCOPES), {
     sub: 'u2',
     preferred_username: 'bob'

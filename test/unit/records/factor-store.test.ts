@@ -125,7 +125,7 @@ t.test('factors handed out are copies of the remembered record', async (t) => {
   t.strictSame((await store.findFactors(ALICE)).passkeys, [passkey({ name: 'new' })])
 })
 
-t.test('what a user has is one record, with a kind and the user for operators', async (t) => {
+t.test('keeps the factors of a user in one record, with kind and user for operators', async (t) => {
   const drafts: unknown[] = []
   const records = memoryRecords()
   const store = recordFactorStore({

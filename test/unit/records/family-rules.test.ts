@@ -118,7 +118,7 @@ t.test('undoes a rotation only when every holder has given the token back', asyn
   t.match(storedFamily(view, SID), { currentDigest: 'digest-0', previous: null, holders: 0 })
 })
 
-t.test('keeps a token that somebody has for good', async (t) => {
+t.test('keeps a token that a client holds for good', async (t) => {
   const created = viewOf()
   createFamily(created, family(), MAX)
   undoRotation(created, { sid: SID, digest: 'digest-0', replacedDigest: 'none', former: null })

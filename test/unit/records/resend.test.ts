@@ -32,7 +32,7 @@ async function afterOthers(others: number, wasDone: boolean): Promise<{ said: st
   return { said, sum: await transactor(store).transact('p', ['f:1'], (view) => view.get('f:1')) }
 }
 
-t.test('a commit whose answer was lost counts once, whoever wrote since', async (t) => {
+t.test('counts a commit with a lost answer once, also after other writes', async (t) => {
   const cases = [0, 1, MOST_WRITERS - 1, MOST_WRITERS].flatMap((others) => [
     { others, wasDone: true },
     { others, wasDone: false }
@@ -87,6 +87,6 @@ t.test('a read whose answer was lost is sent again once, and one that was refuse
   t.strictSame(await reads(new TypeError('refused'), 1), { said: 'refused', reads: 1 })
 })
 
-t.test('where too many wrote since, a commit that was done is called unknown and not repeated', async (t) => {
+t.test('reports a commit as unknown after too many other writes, and does not repeat it', async (t) => {
   t.strictSame(await afterOthers(MOST_WRITERS + 1, true), { said: 'unknown', sum: MOST_WRITERS + 101 })
 })

@@ -89,7 +89,7 @@ t.test('an assertion counts once, and a trial changes its record each time', asy
   t.not(view.get('w'), first)
 })
 
-t.test('what only a person can mend is an error', async (t) => {
+t.test('throws for a state that only a person can repair', async (t) => {
   t.throws(() => listKeys(damaged('k')), /signing keys in the state are damaged/)
   t.throws(() => addKeyIfAbsent(damaged('k'), key()), TypeError)
   t.throws(() => claimState(damaged('o'), 'https://one.example'), /owner of the state is damaged/)

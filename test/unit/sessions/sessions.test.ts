@@ -231,27 +231,24 @@ t.test('a code that is made while its session ends is dead, whichever comes firs
   }
 })
 
-t.test(
-  "what can be no id of a session is no question to the stores: one that can't hold it would seem to be out of reach",
-  async (t) => {
-    const { deps } = sessionWorld()
-    const asked: string[] = []
-    const sessions = createSessions({
-      ...deps,
-      tokens: {
-        ...deps.tokens,
-        revokeFamily: async (sid) => {
-          asked.push(sid)
-          return false
-        },
-        revokeSession: async (_userId, sid) => {
-          asked.push(sid)
-          return { session: null, sids: [] }
-        }
+t.test('does not query the stores for a malformed session id, which would look like an outage', async (t) => {
+  const { deps } = sessionWorld()
+  const asked: string[] = []
+  const sessions = createSessions({
+    ...deps,
+    tokens: {
+      ...deps.tokens,
+      revokeFamily: async (sid) => {
+        asked.push(sid)
+        return false
+      },
+      revokeSession: async (_userId, sid) => {
+        asked.push(sid)
+        return { session: null, sids: [] }
       }
-    })
-    for (const id of ['', '\0', 'a\0', 'a\n', '\ud800', '../x', 'ä', 'x'.repeat(129)])
-      t.equal(await sessions.revoke('ann', id, 'user', origin), false)
-    t.strictSame(asked, [])
-  }
-)
+    }
+  })
+  for (const id of ['', '\0', 'a\0', 'a\n', '\ud800', '../x', 'ä', 'x'.repeat(129)])
+    t.equal(await sessions.revoke('ann', id, 'user', origin), false)
+  t.strictSame(asked, [])
+})

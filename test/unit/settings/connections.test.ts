@@ -141,7 +141,7 @@ t.test('each mistake is one error with the path', async (t) => {
   }
 })
 
-t.test('what is undefined, at any depth, is not given', async (t) => {
+t.test('treats undefined as absent at any depth', async (t) => {
   t.strictSame(settingsOf(base).connections, [])
   t.strictSame(settingsOf({ ...base, connections: undefined }).connections, [])
   t.strictSame(

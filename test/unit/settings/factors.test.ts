@@ -78,11 +78,11 @@ const rows: Array<[options: object, message: RegExp]> = [
   [{ factors, mfa: { methods: ['totp', 'passkey', 'recovery_code', 'passkey'] } }, /^Invalid option "mfa\.methods"/]
 ]
 
-t.test('what can never work is refused, and the error names the option', async (t) => {
+t.test('refuses impossible combinations, and names the option', async (t) => {
   for (const [options, message] of rows) t.match(refusal(options), message)
 })
 
-t.test('what can work is not', async (t) => {
+t.test('accepts possible combinations', async (t) => {
   const taken: object[] = [
     { passkeys: false },
     { passkeys: undefined },

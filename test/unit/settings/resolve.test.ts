@@ -335,7 +335,7 @@ t.test('an object of a class, and options that others see through', async (t) =>
   )
 })
 
-t.test('what is left out', async (t) => {
+t.test('fills in every default', async (t) => {
   t.match(settingsOf({ issuer: ISSUER, users }), {
     prefix: '/auth',
     paths: {},
@@ -400,7 +400,7 @@ t.test('what is left out', async (t) => {
   )
 })
 
-t.test('what is given', async (t) => {
+t.test('keeps every given value', async (t) => {
   t.match(settingsOf(EVERYTHING), {
     prefix: '/oauth',
     secrets: [SECRET, `${SECRET}2`],

@@ -77,7 +77,7 @@ t.test('the claims of the host', async (t) => {
   t.match(uses[0], { user: 'u1', scopes: subject.scopes, client: spa, use: 'id_token' })
 })
 
-t.test('what a client has registered signs, else RS256, else the first of the host', async (t) => {
+t.test("signs with the client's algorithm, otherwise with RS256, otherwise with the host's first key", async (t) => {
   const cases = [
     [['ES256', 'RS256'], undefined, 'RS256'],
     [['ES256', 'RS256'], 'ES256', 'ES256'],
@@ -116,7 +116,7 @@ t.test('a hint is read, expired or not, whatever key it was signed with', async 
 })
 
 // covers R8725-3.11 RPI-Logout-2
-t.test('what is no ID token of ours is no hint', async (t) => {
+t.test('takes no foreign ID token for a hint', async (t) => {
   const { idTokens, ring, signIn } = await world()
   const good = await idTokens.mint(subject)
   const [header = '', payload = '', signature = ''] = good.split('.')

@@ -67,7 +67,7 @@ t.test(
   }
 )
 
-t.test('what is used survives a flood of others', async (t) => {
+t.test('keeps used tokens in a flood of others', async (t) => {
   const cache = verifiedTokenCache(20)
   cache.set(token('mine'), claims('mine'))
   for (let n = 0; n < 500; n++) {

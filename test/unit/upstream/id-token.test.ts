@@ -117,7 +117,7 @@ t.test('RS256 alone, where the metadata say nothing of algorithms', async (t) =>
 })
 
 // covers FED-4
-t.test('userinfo of somebody else is refused, and what it says goes behind the token', async (t) => {
+t.test('refuses userinfo of another user, and prefers the claims of the token', async (t) => {
   const server = await provider(t, {
     userinfo: { email: 'ann@example.com', email_verified: true, name: 'Ann of userinfo' },
     claims: { name: 'Ann' }

@@ -91,7 +91,7 @@ t.test('an answer that fits in all but its size is refused above 256 kB', async 
 })
 
 // covers FED-17
-t.test('who does not answer is waited for five seconds, and all of a callback six', async (t) => {
+t.test('gives up after five seconds, and after six for a whole callback', async (t) => {
   const server = await provider(t)
   const usual = { ...server.routes }
   for (const route of ['GET /.well-known/openid-configuration', 'POST /token', 'GET /keys', 'GET /userinfo']) {
@@ -456,7 +456,7 @@ t.test('metadata of another issuer are refused', async (t) => {
   }
 })
 
-t.test("what the host's identify throws ends the sign-in as one of the provider's faults", async (t) => {
+t.test("treats an error of the host's identify as a fault of the provider", async (t) => {
   const server = await provider(t)
   for (const identify of [
     () => {
@@ -517,7 +517,7 @@ t.test("reports the host's own error in identify with its stack and without the 
   t.notMatch(failed[0]?.stack, /upstream-access-token/)
 })
 
-t.test('every request names this service and bears no cookie', async (t) => {
+t.test('names this service in every request, and sends no cookie', async (t) => {
   const server = await provider(t)
   const usual = server.routes['GET /keys']
   server.routes['GET /keys'] = async (asked) => ({
