@@ -12,8 +12,8 @@ import { libOf, ratchets, sizes, statementsOf, tokensOf } from '../test/figures.
 const STATE = /^lib\/(?:records|adapters\/(?:memory|sqlite|redis|postgres|sql))\//
 /** What the adapters have besides: connections, outages, rights, migrations, user stores and attempt stores. */
 const BESIDES = new RegExp(
-  '/(?:(?:shared-)?connection|database|named-statements|server|factor-server|patience|outage|refusal|rights|' +
-    'migrations|migration-steps|user-store|user-rows|identities|identity-rows|attempt-store|attempt-scripts)\\.ts$'
+  '/(?:(?:shared-)?connection|database|named-statements|server|patience|outage|refusal|migrations|migration-steps|' +
+    'user-store|user-rows|identities|identity-rows|attempt-store)\\.ts$'
 )
 /** Lines that may be wide: data, and addresses. */
 const MAY_BE_WIDE = /^lib\/(?:pages\/|mail\/)?texts\/|common-passwords/

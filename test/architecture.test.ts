@@ -48,7 +48,7 @@ t.test('tests and scripts get no more wide lines and no more large files', async
 
 /** May only fall. Who lowers a figure writes the lower one here. */
 const FIGURES: Readonly<Record<string, number>> = {
-  'files of lib with one importer, which fit into it': 84,
+  'files of lib with one importer, which fit into it': 43,
   'files of lib over 12,288 bytes': 1,
   'files of lib outside of features that name TOTP': 50,
   'files of lib outside of features that name passkeys': 114,

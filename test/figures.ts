@@ -63,7 +63,7 @@ export function foldable(files: FileMap): Array<{ path: string; into: string }> 
   return [...importersIn(libOf(files))].flatMap(([path, { by, lazy }]) => {
     const [into = ''] = by
     const both = Buffer.byteLength(files[path] ?? '') + Buffer.byteLength(files[into] ?? '')
-    const fits = by.size === 1 && posix.dirname(path) === posix.dirname(into) && both <= MAX_BYTES
+    const fits = by.size === 1 && !DOOR.test(into) && posix.dirname(path) === posix.dirname(into) && both <= MAX_BYTES
     return fits && !lazy && !DOOR.test(path) && !DATA.test(path) ? [{ path, into }] : []
   })
 }

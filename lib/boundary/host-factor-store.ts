@@ -1,18 +1,16 @@
 import type { Clock } from '../ports/clock.ts'
-import type { FactorStore } from '../ports/factor-store.ts'
-import {
-  addedFrom,
-  countFrom,
-  factorsByHandleFrom,
-  flagFrom,
-  handleFrom,
-  outcomeFrom,
-  removedFrom,
-  usedPasskeyFrom,
-  usedRecoveryCodeFrom,
-  userFactorsFrom
-} from './factor-answers.ts'
+import type {
+  AddedFactor,
+  FactorsByHandle,
+  FactorStore,
+  PasskeyFactor,
+  RemovedFactor,
+  TotpFactor,
+  UsedPasskey,
+  UserFactors
+} from '../ports/factor-store.ts'
 import { within } from './within.ts'
+import { misfit, MisfitError } from '../errors.ts'
 
 /** How long a store may take for one answer. */
 const BUDGET_MS = 5000
@@ -76,3 +74,197 @@ export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
     removeFactorsOfUser: asked('removeFactorsOfUser', countFrom)
   }
 }
+
+/** What a field of an answer may be. */
+interface Kind {
+  fits(value: unknown): boolean
+  takes: string
+}
+
+const isWhole = (value: unknown): boolean => Number.isSafeInteger(value)
+const isNone = (value: unknown): value is undefined | null => value === undefined || value === null
+const orNone = ({ fits, takes }: Kind): Kind => ({
+  fits: (value) => isNone(value) || fits(value),
+  takes: `${takes}, null or left out`
+})
+
+const TEXT: Kind = { fits: (value) => typeof value === 'string' && value !== '', takes: 'a string that is not empty' }
+const NAME: Kind = { fits: (value) => typeof value === 'string', takes: 'a string' }
+const BASE64URL: Kind = {
+  fits: (value) => typeof value === 'string' && /^[A-Za-z0-9_-]+$/.test(value),
+  takes: 'a string of base64url'
+}
+const WHOLE: Kind = { fits: isWhole, takes: 'a whole number: Number(value) makes one of a bigint, a string or a Date' }
+const COUNT: Kind = {
+  fits: (value) => isWhole(value) && Number(value) >= 0,
+  takes: 'a whole number from 0: Number(value) makes one of a bigint or a string'
+}
+const FLAG: Kind = {
+  fits: (value) => typeof value === 'boolean',
+  takes: 'true or false: Boolean(value) makes one of 0 and 1'
+}
+const TEXTS: Kind = {
+  fits: (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
+  takes: 'an array of strings'
+}
+const LIST: Kind = { fits: Array.isArray, takes: 'an array' }
+
+type Fields<Answer> = Record<keyof Answer, Kind>
+
+const TOTP: Fields<TotpFactor> = {
+  id: TEXT,
+  sealedSecret: TEXT,
+  lastStep: COUNT,
+  failures: COUNT,
+  knownFailures: COUNT,
+  disabled: FLAG,
+  name: orNone(NAME),
+  createdAt: WHOLE,
+  lastUsedAt: orNone(WHOLE),
+  provisional: FLAG
+}
+const PASSKEY: Fields<PasskeyFactor> = {
+  id: TEXT,
+  credentialId: BASE64URL,
+  publicKey: BASE64URL,
+  alg: WHOLE,
+  signCount: COUNT,
+  transports: TEXTS,
+  backupEligible: FLAG,
+  backedUp: FLAG,
+  uvInitialized: FLAG,
+  aaguid: orNone(NAME),
+  rpId: TEXT,
+  name: orNone(NAME),
+  createdAt: WHOLE,
+  lastUsedAt: orNone(WHOLE),
+  provisional: FLAG
+}
+const FACTORS: Fields<UserFactors> = {
+  handle: orNone(BASE64URL),
+  totp: LIST,
+  passkeys: LIST,
+  recoveryCodesLeft: COUNT,
+  twoStepChosen: FLAG,
+  deviceEpoch: COUNT
+}
+
+/** A copy with these fields and no others, `undefined` as `null`. @throws MisfitError */
+function read<Answer>(source: string, answer: unknown, fields: Fields<Answer>, path = ''): Answer {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
+    throw misfit('store', {
+      source,
+      ...(path === '' ? {} : { field: path.slice(0, -1) }),
+      got: answer,
+      takes: 'an object'
+    })
+  return Object.fromEntries(
+    Object.entries<Kind>(fields).map(([name, { fits, takes }]) => {
+      const got = (answer as Record<string, unknown>)[name]
+      if (!fits(got)) throw misfit('store', { source, field: `${path}${name}`, got, takes })
+      return [name, got ?? null]
+    })
+  ) as Answer
+}
+
+/**
+ * That there is nothing is an empty set, and never no answer: what can't be read must not be taken for a user without
+ * factors.
+ */
+function userFactorsFrom(source: string, answer: unknown, path = ''): UserFactors {
+  const factors = read(source, answer, FACTORS, path)
+  return {
+    ...factors,
+    totp: factors.totp.map((one, index) => read(source, one, TOTP, `${path}totp[${index}].`)),
+    passkeys: factors.passkeys.map((one, index) => read(source, one, PASSKEY, `${path}passkeys[${index}].`))
+  }
+}
+
+/** The answer to a look-up by handle: `undefined` is none. */
+function factorsByHandleFrom(
+  source: string,
+  answer: unknown,
+  [handle, credentialId]: readonly [handle: string, credentialId: string]
+): FactorsByHandle | null {
+  if (isNone(answer)) return null
+  const { userId, passkey, factors } = read<FactorsByHandle>(source, answer, {
+    userId: TEXT,
+    passkey: { fits: () => true, takes: '' },
+    factors: { fits: () => true, takes: '' }
+  })
+  const found = {
+    userId,
+    passkey: read(source, passkey, PASSKEY, 'passkey.'),
+    factors: userFactorsFrom(source, factors, 'factors.')
+  }
+  // A query without one of its conditions answers with somebody else's.
+  for (const [field, got, asked] of [
+    ['passkey.credentialId', found.passkey.credentialId, credentialId],
+    ['factors.handle', found.factors.handle, handle]
+  ] as const) {
+    if (got !== asked) throw new MisfitError('store', { source, field, problem: 'not the one that was asked for' })
+  }
+  return found
+}
+
+function removedFrom(source: string, answer: unknown): RemovedFactor[] {
+  if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of factors' })
+  return answer.map((one: unknown, index) => {
+    const { id, kind } = read<RemovedFactor>(source, one, { id: TEXT, kind: NAME }, `[${index}].`)
+    return { id, kind: outcomeFrom(source, kind, ['totp', 'passkey'], `[${index}].kind`) }
+  })
+}
+
+/** Answers with no field but their outcome. */
+function outcomeFrom<Outcome extends string>(
+  source: string,
+  answer: unknown,
+  outcomes: readonly Outcome[],
+  field?: string
+): Outcome {
+  const outcome = outcomes.find((one) => one === answer)
+  if (outcome === undefined)
+    throw misfit('store', {
+      source,
+      ...(field === undefined ? {} : { field }),
+      got: answer,
+      takes: outcomes.map((one) => `'${one}'`).join(', ')
+    })
+  return outcome
+}
+
+/** The outcome of an answer that is an object, and, with the outcome that has it, one field. */
+function objectFrom(
+  source: string,
+  answer: unknown,
+  outcomes: readonly string[],
+  [of, field, kind]: readonly [outcome: string, field: string, kind: Kind]
+): unknown {
+  const { outcome: given } = read<{ outcome: unknown }>(source, answer, { outcome: { fits: () => true, takes: '' } })
+  const outcome = outcomeFrom(source, given, outcomes, 'outcome')
+  return outcome === of ? { outcome, ...read<Record<string, unknown>>(source, answer, { [field]: kind }) } : { outcome }
+}
+
+const addedFrom = (source: string, answer: unknown): AddedFactor =>
+  objectFrom(source, answer, ['added', 'duplicate', 'not_first', 'full'], ['added', 'codesStored', FLAG]) as AddedFactor
+
+const usedPasskeyFrom = (source: string, answer: unknown): UsedPasskey =>
+  objectFrom(source, answer, ['used', 'replayed', 'regressed', 'unknown'], ['used', 'regressed', FLAG]) as UsedPasskey
+
+const usedRecoveryCodeFrom = (
+  source: string,
+  answer: unknown
+): { outcome: 'used'; left: number } | { outcome: 'unknown' } =>
+  objectFrom(source, answer, ['used', 'unknown'], ['used', 'left', COUNT]) as
+    | { outcome: 'used'; left: number }
+    | { outcome: 'unknown' }
+
+const plain =
+  <Answer>({ fits, takes }: Kind) =>
+  (source: string, answer: unknown): Answer => {
+    if (!fits(answer)) throw misfit('store', { source, got: answer, takes })
+    return answer as Answer
+  }
+const handleFrom = plain<string>(BASE64URL)
+const countFrom = plain<number>(COUNT)
+const flagFrom = plain<boolean>(FLAG)

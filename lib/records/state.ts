@@ -11,12 +11,14 @@ import { findConsent, grantConsent, listConsents, revokeConsent } from './consen
 import {
   assertionKey,
   CONSENTS,
+  familyKey,
   KEYS,
   oneTimeTokenKey,
   OWNER,
   partitionOfName,
   requirePartition,
   SERVICE,
+  sessionKey,
   TRIALS
 } from './keys.ts'
 import { consumeToken, discardToken, findToken, putToken, redeemSignInCode } from './one-time-token-rules.ts'
@@ -29,9 +31,32 @@ import {
   retireKey,
   writeTrial
 } from './service-rules.ts'
-import { recordSessionStore } from './session-store.ts'
-import { recordTokenStore } from './token-store.ts'
 import { type Transactor, transactor } from './transact.ts'
+import type { SessionStore } from '../ports/session-store.ts'
+import {
+  createSession,
+  findSession,
+  listSessionsOfUser,
+  renewSession,
+  revokeSessionsOfUser,
+  useSession
+} from './session-rules.ts'
+import { generationKeys, indexKeys } from './user-index.ts'
+import type { TokenStore } from '../ports/token-store.ts'
+import { createCode, redeemCode } from './code-rules.ts'
+import { aliveFamily } from './family-record.ts'
+import {
+  createFamily,
+  listFamiliesOfUser,
+  peekToken,
+  revokeFamiliesOfClient,
+  revokeFamiliesOfUser,
+  revokeFamily,
+  revokeSession,
+  rotateToken,
+  undoRotation,
+  useToken
+} from './family-rules.ts'
 
 export interface RecordStateOptions {
   /**
@@ -70,8 +95,8 @@ export function recordState(
   return {
     kind: store.kind,
     shared: store.shared,
-    tokens: recordTokenStore(transactions, maxFamiliesPerUser),
-    browserSessions: recordSessionStore(transactions, maxSessionsPerUser),
+    tokens: tokenStore(transactions, maxFamiliesPerUser),
+    browserSessions: sessionStore(transactions, maxSessionsPerUser),
     oneTimeTokens: oneTimeTokenStore(transactions),
     consents: consentStore(transactions),
     keys: keyStore(transactions),
@@ -127,3 +152,87 @@ const assertionStore = ({ transact }: Transactor): AssertionStore => ({
       fresh: [assertionKey(digest)]
     })
 })
+
+/** Browser sessions. A user has at most `max`: one more ends the one created first. */
+function sessionStore({ transact, look, evicts }: Transactor, max: number): SessionStore {
+  const index = indexKeys({ evicts })
+  const generation = generationKeys({ evicts })
+
+  return {
+    async createSession(session, digest) {
+      const { sid, userId, createdAt: now } = session
+      const keys = [sessionKey(sid), ...index]
+      const options = { now, fresh: keys }
+      const partition = requirePartition(sid, userId)
+      await transact(partition, keys, (view) => createSession(view, session, digest, max), options)
+    },
+    findSession: (sid, digest, now) =>
+      look(partitionOfName(sid), [sessionKey(sid), ...generation], (view) => findSession(view, sid, digest, now)),
+    useSession: (use) =>
+      transact(partitionOfName(use.sid), [sessionKey(use.sid), ...generation], (view) => useSession(view, use), use),
+    renewSession: (renewal) =>
+      transact(
+        partitionOfName(renewal.sid),
+        [sessionKey(renewal.sid), ...index],
+        (view) => renewSession(view, renewal),
+        renewal
+      ),
+    revokeSessionsOfUser: (userId, stays) =>
+      transact(partitionOf(userId), index, (view) => revokeSessionsOfUser(view, userId, stays)),
+    listSessionsOfUser: (userId, now) =>
+      look(partitionOf(userId), index, (view) => listSessionsOfUser(view, userId, now))
+  }
+}
+
+/**
+ * Refresh token families and authorization codes. A user has at most `max` families that are offline, as many that are
+ * not, and as many codes that wait: one more ends the one created first.
+ */
+function tokenStore({ transact, look, evicts }: Transactor, max: number): TokenStore {
+  const index = indexKeys({ evicts })
+  const generation = generationKeys({ evicts })
+  const ofOne = (sid: string): string[] => [familyKey(sid), ...generation]
+  const ofOneAndIndex = (sid: string): string[] => [familyKey(sid), ...index]
+
+  return {
+    async createFamily(family) {
+      const { sid, userId, createdAt: now } = family
+      const keys = ofOneAndIndex(sid)
+      const options = { now, fresh: keys }
+      const partition = requirePartition(sid, userId)
+      await transact(partition, keys, (view) => createFamily(view, family, max), options)
+    },
+    async createCode(code, use) {
+      const { sid, userId, createdAt: now } = code
+      const keys = [...ofOneAndIndex(sid), ...(use === undefined ? [] : [sessionKey(use.sid)])]
+      const options = { now, fresh: ofOneAndIndex(sid) }
+      return await transact(requirePartition(sid, userId), keys, (view) => createCode(view, code, use, max), options)
+    },
+    redeemCode: (redemption) =>
+      transact(
+        partitionOfName(redemption.sid),
+        ofOneAndIndex(redemption.sid),
+        (view) => redeemCode(view, redemption, max),
+        redemption
+      ),
+
+    findFamily: (sid, now) =>
+      look(partitionOfName(sid), ofOne(sid), (view) => aliveFamily(view, sid, now)?.family ?? null),
+    peekToken: (use) => look(partitionOfName(use.sid), ofOne(use.sid), (view) => peekToken(view, use)),
+    useToken: (use) => transact(partitionOfName(use.sid), ofOne(use.sid), (view) => useToken(view, use), use),
+    rotateToken: (use, next) =>
+      transact(partitionOfName(use.sid), ofOne(use.sid), (view) => rotateToken(view, use, next), use),
+    undoRotation: (undo) => transact(partitionOfName(undo.sid), ofOne(undo.sid), (view) => undoRotation(view, undo)),
+
+    revokeFamily: (sid, userId) =>
+      transact(partitionOfName(sid), ofOneAndIndex(sid), (view) => revokeFamily(view, sid, userId)),
+    revokeFamiliesOfUser: (userId, exceptSid) =>
+      transact(partitionOf(userId), index, (view) => revokeFamiliesOfUser(view, userId, exceptSid)),
+    revokeFamiliesOfClient: (userId, clientId) =>
+      transact(partitionOf(userId), index, (view) => revokeFamiliesOfClient(view, userId, clientId)),
+    revokeSession: (userId, sid, clientId) =>
+      transact(partitionOf(userId), [...index, sessionKey(sid)], (view) => revokeSession(view, userId, sid, clientId)),
+    listFamiliesOfUser: (userId, now) =>
+      look(partitionOf(userId), index, (view) => listFamiliesOfUser(view, userId, now))
+  }
+}

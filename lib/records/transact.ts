@@ -1,8 +1,7 @@
 import type { RecordStore, StoredRecord } from '../ports/record-store.ts'
 import { machineNow, monotonicNow, versionMaker, waitUnevenly } from './chance.ts'
 import { decideAll, type Decisions, type Outcome, type Snapshot, writesOf } from './decisions.ts'
-import { type Decoded, decode } from './encoding.ts'
-import { remembered } from './remembered.ts'
+import { decode, type Decoded } from './encoding.ts'
 import { commitSurely, readSurely } from './resend.ts'
 import type { Decide } from './view.ts'
 
@@ -208,5 +207,43 @@ function settle(calls: readonly Call[], outcomes: readonly Outcome[]): void {
     const outcome = outcomes[at]
     if (outcome === undefined || 'error' in outcome) call.reject(outcome?.error)
     else call.resolve(outcome.value)
+  }
+}
+
+/** Records as this process saw them last. */
+interface Remembered {
+  get(partition: string, key: string): StoredRecord | undefined
+  /** `null` forgets: there is no record under the key. */
+  set(partition: string, key: string, record: StoredRecord | null): void
+}
+
+/** Longer values are not remembered: the index of a user with hundreds of devices costs more memory than a trip. */
+const LONGEST_VALUE = 16_384
+
+/** Holds at most `limit` records and forgets the one that was used least recently. 0: none. */
+function remembered(limit: number): Remembered {
+  if (!Number.isSafeInteger(limit) || limit < 0)
+    throw new RangeError('remembered must be a whole number of records, 0 for none.')
+  const records = new Map<string, StoredRecord>()
+  if (limit === 0) return { get: () => undefined, set() {} }
+  return {
+    get(partition, key) {
+      const name = `${partition}:${key}`
+      const record = records.get(name)
+      if (record !== undefined) {
+        records.delete(name)
+        records.set(name, record)
+      }
+      return record
+    },
+    set(partition, key, record) {
+      const name = `${partition}:${key}`
+      records.delete(name)
+      if (record === null || record.value.length > LONGEST_VALUE) return
+      records.set(name, record)
+      if (records.size <= limit) return
+      const [oldest] = records.keys()
+      if (oldest !== undefined) records.delete(oldest)
+    }
   }
 }

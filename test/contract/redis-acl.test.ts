@@ -60,7 +60,7 @@ t.test('and in a Cluster, for the clock too', async (t) => {
 
 // covers B10
 t.test('the documented commands are those of the scripts, and no more', async (t) => {
-  const lua = ['record-store', 'connection', 'attempt-scripts', 'server']
+  const lua = ['record-store', 'connection', 'attempt-store', 'server']
     .map((name) => readFileSync(new URL(`../../lib/adapters/redis/${name}.ts`, import.meta.url), 'utf8'))
     .join('\n')
   const called = [...lua.matchAll(/redis\.p?call\('([A-Z]+)'/g)].map(([, name]) => `+${name?.toLowerCase()}`)

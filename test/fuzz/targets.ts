@@ -11,7 +11,7 @@ import { localPath } from '../../lib/protocol/return-to.ts'
 import { parseTokenRequest } from '../../lib/protocol/token-request.ts'
 import { decodeCbor } from '../../lib/protocol/webauthn-cbor.ts'
 import { readAssertion, readRegistration } from '../../lib/protocol/webauthn-credential.ts'
-import { readAuthenticatorData, readClientData } from '../../lib/protocol/webauthn-data.ts'
+import { readAuthenticatorData, readClientData } from '../../lib/protocol/webauthn.ts'
 import { spkiOf } from '../../lib/protocol/webauthn-key.ts'
 import { WebauthnError } from '../../lib/protocol/webauthn-refusal.ts'
 

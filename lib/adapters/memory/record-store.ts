@@ -1,5 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
 import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
-import { inSlices } from './slices.ts'
 
 type Kept = StoredRecord & { expiresAt: number }
 
@@ -37,3 +37,15 @@ const isExpected = ({ expect }: RecordWrite, found: Kept | null): boolean =>
   expect === ANY || expect === (found?.version ?? null)
 
 const kept = ({ value, version, expiresAt }: Kept): Kept => ({ value, version, expiresAt })
+
+/** How many entries a sweep looks at before it lets requests through. */
+const SLICE = 1000
+
+async function inSlices<Name>(names: Iterable<Name>, sweepOne: (name: Name) => void): Promise<void> {
+  let looked = 0
+  // A Map's iterator stands changes, so others may add and remove between two slices.
+  for (const name of names) {
+    sweepOne(name)
+    if (++looked % SLICE === 0) await setImmediate()
+  }
+}

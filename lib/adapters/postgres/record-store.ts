@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
-import { integer, rowsIn, text, type Row } from '../sql/rows.ts'
-import { quoted, type PostgresDatabase, type PostgresValue, type Query } from './database.ts'
+import { integer, type Row, rowsIn, text } from '../sql/rows.ts'
+import { type PostgresDatabase, type PostgresValue, type Query, quoted } from './database.ts'
 import { connect } from './migrations.ts'
 import { dueAt, recordMigrations, recordRights, sweepAfter } from './record-tables.ts'
-import { requireRights } from './rights.ts'
+import { StartError } from '../../errors.ts'
+import { isForAPerson, PostgresError } from './outage.ts'
 
 interface PostgresRecordsOptions {
   /** Messages about the role name this function. */
@@ -172,5 +173,47 @@ function committerOfAll(query: Query, name: string) {
     )
     if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
     return row['found'] === null ? null : inOrder(keys, rowsIn(row, 'found'))
+  }
+}
+
+const unfit = (message: string, cause?: unknown): StartError =>
+  new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })
+
+interface Needs {
+  /** `postgresState`, … */
+  what: string
+  /** `"schema".` or nothing. */
+  prefix: string
+  rights: Readonly<Record<string, readonly string[]>>
+}
+
+/**
+ * Looks whether the role may do what will be done, and then does some of it.
+ *
+ * @throws StartError that names what is missing; an outage rejects with anything else
+ */
+async function requireRights(query: Query, { what, prefix, rights }: Needs, trial: () => Promise<void>): Promise<void> {
+  const wanted = Object.entries(rights)
+    .flatMap(([table, ofTable]) => ofTable.map((right) => `('${table}', '${right}')`))
+    .join(', ')
+  const [row] =
+    await query(`SELECT pg_is_in_recovery() AS recovering, current_setting('transaction_read_only') AS read_only,
+    coalesce((SELECT string_agg(wanted.privilege || ' on ' || wanted.relation, ', ')
+      FROM (VALUES ${wanted}) AS wanted (relation, privilege)
+      WHERE NOT has_table_privilege('${prefix}' || wanted.relation, wanted.privilege)), '') AS missing`)
+  if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
+  const missing = text(row, 'missing')
+  if (missing !== '') throw unfit(`The PostgreSQL role of ${what} lacks rights: ${missing}.`)
+  // A standby is one for as long as a failover takes; everything else has been set by somebody.
+  if (row['recovering'] !== true && text(row, 'read_only') === 'on')
+    throw unfit(
+      'PostgreSQL transactions are read only here: set default_transaction_read_only back for this role or database.'
+    )
+  try {
+    await trial()
+  } catch (error) {
+    if (error instanceof PostgresError && isForAPerson(error))
+      throw unfit(`The PostgreSQL role of ${what} can't do what it has to. ${error.message}`, error)
+    throw error
   }
 }

@@ -12,7 +12,7 @@ import {
   signAssertion,
   type SoftFlags,
   softKey
-} from '../../../lib/testing/soft-authenticator.ts'
+} from '../../../lib/testing/soft-passkey.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, signIn, signUp, testApp } from '../../support/app.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { basic, CLIENTS, KEYS, SECRET } from '../../support/openid.ts'

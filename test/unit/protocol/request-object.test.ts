@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { readRequestObject } from '../../../lib/protocol/request-object.ts'
+import { readRequestObject } from '../../../lib/protocol/authorization-params.ts'
 
 const part = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')

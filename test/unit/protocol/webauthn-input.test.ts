@@ -4,7 +4,7 @@ import { decodeCbor } from '../../../lib/protocol/webauthn-cbor.ts'
 import { CLAIM_LIFETIME_MS, isChallengeFor, makeChallenge } from '../../../lib/protocol/webauthn-challenge.ts'
 import { isBase64url, readAssertion, readRegistration } from '../../../lib/protocol/webauthn-credential.ts'
 import { WebauthnError } from '../../../lib/protocol/webauthn-refusal.ts'
-import { encodeCbor } from '../../../lib/testing/soft-authenticator.ts'
+import { encodeCbor } from '../../../lib/testing/soft-passkey.ts'
 
 const MALFORMED = { name: 'WebauthnError', refusal: 'malformed' }
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')

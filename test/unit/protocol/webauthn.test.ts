@@ -20,7 +20,7 @@ import {
   signAssertion,
   softKey,
   type SoftKey
-} from '../../../lib/testing/soft-authenticator.ts'
+} from '../../../lib/testing/soft-passkey.ts'
 
 interface Vector {
   id: string
