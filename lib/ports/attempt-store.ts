@@ -34,7 +34,7 @@ export interface AttemptStore {
 }
 
 /**
- * What a failing or hanging store leads to. `local`: this process counts for itself meanwhile; `deny`: 503; `allow`: no
- * limits meanwhile.
+ * The consequence of a failing or hanging store. `local`: this process counts for itself meanwhile; `deny`: 503;
+ * `allow`: no limits meanwhile.
  */
 export type OnStoreError = 'local' | 'deny' | 'allow'

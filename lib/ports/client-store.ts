@@ -21,7 +21,7 @@ export interface Client {
   origins?: string[] | undefined
   /** Default: authorization code and refresh token. */
   grantTypes?: GrantType[] | undefined
-  /** What it may be granted. Default: every scope of the option `scopes`. */
+  /** Scopes that the client may be granted. Default: every scope of the option `scopes`. */
   scopes?: string[] | undefined
   /** Default true; always true for a public client. */
   requirePkce?: boolean | undefined
@@ -36,8 +36,8 @@ export interface Client {
   idTokenClaims?: 'requested' | 'scopes' | undefined
   backchannelLogoutUri?: string | undefined
   /**
-   * What a sign-in has to be worth at the least for this client to get tokens of the user: a value that this
-   * configuration can give. Default: anything.
+   * The lowest authentication level with which this client gets tokens of the user: a value that this configuration can
+   * give. Default: any level.
    */
   acr?: string | undefined
 }

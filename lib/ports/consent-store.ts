@@ -1,4 +1,4 @@
-/** What a user allowed a client that is not the host's own. Times are milliseconds since the epoch. */
+/** Scopes that a user allowed a third-party client. Times are milliseconds since the epoch. */
 export interface Consent {
   userId: string
   clientId: string
@@ -8,13 +8,10 @@ export interface Consent {
   expiresAt: number
 }
 
-/**
- * Consents. Every operation is atomic across all instances. Outages reject. An expired consent is as one that never
- * was.
- */
+/** Consents. Every operation is atomic across all instances. Outages reject. An expired consent counts as none. */
 export interface ConsentStore {
   findConsent(userId: string, clientId: string, now: number): Promise<Consent | null>
-  /** Adds the scopes to those allowed before; the times are the new ones. */
+  /** Adds the scopes to those allowed before and replaces the times. */
   grantConsent(consent: Consent): Promise<void>
   /** `true` if there was one. Idempotent. */
   revokeConsent(userId: string, clientId: string): Promise<boolean>

@@ -1,4 +1,4 @@
-/** What a client's server answered. */
+/** The answer of a client's server. */
 export interface FormAnswer {
   status: number
   /** The `error` of a JSON answer that is no success: printable ASCII, 64 characters at most. */

@@ -3,7 +3,7 @@ export type JsonWebKeyObject = Record<string, unknown>
 /** The kinds of JWT that are made here. Their `typ` keeps one from passing for another. @see RFC 8725 §3.11 */
 export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt'
 
-/** What checks the signatures of one key. */
+/** Verifies signatures of one key. */
 export type VerifyingKey = Pick<LoadedKey, 'alg' | 'verify'>
 
 /** A key that is ready for use. Both functions are synchronous; the key material was parsed once. */
@@ -14,10 +14,7 @@ export interface LoadedKey {
   publicJwk: JsonWebKeyObject | null
   /** A compact JWS with this `kid` and this `typ` (default `at+jwt`). `iat` and `exp` are the payload's own. */
   sign(payload: Record<string, unknown>, typ?: TokenType): string
-  /**
-   * The payload of a token that bears this key's signature under this key's algorithm. Throws on any other. Checks no
-   * claim.
-   */
+  /** The payload of a token that this key signed with this key's algorithm. Throws on any other. Checks no claim. */
   verify(token: string): unknown
 }
 

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts'
 
 /**
- * What the plugin writes to the host's log beside the lines of a request: one line each, all with one prefix, and with
- * a code that stays the same whatever becomes of the words. docs/reference/errors.md is made of this table.
+ * Lines that the plugin writes to the host's log besides those of requests. All have one prefix, and each has a code
+ * that stays the same when its words change. The page docs/reference/errors.md is made of this table.
  */
 export const LOG_CODES = {
   FST_AUTHORITY_UNAVAILABLE:

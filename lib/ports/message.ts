@@ -8,7 +8,7 @@ export interface MessageUser {
   [claim: string]: unknown
 }
 
-/** What every message has. */
+/** The fields of every message. */
 export interface MessageCommon {
   /**
    * To be sent to `user.email`, and nowhere else. It is the stored address, never one that a request named; but that of
@@ -22,9 +22,9 @@ export interface MessageCommon {
    * because a stranger may have caused it. English where there is none.
    */
   locale: string
-  /** Whether the account has a password. Who has none is not told to set a new one. Absent: it has. */
+  /** True if the account has a password. Users without one are not told to set a new one. Default true. */
   hasPassword?: boolean | undefined
-  /** Whether people can set a new password by a mail here. Where they can't, nobody is told to. Absent: they can. */
+  /** True if a mail can reset the password here. If not, no message advises it. Default true. */
   canReset?: boolean | undefined
 }
 
@@ -50,7 +50,7 @@ export type MessageKind = LinkKind | NoticeKind | 'new_sign_in' | 'sign_in_code'
 /** A message that leads somewhere. */
 export interface LinkMessage<Kind extends LinkKind = LinkKind> extends MessageCommon {
   kind: Kind
-  /** Where the link leads. It bears the token. */
+  /** The address of the link. It contains the token. */
   url: string
   token: string
   /** When the link stops working. */
@@ -69,13 +69,16 @@ export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends Mes
 /** An account at another provider leads to this one. */
 export interface IdentityLinkedMessage extends NoticeMessage<'identity_linked'> {
   /**
-   * Whether that provider alone decides who is in the account from now on (`enforce`): password, passkeys and other
-   * links have ended.
+   * True if that provider alone decides who can sign in to the account (`enforce`): password, passkeys and other links
+   * have ended.
    */
   tookOver: boolean
 }
 
-/** A link for whoever did not do what the message tells of: it takes that back. Absent where that can't be. */
+/**
+ * A message about a change, with a link that takes the change back for a user who did not make it. Absent if the change
+ * can't be taken back.
+ */
 export interface UndoableMessage<Kind extends NoticeKind> extends MessageCommon {
   kind: Kind
   url?: string | undefined
@@ -106,12 +109,12 @@ export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> 
   by: 'user' | 'host'
 }
 
-/** Somebody signed in in a browser in which the account never had a session. Once an hour at the most. */
+/** A sign-in in a browser in which the account never had a session. Sent at most once an hour. */
 export interface NewSignInMessage extends MessageCommon {
   kind: 'new_sign_in'
   /**
-   * The account page or the security page, for whoever it was not; absent where there is none (`pages`). It bears no
-   * token.
+   * The account page or the security page, for users who did not sign in themselves. Absent if there is no such page
+   * (`pages`). It contains no token.
    */
   url?: string | undefined
   token?: undefined
@@ -120,30 +123,30 @@ export interface NewSignInMessage extends MessageCommon {
   /** The address that the request came from; `null` where it is none. */
   ip: string | null
   /**
-   * What the browser called itself, which may be any text: show what you recognise in it, and not the text. `null`:
+   * The browser's name for itself, which may be any text: show what you recognise in it, and not the text. `null`:
    * nothing.
    */
   userAgent: string | null
 }
 
-/** A code to sign in with, for whoever asked for it. `user.id` is `''` where nobody has the address yet. */
+/** A code to sign in with, for the person who asked for it. `user.id` is `''` if no user has the address yet. */
 export interface CodeMessage extends MessageCommon {
   kind: 'sign_in_code'
   /** Eight digits, as people read them: `1234 5678`. */
   code: string
-  /** Where the link leads, where there is one; it works in the browser alone that asked. */
+  /** The address of the link, if there is one. It works only in the browser that asked. */
   url?: string
-  /** What the link bears. */
+  /** The token in the link. */
   token?: string
   /** When code and link stop working. */
   expiresAt: Date
-  /** When somebody asked for it. */
+  /** The time of the request. */
   askedAt: Date
-  /** What the browser called itself that asked. Anybody can call themselves anything. */
+  /** The name that the requesting browser has for itself. Browsers can claim any name. */
   userAgent: string | null
 }
 
-/** What `sendMessage` gets: `kind` tells which fields there are. */
+/** The argument of `sendMessage`: `kind` tells which fields it has. */
 export type Message =
   | { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind]
   | {

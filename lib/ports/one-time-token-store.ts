@@ -1,16 +1,15 @@
-/** What messages carry. */
+/** Tokens that messages contain. */
 export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_change'
 
 /**
- * Besides those of messages, what is kept for a user likewise. `password_change`: the digest of the hash that a change
- * which has not ended everything yet has set. `kept_session`: the sign-in that stayed when the password was changed.
- * `resend_verification`: what the sign-in page gives to who knew the password of an account that is not confirmed.
- * `contested_sign_up`: the password of an account that is not confirmed, and that somebody else wanted to sign up for.
- * `enrolment`: the link that the host hands to who has lost every second factor. `sign_in_code`: the short code that
- * was sent to an address. Its owner stands for the address, whether anybody has it or not, and only `redeemCode` uses
- * it up.
- * `factor_undo`, `email_undo`: what "that was not me" of a message takes back. `email_undo_open`: an earlier change of
- * the address can still be taken back. `factor_reset`: a reset of all second factors of which nobody was told yet.
+ * Purposes of one-time tokens: those of messages, and these. `password_change`: the digest of the hash set by a change
+ * that has not ended everything yet. `kept_session`: the sign-in that stayed when the password was changed.
+ * `resend_verification`: the sign-in page gives it to a person who knew the password of an unconfirmed account.
+ * `contested_sign_up`: the password of an unconfirmed account that another person wanted to sign up for. `enrolment`:
+ * the link that the host hands to a user who has lost every second factor. `sign_in_code`: the short code sent to an
+ * address. Its owner stands for the address, with or without a user, and only `redeemCode` uses it up. `factor_undo`,
+ * `email_undo`: the change that "that was not me" in a message takes back. `email_undo_open`: an earlier change of the
+ * address can still be taken back. `factor_reset`: a reset of all second factors that no message has told the user yet.
  */
 export type OneTimeTokenPurpose =
   | MessageTokenPurpose
@@ -68,10 +67,9 @@ export interface OneTimeTokenStore {
   /** Ends all tokens of the user for this purpose. */
   discard(purpose: OneTimeTokenPurpose, userId: string): Promise<void>
   /**
-   * Uses up the owner's code, or counts a wrong one, in one step: of any number of parallel guesses at most five wrong
-   * ones are looked at, and of parallel right ones one is `redeemed`. What was counted stays counted when a `put`
-   * replaces the code, until the code would have expired at which the first wrong guess was made. Without it there is
-   * no sign-in by e-mail.
+   * Uses up the owner's code, or counts a wrong one, in one step: of parallel guesses at most five wrong ones are
+   * compared, and of parallel right ones one is `redeemed`. The count outlives a `put` that replaces the code: it stays
+   * until the code expires that the first wrong guess was for. Without this method there is no sign-in by email.
    */
   redeemCode?(guess: CodeGuess): Promise<CodeOutcome>
 }

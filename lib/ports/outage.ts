@@ -5,7 +5,7 @@
  */
 export class OutageError extends Error {
   readonly isOutage = true
-  /** Whether it is about writes alone: reads may be answered all the while. */
+  /** True if only writes fail and reads may still be answered. */
   readonly refusesWrites: boolean
 
   constructor(message: string, { refusesWrites = false, ...options }: ErrorOptions & { refusesWrites?: boolean } = {}) {
@@ -14,7 +14,7 @@ export class OutageError extends Error {
   }
 }
 
-/** Whether it says that the server does no write now: a replica, a full disk. */
+/** True if the error says that the server accepts no write now: a replica, a full disk. */
 export const refusesWrites = (error: unknown): boolean =>
   error instanceof Error && 'refusesWrites' in error && error.refusesWrites === true
 
@@ -25,8 +25,7 @@ const UNREACHABLE = [
 ]
 
 /**
- * Whether it is known to be an outage: it says so, or it or its cause is what Node.js says of a server that can't be
- * reached.
+ * True for a known outage: the error says so, or it or its cause is an error of Node.js about an unreachable server.
  */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -42,7 +41,7 @@ export function isOutage(error: unknown): boolean {
 
 const failedCalls = new WeakMap<object, string>()
 
-/** The store with the name of each call that rejects kept beside its error, for the log. */
+/** The store, with the name of each rejected call kept next to its error, for the log. */
 export function namingFailures<Store extends object>(store: string, methods: Store): Store {
   const named = Object.entries(methods).map(([name, method]: [string, unknown]) => [
     name,

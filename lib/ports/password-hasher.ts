@@ -30,15 +30,15 @@ export interface BcryptHash {
   /** The plain bcrypt string. */
   encoded: string
   /**
-   * What bcrypt was given: the password itself, its SHA-256 in hex (Django's `bcrypt_sha256`), or an HMAC of it with
+   * The input of bcrypt: the password itself, its SHA-256 in hex (Django's `bcrypt_sha256`), or an HMAC of it with
    * SHA-384 in base64 (WordPress 6.8).
    */
   of: 'password' | 'sha256' | 'wordpress'
 }
 
 /**
- * Whether a password is the one of a hash. `match_of_a_part`: the hash does not see all of what was typed, so the rest
- * may be wrong.
+ * The result of comparing a password with a hash. `match_of_a_part`: the hash covers only a part of the typed password,
+ * so the rest may be wrong.
  */
 export type HashMatch = 'match' | 'match_of_a_part' | 'no_match'
 

@@ -1,6 +1,6 @@
 import type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from './upstream.ts'
 
-/** What a provider says of a person. */
+/** A provider's statement about a person. */
 export interface Assertion {
   /**
    * The person's id there, which is never given to anybody else: 1 to 255 characters. Never an e-mail address or a name
@@ -10,15 +10,15 @@ export interface Assertion {
   /** With the subject the key of a link. Default: the `issuer` of the connection. */
   issuer?: string | undefined
   email?: string | null | undefined
-  /** Whether the provider says that it verified the address. An address for which this is not `true` counts as none. */
+  /** True if the provider says that it verified the address. Any other address counts as none. */
   emailVerified?: boolean | undefined
   /**
-   * Whether the provider decides on that mailbox, so that nobody else can have had the address verified there. Default:
+   * True if the provider decides on that mailbox, so that no other person can have verified the address there. Default:
    * `false`.
    */
   emailAuthoritative?: boolean | undefined
   /**
-   * What else it says of the person, under the names of the standard claims: `name`, `given_name`, `picture`. @see
+   * Further claims about the person, under the names of the standard claims: `name`, `given_name`, `picture`. @see
    * OpenID Connect Core 1.0 §5.1
    */
   profile?: Readonly<Record<string, unknown>> | undefined
@@ -35,7 +35,7 @@ export interface Assertion {
  */
 export type ProviderGet = (url: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>
 
-/** Where a provider's endpoints are. */
+/** The addresses of a provider's endpoints. */
 export interface ProviderEndpoints {
   authorization: string
   token: string
@@ -43,8 +43,8 @@ export interface ProviderEndpoints {
   keys?: string | undefined
   userinfo?: string | undefined
   /**
-   * Where tokens are revoked. With it the provider's refresh token is kept with each link, sealed, and revoked there
-   * when the link or the account is removed. @see RFC 7009 §2
+   * The endpoint that revokes tokens. With it, each link keeps the provider's refresh token, sealed, until the link or
+   * the account is removed; then the token is revoked here. @see RFC 7009 §2
    */
   revocation?: string | undefined
 }
@@ -61,22 +61,22 @@ export interface ProviderBase {
   brand: string | null
   /** The first half of the key of a link, unless an assertion says its own. */
   issuer: string
-  /** What is asked for where the option `scopes` says nothing. */
+  /** The scopes to ask for if the option `scopes` is absent. */
   scopes: readonly string[]
   /** Sent with every authorization request. */
   parameters: Readonly<Record<string, string>>
-  /** Whether answers come by POST. */
+  /** True if answers come by POST. */
   formPost: boolean
-  /** Whether it can be asked for a fresh sign-in and proves it by `auth_time`. */
+  /** True if the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
-  /** `metadata`: as the provider's metadata say. `apple`: a `client_secret` that is signed anew for each call. */
+  /** `metadata`: as the provider's metadata say. `apple`: a `client_secret` that is signed again for each call. */
   clientAuthentication: 'metadata' | 'client_secret_post' | 'client_secret_basic' | 'apple'
-  /** Whether it takes no client without a secret. */
+  /** True if every client must have a secret. */
   secretRequired: boolean
   mistake: ProviderMistake | null
-  /** What is wished for, as the parameters that this provider knows. */
+  /** Our wishes as the parameters that this provider knows. */
   wishes(wishes: UpstreamWishes): Record<string, string>
-  /** Whether `iss` of an answer or an ID token is one of its own. */
+  /** True if `iss` of an answer or an ID token is one of the provider's own. */
   acceptsIssuer(iss: string): boolean
 }
 
@@ -85,9 +85,9 @@ export interface OpenidProvider extends ProviderBase {
   protocol: 'openid'
   /** `null`: by discovery at `issuer`. @see OpenID Connect Discovery 1.0 §4 */
   endpoints: ProviderEndpoints | null
-  /** What ID tokens may be signed with; `null`: as the metadata say. */
+  /** Algorithms of ID tokens. `null`: as the metadata say. */
   signingAlgs: readonly string[] | null
-  /** Whether userinfo is asked, where there is one. */
+  /** True if userinfo is called, if the provider has it. */
   userinfo: boolean
   /**
    * `claims`: those of the ID token, and of userinfo where it was asked. `answer`: what came to the callback; nobody
@@ -97,7 +97,7 @@ export interface OpenidProvider extends ProviderBase {
   assertion(claims: Readonly<Record<string, unknown>>, answer: URLSearchParams): Assertion
 }
 
-/** A provider with an API that says who somebody is. */
+/** A provider with an API that identifies the person. */
 export interface OauthProvider extends ProviderBase {
   protocol: 'oauth2'
   endpoints: ProviderEndpoints
@@ -107,29 +107,29 @@ export interface OauthProvider extends ProviderBase {
 /** How one provider differs from the others: data and pure functions. */
 export type Provider = OpenidProvider | OauthProvider
 
-/** What a host can say of every connection. */
+/** Options that every connection has. */
 export interface ConnectionOptions {
   /** Part of its URLs: 1 to 32 of `a-z 0-9 -`, and no other connection's. Default: the provider's name. */
   id?: string | undefined
-  /** What people are told they sign in with. Default: the provider's name. */
+  /** The name on the button. Default: the provider's name. */
   name?: string | undefined
-  /** What the provider calls this service. */
+  /** The provider's name for this service. */
   clientId: string
   clientSecret?: string | undefined
-  /** What is asked for. Default: who the person is and their e-mail address. */
+  /** The scopes to ask for. Default: identity and email address. */
   scopes?: string[] | undefined
-  /** Whether it may make accounts. Default: as the option `registration`, where the user store can. */
+  /** True if the connection may create accounts. Default: as the option `registration`, if the user store can. */
   registration?: boolean | undefined
   /**
-   * What becomes of somebody who comes for the first time with an e-mail address that an account here has. `confirm`
-   * (the default): they sign in the way they did before, then link. `verified-email`: linked at once where the provider
+   * The rule for a person who comes for the first time with the email address of an account here. `confirm` (the
+   * default): they sign in the way they did before, then link. `verified-email`: linked at once if the provider
    * verified the address and decides on it, and the account's is verified too; else as `confirm`. `never`: they sign in
    * the way they did before.
    */
   linking?: Linking | undefined
   /** Takes verified e-mail addresses of these domains alone, and is where people go who type one. Default: any. */
   domains?: string[] | undefined
-  /** Whether accounts in `domains` can sign in through this connection alone. Default: `false`. */
+  /** True if accounts in `domains` can sign in through this connection alone. Default: `false`. */
   enforce?: boolean | undefined
   /**
    * Makes fields of an account of what the provider said. Only fields of `registration.fields` and the standard claims
@@ -155,9 +155,9 @@ export interface ConnectionOptions {
   /** `false` only for a provider that refuses PKCE. @see RFC 7636 */
   pkce?: boolean | undefined
   /**
-   * What the provider calls your apps: the client ids of phone apps, Apple's bundle ids, and the client of One Tap on a
-   * page of yours. People who signed in there with the provider's own library are signed in here by its ID token, at
-   * the token endpoint. Default: none are.
+   * The provider's names for your apps: the client ids of phone apps, Apple's bundle ids, and the client of One Tap on
+   * a page of yours. The token endpoint accepts an ID token from the provider's own library that names one of these.
+   * Default: none.
    * @see docs/guides/connections/apps.md
    */
   audiences?: string[] | undefined
@@ -170,11 +170,11 @@ export interface ConnectionOptions {
   enabled?: boolean | (() => boolean | Promise<boolean>) | undefined
 }
 
-/** What `google(…)`, `oidc(…)` and the others return, for the option `connections`: data and pure functions. */
+/** The result of `google(…)`, `oidc(…)` and the others, for the option `connections`: data and pure functions. */
 export interface ConnectionOption extends ConnectionOptions {
   id: string
   name: string
-  /** A private key in PEM, by which the client proves itself in place of a secret. */
+  /** A private key in PEM, by which the client proves itself instead of a secret. */
   privateKey?: string | undefined
   /** The id of that key. */
   keyId?: string | undefined

@@ -13,8 +13,8 @@ export interface NewRecord extends StoredRecord {
   /** The user whom the record belongs to, for operators. `null`: nobody's. */
   userId: string | null
   /**
-   * Milliseconds since the epoch, or `NEVER`. The store may remove the record from then on, and not before. Rules never
-   * rely on the removal: a value that can expire says so itself.
+   * Milliseconds since the epoch, or `NEVER`. The store may remove the record after this time, and not before. Rules
+   * never rely on the removal: a value that can expire says so itself.
    */
   expiresAt: number
 }
@@ -51,13 +51,13 @@ export const VERSION_LENGTH = 14
  * The contract suite is `recordStoreContract` of `fastify-authority/testing`.
  */
 export interface RecordStore {
-  /** What messages call it: `memory`, `sqlite`, … Nothing is decided by it. */
+  /** The store's name in messages: `memory`, `sqlite`, … Nothing depends on it. */
   kind: string
-  /** Whether several processes see one truth. */
+  /** True if several processes share the contents. */
   shared: boolean
-  /** Whether what was committed outlives a crash of the server. */
+  /** True if commits outlive a crash of the server. */
   durable: boolean
-  /** Whether the server may throw records away by itself before their end, one without another (Redis). */
+  /** True if the server may evict single records before their end (Redis). */
   evicts: boolean
   /**
    * The records under these keys, in their order, as they were together at one moment; `null` where there is none. A

@@ -87,9 +87,9 @@ export interface SessionStore {
   /** Counts as a use. `false`, and nothing is changed, if `findSession` would not find it. */
   useSession(use: SessionUse): Promise<boolean>
   /**
-   * Gives the session a new live secret with proofs of its own, and begins the lifetimes anew. `false`, and nothing is
-   * changed, if `formerDigest` is not the live secret of a session of that user that is alive. So of two parallel
-   * renewals one succeeds, and a secret that was replaced or was never there renews nothing.
+   * Gives the session a new live secret with proofs of its own, and starts its lifetimes again. `false`, and nothing is
+   * changed, unless `formerDigest` is the live secret of a live session of that user. So of two parallel renewals one
+   * succeeds, and a replaced or unknown secret renews nothing.
    */
   renewSession(renewal: SessionRenewal): Promise<boolean>
   /**

@@ -6,14 +6,14 @@ import type { SessionStore } from './session-store.ts'
 import type { TokenStore } from './token-store.ts'
 
 /**
- * What the option `state` takes: the stores of one engine. They reject where they could not do what was asked; where
- * that is because their server was out of reach, the error has `isOutage: true`, and the grace time of replaced tokens
- * stands still for as long.
+ * The value of the option `state`: the stores of one engine. Their calls reject if they could not do the work. If the
+ * server was out of reach, the error has `isOutage: true`, and the grace time of replaced tokens stands still
+ * meanwhile.
  */
 export interface State {
-  /** What messages call it: `memory`, `sqlite`, … Nothing is decided by it. */
+  /** The state's name in messages: `memory`, `sqlite`, … Nothing depends on it. */
   kind: string
-  /** Whether several processes see one truth. */
+  /** True if several processes share the contents. */
   shared: boolean
   tokens: TokenStore
   oneTimeTokens: OneTimeTokenStore

@@ -13,7 +13,7 @@ export interface RefreshTokenFamily {
   scope: string
   /** When the user proved who they are: what of it `acr` rests on. */
   authenticatedAt: number
-  /** What that was worth, and how they did (see protocol/authentication); fixed for the life of the family. */
+  /** The level and methods of that sign-in (see protocol/authentication); fixed for the life of the family. */
   acr: string | null
   amr: string[]
   createdAt: number
@@ -25,11 +25,11 @@ export interface RefreshTokenFamily {
   userAgent: string | null
   /** The browser session whose user allowed it; `null` where it began with no authorization code. */
   sessionSid: string | null
-  /** Whether it outlives that session (`offline_access` was granted). Always true without one. */
+  /** True if the family outlives that session (`offline_access` was granted). Always true without a session. */
   offline: boolean
   /**
-   * What the authorization request asked for beside the scope, as JSON (see protocol/authorization-details); `null`
-   * without one.
+   * Further parameters of the authorization request besides the scope, as JSON (see protocol/authorization-details).
+   * `null` without a request.
    */
   authorization: string | null
 }
@@ -120,7 +120,7 @@ export interface ReplacedToken {
   sealed: string
 }
 
-/** What one call gives back of a rotation: the successor that it got and that nobody will hear of. */
+/** Takes one call's rotation back: the successor that the call got and that no client will receive. */
 export interface RotationUndo {
   sid: string
   /** The successor: nothing happens where it is not the family's current token any more. */
@@ -131,7 +131,7 @@ export interface RotationUndo {
   former: ReplacedToken | null
 }
 
-/** What ended with a browser session. */
+/** The parts of a browser session that ended. */
 export interface EndedSession {
   /** The session as it was; `null` where the user has no such one. */
   session: BrowserSession | null
@@ -187,8 +187,8 @@ export interface TokenStore {
   /** Revokes all families of the user but `exceptSid`; resolves to the `sid`s of those it ended. */
   revokeFamiliesOfUser(userId: string, exceptSid?: string): Promise<string[]>
   /**
-   * Ends a browser session of the user, its codes, and its families but the `offline` ones that are not of `clientId`:
-   * all of it or nothing. What is left of a session that has ended before ends too. Idempotent.
+   * Ends a browser session of the user, its codes, and its families except `offline` ones of other clients than
+   * `clientId`: all of it or nothing. Remains of a session that has ended before end too. Idempotent.
    */
   revokeSession(userId: string, sessionSid: string, clientId?: string): Promise<EndedSession>
   /** Revokes all codes and families that the client has of the user; resolves to their `sid`s. */

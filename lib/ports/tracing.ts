@@ -25,18 +25,18 @@ interface TracedWork {
 export type TraceName = keyof TracedWork
 
 /**
- * What subscribers of `tracing:fastify-authority.<name>:*` get. No answer of a store and no error of one, which may
- * hold more than a name.
+ * The argument of subscribers of `tracing:fastify-authority.<name>:*`. It has neither answers nor errors of a store,
+ * because these may hold secrets.
  */
 export type TraceContext<Name extends TraceName = TraceName> = TracedWork[Name] & { error?: Error }
 
 /**
- * The names of all methods of a port. The compiler asks for each of them, since one that the list lacked would be
- * missing from the store that is watched.
+ * The names of all methods of a port. The compiler asks for each of them, because a method that the list lacks would be
+ * missing from the traced store.
  */
 const methodsOf = <Store extends object>(names: Record<keyof Store, 1>): readonly string[] => Object.keys(names)
 
-/** Every call that is watched, by store. What a store lacks is left out. */
+/** Every traced call, by store. A method that a store does not implement is left out. */
 export const STORE_OPERATIONS = {
   users: methodsOf<UserStore>({
     findById: 1,
@@ -122,9 +122,9 @@ export function isTraced(name: TraceName): boolean {
 }
 
 /**
- * Does the work, and tells the tracing channel of its beginning and its end. Where nobody listens it is the work alone.
- * Subscribers learn neither what it answered nor what it threw, for a store's answer may hold a hash and its error a
- * command: of an error, its name alone.
+ * Does the work, and tells the tracing channel of its beginning and its end. Without subscribers it only does the work.
+ * Subscribers learn no answer, and only the name of an error, because a store's answer may hold a hash and its error a
+ * command.
  */
 export async function traced<Name extends TraceName, Answer>(
   name: Name,
@@ -152,8 +152,8 @@ export async function traced<Name extends TraceName, Answer>(
 }
 
 /**
- * The store with each call watched. A call that nobody watches is that of the store, answered in the same tick where
- * the store does.
+ * The store with each call traced. A call without subscribers is the store's own, answered in the same tick if the
+ * store does so.
  */
 export function tracedStore<Store extends object>(store: StoreName, methods: Store): Store {
   const given = methods as Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>

@@ -1,28 +1,28 @@
 import type { AppTokenRules } from '../protocol/app-id-token.ts'
 import type { User } from './user-store.ts'
 
-/** What another provider said of a person, with its signature, issuer, audience, nonce and times checked. */
+/** Another provider's statement about a person. Its signature, issuer, audience, nonce and times are checked. */
 export interface UpstreamAssertion {
   /** With the subject the key of a link. */
   issuer: string
   subject: string
-  /** Only where the provider verified it; an address that is not verified counts as none. */
+  /** Only if the provider verified it; an address that is not verified counts as none. */
   email?: string
-  /**
-   * Whether the provider is the one who decides on this mailbox, so that nobody else can have had the address verified
-   * there.
-   */
+  /** True if the provider decides on this mailbox, so that no other person can have verified the address there. */
   emailAuthoritative: boolean
-  /** What it said besides, under the names of the standard claims. */
+  /** Further claims, under the names of the standard claims. */
   profile: Readonly<Record<string, unknown>>
   /**
-   * When the person signed in there, in milliseconds since the epoch, where the provider says so. @see OpenID Connect
-   * Core 1.0 §2 `auth_time`
+   * Time of the person's sign-in at the provider, in milliseconds since the epoch, if the provider says so. @see OpenID
+   * Connect Core 1.0 §2 `auth_time`
    */
   authenticatedAt?: number
 }
 
-/** What a sign-in elsewhere begins with and is checked against. Made anew for each, and kept sealed in the browser. */
+/**
+ * The values that a sign-in elsewhere begins with and is checked against. Made for each sign-in, and kept sealed in the
+ * browser.
+ */
 export interface UpstreamFlow {
   state: string
   nonce: string
@@ -32,7 +32,7 @@ export interface UpstreamFlow {
   redirectUri: string
 }
 
-/** What the provider is asked for beside who the person is. */
+/** Wishes for the sign-in at the provider, besides the identity. */
 export interface UpstreamWishes {
   loginHint?: string | undefined
   uiLocales?: string | undefined
@@ -41,7 +41,7 @@ export interface UpstreamWishes {
   maxAge?: number | undefined
 }
 
-/** What the provider gave, seen by the host's hook once and kept nowhere. */
+/** Tokens of the provider. The host's hook sees them once, and nothing keeps them. */
 export interface UpstreamTokens {
   accessToken: string
   refreshToken?: string
@@ -75,70 +75,70 @@ export interface Upstream {
   authenticate(answer: URLSearchParams, flow: UpstreamFlow): Promise<UpstreamResult>
   /**
    * Checks an ID token that an app got from the provider by itself: its signature, issuer and times, and that it is for
-   * one of the audiences, not older than five minutes and bound to the nonce. Userinfo is not asked. Whether it counts
-   * for the first time is for the caller.
+   * one of the audiences, not older than five minutes and bound to the nonce. Does not ask userinfo. The caller checks
+   * that the token is used once.
    * @throws UpstreamError
    */
   verifyIdToken(token: string, rules: Omit<AppTokenRules, 'now'>): Promise<AppSignIn>
-  /**
-   * Ends a refresh token at the provider, where its `revocation` endpoint is known; else does nothing. @throws
-   * UpstreamError
-   */
+  /** Ends a refresh token at the provider, if its `revocation` endpoint is known. @throws UpstreamError */
   revoke(token: string): Promise<void>
 }
 
-/** Under this a `provider` of a connection has, in tests, what is asked in place of a server. */
+/** Tests put an upstream under this key of a connection's `provider`, to be asked instead of a server. */
 export const UPSTREAM: unique symbol = Symbol('upstream')
 
 /**
- * What becomes of somebody who comes through a connection for the first time, and whose e-mail address an account here
- * has already.
+ * The rule for a person who comes through a connection for the first time with the email address of an account here.
  */
 export type Linking = 'confirm' | 'verified-email' | 'never'
 
-/** What `onSignIn` of a connection is told, once the sign-in stands. */
+/** The argument of a connection's `onSignIn`, which is called after the sign-in is stored. */
 export interface ConnectionSignIn {
   user: User
-  /** All that the provider said, as it said it. */
+  /** All claims of the provider, unchanged. */
   claims: Readonly<Record<string, unknown>>
   tokens: UpstreamTokens
-  /** Whether this sign-in registered the user. */
+  /** True if this sign-in registered the user. */
   isNew: boolean
 }
 
 /** A connection as the use cases know it: the host's option, checked, with every default filled in. */
 export interface Connection {
   id: string
-  /** What people are told they sign in with. */
+  /** The name on the button and in texts. */
   name: string
   upstream: Upstream
-  /** Where the provider sends the browser back: the issuer, the prefix and `/connect/<id>/callback`. */
+  /** The address to which the provider sends the browser back: the issuer, the prefix and `/connect/<id>/callback`. */
   callbackUrl: string
   linking: Linking
-  /** Whether it may make accounts. */
+  /** True if the connection may create accounts. */
   registration: boolean
   /** When the profile of the account is filled from the provider's: with the account, or at each sign-in. */
   sync: 'create' | 'always'
-  /** Normalised ASCII domains whose addresses this connection alone takes and is found by. Empty: any. */
+  /**
+   * Normalised ASCII domains. The connection accepts only addresses in them, and an address in them leads to it. Empty:
+   * any.
+   */
   domains: readonly string[]
-  /** Whether accounts with an address in `domains` can sign in through this connection alone. */
+  /** True if accounts with an address in `domains` can sign in through this connection alone. */
   enforce: boolean
-  /** What the provider calls the apps whose ID tokens are taken at the token endpoint. Empty: none is. */
+  /** The provider's names for the apps whose ID tokens the token endpoint accepts. Empty: none. */
   audiences: readonly string[]
-  /** Whether such a token must have a nonce. */
+  /** True if such a token must have a nonce. */
   appNonce: boolean
-  /** What of the provider's tokens is kept with a link, sealed: what `withdraw` needs. `undefined`: nothing. */
+  /** The part of the provider's tokens that a link keeps, sealed, for `withdraw`. `undefined`: nothing. */
   keep(tokens: UpstreamTokens): string | undefined
   /**
-   * Ends at the provider what a link kept. What is not of this service, or of a former secret, is left as it is.
+   * Revokes at the provider the token that a link kept. Ignores values of another service or sealed with a former
+   * secret.
    * @throws UpstreamError
    */
   withdraw(sealed: string): Promise<void>
-  /** Whether a link to this issuer is one of this connection's. A provider may have moved to another issuer. */
+  /** True if a link to this issuer belongs to this connection. A provider may have moved to another issuer. */
   acceptsIssuer(issuer: string): boolean
-  /** Whether answers come by POST. @see OAuth 2.0 Form Post Response Mode §2 */
+  /** True if answers come by POST. @see OAuth 2.0 Form Post Response Mode §2 */
   formPost: boolean
-  /** Whether the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
+  /** True if the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
   /** `brand` names a mark that the pages know. */
   button: { brand: string | null; label: string | null; logoUrl: string | null }
@@ -147,17 +147,17 @@ export interface Connection {
    * answer is kept for a second.
    */
   enabled(): Promise<boolean>
-  /** The same for a page, which waits half a second, and then shows what the hook said last. */
+  /** `enabled` for a page: waits half a second, and then shows the hook's last answer. */
   shown(): Promise<boolean>
   /** Fields of `registration.fields` and the standard claims of a profile, and never a reserved one. */
   profile(claims: Readonly<Record<string, unknown>>): Record<string, unknown>
   /**
-   * How the provider authenticated the person, where the host says how to read it. @see OpenID Connect Core 1.0 §2
-   * `amr`, `acr`
+   * How the provider authenticated the person, if the host says how to read it. @see OpenID Connect Core 1.0 §2 `amr`,
+   * `acr`
    */
   assurance(claims: Readonly<Record<string, unknown>>): { amr?: string[]; acr?: string }
   onSignIn: ((event: ConnectionSignIn) => void | Promise<void>) | null
 }
 
-/** What the account rules ask of a connection. */
+/** The part of a connection that the account rules use. */
 export type ConnectionWay = Pick<Connection, 'domains' | 'enforce' | 'acceptsIssuer' | 'enabled'>

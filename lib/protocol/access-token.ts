@@ -19,8 +19,8 @@ export interface AccessTokenClaims {
   /** Seconds since the epoch. */
   readonly auth_time?: number
   /**
-   * What the sign-in was worth: `password`, or absent where the host vouches for the user and did not say how. @see RFC
-   * 9068 §2.2.1
+   * The level of the sign-in: `password`, or absent if the host vouches for the user without a level. @see RFC 9068
+   * §2.2.1
    */
   readonly acr?: string
   /** How the user was authenticated, such as `pwd`; absent where nobody said. @see RFC 8176 §2 */
@@ -50,7 +50,9 @@ const REGISTERED_STRINGS = ['iss', 'sub', 'jti'] as const
 const KINDS = {
   'at+jwt': { types: ['at+jwt', 'application/at+jwt'], name: 'an access token' },
   JWT: { types: ['jwt', 'application/jwt'], name: 'an ID token' },
-  /** Where access tokens are made with the type of ID tokens. Those from before the option was set are still alive. */
+  /**
+   * For services whose access tokens have the type of ID tokens. Tokens from before the option was set are still alive.
+   */
   'at+jwt or JWT': { types: ['at+jwt', 'application/at+jwt', 'jwt', 'application/jwt'], name: 'an access token' }
 } as const
 

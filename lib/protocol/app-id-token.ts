@@ -1,4 +1,4 @@
-/** What an ID token must be like that an app got from another provider, beside what every ID token must be. */
+/** The rules for an ID token that an app got from another provider, besides the rules for every ID token. */
 import { hash } from 'node:crypto'
 import { UpstreamError } from '../errors.ts'
 
@@ -10,9 +10,9 @@ const LEEWAY = 60
 export interface AppTokenRules {
   /** The client ids, at the provider, of the apps whose tokens are taken. */
   audiences: readonly string[]
-  /** What the app asked the provider to put into the token; `null`: it says none. */
+  /** The nonce that the app asked the provider to put into the token. `null`: the app names none. */
   nonce: string | null
-  /** Whether a token without a nonce is refused. */
+  /** True if a token without a nonce is refused. */
   nonceRequired: boolean
   /** Milliseconds since the epoch. */
   now: number
@@ -48,8 +48,8 @@ const CHECKS: ReadonlyArray<{ name: string; see: string; holds(claims: Claims, r
 ]
 
 /**
- * Equal, or hashed as Apple's and Firebase's libraries send it. Where the connection can do without, one that is there
- * on either side must fit all the same.
+ * Equal, or hashed as Apple's and Firebase's libraries send it. A nonce on either side must match even if the
+ * connection does not require one.
  */
 function holdsNonce({ nonce: claimed }: Claims, { nonce, nonceRequired }: AppTokenRules): boolean {
   if (claimed === undefined && nonce === null) return !nonceRequired

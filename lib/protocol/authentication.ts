@@ -28,15 +28,15 @@ export interface AuthenticationProof {
    * authenticate the person again, and was not.
    */
   freshFrom?: number
-  /** What whoever vouches calls it. @see RFC 8176 §2 */
+  /** The authentication methods in the issuer's own words. @see RFC 8176 §2 */
   amr?: string[]
-  /** What the host says that the sign-in is worth: of a `connection`, or of a sign-in by the host's own code. */
+  /** The level that the host states, for a `connection` or for a sign-in by the host's own code. */
   acr?: string
   /** The host requires a second factor, and not of this sign-in: it vouches for it, or the browser is remembered. */
   exempt?: true
 }
 
-/** What a sign-in was worth, as tokens say it. A refresh token family keeps it for life. */
+/** The level and methods of a sign-in, as tokens state them. A refresh token family keeps them for life. */
 export interface AuthenticationContext {
   /** `null`: nobody said how. */
   acr: string | null
@@ -49,20 +49,20 @@ export interface AuthenticationContext {
   authenticatedAt: number
 }
 
-/** What a sign-in with a password is called. @see OpenID Connect Core 1.0 §2 */
+/** The level of a sign-in with a password. @see OpenID Connect Core 1.0 §2 */
 export const PASSWORD_ACR = 'password'
-/** What a sign-in at another provider is called, which says nothing of how the person was authenticated there. */
+/** The level of a sign-in at another provider, whatever methods that provider used. */
 export const CONNECTION_ACR = 'connection'
 /**
- * What a sign-in by a code in a mailbox is called, with a second factor or without: a mailbox is no factor that counts
+ * The level of a sign-in by a code in a mailbox, with a second factor or without: a mailbox is no factor that counts
  * towards two. @see NIST SP 800-63B-4 §3.1.3.1
  */
 export const EMAIL_ACR = 'email'
-/** What a sign-in with a second factor is called. */
+/** The level of a sign-in with a second factor. */
 export const MFA_ACR = 'mfa'
 /**
- * What a sign-in is called that no page of another site could have been given: by a passkey, or a password and a
- * security key. @see OpenID EAP ACR Values 1.0 §2
+ * The level of a sign-in that resists phishing: by a passkey, or by a password and a security key. @see OpenID EAP ACR
+ * Values 1.0 §2
  */
 export const PASSKEY_ACR = 'phr'
 const PASSWORD_AMR: readonly string[] = ['pwd']
@@ -99,7 +99,7 @@ const ORDER = [EMAIL_ACR, PASSWORD_ACR, MFA_ACR, PASSKEY_ACR]
 export const ACR_VALUES: readonly string[] = [...ORDER, CONNECTION_ACR]
 const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))
 
-/** Whether who can show `acr` has shown `wanted`. */
+/** True if a sign-in at the level `acr` satisfies `wanted`. */
 export const covers = (acr: string | null, wanted: string): boolean =>
   acr === wanted || (acr !== null && ORDER.includes(wanted) && ORDER.indexOf(acr) > ORDER.indexOf(wanted))
 
@@ -109,8 +109,8 @@ interface Authenticated {
 }
 
 /**
- * What this sign-in is worth: its own strongest context; where `wanted` has some, the strongest of these that it can
- * show, with the newest proofs that do. `null`: it can show none of them.
+ * The level of this sign-in: its strongest one, or with `wanted` the strongest of those that it satisfies, with the
+ * newest proofs for it. `null`: it satisfies none of them.
  */
 export function contextOf({ methods, authenticatedAt }: Authenticated): AuthenticationContext
 export function contextOf(
@@ -125,7 +125,7 @@ export function contextOf(
     const proofs = by.flatMap((method) => methods.find((proof) => proof.method === method) ?? [])
     if (proofs.length < by.length) return []
     const said = proofs[0]?.acr
-    // What the host says of a sign-in is of that alone: with a second factor here it is not less than that makes it.
+    // The host's statement covers its own sign-in alone: a second factor here never lowers the level.
     const isWorth = said !== undefined && (by.length === 1 || acr === null || covers(said, acr)) ? said : acr
     return [
       {
@@ -149,8 +149,8 @@ export function contextOf(
 }
 
 /**
- * Since when all of a session has been proved here. What was said of a connection counts from when the sign-in came
- * here, whatever its provider says of when it last asked.
+ * The time since when everything in a session has been proved here. A connection counts from the sign-in here, whatever
+ * its provider says of the last prompt there.
  */
 export function provedSince({ methods, authenticatedAt }: Authenticated): number {
   return Math.min(
@@ -169,7 +169,10 @@ export function freshContextOf(signIn: Authenticated): AuthenticationContext {
   return { ...contextOf(signIn), authenticatedAt: since }
 }
 
-/** Whether what was proved is enough where a second factor must be: one was given, or it is worth as much by itself. */
+/**
+ * True if the proofs are enough where a second factor is required: one was given, or the sign-in has that level by
+ * itself.
+ */
 export function hasProvedSecond(signIn: Authenticated): boolean {
   return (
     signIn.methods.some(
@@ -178,7 +181,7 @@ export function hasProvedSecond(signIn: Authenticated): boolean {
   )
 }
 
-/** Whether a second factor is what makes it worth `mfa`. */
+/** True if only the second factor raises the session to `mfa`. */
 export const lacksSecondFactor = (session: Authenticated, now: number): boolean =>
   contextOf(session, [MFA_ACR]) === null && contextOf(withCode(session, now), [MFA_ACR]) !== null
 
@@ -188,7 +191,7 @@ export const withCode = (session: Authenticated, at: number): Authenticated => (
   methods: [...session.methods, { method: 'otp', at }]
 })
 
-/** Who has given a proof so short a time ago comes from the sign-in page, and would come back with the same. */
+/** A proof this young comes from the sign-in page, which would only send the person back with the same proof. */
 const JUST_NOW_MS = 60_000
 
 export const wasProvedJustNow = ({ methods }: Pick<Authenticated, 'methods'>, now: number): boolean =>
@@ -202,7 +205,7 @@ export const passwordProof = (at: number): AuthenticationProof => ({ method: 'pa
  */
 export const TEST_PROOFS: unique symbol = Symbol('proofs')
 
-/** What has to be proved for this `acr`, at this time. @throws RangeError where there is no such value */
+/** The proofs that this `acr` needs, at this time. @throws RangeError for an unknown value */
 export function proofsFor(acr: string, at: number): AuthenticationProof[] {
   const found = CONTEXTS.find((context) => context.acr === acr)
   if (found === undefined)
@@ -216,8 +219,8 @@ const AMR_VALUE = /^[\x21-\x7e]{1,64}$/
 const MAX_AMR_VALUES = 10
 
 /**
- * What the host's own code saw, in the words of RFC 8176. A password is one like ours. `mfa` is taken at the host's
- * word: it has seen two factors of different kinds. Nothing that it says beside these is taken for more.
+ * Reads the methods that the host's own code saw, in the words of RFC 8176. A password counts as one of ours. `mfa` is
+ * taken at the host's word: it has seen two factors of different kinds. Other words raise nothing.
  * @throws TypeError
  */
 export function hostProof(amr: readonly string[], at: number): AuthenticationProof {
@@ -240,9 +243,9 @@ export function formatProofs({ methods, authenticatedAt }: Authenticated): strin
 }
 
 /**
- * Reads what `formatProofs` made. Where there is none, or the sign-in is another one by now, the session was begun or
- * renewed by a release that knew nothing but passwords. What can't be read, such as a method that only a newer release
- * knows, is left out: a session that has proved less is asked for more, and can still be ended.
+ * Reads the text of `formatProofs`. If there is none, or `authenticatedAt` belongs to another sign-in, a release that
+ * knew only passwords began or renewed the session. An unreadable proof, such as a method of a newer release, is left
+ * out: a session with fewer proofs is asked for more, and can still be ended.
  */
 export function readProofs(text: unknown, authenticatedAt: number): AuthenticationProof[] {
   if (text === null || text === undefined) return [passwordProof(authenticatedAt)]

@@ -1,8 +1,8 @@
 import type { ClaimsRequest } from './claims-request.ts'
 
 /**
- * What a code, and the refresh token family that comes of it, keeps of its authorization request: what the token
- * endpoint, ID tokens and userinfo need later. Kept as JSON in `RefreshTokenFamily.authorization`.
+ * The parameters of an authorization request that the code and its refresh token family keep for the token endpoint, ID
+ * tokens and userinfo. Kept as JSON in `RefreshTokenFamily.authorization`.
  */
 export interface AuthorizationDetails {
   redirectUri: string

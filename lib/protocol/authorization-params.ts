@@ -70,10 +70,10 @@ export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'fo
 
 /**
  * Reads an authorization request from the query or the form. An empty parameter counts as not sent; an unknown one is
- * ignored. Judges nothing but the sizes of `client_id` and `redirect_uri`, so that these can be judged before all else.
- * Any other parameter that is too long is cut but still too long, and one that was sent twice is marked, for
- * `checkParams` to refuse wherever the request is carried meanwhile; `state` is left whole, for it goes back as it
- * came. What the answer needs and the query lacks is read from the request object.
+ * ignored. Checks only the sizes of `client_id` and `redirect_uri`, so that these can be checked first. Cuts any other
+ * parameter that is too long, and leaves it too long. Marks one that was sent twice. `checkParams` refuses both,
+ * wherever the request was carried meanwhile. `state` is left whole, because it goes back as it came. Parameters for
+ * the answer that the query lacks are read from the request object.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
@@ -106,7 +106,7 @@ export function checkParams(params: AuthorizationParams): void {
   if (!fitsAddress(params)) throw wholeTooLong()
 }
 
-/** Whether the address of a page of ours can carry the request. */
+/** True if the address of one of our pages can contain the request. */
 export function fitsAddress(params: AuthorizationParams): boolean {
   return serializeParams(params).length <= MAX_SERIALIZED
 }
@@ -141,8 +141,8 @@ export function responseModeOf(params: AuthorizationParams): ResponseMode {
 }
 
 /**
- * What is left to do of a request when its user has just signed in, or has just consented: without this, they would be
- * asked for ever.
+ * The rest of a request after its user has signed in or consented. Without this, the same prompt would come again for
+ * ever.
  */
 export function satisfied(params: AuthorizationParams, step: 'login' | 'consent'): AuthorizationParams {
   const done = step === 'login' ? ['login', 'select_account', 'create'] : ['consent']
@@ -158,8 +158,8 @@ export function satisfied(params: AuthorizationParams, step: 'login' | 'consent'
 }
 
 /**
- * Whether the client wants the person to see the sign-up page: `prompt=create` in any case, Auth0's
- * `screen_hint=signup` where a page is shown.
+ * True if the client wants the sign-up page: `prompt=create` in any case, Auth0's `screen_hint=signup` if a page is
+ * shown at all.
  * @see Initiating User Registration via OpenID Connect 1.0 §4
  */
 export function wantsSignUp({ prompt, screen_hint: hint }: AuthorizationParams): boolean {
@@ -171,7 +171,7 @@ export function wordsOf(list: string | undefined): string[] {
   return (list ?? '').split(' ').filter((word) => word !== '')
 }
 
-/** What is read of a request object, none of which is used for anything but the way back of its refusal. */
+/** The fields that are read of a request object. They only lead its refusal back to the client. */
 interface RequestObject {
   state?: string
   responseMode?: string

@@ -25,7 +25,7 @@ export type { AuthorizationParams, ResponseMode } from './authorization-params.t
 
 /** A well-formed authorization request. @see RFC 6749 §4.1.1, OpenID Connect Core 1.0 §3.1.2.1 */
 export interface AuthorizationRequest {
-  /** What it was made of, to be carried on in a URL. */
+  /** The parameters of the request, to be carried on in a URL. */
   params: AuthorizationParams
   responseMode: ResponseMode
   state: string | undefined
@@ -63,7 +63,7 @@ export function parseAuthorizationRequest(params: AuthorizationParams): Authoriz
     maxAge: undefined,
     loginHint: params.login_hint,
     idTokenHint: params.id_token_hint,
-    // What is no language tag is no reason for an error. @see OpenID Connect Core 1.0 §3.1.2.1
+    // A word that is no language tag is ignored. @see OpenID Connect Core 1.0 §3.1.2.1
     uiLocales: wordsOf(params.ui_locales).filter((tag) => LANGUAGE_TAG.test(tag)),
     acrValues: wordsOf(params.acr_values),
     claims: {},
@@ -151,8 +151,8 @@ function checkMaxAge({ max_age: maxAge }: AuthorizationParams): Partial<Authoriz
 }
 
 /**
- * Whether there must be one is the client's matter. No method means `plain`. @see RFC 7636 §4.3, §4.4.1, RFC 9700
- * §2.1.1
+ * The client's registration decides whether there must be one. No method means `plain`. @see RFC 7636 §4.3, §4.4.1, RFC
+ * 9700 §2.1.1
  */
 function checkCodeChallenge({
   code_challenge: codeChallenge,

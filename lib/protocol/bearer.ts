@@ -18,7 +18,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return scheme === null ? undefined : wellFormed(scheme.input.slice(scheme[0].length))
 }
 
-/** Whether an `Authorization` header brings a token at all, good or bad. */
+/** True if an `Authorization` header contains a bearer token, good or bad. */
 export function isBearer(authorization: string | undefined): boolean {
   return authorization !== undefined && SCHEME.test(authorization)
 }
@@ -98,9 +98,7 @@ export function staleSignIn(maxAge: number, acr?: string): OAuthError {
   })
 }
 
-/**
- * 403 for a token of somebody else's program, where only the host's own may go. No scope would do. @see RFC 6750 §3.1
- */
+/** 403 for the token of a third-party client at a route for the host's own. No scope would help. @see RFC 6750 §3.1 */
 export function firstPartyOnly(): OAuthError {
   const description = 'Tokens of this client are not taken here.'
   return new OAuthError('insufficient_scope', description, {

@@ -18,7 +18,7 @@ const MAX_BYTES = 4096
 const MAX_DEPTH = 4
 const MAX_CLAIMS = 50
 const MAX_VALUES = 20
-/** Names may be URLs and bear a language tag (`name#ja-Hani-JP`). */
+/** Names may be URLs and have a language tag (`name#ja-Hani-JP`). */
 const CLAIM_NAME = /^[\x21-\x7e]{1,128}$/
 
 /**

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 
-/** What a request says of its client. `none`: `client_id` alone, a public client. @see RFC 6749 §2.3 */
+/** A request's claim about its client. `none`: `client_id` alone, a public client. @see RFC 6749 §2.3 */
 type ClientCredentials =
   | (BasicCredentials & { method: 'client_secret_basic' })
   | (IdAndSecret & { method: 'client_secret_post' })

@@ -1,18 +1,18 @@
 /** One kind of cookie of this service. */
 interface CookieKind {
   /**
-   * What makes the value. `own`: a key derived from `secret`, the kind, the issuer and the prefix, which seals it or
-   * makes its MACs. `factors`: sealed with the key of the second factors, under a context of its own. `null`: a secret
-   * that the store knows by its digest, or a mark that proves nothing.
+   * The key of the value. `own`: derived from `secret`, the kind, the issuer and the prefix; it seals the value or
+   * makes its MACs. `factors`: the key of the second factors, under a context of its own. `null`: a secret that the
+   * store knows by its digest, or a mark that proves nothing.
    */
   key: 'own' | 'factors' | null
   /** The lifetime. `null`: an option says. */
   seconds: number | null
-  /** Whether the service notes that the content was used, so that a copy of the cookie does nothing. */
+  /** True if the service remembers the use of the content, so that a copy of the cookie does nothing. */
   once: boolean
   /**
-   * Whether the cookie belongs to what a person has begun and not finished. It goes with each sign-out, and when
-   * another user signs in. `of_user`: it also goes when somebody signs in where nobody was, unless it is theirs.
+   * True if the cookie belongs to an unfinished task of a person. It is cleared at each sign-out, and when another user
+   * signs in. `of_user`: a sign-in in a browser without a user clears it too, unless it belongs to that user.
    */
   begun: 'by_anyone' | 'of_user' | null
   /** Bytes of the longest value that is ours. A longer one was planted. `null`: whatever room the others leave. */
@@ -20,11 +20,10 @@ interface CookieKind {
 }
 
 /**
- * Every cookie that this service sets. Of what is begun, those that come first here go first where the room is short.
- *
- * A flow is of whoever signs in there, and another tab may have begun it. A query is the journey that other cookies
- * name by a digest. An invitation to set up a second factor outlives a sign-out, because it is good for its user
- * alone and its link can't be used again. What a code by email proves is used up in the store.
+ * Every cookie of this service. If room is short, unfinished tasks are cleared in this order. A flow belongs to the
+ * person who signs in there, and another tab may have begun it. A query is an authorization request that other cookies
+ * name by a digest. An invitation to set up a second factor outlives a sign-out, because it is good for its user alone
+ * and its link can't be used again. The proof of an emailed code is used up in the store.
  */
 export const COOKIES = {
   session: { key: null, seconds: null, once: false, begun: null, maxBytes: 128 },

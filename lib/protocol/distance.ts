@@ -71,7 +71,9 @@ export function nearer(one: Distance, other: Distance): Distance {
   return one < other ? one : other
 }
 
-/** The distance of an IP address. What is no address is this machine, so that nobody else can name it. */
+/**
+ * The distance of an IP address. A text that is no address counts as this machine, so that no other party can name it.
+ */
 export function distanceOf(address: string): Distance {
   const words = wordsOf(address)
   if (words === null) return THIS_MACHINE
@@ -84,8 +86,8 @@ export function distanceOf(address: string): Distance {
 }
 
 /**
- * Whether this service calls a URL that was named by a party at this distance: by TLS, or on this machine. The address
- * that a name has is checked when it is connected to.
+ * True if this service calls a URL that a party at this distance named: by TLS, or on this machine. The address behind
+ * the name is checked at the connection.
  */
 export function mayCall(url: string, noNearerThan: Distance): boolean {
   if (!URL.canParse(url)) return false

@@ -1,3 +1,3 @@
-/** What people can set up beside a password, by the names that options and answers have for it. */
+/** The factors that users can set up besides a password, by their names in options and answers. */
 export const FACTOR_METHODS = ['totp', 'passkey', 'recovery_code'] as const
 export type FactorMethod = (typeof FACTOR_METHODS)[number]

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
 import type { AuthenticationContext } from './authentication.ts'
 
-/** What every ID token says of its sign-in. Times are milliseconds since the epoch. */
+/** The facts about the sign-in in every ID token. Times are milliseconds since the epoch. */
 export interface IdTokenFacts extends AuthenticationContext {
   issuer: string
   userId: string
@@ -13,7 +13,7 @@ export interface IdTokenFacts extends AuthenticationContext {
   sid: string | null
   /** For `at_hash`. */
   accessToken: string
-  /** What it will be signed with. */
+  /** The algorithm of its signature. */
   alg: string
 }
 
@@ -99,8 +99,8 @@ export function accessTokenHash(accessToken: string, alg: string): string {
 }
 
 /**
- * What an ID token says that came back as a hint; its signature is good and its `typ` is an ID token's. Whether it has
- * expired does not matter. `null`: not one of this issuer.
+ * The claims of an ID token that came back as a hint. Its signature is good and its `typ` is an ID token's. It may have
+ * expired. `null`: not one of this issuer.
  * @see OpenID Connect Core 1.0 §3.1.2.1, OpenID Connect RP-Initiated Logout 1.0 §2
  */
 export function checkIdTokenHint(

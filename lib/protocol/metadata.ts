@@ -1,15 +1,15 @@
 import { ID_TOKEN_CLAIMS } from './id-token.ts'
 import { CLAIM_SCOPES, CLAIMS_OF_SCOPE } from './user-claims.ts'
 
-/** What this configuration really offers. What is off is left out. */
+/** The endpoints that this configuration offers. Disabled ones are left out. */
 export interface OfferedEndpoints {
   issuer: string
   endpoints: { token: string; revoke: string; introspect: string; jwks: string | null }
   grantTypes: readonly string[]
   scopes: readonly string[]
   /**
-   * What sign-ins can be worth: an API may ask for one of these, whatever way clients have to sign people in. @see RFC
-   * 9470 §7
+   * The levels that sign-ins can reach. An API may ask for any of them, however a client signs people in. @see RFC 9470
+   * §7
    */
   acrValues: readonly string[]
   /** `null`: no redirect sign-in, and so no ID tokens. */
@@ -21,7 +21,7 @@ interface OfferedOpenid {
   idTokenAlgs: readonly string[]
   /** BCP 47. */
   uiLocales: readonly string[]
-  /** Whether a person can make an account. */
+  /** True if a person can create an account. */
   canSignUp: boolean
 }
 
@@ -126,14 +126,14 @@ function openidMembers({ endpoints, idTokenAlgs, uiLocales, canSignUp }: Offered
   }
 }
 
-/** Where the document stands: the well-known part comes between the issuer's host and its path. @see RFC 8414 §3.1 */
+/** The path of the document: the well-known part comes between the issuer's host and its path. @see RFC 8414 §3.1 */
 export function metadataPath(issuer: string): string {
   return `/.well-known/oauth-authorization-server${pathOf(issuer)}`
 }
 
 /**
- * Where OpenID clients look for it: the well-known part comes after the issuer's path. `mountedAt` is the prefix under
- * which the host has registered the plugin; the route is given without it, because Fastify adds it.
+ * The path at which OpenID clients look for it: the well-known part comes after the issuer's path. `mountedAt` is the
+ * prefix under which the host has registered the plugin; the route is given without it, because Fastify adds it.
  * @see OpenID Connect Discovery 1.0 §4
  */
 export function openidConfigurationPath(issuer: string, mountedAt = ''): string {

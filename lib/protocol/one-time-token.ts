@@ -13,13 +13,13 @@ interface MintedOneTimeToken {
 /** A partition, and what `Random.secret` makes (32 bytes in base64url). */
 const SECRET_LENGTH = PARTITION_LENGTH + 43
 const BINDING_LENGTH = 16
-/** What a token of two bindings may carry behind them: an address of 254 characters and a session id, in base64url. */
+/** The longest content of a token with two bindings: an address of 254 characters and a session id, in base64url. */
 const FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0-9_-]{91}[A-Za-z0-9_-]{2,512}$/
 const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH
 
 /**
- * `secret` is from `Random.secret`, and for one token only. `boundTo`: what must be as it is now when the token is
- * used. `carried`: what whoever has the token may read in it, and can't change; only with two bindings.
+ * `secret` is from `Random.secret`, and for one token only. `boundTo`: values that must be the same when the token is
+ * used. `carried`: a text that the holder of the token may read and can't change; only with two bindings.
  */
 export function oneTimeToken(
   userId: string,
@@ -38,18 +38,18 @@ export function digestOfOneTimeToken(token: string): string | null {
   return FORMAT.test(token) ? partitionIn(token) + digest(token) : null
 }
 
-/** Whether a token that was found by its digest was made with this value as the one of that index in `boundTo`. */
+/** True if a token that was found by its digest was made with this value at that index of `boundTo`. */
 export function isBoundTo(token: string, index: number, value: string): boolean {
   const from = SECRET_LENGTH + index * BINDING_LENGTH
   return token.slice(from, from + BINDING_LENGTH) === bindingOf(token.slice(0, SECRET_LENGTH), value)
 }
 
-/** What a token that was found by its digest carries; `null`: nothing. */
+/** The text that a token found by its digest carries. `null`: none. */
 export function carriedIn(token: string): string | null {
   return token.length <= CARRIED_FROM ? null : Buffer.from(token.slice(CARRIED_FROM), 'base64url').toString()
 }
 
-/** Made with the token's own secret, so that it tells nothing of the value to whoever has not got the token. */
+/** Made with the token's own secret, so that it reveals nothing of the value without the token. */
 function bindingOf(head: string, value: string): string {
   return digest(`${head}\0${value}`).slice(0, BINDING_LENGTH)
 }

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * Recovery codes: 80 random bits each, kept as a MAC under a key of the user, so that whoever has the store alone can't
- * look for them. A code stands for the second factor, never for the first.
+ * Recovery codes: 80 random bits each, kept as a MAC under a key of the user, so that a copy of the store alone is no
+ * help in guessing them. A code stands for the second factor, never for the first.
  * @see NIST SP 800-63B-4 §3.1.2.2, §4.2.1.1; OWASP ASVS 5.0 6.5.2 asks for a password hash below 112 bits
  */
 
@@ -34,7 +34,7 @@ export function readRecoveryCode(typed: string): string | null {
   return isCode ? code : null
 }
 
-/** What may be kept of a code that was read, by which it is found: a MAC for each key, under one of the user's own. */
+/** The digests by which a code is found: a MAC for each key, under one of the user's own. */
 export function recoveryDigests(code: string, userId: string, keys: readonly Uint8Array[]): string[] {
   return keys.map((key) => {
     const ofUser = createHmac('sha256', key).update(userId).digest()

@@ -1,6 +1,6 @@
 const MAX_LENGTH = 2048
 /**
- * What RFC 3986 lets a URI be made of: no backslash, space, control or other character that two parsers could read in
+ * The characters of a URI in RFC 3986: no backslash, space, control or other character that two parsers could read in
  * two ways.
  */
 const URI = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+$/
@@ -15,15 +15,15 @@ const ANY_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?
 
 const WEB_TAKES = 'https:, or http: on localhost, 127.0.0.0/8 or [::1]'
 
-/** Whether a host name, as `URL` spells it, is one of this machine. */
+/** True if a host name, as `URL` spells it, is one of this machine. */
 export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.test(hostname)
 }
 
 /**
- * Whether the client may be answered at this URI: it is one of its registered ones, character by character. Only for a
- * native app the port of an http URI on 127.0.0.1, [::1] or localhost may be another, for it gets its own from the
- * system. What could not be registered matches nothing, whatever a client store says.
+ * True if the client may be answered at this URI: it is one of its registered ones, character by character. A native
+ * app gets its port from the system, so only for a native app the port of an http URI on 127.0.0.1, [::1] or localhost
+ * may differ. A URI that can't be registered matches nothing, even if a client store returns it.
  * @see RFC 6749 §3.1.2.3, RFC 8252 §7.3, RFC 9700 §2.1
  */
 export function matchesRedirectUri(
@@ -89,7 +89,7 @@ export function checkWebUri(uri: string): string | null {
   return scheme === 'http' && !isLoopbackHost(host) ? WEB_TAKES : null
 }
 
-/** What holds for every scheme. */
+/** The rules for every scheme. */
 function checkPlain(uri: string, scheme: string | null): string | null {
   if (uri.length > MAX_LENGTH || !URI.test(uri))
     return `a URI of at most ${MAX_LENGTH} characters, all of them such as a URI is made of`
@@ -103,17 +103,17 @@ function schemeOf(uri: string): string | null {
 }
 
 /**
- * Whether any app on the person's device could take this URI for itself: http on a loopback host, or a private-use
- * scheme. @see RFC 8252 §8.6
+ * True if any app on the person's device could claim this URI: http on a loopback host, or a private-use scheme. @see
+ * RFC 8252 §8.6
  */
 export function isPublicNativeRedirect(redirectUri: string): boolean {
   return schemeOf(redirectUri) !== 'https'
 }
 
 /**
- * What `form-action` of a Content-Security-Policy needs, so that a form of our pages may lead to this URI: its origin,
- * or `scheme:`. Never holds a character that ends a source or a directive; of a URI that can't be registered, `'self'`,
- * which adds nothing. CSP has no source for an IPv6 address: of one of these, the scheme.
+ * The source for `form-action` of a Content-Security-Policy that lets a form of our pages lead to this URI: its origin,
+ * or `scheme:`. Never contains a character that ends a source or a directive. For a URI that can't be registered it is
+ * `'self'`, which adds nothing. CSP has no source for an IPv6 address, so such a URI gets the scheme.
  * @see Content Security Policy Level 3 §2.3.1, §6.4.1
  */
 export function formActionOf(redirectUri: string): string {

@@ -1,8 +1,8 @@
 const MAX_LENGTH = 2048
 
 /**
- * Where a sign-in may lead: a path (with query and fragment) on the issuer's own origin, as a browser will read it;
- * `null` for all else. What comes out is ASCII and safe as a `Location`.
+ * The target of a sign-in: a path (with query and fragment) on the issuer's own origin, as a browser will read it.
+ * `null` for all else. The result is ASCII and safe as a `Location`.
  */
 export function localPath(target: string | undefined, issuer: string): string | null {
   if (target === undefined || target.length > MAX_LENGTH || !/^\/(?!\/)/.test(target)) return null

@@ -4,9 +4,9 @@ interface BrowserHeaders {
 }
 
 /**
- * Whether a form was posted by one of our own pages, by what the browser itself says. `Sec-Fetch-Site` counts first.
- * Where there is none (older browsers; plain http off loopback) or nothing started the navigation but the user,
- * `Origin` must be the issuer's. A request with neither is refused: every browser of today sends one.
+ * True if the browser says that one of our own pages posted the form. `Sec-Fetch-Site` counts first. Without it (older
+ * browsers; plain http off loopback), or if only the user started the navigation, `Origin` must be the issuer's. A
+ * request with neither is refused, because every current browser sends one.
  * @see W3C Fetch Metadata Request Headers §2.4, RFC 6454 §7
  */
 export function isSameOrigin(headers: BrowserHeaders, issuer: string): boolean {
@@ -16,9 +16,9 @@ export function isSameOrigin(headers: BrowserHeaders, issuer: string): boolean {
 }
 
 /**
- * Whether the browser says that a page of another origin made it send this. What has neither header was sent by no
- * page: programs send none. `none` is what a person started, or an extension. Where there is no `Sec-Fetch-Site` (older
- * browsers; plain http off loopback), `Origin` tells.
+ * True if the browser says that a page of another origin made it send this. A request with neither header came from no
+ * page: programs send none. `none` is the user's own navigation, or an extension. Without `Sec-Fetch-Site` (older
+ * browsers; plain http off loopback), `Origin` decides.
  * @see W3C Fetch Metadata Request Headers §2.4, RFC 6454 §7
  */
 export function isFromOtherOrigin(headers: BrowserHeaders, ownOrigin: string): boolean {
@@ -28,7 +28,7 @@ export function isFromOtherOrigin(headers: BrowserHeaders, ownOrigin: string): b
 }
 
 /**
- * Whether a request for a page or a script of our own may go on. A GET changes nothing, and a browser without
+ * True if a request for one of our own pages or scripts may go on. A GET changes nothing, and a browser without
  * `Sec-Fetch-Site` sends neither header with a GET of our own page, so only a GET that the browser says comes from
  * another origin is refused.
  */

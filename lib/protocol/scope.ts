@@ -23,7 +23,7 @@ export function parseScope(requested: string | undefined): string[] | undefined 
   return tokens
 }
 
-/** Whether it can be the name of one scope. @see RFC 6749 §3.3 */
+/** True for a text that can be the name of one scope. @see RFC 6749 §3.3 */
 export const isScopeToken = (name: string): boolean => SCOPE.test(name) && !name.includes(' ')
 
 /** `scope` of an answer or a token: nothing where nothing is granted, for an empty list is none. @see RFC 6749 §3.3 */

@@ -1,5 +1,5 @@
 /**
- * Whether the signature counter of an authenticator did not grow though it counts, which may be the sign of a copy. One
+ * True if the signature counter of an authenticator counts but did not grow, which may be the sign of a copy. A counter
  * that is 0 before and after does not count.
  * @see W3C WebAuthn Level 3 §7.2, verification of signCount
  */

@@ -1,17 +1,17 @@
 import { OAuthError } from '../errors.ts'
 import { covers } from './authentication.ts'
 
-/** How somebody has to have signed in for a route: both, where both are set. @see RFC 9470 */
+/** A route's requirements on the sign-in. If both are set, both must hold. @see RFC 9470 */
 export interface StepUp {
-  /** How many seconds ago it may be at the most; `null`: any time ago. */
+  /** The greatest age of the sign-in in seconds. `null`: any age. */
   maxAge: number | null
-  /** What it has to be worth at the least; `null`: anything. */
+  /** The lowest level of the sign-in. `null`: any level. */
   acr: string | null
 }
 
 /**
- * Whether a sign-in is enough, at `now`. A requirement is not met where the sign-in does not say how it was: `acr` is
- * no string, or `authenticatedAt` no number.
+ * True if a sign-in is enough, at `now`. A sign-in without these facts is not enough: `acr` is no string, or
+ * `authenticatedAt` no number.
  * @param now in milliseconds since the epoch, as is `authenticatedAt`
  */
 export function isEnough(

@@ -1,4 +1,4 @@
-/** What a client sends that exchanges an ID token of another provider. @see RFC 8693 §2.1 */
+/** The parameters of a client that exchanges an ID token of another provider. @see RFC 8693 §2.1 */
 import { OAuthError } from '../errors.ts'
 import { digest } from './digest.ts'
 import { required, type TokenRequestParams } from './token-request.ts'
@@ -36,8 +36,8 @@ export function readTokenExchange(params: TokenRequestParams): TokenExchange {
 }
 
 /**
- * What a token is remembered by, so that it counts once: the part that was signed, without the signature. Of an ECDSA
- * signature anybody can compute a second one that is valid too, and the same token would pass again with it.
+ * The digest by which a token is remembered, so that it counts once. It covers the signed part without the signature,
+ * because anybody can compute a second valid ECDSA signature, and the same token would pass again with it.
  */
 export function assertionDigest(token: string): string {
   return digest(`assertion ${token.slice(0, token.lastIndexOf('.'))}`)

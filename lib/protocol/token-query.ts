@@ -1,7 +1,10 @@
 import { OAuthError } from '../errors.ts'
 import { readParams } from './request-params.ts'
 
-/** What a revocation or introspection request says. The hint is read by nobody: a token's own form tells what it is. */
+/**
+ * The parameters of a revocation or introspection request. The hint is ignored, because a token's own form tells its
+ * kind.
+ */
 interface TokenQuery {
   token: string
   client_id?: string

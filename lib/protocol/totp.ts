@@ -32,8 +32,8 @@ export function totpCode(secret: Uint8Array, step: number): string {
 }
 
 /**
- * The step whose code this is: the present one or the one before; `null`: neither. Both are always compared. Whether
- * that step was used before is for the store to say.
+ * The step of this code: the present one or the one before. `null`: neither. Both are always compared. The store
+ * decides whether the step was used before.
  */
 export function matchTotp(secret: Uint8Array, code: string, now: number): number | null {
   const steps = WINDOW.map((offset) => totpStep(now) + offset).filter((step) => step >= 0)
@@ -43,8 +43,8 @@ export function matchTotp(secret: Uint8Array, code: string, now: number): number
 }
 
 /**
- * The six digits that somebody typed, with spaces or hyphens between them, in whatever digits their keyboard has;
- * `null`: not six digits.
+ * The six digits of a typed code, with spaces or hyphens between them, in the digits of any keyboard. `null`: not six
+ * digits.
  */
 export function readTotpCode(typed: string): string | null {
   if (typed.length > 64) return null
@@ -72,8 +72,8 @@ export function toBase32(bytes: Uint8Array): string {
 }
 
 /**
- * The bytes of base32 as other systems keep it: in either case, with or without padding, white space and hyphens.
- * `null`: it is none. What a last character has beyond whole bytes counts for nothing, as in every app.
+ * The bytes of base32 in the forms of other systems: in either case, with or without padding, white space and hyphens.
+ * `null`: no base32. The bits of the last character beyond whole bytes are ignored, as in every app.
  * @see RFC 4648 §6
  */
 export function fromBase32(text: string): Buffer | null {

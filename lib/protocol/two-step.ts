@@ -1,16 +1,16 @@
 /** Why an account is asked for a second factor. `null`: it is not. */
 type TwoStepBecause = 'app' | 'required' | 'chosen' | null
 
-/** What decides on it in the factors of a user. */
+/** The fields of a user's factors that decide on the second step. */
 interface TwoStepFactors {
   totp: readonly unknown[]
   twoStepChosen: boolean
 }
 
 /**
- * Whether sign-ins of an account take a second step. A passkey does not turn that on: it verifies its user, so it is a
- * way to sign in. An app that was disabled counts, or wrong guesses could turn the second step off. `isRequired`: what
- * `mfa.required` says of the user.
+ * True if sign-ins of an account take a second step. A passkey does not turn that on: it verifies its user, so it is a
+ * way to sign in. A disabled app counts, because otherwise wrong guesses could turn the second step off. `isRequired`:
+ * the answer of `mfa.required` for the user.
  */
 export function twoStepOf(
   { totp, twoStepChosen }: TwoStepFactors,

@@ -21,15 +21,14 @@ const BUSY = ['server_error', 'temporarily_unavailable']
 
 interface ExpectedAnswer {
   state: string
-  /** Whether the provider's metadata promise `iss`. @see RFC 9207 §3 */
+  /** True if the provider's metadata promise `iss`. @see RFC 9207 §3 */
   issuerPromised: boolean
   acceptsIssuer(iss: string): boolean
 }
 
 /**
- * Whether it is the answer to the request with this state, from the provider that was asked. `error` is looked at when
- * both are known to be so, since anybody can send a browser here with one. Gives the `iss` of the answer.
- *
+ * Checks that the answer belongs to the request with this state and comes from the provider that was asked. Reads
+ * `error` only after both, because anybody can send a browser here with one. Returns the `iss` of the answer.
  * @see RFC 6749 §4.1.2, §10.12; RFC 9207 §2.4
  * @throws UpstreamError `mismatch`, `denied`, `outage` or `exchange`
  */

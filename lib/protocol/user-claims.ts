@@ -1,6 +1,6 @@
 import type { ClaimRequest } from './claims-request.ts'
 
-/** What claims are made of: a row of the user store. */
+/** The source of the claims: a row of the user store. */
 interface ClaimsSubject {
   id: string
   username: string
@@ -40,7 +40,7 @@ const LEAST_MILLISECONDS = 1e11
 
 type Read = (user: ClaimsSubject, context: { knowsEmail: boolean }) => unknown
 
-/** Where a claim doesn't simply stand in the row, as a string under its own name. */
+/** Readers of claims that are not a string of the same name in the row. */
 const READERS: { [Name in ClaimName]?: Read } = {
   preferred_username: (user, { knowsEmail }) => preferredUsername(user, knowsEmail),
   updated_at: (user) => seconds(user['updated_at']),

@@ -12,8 +12,8 @@ const SKEW_MS = 60 * 1000
 export const CLAIM_LIFETIME_MS = CHALLENGE_LIFETIME_MS + SKEW_MS
 
 /**
- * A challenge that nobody has to remember: 16 random bytes, the time, and 16 bytes of an HMAC over both and `purpose`,
- * so that it is good for that alone. Whoever verifies an answer to it has to see to it that it counts once.
+ * A challenge that need not be stored: 16 random bytes, the time, and 16 bytes of an HMAC over both and `purpose`, so
+ * that it is good for that purpose alone. The verifier of an answer must make sure that it counts once.
  * @see W3C WebAuthn Level 3 §13.4.3
  */
 export function makeChallenge(
@@ -26,7 +26,7 @@ export function makeChallenge(
   return Buffer.concat([stamped, macOf(stamped, purpose, key)]).toString('base64url')
 }
 
-/** Whether the challenge was made for this purpose with one of these keys, and is not too old at `now`. */
+/** True if the challenge was made for this purpose with one of these keys, and is not too old at `now`. */
 export function isChallengeFor(
   purpose: string,
   challenge: string,

@@ -89,8 +89,8 @@ function binary(members: Members, name: string): Buffer {
 }
 
 /**
- * Whether it is base64url in its only canonical form: not empty, without padding, and with zeros in the unused bits of
- * the last character. RFC 4648 §3.5
+ * True for base64url in its only canonical form: not empty, without padding, and with zeros in the unused bits of the
+ * last character. RFC 4648 §3.5
  */
 export function isBase64url(value: unknown): value is string {
   return (

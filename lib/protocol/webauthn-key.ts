@@ -52,7 +52,7 @@ export function spkiOf(cose: CborMap): { alg: number; spki: Buffer } {
 const numberOf = (base64url: string): number => Buffer.from(base64url, 'base64url').readUIntBE(0, bytesOf(base64url))
 const bytesOf = (base64url: string): number => Buffer.byteLength(base64url, 'base64url')
 const isOdd = (base64url: string): boolean => ((Buffer.from(base64url, 'base64url').at(-1) ?? 0) & 1) === 1
-/** Whether a number is as long as its bytes say. */
+/** True if a number is as long as its bytes say. */
 const isFull = (base64url: string): boolean => (Buffer.from(base64url, 'base64url')[0] ?? 0) > 0
 
 function isOfSmallOrder(point: Buffer): boolean {
@@ -94,7 +94,7 @@ function jwkOf(alg: number, cose: CborMap): JsonWebKey {
   return { kty: 'EC', crv: 'P-256', x: parameter(-2, 32), y: parameter(-3, 32) }
 }
 
-/** Whether the key of `spkiOf` made this signature. */
+/** True if the key of `spkiOf` made this signature. */
 export function isSignedBy({ alg, spki }: { alg: number; spki: Buffer }, data: Buffer, signature: Buffer): boolean {
   try {
     return verify(

@@ -1,6 +1,6 @@
 /**
- * What a browser is asked with, in the JSON form of WebAuthn: binary members are base64url. A page makes buffers of
- * them, or has `PublicKeyCredential.parseCreationOptionsFromJSON` do so.
+ * Options for the browser, in the JSON form of WebAuthn: binary members are base64url. A page converts them, or calls
+ * `PublicKeyCredential.parseCreationOptionsFromJSON`.
  * @see W3C WebAuthn Level 3 §5.1.9, §5.1.10
  */
 
@@ -26,7 +26,7 @@ export interface PasskeyCreationOptions {
     requireResidentKey: boolean
     userVerification: UserVerification
   }
-  /** What the user has already: an authenticator makes no second one. */
+  /** The user's present credentials: an authenticator makes no second one. */
   excludeCredentials: PasskeyDescriptor[]
   hints: string[]
   extensions: { credProps: true }
@@ -48,7 +48,7 @@ const TIMEOUT_MS = 300_000
 
 interface Creation {
   rp: PasskeyCreationOptions['rp']
-  /** 64 bytes at the most. */
+  /** At most 64 bytes. */
   userHandle: Uint8Array
   name: string
   displayName: string

@@ -1,5 +1,5 @@
 /**
- * Why an answer of an authenticator does not count, for the log and for tests: whoever sent it is told none of it.
+ * The reason for refusing an authenticator's answer, for the log and for tests. The sender never learns it.
  * @see W3C WebAuthn Level 3 §7.1, §7.2
  */
 type WebauthnRefusal =

@@ -5,18 +5,18 @@ import { isSignedBy, spkiOf } from './webauthn-key.ts'
 import { must, WebauthnError } from './webauthn-refusal.ts'
 
 /**
- * What was asked of the browser. Each point is checked in the answer, since the page's script could have asked for
+ * Our request to the browser. Each point is checked in the answer, because the page's script could have asked for
  * something else.
  */
 export interface Ceremony {
-  /** What was asked for with this challenge; `null`: it is none of ours, not for this purpose, or too old. */
+  /** The request that belongs to this challenge. `null`: it is none of ours, not for this purpose, or too old. */
   askedWith(challenge: string): { requiresVerification: boolean } | null
   /** Origins of pages, as browsers write them. */
   origins: readonly string[]
   rpId: string
 }
 
-/** What is stored of a new credential. */
+/** The stored fields of a new credential. */
 export interface NewCredential {
   /** base64url, as is `publicKey`. */
   credentialId: string
