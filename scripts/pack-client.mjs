@@ -1,6 +1,6 @@
 // Packs the browser client as a package of its own, `fastify-authority-client`: the same files in the same version, and
-// no dependency. `node scripts/pack-client.mjs DIRECTORY` leaves the tarball there, to publish beside the other
-// package.
+// no dependency. `node scripts/pack-client.mjs DIRECTORY` leaves the tarball there. A release publishes
+// both: `npm publish`, `npm run pack:client -- dist`, `npm publish dist/fastify-authority-client-*.tgz`.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
