@@ -8,7 +8,7 @@ export interface Child {
 }
 
 /**
- * Runs a file below this folder, with `env` beside what this process has; resolves when it has sent its first message,
+ * Runs a file below this folder, with `env` added to this process's own environment. Resolves with the first message,
  * which is `begun`.
  */
 export async function start(

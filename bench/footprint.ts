@@ -1,4 +1,4 @@
-/** What this process needs. */
+/** The needs of this process. */
 export interface Footprint {
   /** In MiB, now and at its most since it was asked last. */
   rss: number

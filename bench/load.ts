@@ -88,7 +88,7 @@ function textOf({ method, path, headers, body }: LoadedRequest, port: number): (
   return () => whole
 }
 
-/** Tokens of one kind have one length, but the placeholder has another: the length of the body is counted anew. */
+/** Tokens of one kind have one length, but the placeholder has another: the length of the body is counted again. */
 function textWith(text: () => string, token: string): string {
   const filled = text().replaceAll('%TOKEN%', token)
   const body = filled.slice(filled.indexOf('\r\n\r\n') + 4)

@@ -7,7 +7,7 @@ import { drawing } from './drawing.ts'
 import { type Report, show, type Table } from './report.ts'
 import { SECTIONS } from './sections.ts'
 
-/** What was found, where, and with what. */
+/** A result with its place and machine. */
 export interface Kept extends Report {
   machine: string
   versions: string

@@ -7,5 +7,5 @@ export function beQuick(): void {
 
 export const isQuick = (): boolean => process.env[QUICK] === '1'
 
-/** So many; under `--quick` a hundred at the most. */
+/** The given count; under `--quick` at most a hundred. */
 export const some = (count: number): number => (isQuick() ? Math.min(count, 100) : count)

@@ -1,8 +1,8 @@
-/** What a benchmark has found, and how a terminal shows it. `docs/performance.md` is made of the same. */
+/** The results of a benchmark, and how a terminal shows them. `docs/performance.md` is made of the same. */
 
 export interface Report {
   title: string
-  /** What was done, in a sentence or two: rounds, concurrency, what CPU means here. */
+  /** The method in a sentence or two: rounds, concurrency, the meaning of CPU here. */
   method: string
   tables: Table[]
   charts?: Chart[]
@@ -34,7 +34,7 @@ export interface Axis {
 export interface BenchOptions {
   /** A moment of each, so that CI sees that it still runs. Its figures mean nothing. */
   quick: boolean
-  /** What follows the name on the command line. */
+  /** The arguments after the name on the command line. */
   args: readonly string[]
 }
 

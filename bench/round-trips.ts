@@ -12,7 +12,7 @@ const TOGETHER = 50
 
 interface Deed {
   goal: number | null
-  /** What it is answered; default 200. */
+  /** The expected status; default 200. */
   status?: number
   prepare(): Promise<() => Promise<number>>
 }
@@ -25,7 +25,7 @@ function counter({ stream }: Redis): (work: () => Promise<unknown>) => Promise<n
     writes++
     return write(...args)
   }) as typeof stream.write
-  /** What an answer did not wait for goes out behind it, and may need another trip to load its script. */
+  /** Work that an answer did not wait for is sent behind it, and may need another trip to load its script. */
   const quiet = async (): Promise<void> => {
     await new Promise((resolve) => {
       setTimeout(resolve, 50)
@@ -96,7 +96,7 @@ async function expectAnswers(
   if (wrong !== undefined) throw new Error(`${what} was answered ${wrong}`)
 }
 
-/** Each is prepared anew for every time that it is done. */
+/** Each deed is prepared again for every time that it is done. */
 function deeds(app: FastifyInstance, newCode: () => Promise<string>): Record<string, Deed> {
   const get = async (url: string, headers: Record<string, string>): Promise<number> =>
     (await app.inject({ url, headers })).statusCode

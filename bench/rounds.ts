@@ -1,7 +1,7 @@
 /**
- * Servers beside each other: each is a process of its own and stays up, every round loads each for a moment, in
- * changing order, so that whatever else the machine does falls on all alike. CPU is the server process's own, with all
- * its threads. A ratio is taken inside a round, and the figure is the median of the rounds.
+ * Servers side by side: each is a process of its own and stays up, every round loads each for a moment, in changing
+ * order, so that other work of the machine falls on all alike. CPU is the server process's own, with all its threads. A
+ * ratio is taken inside a round, and the figure is the median of the rounds.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -14,8 +14,8 @@ import type { HttpBenchmark, Subject } from './subject.ts'
 const ROUNDS = 7
 
 /**
- * Whether a server runs shows in this process too, which is started already. The first of all shows under `--quick`
- * that it does in a child.
+ * A running server shows in this process too, which is started already. Only the first server proves under `--quick`
+ * that it runs in a child.
  */
 let hasStarted = false
 
@@ -24,7 +24,7 @@ const REDIS_URL = 'BENCH_REDIS_URL'
 interface Server {
   name: string
   load: Load
-  /** What its process has used so far. */
+  /** The CPU time of its process so far. */
   usage(): Promise<NodeJS.CpuUsage>
   end(): void
   cpu: number[]

@@ -55,7 +55,7 @@ async function ours(library: Library): Promise<Subject> {
 const CORES = availableParallelism()
 const atCores = (library: Library): string => `${library} in a bare route, ${CORES} at once`
 
-/** What a sign-in costs beside the one argon2id that it can't be without. */
+/** The cost of a sign-in without the one argon2id that it needs. */
 export const signIn: HttpBenchmark = {
   title: 'a sign-in with a right password, argon2id m=19456 t=2 p=1',
   shotMs: 1200,

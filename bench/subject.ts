@@ -9,12 +9,12 @@ export interface LoadedRequest {
   body: string
 }
 
-/** What a benchmark loads: a server of its own, in a process of its own. */
+/** The target of a benchmark: a server of its own, in a process of its own. */
 export interface Subject {
   port: number
   /** Connections take turns with these; one is enough where all ask the same. */
   requests: LoadedRequest[]
-  /** What every answer must be. */
+  /** The status of every answer. */
   status: number
   /**
    * Each connection goes on with what its last answer had in this member of its JSON: in the next request it stands for
@@ -25,9 +25,9 @@ export interface Subject {
 
 export interface Entry {
   start(): Promise<Subject>
-  /** What it is compared to; default: the first of all. */
+  /** The subject that it is compared to; default: the first of all. */
   against?: string
-  /** What the ratio of CPU to that is to be at the most. */
+  /** The greatest ratio of CPU to that subject. */
   goal?: number
 }
 
@@ -35,11 +35,11 @@ export interface HttpBenchmark {
   title: string
   /** How many connections, each with one request at a time. */
   concurrency: number
-  /** Whether clients may sleep: where the server wants every core, one that keeps awake takes it one away. */
+  /** True if clients may sleep: if the server wants every core, a client that stays awake takes one away. */
   idleClients?: boolean
   /** Of one subject in one round. */
   shotMs: number
-  /** Whether a Redis server is started for all of them (see `redisClient`). */
+  /** True if one Redis server is started for all of them (see `redisClient`). */
   redis?: boolean
   /** By name; the first is what the others are compared to. */
   subjects: Record<string, Entry>

@@ -55,7 +55,7 @@ export type PasswordRefusalReason =
   | 'context_word'
   | 'breached'
 
-/** What a page needs to say in the reader's language. It is no part of the wire form. */
+/** The reason that a page translates for the reader. It is no part of the wire form. */
 export type OAuthErrorReason =
   | PasswordRefusalReason
   /** About a field of a form. */
@@ -101,12 +101,12 @@ export interface OAuthErrorOptions {
   /** `FST_AUTHORITY_OAUTH`, unless it is a mistake of the host's that has a code of its own. */
   code?: OAuthError['code']
   reason?: OAuthErrorReason
-  /** Where a browser gets what it lacks: a path of this origin. */
+  /** The page that mends the refusal: a path of this origin. */
   redirectTo?: string
   /** The field of the request that it is about. */
   field?: string
   headers?: Record<string, string>
-  /** What the answer says beside the code and the sentence. */
+  /** Further members of the answer besides the code and the sentence. */
   members?: Readonly<Record<string, unknown>>
   /** For the log only. Never a secret. */
   detail?: string
@@ -138,7 +138,7 @@ export class OAuthError extends Error {
 
   constructor(error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     const message = description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500)
-    // What has a cause is told by the stack of that.
+    // An error with a cause needs no stack of its own, because the cause has one.
     const spared = options.withoutStack === true || options.cause instanceof Error
     const { stackTraceLimit } = Error
     // Does nothing where a host has frozen the intrinsics, before or after us.
@@ -159,7 +159,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** `UserStore.create` and `update` throw this where the username is somebody else's. */
+/** `UserStore.create` and `update` throw this if another user has the username. */
 export class UsernameTakenError extends Error {
   readonly code = 'FST_AUTHORITY_USERNAME_TAKEN'
 
@@ -194,7 +194,7 @@ export interface Misfit {
   source: string
   /** The field of the answer; left out where it is about the whole answer. */
   field?: string
-  /** What it is and what the port takes, as a part of a sentence. Never the value. */
+  /** The kind of value and what the port takes, as a part of a sentence. Never the value. */
   problem: string
 }
 
@@ -233,7 +233,7 @@ export function misfit(
   return new MisfitError(of, { ...where, problem: `${kindOf(got)}${beside}; it takes ${takes}` })
 }
 
-/** What kind of value it is, in words and without the value. */
+/** The kind of a value in words, without the value. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
@@ -245,12 +245,12 @@ export function kindOf(value: unknown): string {
 }
 
 /**
- * Why a sign-in at another provider came to nothing, for the log and for handlers. `denied`: the person, or the
- * provider, said no. `mismatch`: the answer is not one to this sign-in. `expired`: the person took too long.
- * `exchange`, `id_token`, `userinfo`: the provider's answer there was an error, or does not fit. `email`: not an
- * address, or an organisation, that this connection takes. `disabled`: the connection or the account is. `closed`: it
- * registers nobody. `taken`: the identity is somebody else's. `other_way`: an account here has the address, and the
- * connection links none. `outage`: the provider can't be reached, or took too long.
+ * The reason for a failed sign-in at another provider, for the log and for handlers. `denied`: the person, or the
+ * provider, said no. `mismatch`: the answer does not belong to this sign-in. `expired`: the person took too long.
+ * `exchange`, `id_token`, `userinfo`: the provider's answer there was an error, or does not fit. `email`: no address,
+ * or an organisation that this connection does not accept. `disabled`: the connection or the account is. `closed`: it
+ * registers nobody. `taken`: the identity belongs to another account. `other_way`: an account here has the address, and
+ * the connection links none. `outage`: the provider can't be reached, or took too long.
  */
 export type UpstreamFailure =
   | 'denied'
@@ -293,14 +293,13 @@ export class MissingPackageError extends Error {
 }
 
 /**
- * Whether it is one, or the wire form of one. It is a mistake in the host's code and no outage: what was attempted is
- * counted.
+ * True for a `MisfitError` or its wire form. It is a mistake in the host's code and no outage, so the attempt counts.
  */
 export function isMisfit(error: unknown): boolean {
   return error instanceof MisfitError || (error instanceof OAuthError && error.cause instanceof MisfitError)
 }
 
-/** Whether it is a mistake in some code, ours or the host's, and no state of the world: no repeat would mend it. */
+/** True for a mistake in our code or the host's, which no repeat would mend. */
 export function isBug(error: unknown): boolean {
   return (
     error instanceof TypeError ||

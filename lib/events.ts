@@ -16,17 +16,17 @@ export type LoginFailure =
   | 'passkey_refused'
   | 'wrong_code'
 
-/** What somebody signs in with first. */
+/** The first factor of a sign-in. */
 export type FirstFactorKind = 'password' | 'connection' | 'passkey' | 'email'
 
 /** Why a client did not prove itself: for the log and for handlers, never for the wire. */
 export type ClientFailure = 'unknown_client' | 'no_secret' | 'wrong_secret' | 'malformed_credentials'
 
-/** Where the request came from that led to an event. */
+/** The origin of the request that led to an event. */
 export interface Origin {
   /**
-   * Fastify's `request.id`, 128 characters of visible ASCII at the most; `null` where no request led to it:
-   * `app.authority` was called, or it happened by itself.
+   * Fastify's `request.id`, at most 128 characters of visible ASCII. `null` if no request led to it: `app.authority`
+   * was called, or the service did it by itself.
    */
   requestId: string | null
   /** The client's address as Fastify's `request.ip` has it. */
@@ -37,7 +37,7 @@ export interface Origin {
 /** Of what the host's own code set in motion, or happened by itself. */
 export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 
-/** What each event tells of itself. Nothing of it is a password, a token, a code or a digest of one. */
+/** The facts of each event. None of them is a password, a token, a code or a digest of one. */
 export interface EventFacts {
   /**
    * `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor; `methods`:
@@ -77,7 +77,7 @@ export interface EventFacts {
   enrolment_required: { userId: string; clientId: string | null }
   /** By `app.authority.startEnrolment`: the user is to be handed a link. */
   enrolment_link_made: { userId: string }
-  /** Somebody pressed the button of its page, by which nobody is signed in. */
+  /** A person pressed the button of the link's page, which signs nobody in. */
   enrolment_link_used: { userId: string }
   /** `replayed`: the code was used before. `disabled`: the user has no app any more that works. */
   second_factor_failed: {
@@ -89,8 +89,8 @@ export interface EventFacts {
   /** `sid`: the sign-in that added it; `null` where it was added before the sign-in that had to have it. */
   factor_added: { userId: string; factorId: string; kind: 'totp' | 'passkey'; sid: string | null }
   /**
-   * `mailbox`: somebody proved, or disowned, the address of an account in which it was set up while nobody had proved
-   * that.
+   * `mailbox`: a person proved, or disowned, the address of an account in which the factor was set up before the
+   * address was proved.
    */
   factor_removed: {
     userId: string
@@ -118,8 +118,7 @@ export interface EventFacts {
    */
   device_remembered: { userId: string; sid: string }
   /**
-   * Who was signed in proved anew that it is them: their session goes on, under a new secret, and rests on these
-   * proofs.
+   * A signed-in user proved their identity again: the session goes on, under a new secret, and rests on these proofs.
    */
   step_up: { userId: string; sid: string; methods: string[] }
   /** A session began in a browser in which the account never had one, with the password of now. `sid`: that session. */
@@ -130,7 +129,7 @@ export interface EventFacts {
   /** A sign-in through this connection came to nothing. */
   connection_failed: { connection: string; reason: UpstreamFailure }
   /**
-   * Somebody signed in through the connection whose address the account of `userId` has: they have to sign in as that
+   * A person signed in through the connection whose address the account of `userId` has. They have to sign in as that
    * user before the two are linked.
    */
   link_required: { connection: string; userId: string }
@@ -151,7 +150,7 @@ export interface EventFacts {
   email_changed: { userId: string }
   /** `sid`: the sign-in that changed it. */
   profile_changed: { userId: string; sid: string; fields: string[] }
-  /** Whoever signs in through this connection as that person elsewhere is signed in as the user. */
+  /** A sign-in through this connection as that person elsewhere signs in as the user. */
   identity_linked: { userId: string; connection: string; by: 'user' | 'host' }
   /**
    * `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former
@@ -272,7 +271,7 @@ export interface Events {
 /**
  * The emitter behind `app.authority.on`. Each event also goes out on the diagnostics channel
  * `fastify-authority.<event>`. A handler that throws or rejects is reported to `onHandlerError` and breaks neither the
- * request nor the other handlers. `now`: milliseconds since the epoch. What nobody listens to costs a look at two
+ * request nor the other handlers. `now`: milliseconds since the epoch. An event without listeners costs a look at two
  * lists.
  */
 export function createEvents(

@@ -1,4 +1,4 @@
-/** What the package `fastify-authority` exports. */
+/** The exports of the package `fastify-authority`. */
 import { authPlugin } from './plugin.ts'
 
 export default authPlugin

@@ -1,5 +1,5 @@
-// `npm run build`, unless whoever calls has built just now and says so with BUILT=1, as .ci/run does: most of its gates
-// need what is built. With --if-missing any build will do.
+// `npm run build`, unless the caller has built just now and says so with BUILT=1, as .ci/run does: most of its gates
+// need a build. With --if-missing any build will do.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

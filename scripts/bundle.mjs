@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const MOST_PARTS = 12
 
 /**
- * The 250 modules of TypeBox that check our own schemas come with the bundle. Where `import()` asks for TypeBox it
- * stays outside: that is for the schemas of a host, which has registered its formats and types in the package.
+ * The 250 modules of TypeBox that check our own schemas come with the bundle. TypeBox stays outside for `import()`:
+ * that is for the schemas of a host, which has registered its formats and types in the package.
  * @type {import('esbuild').Plugin}
  */
 const ownTypeBox = {
@@ -27,8 +27,8 @@ const ownTypeBox = {
 }
 
 /**
- * What draws QR codes is a small part of a package that hosts need not install: it is a dependency of the build alone.
- * Its notice is in lib/pages/qr.ts, and stays.
+ * The drawing of QR codes is a small part of a package that hosts need not install: it is a dependency of the build
+ * alone. Its notice is in lib/pages/qr.ts, and stays.
  * @type {import('esbuild').Plugin}
  */
 const ownQrEncoder = {
@@ -42,9 +42,9 @@ const ownQrEncoder = {
 }
 
 /**
- * What is loaded on first use needs some modules of the door `index`, each others. The bundler would make a part of
- * every mixture, some forty files that are all read at the start. So each takes something from the door itself, which
- * is there by then, and the door is one part.
+ * Modules that are loaded on first use need some modules of the door `index`, each others. The bundler would make a
+ * part of every mixture, some forty files that are all read at the start. So each of them imports something from the
+ * door itself, which is loaded by then, and the door is one part.
  * @type {import('esbuild').Plugin}
  */
 const afterIndex = {
@@ -96,7 +96,7 @@ const languages = {
 const outdir = resolve(root, process.argv[2] ?? 'dist/lib')
 const { metafile, outputFiles } = await build({
   absWorkingDir: root,
-  // The threads are doors too: a worker is started by its file, which stands beside the one that starts it.
+  // The threads are doors too: a worker is started by its file, which is next to the one that starts it.
   entryPoints: {
     index: 'lib/index.ts',
     'connections/index': 'lib/connections/index.ts',
@@ -123,7 +123,9 @@ const { metafile, outputFiles } = await build({
   logLevel: 'warning'
 })
 
-/** What `index` reads at the start: what only it needs, and what it shares with each mixture of the other doors. */
+/**
+ * The parts that `index` reads at the start: its own, and those that it shares with each mixture of the other doors.
+ */
 const read = new Set([`${relative(root, outdir)}/index.js`])
 for (const part of read)
   for (const { path, kind } of metafile.outputs[part].imports)

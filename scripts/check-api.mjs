@@ -1,5 +1,5 @@
-// The public declarations of each door of the package, as API Extractor reports them, beside those that etc/ holds:
-// what users can see of a change of the types is in its diff. `npm run check:api -- --update` writes the reports anew.
+// Compares the public declarations of each door of the package, as API Extractor reports them, with those in etc/: the
+// diff shows users each change of the types. `npm run check:api -- --update` writes the reports.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

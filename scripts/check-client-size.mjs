@@ -1,5 +1,4 @@
-// What the browser client weighs for those who install it: bundles the entries of the packed package as an app's
-// bundler would.
+// Measures the browser client as users install it: bundles the entries of the packed package as an app's bundler would.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -13,7 +12,7 @@ const PASSKEY_SCRIPT_LIMIT = 1024
 /** Of what an entry adds to the core. */
 const ENTRY_LIMIT = 700
 const CORE = 'fastify-authority/client'
-/** Of each entry beside the core, the peers that it may import. */
+/** The peers that each entry besides the core may import. */
 const ENTRIES = { popup: [], silent: [], 'step-up': [], react: ['react'], vue: ['vue'], svelte: [] }
 
 const { directory, tarball, remove } = pack()

@@ -62,7 +62,7 @@ try {
   remove()
 }
 
-/** Who builds the same commit gets the same bytes, and can so tell that a published package is made of it. */
+/** A build of the same commit gives the same bytes, so that anybody can check the source of a published package. */
 function checkReproducible(tarball) {
   const again = pack({ anew: true })
   const [first, second] = [tarball, again.tarball].map((file) =>
@@ -109,7 +109,7 @@ function checkLinks(tarball, files) {
   if (dead.length > 0) throw new Error(`links that lead to nothing in the package:\n${dead.join('\n')}`)
 }
 
-/** What the tool says. Rejects where it finds fault. */
+/** The output of the tool. Rejects if it finds fault. */
 async function run(tool, args) {
   const { stdout } = await promisify(execFile)(join(root, 'node_modules', '.bin', tool), args, { cwd: root })
   return stdout

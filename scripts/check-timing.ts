@@ -1,20 +1,18 @@
 /**
- * Whether the time of a failed sign-in, a sign-up, a reset or a change of address tells who has an account.
+ * Measures if the time of a failed sign-in, a sign-up, a reset or a change of address reveals that a user has an
+ * account.
  * `npm run check:timing`, on a quiet machine; `-- --pairs 2000 --seed 7` for a longer run or another order.
  *
- * A server process with production argon2 parameters; one keep-alive connection on loopback, one request at a time.
- * Each pair is one request of either kind, in random order, each with a fresh random password of one length; 50 users
- * take turns; the first 20 pairs are thrown away. Every answer must also be the same status and body.
+ * A server process has production argon2 parameters. One keep-alive connection on loopback sends one request at a time.
+ * Each pair is one request of either kind, in random order, each with a fresh random password of one length. 50 users
+ * take turns, and the first 20 pairs are thrown away. Every answer must also have the same status and body.
  *
- * A run finds a leak where the Wilcoxon signed-rank |z| of the differences is above 5 (p < 1e-6), where the
- * Mann-Whitney AUC is more than 0.10 from 0.5, or where the 98 % bootstrap interval of the median difference is not
- * within 1 ms. A comparison fails where two of three independent runs find one; a third run is made only where the
- * first two disagree.
+ * A run finds a leak if the Wilcoxon signed-rank |z| of the differences is above 5 (p < 1e-6), the Mann-Whitney AUC is
+ * more than 0.10 from 0.5, or the 98 % bootstrap interval of the median difference is not within 1 ms. A comparison
+ * fails if two of three independent runs find one; a third run is made only if the first two disagree.
  *
  * The job proves itself: known against known must not be told apart, and planted leaks (no hash for an unknown name at
- * 50 pairs, 1 ms more at 300) must be found. Else it is void, whatever the rest says.
- *
- * Exit code: 0 no leak, 1 a leak, 2 void.
+ * 50 pairs, 1 ms more at 300) must be found. Else it is void. Exit code: 0 no leak, 1 a leak, 2 void.
  */
 import { fork } from 'node:child_process'
 import { Agent, request } from 'node:http'
@@ -41,7 +39,7 @@ interface Run {
   leak: boolean
 }
 
-/** What each sends, and the status that comes. */
+/** The request of each action, and its status. */
 const ACTIONS = {
   'sign-in': {
     path: '/auth/token',
@@ -133,7 +131,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** What two of three runs say. */
+/** The verdict of two in three runs. */
 async function decide(comparison: Comparison, ports: Ports, random: () => number): Promise<boolean> {
   const findings: boolean[] = []
   for (;;) {

@@ -40,7 +40,7 @@ function changedFiles() {
   return names.flatMap((list) => list.split('\n')).filter((name) => name !== '')
 }
 
-/** Where this branch left main, which has the name of the remote in a clone of another branch alone. */
+/** The commit at which this branch left main. In a clone of another branch alone, main has the name of the remote. */
 function mergeBase() {
   for (const main of ['main', 'origin/main'])
     try {
@@ -58,7 +58,7 @@ function lintOf() {
   return ['lint', 'oxlint', code.length === 0 ? ['--version'] : ['--type-aware', '--deny-warnings', ...code]]
 }
 
-/** What browsers run has the types of browsers. */
+/** Code for browsers has the types of browsers. */
 function typesOf() {
   const isClient = changed.some((file) => file.startsWith('lib/client/'))
   return ['tsconfig.json', ...(isClient ? ['lib/client'] : [])].map((project) => [

@@ -20,7 +20,7 @@ if (!Array.isArray(dictionary)) throw new TypeError('passwords.json is not a lis
 
 const usable = dictionary
   .filter((entry): entry is string => typeof entry === 'string')
-  // What would break the list apart or end the literal is left out, and so are a few slurs.
+  // Leaves out entries that would break the list apart or end the literal, and a few slurs.
   .filter((entry) => entry.length >= MIN_LENGTH && /^[!-~]+$/.test(entry) && !/[`\\]|\$\{|n[i1]gg/.test(entry))
   .map((entry) => entry.toLowerCase())
 const chosen = new Set([...usable.slice(0, MOST_COMMON), ...usable.filter((entry) => entry.length >= LONG)])
@@ -62,7 +62,7 @@ export function commonPasswords (): ReadonlySet<string> {
   return entries
 }
 
-/** Whether the password, in whatever case, is on the list. */
+/** True if the password, in any letter case, is on the list. */
 export function isCommonPassword (password: string): boolean {
   return commonPasswords().has(password.toLowerCase())
 }

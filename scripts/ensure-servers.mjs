@@ -1,5 +1,5 @@
-// What tests need on the machine besides Node: found, installed where that takes nobody's permission (Debian, as root),
-// or asked for in one line. A test that can't run is a failure, never a skip.
+// Finds the servers and browsers that tests need besides Node, installs them if no permission is needed (Debian, as
+// root), or asks for them in one line. A test that can't run is a failure, never a skip.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join, relative, resolve } from 'node:path'
@@ -17,8 +17,8 @@ const SERVERS = [
       process.env.CHROMIUM_PATH
         ? existsSync(process.env.CHROMIUM_PATH)
         : chromiumPaths.some((path) => existsSync(path)),
-    // What somebody named and is not there, no package brings. The one without a window, of Debian 12 and later, takes
-    // half the work.
+    // No package brings a missing program that a variable names. The Chromium without a window, of Debian 12 and later,
+    // takes half the work.
     debianPackages: process.env.CHROMIUM_PATH ? [] : ['chromium-headless-shell', 'chromium'],
     otherwise: 'install Chromium or Chrome, or name its executable in CHROMIUM_PATH'
   },
@@ -69,7 +69,7 @@ const SERVERS = [
   {
     name: 'nginx',
     neededBy: ['test/flow'],
-    // Off the PATH of whoever is not root.
+    // Not on the PATH of users other than root.
     isPresent: () =>
       process.env.NGINX_BIN ? existsSync(process.env.NGINX_BIN) : isOnPath('nginx') || existsSync('/usr/sbin/nginx'),
     debianPackages: process.env.NGINX_BIN ? [] : ['nginx-light', 'nginx'],
@@ -113,7 +113,7 @@ function isOnPath(name) {
   return pathDirectories().some((directory) => existsSync(join(directory, name)))
 }
 
-/** Where Debian keeps the programs of each version, off the PATH. */
+/** The folder in which Debian keeps the programs of each version, off the PATH. */
 function debianPostgres() {
   const versions = '/usr/lib/postgresql'
   return existsSync(versions) ? readdirSync(versions).map((version) => join(versions, version, 'bin')) : []
@@ -145,7 +145,7 @@ function isDebian() {
   return existsSync('/etc/os-release') && /^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8'))
 }
 
-/** Whether it worked is seen by what is there afterwards. */
+/** The programs afterwards show if it worked. */
 function apt(args) {
   spawnSync('apt-get', ['-q', ...args], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Starts Firefox with the arguments given, and stands between it and whoever drives it by WebDriver BiDi: Firefox ESR
-// 153 does not know a command that Playwright sends for each context. It is answered here as done, which is true where
-// no colour scheme is asked for.
+// Starts Firefox with the arguments given, and stands between it and the driver that speaks WebDriver BiDi: Firefox ESR
+// 153 does not know a command that Playwright sends for each context. It is answered here as done, which is true if no
+// colour scheme is asked for.
 import { spawn } from 'node:child_process'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -48,7 +48,7 @@ function tell(line) {
   })
 }
 
-/** What the driver sends, frame by frame. @see RFC 6455 §5.2 */
+/** Edits the driver's frames one by one. @see RFC 6455 §5.2 */
 function editor(port, send) {
   let isUpgraded = false
   let left = Buffer.alloc(0)

@@ -6,7 +6,7 @@ const { status, stdout, stderr } = spawnSync('npm', ['ci'], { encoding: 'utf8' }
 process.stdout.write(stdout)
 process.stderr.write(stderr)
 
-// What npm says of the machine's own settings, disk and network is not about this repository.
+// Warnings of npm about the machine's own settings, disk and network are not about this repository.
 const warnings = stderr
   .split('\n')
   .filter(

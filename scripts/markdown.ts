@@ -1,5 +1,5 @@
 /**
- * What the site and the test of the links both need to know of a page. Anchors are spelled as GitHub spells them, where
+ * The rules for pages that the site and the test of the links share. Anchors are spelled as GitHub spells them, where
  * most people read the pages.
  */
 
@@ -10,7 +10,7 @@ export function withoutCode(text: string): string {
     .replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]/g, ''))
 }
 
-/** What a heading says, without its marks. */
+/** The text of a heading, without its marks. */
 export function headingText(heading: string): string {
   return heading
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')

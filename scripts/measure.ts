@@ -10,7 +10,10 @@ import { libOf, ratchets, sizes, statementsOf, tokensOf } from '../test/figures.
 
 /** The adapters of state and factors with their rules. */
 const STATE = /^lib\/(?:records|adapters\/(?:memory|sqlite|redis|postgres|sql))\//
-/** What the adapters have besides: connections, outages, rights, migrations, user stores and attempt stores. */
+/**
+ * Files of the adapters besides state and factors: connections, outages, rights, migrations, user stores and attempt
+ * stores.
+ */
 const BESIDES = new RegExp(
   '/(?:(?:shared-)?connection|database|named-statements|server|patience|outage|refusal|migrations|migration-steps|' +
     'user-store|user-rows|identities|identity-rows|attempt-store)\\.ts$'

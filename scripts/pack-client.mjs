@@ -25,7 +25,7 @@ const user = await auth.getUser()
 Entries: \`${CLIENT}/dev\`, \`/popup\`, \`/silent\`, \`/step-up\`, \`/react\`, \`/vue\` and \`/svelte\`. The guide is docs/guides/browser-client.md of fastify-authority, and all options, methods, events and errors are in docs/reference/client.md; read \`${CLIENT}\` where it says \`fastify-authority/client\`.
 `
 
-/** What is built must be there. The tarball's path. */
+/** Needs a build. Returns the tarball's path. */
 export function packClient(directory) {
   const {
     version,

@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * The tarball's path, its directory, and how to remove both. Builds first, since `prepack` is part of packing; not
- * where whoever calls has built, unless `anew`. Where `PACKED` names a directory, the first tarball is kept there and
- * is that of all who come after, but for `anew`.
+ * The tarball's path, its directory, and how to remove both. Builds first, because `prepack` is part of packing, unless
+ * the caller has built and does not ask for `anew`. If `PACKED` names a directory, the first tarball is kept there for
+ * all later callers except those with `anew`.
  */
 export function pack({ anew = false } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'fastify-authority-pack-'))

@@ -30,7 +30,7 @@ export function testsOf(changed, seconds) {
     lists.push(['test/docs/reference.test.ts'])
   // Any file has comments or prose.
   if (changed.some((file) => /\.(?:m?[jt]s|tsx|md)$/.test(file))) lists.push(['test/english.test.ts'])
-  // What runs in browsers is not in the map.
+  // The map lacks code that runs in browsers.
   if (inLib.some((file) => file.startsWith('lib/client/')))
     lists.push(
       listOf('test').filter(
@@ -167,8 +167,8 @@ function chosenFor(ofTests, costOf) {
 }
 
 /**
- * The functions that were executed, and the lines inside of functions. What a module does when it is loaded says
- * nothing, because it is loaded once in a process.
+ * The functions that were executed, and the lines inside of functions. The code of a module's own level tells nothing,
+ * because it runs once in a process.
  */
 function linesOf(starts, functions) {
   const ranges = functions
@@ -196,7 +196,7 @@ function linesOf(starts, functions) {
   ]
 }
 
-/** Where the lines of a text begin. */
+/** The start of each line of a text. */
 function startsIn(text) {
   let offset = 0
   return text.split('\n').map((line) => {

@@ -5,8 +5,8 @@
 import ts from 'typescript-tap'
 
 /**
- * What a function throws may be said in its place. `retryable` as the code has it; `sometimes` where the answer
- * decides.
+ * The errors of a function that its own comment does not describe. `retryable` as the code has it; `sometimes` if the
+ * answer decides.
  */
 export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 'sometimes'; meaning: string }>> = {
   missing_transaction: {
@@ -182,7 +182,7 @@ function meaning(node: ts.Node): string {
   return [oneLine(ts.getTextOfJSDocComment(doc?.comment) ?? ''), ...tags].filter((text) => text !== '').join(' ')
 }
 
-/** `| name | type | meaning |` of each member. What has no comment of its own stops it, unless its name says it all. */
+/** `| name | type | meaning |` of each member. A member without a comment stops it, unless its name says it all. */
 function members(node: ts.InterfaceDeclaration | ts.ClassDeclaration, documented = true): string[] {
   const rows = [...node.members].flatMap((member): string[][] => {
     if (ts.isConstructorDeclaration(member)) return []

@@ -29,7 +29,7 @@ function rowsOf(path: string, schema: TSchema, isRequired: boolean): OptionRow[]
     default: isRequired && schema['default'] === undefined ? '**required**' : defaultOf(path, schema),
     description: said(schema, 'description') ?? ''
   }
-  // What a store, a function bag or a host's own clock consists of is the port's matter.
+  // The port describes the parts of a store, a function bag or a host's own clock.
   if (nested === undefined || Object.values(properties(nested)).every((member) => member[Kind] === 'Function'))
     return [row]
   // Nobody writes what the functions that make connections put there.

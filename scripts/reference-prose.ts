@@ -1,13 +1,13 @@
 export interface Prose {
   what: string
-  /** Where the schema has no answers: pages and redirects. */
+  /** For pages and redirects, whose schema has no answers. */
   success?: string
   failures: string
 }
 
 /**
- * What the schemas don't say, by method and default path, in the order of the page. A route without an entry, and an
- * entry without a route, fail the test.
+ * Prose for the reference that the schemas lack, by method and default path, in the order of the page. A route without
+ * an entry, and an entry without a route, fail the test.
  */
 export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/token': {

@@ -431,7 +431,7 @@ function table(head: string[], rows: string[][]): string {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** What a route declares, in words. */
+/** A route's callers in words. */
 function callersSentence(callers: Callers): string {
   switch (callers) {
     case 'anyone':

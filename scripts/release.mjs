@@ -53,8 +53,8 @@ function notesOf(version) {
 }
 
 /**
- * What somebody gets who installs the tarball, with Fastify. Asked of the repository itself, npm leaves out what the
- * development dependencies need as well: 17 of 41 packages.
+ * The components that a user installs with the tarball and Fastify. In the repository itself, npm leaves out packages
+ * that the development dependencies need as well: 17 of 41.
  */
 function componentsOf(tarball) {
   const home = mkdtempSync(join(tmpdir(), 'fastify-authority-sbom-'))

@@ -12,8 +12,8 @@ const SECONDS = Number(process.env.TEST_TIMEOUT ?? 600) + 3 * Number(process.env
 const [BROWSERS, OTHERS] = [3, 2]
 
 /**
- * Scenarios of faults, then the other tests: beside all others a scenario would judge the machine. `bail`: the first
- * failure ends all.
+ * Runs scenarios of faults, then the other tests: together with the others a scenario would judge the machine. `bail`:
+ * the first failure ends all.
  */
 export async function runFiles(root, files, { bail = false } = {}) {
   const results = []

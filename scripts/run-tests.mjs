@@ -32,7 +32,7 @@ export function filesOf(words) {
   return [...new Set(files)]
 }
 
-/** Whether all passed. */
+/** True if all passed. */
 export async function runTests(files, options) {
   if (!ensureServers(files)) return false
   // Programs that several files start are built once in it.
@@ -41,7 +41,7 @@ export async function runTests(files, options) {
   const results = await runFiles(root, files, options)
   rmSync(programs, { recursive: true, force: true })
 
-  // What is generated differs in many places after one change, so the tests of it come last.
+  // Generated pages differ in many places after one change, so their tests come last.
   const failed = results
     .filter(({ failures }) => failures.length > 0)
     .sort((a, b) => Number(a.file.startsWith('test/docs/')) - Number(b.file.startsWith('test/docs/')))

@@ -29,7 +29,7 @@ for (const file of files) {
       drawFrom(0)
       await import(pathToFileURL(file).href)
     })
-  // What a teardown throws fails the root.
+  // An error of a teardown fails the root.
   failures.push(...told(root.lists.fail.slice(known)))
   if (failures.length === 0 && test.counts.pass === 0) failures.push({ name: `${file} has tested nothing` })
   const after = files.length === 1 ? before : stateOf()
@@ -54,7 +54,7 @@ function told(failed) {
     })
 }
 
-/** What a test may change for its time and has to put back. */
+/** The state that a test may change for its time and has to put back. */
 function stateOf() {
   const listeners = ['warning', 'unhandledRejection', 'uncaughtException'].map((name) => [
     `listeners of ${name}`,

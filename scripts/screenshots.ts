@@ -15,7 +15,7 @@ import { ALL_PAGES, PAGE_STATES } from '../test/browser/support/states.ts'
 import { everyMessage } from '../test/support/messages.ts'
 import { smallPng } from './small-png.ts'
 
-/** In place of an address with a port, which would be another in every run. */
+/** Instead of an address with a port, which would be another in every run. */
 const CALLBACK = 'https://shop.example/callback'
 const DIRECTORY = join(process.cwd(), 'docs', 'screenshots')
 

@@ -26,7 +26,7 @@ export function smallPng(png: Buffer): Buffer {
   for (let pixel = 0; pixel < width * height; pixel++) counts.set(colorAt(pixel), (counts.get(colorAt(pixel)) ?? 0) + 1)
   const colors = [...counts].sort(([, a], [, b]) => b - a).map(([color]) => color)
   const palette = colors.slice(0, MAX_COLORS)
-  // What is left are single pixels at the edges of letters.
+  // The rest are single pixels at the edges of letters.
   const indexes = new Map(colors.map((color, index) => [color, index < MAX_COLORS ? index : nearest(color, palette)]))
 
   const rows = Buffer.alloc((width + 1) * height)

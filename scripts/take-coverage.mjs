@@ -1,5 +1,5 @@
-// What each test file of a process executes of the library. scripts/run-together.mjs imports it where `TEST_COVERAGE`
-// names a directory for the answers.
+// Records the lines of the library that each test file of a process executes. scripts/run-together.mjs imports it if
+// `TEST_COVERAGE` names a directory for the answers.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// `npm run test:firefox`: the browser's part of the connections and of the sign-in pages in Firefox, in place of
-// Chromium. It is no part of `npm test`. Further words are files to run in place of those.
+// `npm run test:firefox`: the browser tests of the connections and of the sign-in pages in Firefox instead of Chromium.
+// It is no part of `npm test`. Further words are files to run instead of those.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const SHARED = /^test\/(?:browser|concurrency|conformance|contract|docs|faults|flow|http|properties|security|unit)\//
 /** They count or change what a process has once. */
 const OWN_PROCESS = [
-  // What the library says once in a process.
+  // Warnings that the library gives once in a process.
   'test/http/warnings.test.ts',
   // The threads of all hashers of a process.
   'test/unit/passwords/hashing-threads.test.ts',
@@ -14,7 +14,7 @@ const OWN_PROCESS = [
   'test/security/expressions.test.ts'
 ]
 
-/** So many that starting is little beside testing, and so few that a file that is held up holds up few. */
+/** So many that starting takes little time next to testing, and so few that a file that is held up holds up few. */
 const MOST_TOGETHER = 16
 /** Scenarios take long, and the last must not wait for a process with many. Unit tests wait for nothing. */
 const MOST_OF_THESE_TOGETHER = {

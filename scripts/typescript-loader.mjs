@@ -20,7 +20,7 @@ else if (!import.meta.url.includes('?hooks')) module.register('./typescript-load
 if (process.env.HOLD_UP_MS !== undefined) await import('./hold-up.mjs')
 
 export function resolve(specifier, context, next) {
-  // What tap follows errors by.
+  // The module by which tap follows errors.
   if (specifier === 'async-hook-domain') return { url: DOMAINS, format: 'module', shortCircuit: true }
   if (!/^fastify-authority(?:\/|$)/.test(specifier)) return next(specifier, context)
   const entry = require('../package.json').exports[specifier.replace('fastify-authority', '.')]?.default

@@ -1,6 +1,6 @@
 /**
- * What the library exports for nobody, as one function over a map of files. It reads the syntax tree, so comments and
- * strings don't count.
+ * Finds exports of the library without a use, as one function over a map of files. It reads the syntax tree, so
+ * comments and strings don't count.
  */
 import { posix } from 'node:path'
 import ts from 'typescript-tap'
@@ -9,8 +9,8 @@ import ts from 'typescript-tap'
 export type FileMap = Readonly<Record<string, string>>
 
 /**
- * `path: name` of each export of a file in `lib/`, but for those of a door, that no other file imports. What tests
- * alone import must have a use in its own file. A module that is imported as a whole counts as all that it exports.
+ * `path: name` of each export of a file in `lib/`, except those of a door, that no other file imports. An export that
+ * only tests import must have a use in its own file. A module that is imported as a whole counts as all its exports.
  */
 export function deadExports(files: FileMap, doors: readonly string[]): string[] {
   const used = new Set<string>()

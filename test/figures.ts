@@ -1,4 +1,4 @@
-/** What the third edition of the house is measured by, as functions over maps of files. `npm run measure` prints them. */
+/** The figures that the house is measured by, as functions over maps of files. `npm run measure` prints them. */
 import { posix } from 'node:path'
 import ts from 'typescript-tap'
 import type { FileMap } from './english.ts'
@@ -76,7 +76,6 @@ export function ratchets(files: FileMap): Record<string, number> {
   const outside = Object.fromEntries(code.filter(([path]) => !path.startsWith('lib/features/')))
   const prose = Object.entries(files).filter(([path]) => isByHand(path))
   return {
-    'files of lib with one importer, which fit into it': foldable(files).length,
     'files of lib over 12,288 bytes': code.filter(
       ([path, text]) => !DATA.test(path) && Buffer.byteLength(text) > MAX_BYTES
     ).length,
@@ -117,6 +116,8 @@ export function sizes(files: FileMap): Record<string, number> {
       0
     ),
     'bytes of lib': sum((source) => Buffer.byteLength(source)),
+    // A shorter comment can raise it.
+    'files of lib with one importer, which fit into it': foldable(files).length,
     'files of lib with one importer': [...importersIn(lib).values()].filter(({ by }) => by.size === 1).length
   }
 }

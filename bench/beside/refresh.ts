@@ -1,8 +1,6 @@
 /**
- * The processor time of a refresh with rotation over HTTP, of this checkout beside another one:
- *
- *     node --import ./scripts/typescript-loader.mjs bench/beside/refresh.ts CHECKOUT [STORE …] [CONNECTIONS]
- *
+ * Compares the processor time of a refresh with rotation over HTTP in this checkout and another one:
+ * node --import ./scripts/typescript-loader.mjs bench/beside/refresh.ts CHECKOUT [STORE …] [CONNECTIONS]
  * Stores: memory, sqlite, redis, postgres. The time of the database server counts. Both services stay up and take
  * turns, and a ratio is taken inside a round, so that the rest of the machine falls on both alike.
  */

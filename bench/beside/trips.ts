@@ -1,8 +1,6 @@
 /**
- * Trips to the server of the state over one journey, of this checkout beside another one:
- *
- *     node --import ./scripts/typescript-loader.mjs bench/beside/trips.ts CHECKOUT [redis] [postgres]
- *
+ * Compares the trips to the server of the state over one journey in this checkout and another one:
+ * node --import ./scripts/typescript-loader.mjs bench/beside/trips.ts CHECKOUT [redis] [postgres]
  * The journey: a person signs in on one of four instances, the code is redeemed on the next one, and the refresh token
  * is rotated ten times, either on the same instance (sticky) or on all four in turn. A trip is one write to Redis,
  * which carries all scripts of a turn of the event loop, or one query to PostgreSQL. Limits are off.

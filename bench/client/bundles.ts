@@ -41,7 +41,7 @@ export function versionOf(name?: string): string {
   return (JSON.parse(readFileSync(`${ROOT}${path}`, 'utf8')) as { version: string }).version
 }
 
-/** Where browsers may be. The one without a window has no page cache, so that it is none for the report. */
+/** The places of browsers. The one without a window has no page cache, so it is not for the report. */
 export const chromiumPaths = (isForReport: boolean): string[] =>
   (JSON.parse(readFileSync(`${ROOT}scripts/chromium-paths.json`, 'utf8')) as string[]).filter(
     (path) => !isForReport || !path.endsWith('headless-shell')

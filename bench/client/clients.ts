@@ -4,16 +4,16 @@ export interface ClientKind {
   title: string
   /** Its package; `undefined`: this one. */
   package?: string
-  /** The module of `pages/`, and what its `make` gets beside the addresses. */
+  /** The module of `pages/`, and the arguments of its `make` besides the addresses. */
   page: string
   variant?: Record<string, unknown>
   /** Entry for the size: sign-in, callback, user and token. */
   entry: string
-  /** Whether another tab, or a reload, has the session by design. */
+  /** True if another tab, or a reload, has the session by design. */
   shared: boolean
   /** How many listeners an event may have. */
   listeners: 'none' | 'one' | 'many'
-  /** What its provider must do for it: look like Auth0, or like Keycloak. */
+  /** The provider that it needs: one like Auth0, or like Keycloak. */
   provider?: 'auth0' | 'keycloak'
 }
 

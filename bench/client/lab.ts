@@ -9,9 +9,9 @@ const EXPIRED_MS = 5200
 const HANGS_MS = 16_000
 export const HANGS = 'over_16_s'
 
-/** What a client did wrong, in a word. */
+/** A client's fault, in a word. */
 export class Failed extends Error {
-  /** What the client said. */
+  /** The client's own message. */
   readonly detail: string
 
   constructor(word: string, detail = '') {
@@ -26,7 +26,7 @@ export interface Outcome {
   message?: string
 }
 
-/** What a person does on the pages of the provider, from the one that asks who they are. */
+/** The person's acts on the pages of the provider, from the sign-in page on. */
 export type Answer = (page: Page) => Promise<void>
 
 /** One tab of a browser, with the client under test in its page. */
@@ -74,7 +74,7 @@ export function good(outcome: Outcome): unknown {
   return outcome.value
 }
 
-/** Whether there is a token in it. */
+/** True if there is a token in it. */
 export function hasToken({ error, value }: Outcome): boolean {
   return error === undefined && typeof value === 'string'
 }
@@ -88,7 +88,7 @@ export const byPassword =
   ({ username, password, code }: Person): Answer =>
   async (page) => {
     const name = page.getByLabel('E-mail address', { exact: true })
-    // Whoever is signed in can't be somebody else.
+    // A signed-in person can't become another one.
     if (await name.isEditable()) await name.fill(username)
     await page.getByLabel('Password', { exact: true }).fill(password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()

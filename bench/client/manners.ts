@@ -1,4 +1,4 @@
-/** What auth0-spa-js and keycloak-js need of a provider, beside OpenID Connect. */
+/** The demands of auth0-spa-js and keycloak-js on a provider, besides OpenID Connect. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 

@@ -14,15 +14,15 @@ export const USER = { username: 'ann', password: 'correct horse battery' }
 /** Of every authenticator app. */
 const APP_KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 
-/** Somebody who can sign in. */
+/** A person who can sign in. */
 export interface Person {
   username: string
   password: string
-  /** What their authenticator app shows now. */
+  /** The code that their authenticator app shows now. */
   code?: () => string
 }
 
-/** What becomes of a request to the token endpoint before it gets there. */
+/** The fate of a request to the token endpoint before it gets there. */
 export type Fault = 'none' | 'unavailable' | 'gateway' | 'drop' | 'hang' | { delay: number }
 
 export interface Counts {
@@ -37,14 +37,14 @@ export interface Counts {
 export interface Provider {
   origin: string
   fault: Fault
-  /** What its clock is ahead of this machine's, in milliseconds. */
+  /** Milliseconds that its clock is ahead of this machine's. */
   ahead: number
   counts: Counts
-  /** Whether the server takes this access token, and its session lives. */
+  /** True if the server takes this access token, and its session lives. */
   takes(accessToken: unknown): Promise<boolean>
   /** The API of the app. `/api/strict` wants a second factor of the last five minutes, `/api` any token. */
   api(path: string, authorization: string | undefined): Promise<ApiAnswer>
-  /** Somebody new; `app`: they have an authenticator app. */
+  /** A new person; `app`: they have an authenticator app. */
   addPerson(options?: { app?: boolean }): Promise<Person>
   close(): Promise<void>
 }

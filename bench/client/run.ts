@@ -59,7 +59,7 @@ async function runSituation(lab: Lab, { id, needs, run }: Situation): Promise<Re
   const result = await run(lab).then(
     (): Result => ({ passed: true, ...counts }),
     (error: Error): Result => {
-      // What is no verdict is a fault of the bench, or a client that broke its page.
+      // Any other error is a fault of the bench, or a client that broke its page.
       const [word, detail] = error instanceof Failed ? [error.message, error.detail] : ['broken', error.message]
       if (detail !== '') console.error(`${client.name} ${id}: ${detail}`)
       return { passed: false, word, ...counts }

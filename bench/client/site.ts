@@ -9,7 +9,7 @@ export interface Site {
   close(): void
 }
 
-/** What an API of the app answers. */
+/** The answer of an API of the app. */
 export interface ApiAnswer {
   status: number
   /** `WWW-Authenticate`. */

@@ -1,8 +1,8 @@
 /**
- * What sign-in with others costs this service: `node --import ./scripts/typescript-loader.mjs
- * bench/connections/run.ts`, after `npm run build`. Two figures: what an import costs a start, and processor time of
- * one callback (code for tokens, ID token with its signature, userinfo), beside openid-client with the same checks on
- * and beside the same two requests by `fetch` alone.
+ * The cost of sign-in with others for this service: `node --import ./scripts/typescript-loader.mjs
+ * bench/connections/run.ts`, after `npm run build`. Two figures: the cost of an import at the start, and processor time
+ * of one callback (code for tokens, ID token with its signature, userinfo), next to openid-client with the same checks
+ * on and to the same two requests by `fetch` alone.
  */
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -71,7 +71,7 @@ const peer = await discovery(
   { execute: [allowInsecureRequests, enableNonRepudiationChecks] }
 )
 
-/** What the browser brings back. */
+/** The address that the browser brings back. */
 async function answer(): Promise<URL> {
   const response = await fetch(url, { redirect: 'manual' })
   return new URL(response.headers.get('location') ?? '')

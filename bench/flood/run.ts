@@ -8,7 +8,7 @@ import { type BenchOptions, type Chart, median, quantile, type Report, type Tabl
 import { CLIENTS, type Kind, type Library, type Measured, PARAMETERS, type Seen, type Spoils } from './scene.ts'
 
 const ROUNDS = 5
-/** What a flood is made of, in milliseconds: the host alone, the flood, and until its last hash has run. */
+/** The parts of a flood, in milliseconds: the host alone, the flood, and until its last hash has run. */
 const FULL = { before: 1000, during: 7000, after: 1500 }
 const QUICK = { before: 100, during: 300, after: 100 }
 const BIN_MS = 250
@@ -40,8 +40,7 @@ export async function flood({ quick }: BenchOptions): Promise<Report> {
       for (const kind of ['without admission', 'ours'] as const)
         contestants.push(await contestant(kind, library, clients, lengths))
     }
-    // What runs for the first time is compiled in the midst of it: the servers have been up for a while when the flood
-    // comes.
+    // Code is compiled when it runs for the first time, so the servers are warmed up before the flood comes.
     for (const each of contestants)
       await shoot(each, clients, probe, { ...lengths, before: 0, during: lengths.during / 4 })
     for (let round = 0; round < rounds; round++) {
@@ -104,7 +103,7 @@ const during = ({ seen, lengths }: Shot): Seen =>
 const times = (seen: Seen): number[] => seen.map(([, took]) => took)
 const nameOf = ({ kind, library }: Contestant): string => `${kind}, ${library}`
 
-/** The median over the rounds of a figure beside its base's in the same round. */
+/** The median over the rounds of a figure's ratio to its base in the same round. */
 function ratio(figures: readonly number[], bases: readonly number[]): number {
   return median(figures.map((figure, round) => figure / (bases[round] ?? Number.NaN)))
 }

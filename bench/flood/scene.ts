@@ -1,4 +1,4 @@
-/** Who takes part, and what they tell each other. */
+/** The contestants, and their messages to each other. */
 import type { Footprint } from '../footprint.ts'
 
 export const CLIENTS = 200

@@ -1,4 +1,4 @@
-/** What one record of each kind takes. */
+/** The bytes of one record of each kind. */
 import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
 import { digest } from '../../lib/protocol/digest.ts'
 import { type Engine, each } from './engine.ts'

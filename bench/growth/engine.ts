@@ -2,7 +2,7 @@
 import type { AttemptStore } from '../../lib/ports/attempt-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 
-/** What a server has spent since it started. */
+/** The costs of a server since it started. */
 export interface Spent {
   /** Time of its processes on a CPU. */
   cpuNs: number
@@ -22,16 +22,16 @@ export interface Engine {
   /** Puts in the families and the browser sessions of these numbers, as quickly as the store can. */
   loadFamilies(from: number, to: number): Promise<void>
   loadSessions(from: number, to: number): Promise<void>
-  /** What all that is kept takes, in memory or on disk, with indexes. */
+  /** The bytes of all records, in memory or on disk, with indexes. */
   bytes(): Promise<number>
-  /** What the store itself says that its keys take, where it does. */
+  /** The bytes of its keys by the store itself, if it tells. */
   bytesOfKeys?(): Promise<number>
   /** Empties it, where what was there before would count towards what comes. */
   clear?(): Promise<void>
   spent?(): Promise<Spent>
   /**
-   * Where the server itself ends what has expired: has all expire within the next seconds but what is kept, by the last
-   * part of its key.
+   * For a server that removes expired records itself: lets all records expire within the next seconds, except those
+   * that are kept, by the last part of their key.
    */
   hasten?(isKept: (name: string) => boolean): Promise<void>
   /** Resolves when it has. */

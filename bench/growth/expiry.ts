@@ -1,4 +1,4 @@
-/** What the end of many families at once does to those that go on, and to the size of the store. */
+/** Measures how the end of many families at once affects the others and the size of the store. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { isQuick, some } from '../quick.ts'
@@ -7,7 +7,7 @@ import { familyOf, useOf } from './records.ts'
 
 export interface Expiry {
   sweepMs: number[]
-  /** Of `useToken`, from the moment it was due, alone and beside a sweep; of each round. */
+  /** Of `useToken`, from the moment it was due, alone and during a sweep; of each round. */
   alone: Array<{ p50: number; p99: number; max: number }>
   beside: Array<{ p50: number; p99: number; max: number }>
   bytes: Record<string, number>

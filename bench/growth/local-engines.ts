@@ -38,7 +38,7 @@ export async function memoryEngine(): Promise<Engine> {
   }
 }
 
-/** A file in WAL mode, synced as `NORMAL`: what a write costs beside the disk's own time. */
+/** A file in WAL mode, synced as `NORMAL`: the cost of a write without the disk's own time. */
 export async function sqliteEngine(): Promise<Engine> {
   const directory = mkdtempSync(join(tmpdir(), 'authority-growth-'))
   const file = join(directory, 'state.db')

@@ -1,4 +1,4 @@
-/** What is timed, each on records that nobody has touched for long. */
+/** The timed operations, each on records that were not used for long. */
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import authPlugin from '../../lib/index.ts'

@@ -1,6 +1,6 @@
 /**
  * The records that the growth benchmark keeps: the same for every store, each made from its number alone, with the
- * lengths and the fields that real ones have. Every two families are one user's, as of somebody with two devices.
+ * lengths and the fields of real ones. Every two families are one user's, as if each user had two devices.
  */
 import { hash } from 'node:crypto'
 import type { AttemptLimit } from '../../lib/ports/attempt-store.ts'
@@ -65,7 +65,7 @@ export function familyOf(number: number, user = ownerOf(number)): NewRefreshToke
   }
 }
 
-/** What presents the token that `generation` rotations have left. */
+/** A use of the token that `generation` rotations have left. */
 export function useOf(number: number, generation: number, user = ownerOf(number)): TokenUse {
   const sid = sidOf(idOf('family', number, user))
   return {

@@ -13,7 +13,7 @@ import type { Expiry } from './expiry.ts'
 import type { Asked, Round } from './worker.ts'
 
 const STORES = ['memory', 'sqlite', 'redis', 'postgres']
-/** What the issue of growth is about: the others are in the tables. */
+/** The operations in the chart of growth: the others are in the tables. */
 const IN_CHART = new Set(['POST /auth/refresh', 'limit check', 'findSession'])
 
 interface Loaded {
@@ -143,7 +143,7 @@ function growthTable(store: string, places: readonly Place[], names: readonly st
   }
 }
 
-/** What the caller waits for, beside the smallest. */
+/** The caller's waiting time, relative to the smallest store. */
 function curvesOf(store: string, places: readonly Place[], names: readonly string[]): Chart['lines'] {
   return names
     .filter((name) => IN_CHART.has(name))
@@ -203,7 +203,7 @@ export async function growth({ quick, args }: BenchOptions): Promise<Report> {
   const sizes = quick ? [100] : [1000, 100_000, 1_000_000]
   const rounds = quick ? 1 : 5
   const expiring = some(50_000)
-  // What is not measured may be beside something.
+  // Work that is not measured may run in parallel.
   const ofEach = async <Found>(
     find: (store: string) => Promise<Found>
   ): Promise<Array<readonly [store: string, found: Found]>> => {

@@ -101,7 +101,7 @@ export async function redisEngine(): Promise<Engine> {
   }
 }
 
-/** Without fsync: what an operation costs beside the disk's own time, which many that commit together share. */
+/** Without fsync: the cost of an operation without the disk's own time, which parallel commits share. */
 export async function postgresEngine(): Promise<Engine> {
   const server = await startPostgres()
   const database = await server.database()

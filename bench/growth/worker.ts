@@ -9,7 +9,7 @@ import { type Engine, each } from './engine.ts'
 import { expire } from './expiry.ts'
 import { limitsOf, numberAt } from './records.ts'
 
-/** Each process loads what it needs: beside that, twelve short ones did little else. */
+/** Each process loads only what it needs, because the loading would outweigh twelve short operations. */
 const ENGINES: Record<string, () => Promise<Engine>> = {
   memory: async () => await (await import('./local-engines.ts')).memoryEngine(),
   sqlite: async () => await (await import('./local-engines.ts')).sqliteEngine(),
@@ -37,7 +37,7 @@ process.once('disconnect', () => {
   process.exit(1)
 })
 
-/** What the parent asks for: a job of so many records, or a round of one operation of the job `grow`. */
+/** The parent's request: a job of so many records, or a round of one operation of the job `grow`. */
 export type Asked = { job: 'grow' | 'bytes' | 'expire'; count: number } | { operation: string } | 'stop'
 
 /** With nothing in it: the one that is open, where it can be emptied. */
@@ -66,7 +66,7 @@ async function grow(
 ): Promise<{ perRecord: Record<string, number>; operations: string[] }> {
   const perRecord: Record<string, number> = {}
   const { attempts } = engine
-  // What the first record brings with it (scripts, the first pages of a table) is no record's.
+  // The overhead of the first record (scripts, the first pages of a table) belongs to no record.
   await engine.loadFamilies(size, size + 2)
   await engine.loadSessions(size, size + 2)
   await attempts?.reserve('first', limitsOf(size))

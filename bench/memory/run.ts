@@ -1,4 +1,4 @@
-/** What a process holds before, during and after sign-ins, with either hasher and with what a host can set. */
+/** The memory of a process before, during and after sign-ins, with either hasher and with the settings of a host. */
 import { argon2Hasher } from '../../lib/index.ts'
 import { start } from '../child.ts'
 import type { Footprint } from '../footprint.ts'

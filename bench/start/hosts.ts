@@ -101,7 +101,7 @@ export const HOSTS: Record<string, (counts: Counts) => Promise<unknown>> = {
   }
 }
 
-/** What they are judged by. */
+/** The base of the comparison. */
 export const BARE = 'bare Fastify'
 /** Of each of ours, the bare one with as many routes. */
 export const SAME_ROUTES: Record<string, string> = {

@@ -22,7 +22,7 @@ interface Field<Row = User> {
 }
 
 /**
- * What the service itself reads of a row. An optional field may be `null`, which SQL has for a value that was not
+ * The fields of a row that the service reads. An optional field may be `null`, which SQL has for a value that was not
  * given.
  */
 const FIELDS: readonly Field[] = [
@@ -67,7 +67,10 @@ export function userFrom(source: string, answer: unknown): User {
   return { ...row, ...ownFields(row), ...Object.fromEntries(FLAGS.map((name) => [name, Boolean(row[name])])) }
 }
 
-/** What the service reads, by name: an object of a class may have it as getters, which a copy of the object loses. */
+/**
+ * Copies the fields that the service reads by name, because an object of a class may have them as getters, which a
+ * plain copy loses.
+ */
 function ownFields(row: User): User {
   const names = [...FIELDS.map(({ name }) => name), 'passwordChangedAt']
   return Object.fromEntries(

@@ -97,7 +97,7 @@ export function surviveOutages({
   }
 
   return {
-    // What is counted in this process is answered without a promise.
+    // Counting in this process answers without a promise.
     reserve(attemptId, limits) {
       if (probeAt !== null && (probing || clock.monotonic() < probeAt)) return substitute(attemptId, limits)
       const isProbe = probeAt !== null

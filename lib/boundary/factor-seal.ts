@@ -8,10 +8,10 @@ const ON_PURPOSE =
   'then answer 503 (docs/deployment.md).'
 
 /**
- * Finds out at start whether the keys of authenticator apps open. The first start leaves a seal of the issuer in the
- * store, and every later one opens it and seals it anew under the first secret. Otherwise the first person with a code
- * would be the one to notice.
- * @throws StartError where `secret` or `issuer` is another one
+ * Finds out at start if the keys of authenticator apps can be opened. The first start leaves a seal of the issuer in
+ * the store, and every later one opens it and seals it again under the first secret. Without it, the first user with a
+ * code would notice.
+ * @throws StartError if `secret` or `issuer` has changed
  */
 export async function checkFactorSeal(
   store: Pick<FactorStore, 'keepSeal'>,

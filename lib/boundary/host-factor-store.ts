@@ -15,17 +15,15 @@ import { misfit, MisfitError } from '../errors.ts'
 /** How long a store may take for one answer. */
 const BUDGET_MS = 5000
 
-// What comes from outside, as browsers send it. A database that can't hold it would reject, and that would look like an
-// outage.
+// Handles come from browsers. A database that can't store one would reject, and that would look like an outage.
 const isHandle = (text: string): boolean => /^[A-Za-z0-9_-]{1,86}$/.test(text)
 const isCredentialId = (text: string): boolean => /^[A-Za-z0-9_-]{1,1364}$/.test(text)
 const isFactorId = ([{ factorId }]: readonly [{ factorId: string }]): boolean =>
   /^[^\0\p{Cs}]{1,10000}$/u.test(factorId)
 
 /**
- * A factor store with an answer or a rejection within five seconds, and every answer checked. What does not fit rejects
- * with `MisfitError`, and no answer is none of "this user has no factor": that would be a sign-in with the password
- * alone.
+ * A factor store that answers or rejects within five seconds, with every answer checked. A misfit rejects with
+ * `MisfitError`. It never counts as "this user has no factor", because the password alone would then be enough.
  */
 export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
   /** `canBe`: whether there can be what is asked for; where not, the answer is `none`, and the store is not asked. */
@@ -75,7 +73,7 @@ export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
   }
 }
 
-/** What a field of an answer may be. */
+/** The rule for one field of an answer. */
 interface Kind {
   fits(value: unknown): boolean
   takes: string
@@ -180,7 +178,7 @@ function userFactorsFrom(source: string, answer: unknown, path = ''): UserFactor
   }
 }
 
-/** The answer to a look-up by handle: `undefined` is none. */
+/** The answer of `findByHandle`. `undefined` counts as none. */
 function factorsByHandleFrom(
   source: string,
   answer: unknown,
@@ -197,7 +195,7 @@ function factorsByHandleFrom(
     passkey: read(source, passkey, PASSKEY, 'passkey.'),
     factors: userFactorsFrom(source, factors, 'factors.')
   }
-  // A query without one of its conditions answers with somebody else's.
+  // A query without one of its conditions would answer with another user's factors.
   for (const [field, got, asked] of [
     ['passkey.credentialId', found.passkey.credentialId, credentialId],
     ['factors.handle', found.factors.handle, handle]

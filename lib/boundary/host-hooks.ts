@@ -5,7 +5,7 @@ import { isPromise, within } from './within.ts'
 /** How long a hook may take for one answer. */
 const BUDGET_MS = 5000
 
-/** What a hook's answer means. @throws MisfitError for one that the hook may not give */
+/** Reads a hook's answer. @throws MisfitError for one that the hook may not give */
 type ReadAnswer<Answer> = (answer: unknown) => Answer
 
 /** A hook of the host's with an answer or a rejection within five seconds, and every answer checked. */
@@ -32,7 +32,7 @@ export function atOnce<Answer>(answer: Answer, source: string): Answer {
 
 const isNone = (answer: unknown): answer is undefined | null => answer === undefined || answer === null
 
-/** Whether it is lost on its way into JSON, or stops it. */
+/** True if JSON drops the value or can't contain it. */
 function isNoJson(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) {
     try {
@@ -46,9 +46,9 @@ function isNoJson(value: unknown): boolean {
 }
 
 /**
- * What each hook may answer. `undefined` and `null` are "none" everywhere but in `mfa.required`: no claims, not
- * breached, no key of the host's own, the usual answer, the built-in page. `sendMessage` is not among them, for nothing
- * is made of what it answers.
+ * The answers that each hook may give. `undefined` and `null` are "none" everywhere except in `mfa.required`: no
+ * claims, not breached, no key of the host's own, the usual answer, the built-in page. `sendMessage` is missing,
+ * because its answer is ignored.
  */
 export const HOOK_ANSWERS = {
   claims(answer: unknown): Record<string, unknown> {

@@ -9,8 +9,9 @@ import { within } from './within.ts'
 const BUDGET_MS = 5000
 
 /**
- * The host's user store with an answer or a rejection within five seconds, and every answer checked. `undefined` is
- * "none"; whatever else is not what the port says rejects with `MisfitError`. What the store lacks stays lacking.
+ * The host's user store, with an answer or a rejection within five seconds, and every answer checked. `undefined` is
+ * "none"; any other answer against the port rejects with `MisfitError`. Optional methods that the store does not
+ * implement stay undefined.
  */
 export function hostUserStore(users: UserStore, clock: Clock): UserStore {
   const { findByEmail, create, setPasswordHash, setEmailVerified, update, remove } = users
@@ -86,7 +87,7 @@ interface ClientStoreDeps {
 /** The misfit of one client is logged once in this time: strangers can ask for it as often as they like. */
 const TOLD_AGAIN_MS = 60_000
 const MOST_TOLD = 1000
-/** What any database can hold and look for: no NUL, no half of a surrogate pair. */
+/** Ids that any database can store and find: no NUL, no half of a surrogate pair. */
 const CLIENT_ID = /^[^\0\p{Cs}]{1,512}$/u
 
 /**

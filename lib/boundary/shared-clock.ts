@@ -21,9 +21,9 @@ interface SharedClock extends Clock {
    */
   doubt(): void
   /**
-   * What a call of the state waits for: a look at the server's clock, where there was none since the start or the last
-   * doubt; else nothing. Rejects where the clock was wrong, for the call has its times from that: nothing is done or
-   * signed by them. Where the server does not tell its time, the call goes on.
+   * Resolves when a call of the state may begin: after reading the server's clock, if that has not happened since the
+   * start or the last doubt; else `undefined`. Rejects if the clock was wrong, because the call took its times from it:
+   * nothing is done or signed with them. If the server does not tell its time, the call goes on.
    */
   settled(): Promise<void> | undefined
 }
@@ -42,7 +42,7 @@ interface SharedClockDeps {
  * minutes ahead.
  */
 export function sharedClock({ clock, time, onSkew }: SharedClockDeps): SharedClock {
-  /** What the machine's clock lacks. */
+  /** Milliseconds to add to the local clock to get the store server's time. */
   let offsetMs = 0
   let isDoubted = true
   let looking: Promise<void> | null = null
@@ -54,7 +54,7 @@ export function sharedClock({ clock, time, onSkew }: SharedClockDeps): SharedClo
     const theirs = await time()
     const after = clock.now()
     isDoubted = false
-    // The answer is from some moment between: the middle is wrong by half the way at the most.
+    // The server answered at some moment between, so the middle is wrong by at most half of the trip.
     const measured = Math.round(theirs - (before + after) / 2)
     // A server that was slow, or a machine that slept on the way, is no clock that is wrong.
     const tripMs = Math.max(clock.monotonic() - sentAt, Math.abs(after - before))

@@ -14,7 +14,9 @@ const LONGEST_OUTAGE_MS = 3_600_000
  * Methods whose answer says that something was written. Others may have found nothing to write.
  */
 const WRITES: ReadonlySet<PropertyKey> = new Set(['createFamily', 'createSession', 'put', 'tryWrite'])
-/** This many outages are kept apart. Where a store comes and goes all the time, the oldest two become one. */
+/**
+ * The number of separate outages. Beyond it, the oldest two become one, for a store that comes and goes all the time.
+ */
 const MAX_OUTAGES = 50
 
 interface StateOutageDeps {
@@ -24,7 +26,7 @@ interface StateOutageDeps {
   /** Once an outage. */
   onDegraded: (error: unknown) => void
   onRecovered: () => void
-  /** What a call waits for before it begins, where there is anything. Where this rejects, the call does. */
+  /** Awaited before each call, if present. If this rejects, the call does. */
   settled?: () => Promise<void> | undefined
 }
 
@@ -37,7 +39,7 @@ interface Outage {
   failedAt: number
   endedAt: number | null
   downMs: number
-  /** Whether reads may have been answered all the while, so that only an answered write tells of its end. */
+  /** True if reads may have been answered during the outage, so that only an answered write tells of its end. */
   isOfWrites: boolean
 }
 

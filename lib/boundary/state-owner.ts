@@ -2,7 +2,7 @@ import { StartError } from '../errors.ts'
 import type { State } from '../ports/state.ts'
 import { digest } from '../protocol/digest.ts'
 
-/** What to do where two services have been given one state. */
+/** Advice for two services that share one state. */
 const MENDS: Readonly<Record<string, string>> = {
   memory: 'Give each its own memoryState().',
   sqlite: 'Give each a file of its own.',
@@ -10,7 +10,7 @@ const MENDS: Readonly<Record<string, string>> = {
   postgres: "Give each a schema of its own, such as postgresState(db, { schema: 'shop' })."
 }
 
-/** Whether the state is this service's. */
+/** Tells whether the state is this service's. */
 interface StateOwner {
   /**
    * Checks it. Every call asks the state until one call has succeeded; later calls do nothing. @throws StartError where

@@ -1,4 +1,4 @@
-/** What every rejection of the client is. `error` is a code to act on. */
+/** The error of every rejection of the client. `error` is a code to act on. */
 export class AuthClientError extends Error {
   /**
    * A code of the authorization server, or one of `missing_transaction`, `state_mismatch`, `issuer_mismatch`,

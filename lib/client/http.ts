@@ -1,6 +1,6 @@
 import { AuthClientError } from './errors.ts'
 
-/** What of a provider's metadata is used. @see OpenID Connect Discovery 1.0 §3 */
+/** The part of a provider's metadata that we use. @see OpenID Connect Discovery 1.0 §3 */
 export interface Metadata {
   issuer: string
   authorization_endpoint: string
@@ -30,7 +30,7 @@ export const issuerOf = (domain: string): string =>
 /** By the client's key, what the last answer in the page's address came to: whatever instance asks, now or later. */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 
-/** What is under way, over all clients of the page: two that ask for the same get the same. */
+/** Requests under way, of all clients of the page: equal requests share one answer. */
 const inFlight = new Map<string, Promise<unknown>>()
 
 /** A failure is forgotten at once; a success when `keep` says nothing else. */
@@ -43,7 +43,7 @@ export function once<T>(key: string, run: (key: string) => Promise<T>, keep = fa
 }
 
 /**
- * The JSON of an answer; of a post where there are `params`. What is no answer of the server's own (an outage, a portal
+ * The JSON of an answer; of a post if there are `params`. An answer that is not the server's own (an outage, a portal
  * in between) is `retryable`.
  * @throws AuthClientError the server's code, `timeout` or `request_error`
  */

@@ -2,7 +2,7 @@ import { AuthClientError } from './errors.ts'
 
 export type Claims = Record<string, unknown> & { sub: string }
 
-/** What says how the token was made, and nothing of the person. */
+/** Claims about the token itself, not about the person. */
 const PROTOCOL = 'iss aud exp iat jti azp nonce auth_time at_hash acr amr sid'.split(' ')
 
 /**
@@ -16,7 +16,7 @@ export function readIdToken(
   token = '',
   expected: { issuer: string; clientId: string; nonce?: string; sub?: string }
 ): Claims {
-  // What is no token has none, and fails the first check.
+  // A text that is no token has no claims, and fails the first check.
   let claims = {} as Claims
   try {
     claims = (JSON.parse(

@@ -95,7 +95,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     }
   }
 
-  /** Where the session is in a cookie, there is nothing to discover. */
+  /** A session in a cookie needs no discovery. */
   const provider = async (): Promise<Metadata> =>
     inCookie ? ({ token_endpoint: `${base}session` } as Metadata) : once(issuer, discover, true)
 
@@ -171,14 +171,15 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         { grant_type: 'refresh_token', refresh_token: token },
         { sub: user.sub }
       )
-      // A refresh may say less of a person than the sign-in did; the cookie is whoever's it is by now.
+      // Keep profile claims from sign-in that a refresh omits. Not in cookie mode: the cookie may belong to another
+      // user now.
       next = sessionOf(tokens, { ...(!inCookie && user), ...tokens.user } as Claims, session)
     } catch (cause) {
       next = asError(cause)
       // Nothing but the server's word ends a session, by one of these codes.
       if (!['invalid_grant', 'login_required'].includes(next.error) || next.retryable) throw next
     }
-    // Signed out, signed in anew, or refreshed by a tab that went without the lock: that is what counts.
+    // The user signed out or in again, or a tab without the lock refreshed: use that session.
     if ((await keeper.read())?.at !== session.at) return refresh(session)
     if (next instanceof AuthClientError) {
       await keeper.save('unauthenticated', null)
@@ -299,7 +300,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         const own = origin === location.origin || options.allowedOrigins?.includes(origin)
         const send = async (force: boolean): Promise<Response> => {
           const copy = original.clone()
-          // Whoever is not signed in asks without a token.
+          // Without a session the request goes without a token.
           const token =
             own &&
             (await client.getAccessToken({ force }).catch((error: AuthClientError) => {

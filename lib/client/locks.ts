@@ -4,9 +4,10 @@ export const sleep = (ms: number): Promise<void> =>
   })
 
 /**
- * Whoever has it is the only one, over all tabs, until they call what it resolves to, or are gone. Waits so long at
- * most and then goes on without: a tab that is frozen may hold it for ever. A place without Web Locks has no tabs: each
- * browser that has `AbortSignal.timeout` has them in a secure context, and the client works in no other.
+ * Waits until no other tab has the lock, and resolves to a function that releases it. A closed tab releases it too.
+ * Waits `waitMs` at most and then goes on without, because a frozen tab may hold it for ever. A place without Web Locks
+ * has no tabs: each browser that has `AbortSignal.timeout` has them in a secure context, and the client works in no
+ * other.
  */
 export const lock = (name: string, waitMs = 15_000): Promise<() => void> =>
   new Promise((resolve) => {

@@ -1,8 +1,8 @@
 import type { AuthClientError } from './errors.ts'
 
-/** Where a session is kept. The methods may answer by a promise. */
+/** The storage of a session. The methods may answer by a promise. */
 export interface AuthStorage {
-  /** What was kept under this key; `null`: nothing. */
+  /** The value under this key. `null`: none. */
   getItem(key: string): string | null | Promise<string | null>
   /** Keeps it. A promise is waited for. */
   setItem(key: string, value: string): unknown
@@ -16,8 +16,8 @@ export interface AuthClientOptions {
   /** The provider: a host, host:port or a full URL. Without a scheme a loopback host is http, any other https. */
   domain: string
   /**
-   * Where the answer to a sign-in comes to, character by character as registered. Default: the page's own URL without
-   * query and hash.
+   * The address to which the answer of a sign-in comes, character by character as registered. Default: the page's own
+   * URL without query and hash.
    */
   redirectUri?: string | undefined
   /**
@@ -28,7 +28,7 @@ export interface AuthClientOptions {
   /** Default: `openid profile email`. `offline_access` is added by itself. */
   scope?: string | undefined
   /**
-   * Where the session is kept. `local` (default): all tabs, and the next visit; any script of the page's origin can
+   * The storage of the session. `local` (default): all tabs, and the next visit; any script of the page's origin can
    * read it. `session`: this tab. `memory`: the open tabs of this origin, which hand it to each other. Or the host's
    * own.
    */
@@ -40,9 +40,7 @@ export interface AuthClientOptions {
   mode?: 'token' | 'cookie' | undefined
   /** In `cookie` mode: where the provider's endpoints are mounted. Default: `/auth`. */
   prefix?: string | undefined
-  /**
-   * Origins beside the page's own that `fetch` sends the access token to.
-   */
+  /** Further origins, besides the page's own, to which `fetch` sends the access token. */
   allowedOrigins?: string[] | undefined
 }
 
@@ -60,26 +58,23 @@ export interface LoginOptions<AppState = unknown> {
   redirectUri?: string
   /** More parameters of the authorization request, by their names on the wire. */
   authorizationParams?: Record<string, string | number | undefined>
-  /** Takes the address in place of the page's own location. */
+  /** Takes the address instead of the page's own location. */
   openUrl?: (url: string) => void | Promise<void>
 }
 
 export interface LogoutOptions {
   /**
-   * Where the provider leads back to. Default: the page stays with the provider. `false`: the browser does not
-   * navigate. In `token` mode the provider's own session goes on; in `cookie` mode it ends, because it is the session
-   * of this app.
+   * The address to which the provider leads back. Default: the page stays with the provider. `false`: the browser does
+   * not navigate. In `token` mode the provider's own session goes on; in `cookie` mode it ends, because it is the
+   * session of this app.
    */
   returnTo?: string | false
-  /** Takes the address in place of the page's own location. */
+  /** Takes the address instead of the page's own location. */
   openUrl?: (url: string) => void | Promise<void>
 }
 
 export interface AuthClientEvents<Profile> {
-  /**
-   * Somebody is signed in: at once where somebody is already when the listener is added, and in whatever tab it
-   * happens.
-   */
+  /** A user is signed in. Also fires for a listener that is added later, and for a sign-in in any tab. */
   authenticated: Profile
   /** Nobody is signed in any more, in whatever tab that happened. */
   unauthenticated: undefined
@@ -92,10 +87,7 @@ export interface AuthClientEvents<Profile> {
   error: AuthClientError
 }
 
-/**
- * Who is signed in, by default: the standard claims, and whatever else the provider tells. @see OpenID Connect Core 1.0
- * §5.1
- */
+/** The default profile: the standard claims, and all others of the provider. @see OpenID Connect Core 1.0 §5.1 */
 export interface UserProfile {
   sub: string
   name?: string
@@ -145,7 +137,7 @@ export interface AuthClient<
    */
   handleRedirectCallback(url?: string): Promise<{ appState: AppState | undefined }>
   /**
-   * Who is signed in; `null`: nobody. Asks no server. Returns the same object for as long as the user's claims do not
+   * The signed-in user, or `null`. Asks no server. Returns the same object for as long as the user's claims do not
    * change.
    */
   getUser(): Promise<Profile | null>

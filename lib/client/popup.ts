@@ -63,7 +63,7 @@ export async function loginWithPopup<Profile extends { sub: string }, AppState>(
   }
 }
 
-/** Whether the window has a page of our own origin. */
+/** True if the window shows a page of our own origin. */
 function reaches(popup: Window): boolean {
   try {
     return Boolean(popup.location.href)

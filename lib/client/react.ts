@@ -6,7 +6,7 @@ import { type AuthState, stateOf } from './state.ts'
 
 export type { AuthState } from './state.ts'
 
-/** Who is signed in, in all components and tabs. On the server, and until it is known in the browser, `isLoading`. */
+/** The signed-in user, in all components and tabs. On the server, and until the browser knows, `isLoading`. */
 export function useAuth<Profile extends { sub: string }, AppState = unknown>(
   client: AnyAuthClient<Profile, AppState>
 ): AuthState<Profile> {
@@ -19,15 +19,15 @@ export interface RequireAuthProps<Profile extends { sub: string }, AppState> {
   client: AnyAuthClient<Profile, AppState>
   /** For `loginWithRedirect`. */
   login?: LoginOptions<AppState>
-  /** Until somebody is signed in. */
+  /** Shown until a user is signed in. */
   fallback?: ReactNode
-  /** For whoever is signed in. */
+  /** Shown to a signed-in user. */
   children?: ReactNode
 }
 
 /**
- * Its children for whoever is signed in. Everybody else is sent to sign in, once, and not before a sign-out has come to
- * its end. On the page that the sign-in comes back to it ends it.
+ * Shows its children to a signed-in user. Sends everybody else to sign in, once, and not before a sign-out has come to
+ * its end. Completes the sign-in on the page that it comes back to.
  */
 export function RequireAuth<Profile extends { sub: string }, AppState>({
   client,

@@ -8,8 +8,8 @@ import { type AuthState, stateOf } from './state.ts'
 const asked = new WeakSet<object>()
 
 /**
- * Leads to the sign-in page where nobody is signed in: once, however many views ask, and after a sign-out that is under
- * way. What failed is not tried again by itself, for that could go on for ever: `useAuth` has the error.
+ * Leads to the sign-in page without a signed-in user: once, however many views ask, and after a sign-out that is under
+ * way. A failed sign-in is not tried again by itself, because that could go on for ever: `useAuth` has the error.
  */
 export function requireUser<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,
@@ -19,7 +19,7 @@ export function requireUser<Profile extends { sub: string }, AppState>(
   if (user) asked.delete(client)
   if (user || isLoading || asked.has(client)) return
   asked.add(client)
-  // Whoever listens for errors has heard of it.
+  // Listeners of errors have got it.
   signIn(client, login).catch(() => {})
 }
 

@@ -13,8 +13,8 @@ export interface Session extends TokenAnswer {
 }
 
 /**
- * What tabs tell each other. `session` only where they share no storage; `out`: when the sign-out began that the
- * message is about.
+ * Messages between tabs. `session` only if they share no storage; `out`: the start of the sign-out that the message is
+ * about.
  */
 interface TabMessage {
   name?: string
@@ -36,7 +36,8 @@ interface Keeper {
   /** When the last sign-out began, in whatever tab, where that was a moment ago; else 0. */
   left(): number | false
   /**
-   * Hears what other tabs have. What one stored before it let go of a lock may come to another process a little later.
+   * Reads the messages of other tabs. A value stored before a lock was released may reach another process a little
+   * later.
    */
   hearTabs(): Promise<void>
   emit(name: string, payload?: unknown): void
@@ -80,7 +81,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
   /** Tells what happened while this page could not hear it. */
   async function sync(at?: unknown, name?: unknown): Promise<void> {
     let session = await keeper.read()
-    // A tab that keeps its own signs out too. What another one tells may come late, when somebody is signed in anew.
+    // A tab with a storage of its own signs out too. The message may come late, after another sign-in.
     if (session && session.at < (at as number)) put(await storage(), (session = null))
     if (known?.sub !== session?.user.sub) show(session ? 'authenticated' : 'unauthenticated', session)
     else if (name === 'token_refreshed') show(name, session)
@@ -136,7 +137,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     },
     on(name, listener) {
       const heard = (listeners[name] ??= new Set()).add(listener)
-      // Somebody may be signed in already. Whatever is listened for, from now on other tabs are heard.
+      // The stored session may have a user already. Any listener makes this tab hear the others from here on.
       void keeper
         .read()
         .then((session) => session && name === 'authenticated' && heard.has(listener) && listener(session.user))

@@ -10,9 +10,9 @@ export interface SilentOptions<AppState = unknown> extends Omit<LoginOptions<App
 }
 
 /**
- * Asks the provider in a hidden frame with `prompt=none`. No script of the page at `redirectUri` runs in there. Where
- * the provider is of another site, most browsers send it no cookie, and it says `login_required`; so does a provider
- * that wants to show a page.
+ * Asks the provider in a hidden frame with `prompt=none`. No script of the page at `redirectUri` runs in there. For a
+ * provider of another site, most browsers send no cookie, and it says `login_required`; so does a provider that wants
+ * to show a page.
  * @throws AuthClientError `login_required`, `timeout`, and all that `handleRedirectCallback` throws
  */
 export async function loginSilently<Profile extends { sub: string }, AppState>(

@@ -1,19 +1,19 @@
 import type { AuthClientError } from './errors.ts'
 import type { AnyAuthClient } from './options.ts'
 
-/** What a view shows. A new object for each change, the same one until then. */
+/** The state that a view shows. A new object for each change, the same one until then. */
 export interface AuthState<Profile> {
-  /** Who is signed in; `null`: nobody, or nobody knows yet. */
+  /** The signed-in user. `null`: none, or not known yet. */
   user: Profile | null
   /** Nobody knows yet who is signed in. */
   isLoading: boolean
-  /** The error of the last call that failed, until somebody signs in. */
+  /** The error of the last failed call, until the next sign-in. */
   error: AuthClientError | null
 }
 
 interface AuthStateStore<Profile> {
   get(): AuthState<Profile>
-  /** What a server shows. */
+  /** The state on a server. */
   initial(): AuthState<Profile>
   subscribe(changed: () => void): () => void
 }
@@ -43,7 +43,7 @@ export function stateOf<Profile extends { sub: string }, AppState = unknown>(
     subscribe(changed) {
       if (!listening) {
         listening = true
-        // What the event says, for the storage may show another tab's write a moment later than the event.
+        // Takes the user from the event, because the storage may show another tab's write a moment later.
         client.on('authenticated', (user) => {
           show(user, null)
         })

@@ -2,11 +2,11 @@
 import { AuthClientError } from './errors.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 
-/** What an API asks of a sign-in, as parameters of an authorization request. @see RFC 9470 §3 */
+/** An API's requirements on a sign-in, as parameters of an authorization request. @see RFC 9470 §3 */
 export interface StepUpChallenge {
-  /** What the sign-in must be worth: one of these, separated by spaces. */
+  /** The accepted levels of the sign-in, separated by spaces. */
   acr_values?: string
-  /** How many seconds ago it may be at the most. */
+  /** The greatest age of the sign-in in seconds. */
   max_age?: string
 }
 
@@ -34,11 +34,12 @@ export function stepUpChallenge({ status, headers }: Response): StepUpChallenge 
 const underWay = new WeakMap<object, Promise<unknown>>()
 
 /**
- * `auth.fetch`, and where the API wants another sign-in: one by `signIn`, of the same person, and the request once
- * more. Requests that are refused at once share a sign-in. Without `signIn` the browser is led away and the answer is
- * the refusal: the page that it comes back to goes on by `appState`. Not for `cookie` mode, which has no tokens.
- * @throws AuthClientError `login_required` where somebody else has signed in, for whom nothing is repeated; and all
- * that `signIn` throws
+ * `auth.fetch` with step-up: if the API wants another sign-in, `signIn` does one with the same person, and the request
+ * is repeated once. Requests that are refused at once share a sign-in. Without `signIn` the browser is led away and the
+ * answer is the refusal: the page that it comes back to goes on by `appState`. Not for `cookie` mode, which has no
+ * tokens.
+ * @throws AuthClientError `login_required` if another user has signed in, for whom nothing is repeated; and all that
+ * `signIn` throws
  */
 export async function fetchWithStepUp<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,

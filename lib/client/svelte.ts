@@ -5,7 +5,7 @@ import { type AuthState, stateOf } from './state.ts'
 
 export type { AuthState } from './state.ts'
 
-/** Who is signed in, in all components and tabs. */
+/** The signed-in user, in all components and tabs. */
 export function authStore<Profile extends { sub: string }, AppState = unknown>(
   client: AnyAuthClient<Profile, AppState>
 ): { subscribe(run: (state: AuthState<Profile>) => void): () => void } {
@@ -21,9 +21,9 @@ export function authStore<Profile extends { sub: string }, AppState = unknown>(
 }
 
 /**
- * The same store for a view that only whoever is signed in may see, in `{#if $auth.user}`. Everybody else is sent to
- * sign in, once, and not before a sign-out has come to its end. On the page that the sign-in comes back to it ends it.
- * `login`: for `loginWithRedirect`.
+ * The same store for a view of signed-in users, in `{#if $auth.user}`. Sends everybody else to sign in, once, and not
+ * before a sign-out has come to its end. Completes the sign-in on the page that it comes back to. `login`: for
+ * `loginWithRedirect`.
  */
 export function requireAuth<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,

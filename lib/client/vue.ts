@@ -15,7 +15,7 @@ import { type AuthState, stateOf } from './state.ts'
 
 export type { AuthState } from './state.ts'
 
-/** Who is signed in, as refs that follow it for as long as the component lives. */
+/** The signed-in user, as refs that follow it for as long as the component lives. */
 export function useAuth<Profile extends { sub: string }>(
   client: AnyAuthClient<Profile>
 ): { [Name in keyof AuthState<Profile>]: ComputedRef<AuthState<Profile>[Name]> } {
@@ -36,9 +36,9 @@ export function useAuth<Profile extends { sub: string }>(
 }
 
 /**
- * Its default slot for whoever is signed in, the slot `fallback` until then. Everybody else is sent to sign in, once,
- * and not before a sign-out has come to its end. On the page that the sign-in comes back to it ends it. `login`: for
- * `loginWithRedirect`.
+ * Shows its default slot to a signed-in user, and the slot `fallback` until then. Sends everybody else to sign in,
+ * once, and not before a sign-out has come to its end. Completes the sign-in on the page that it comes back to.
+ * `login`: for `loginWithRedirect`.
  */
 export const RequireAuth = defineComponent({
   props: {

@@ -24,14 +24,11 @@ export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
 }
 
 /**
- * Sign-in with Apple. The client secret is signed anew for each call and lives for 300 seconds, so nothing expires
- * after six months. The name comes once, at the first consent, and unsigned; the e-mail address is taken from the ID
- * token alone. Apple wants what people allowed there to end with their account: its refresh token is kept for that,
- * sealed.
- *
+ * Sign-in with Apple. The client secret is signed again for each call and lives for 300 seconds, so nothing expires
+ * after six months. The name comes once, at the first consent, and unsigned; the email address is taken from the ID
+ * token alone. Apple wants its permissions to end with the account: its refresh token is kept for that, sealed.
  * @see docs/guides/connections/apple.md
- * @example
- * connections: [apple({ clientId: 'com.example.web', teamId, keyId, privateKey: process.env.APPLE_KEY })]
+ * @example connections: [apple({ clientId: 'com.example.web', teamId, keyId, privateKey: process.env.APPLE_KEY })]
  */
 export function apple(options: AppleOptions): ConnectionOption {
   return connection(

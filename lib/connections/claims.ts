@@ -3,7 +3,7 @@ import { UpstreamError } from '../errors.ts'
 type Claims = Readonly<Record<string, unknown>>
 
 /**
- * What of a person's profile is taken from a provider. None of these says who they are here or what they may. @see
+ * The claims of a profile that are taken from a provider. None of them identifies the user here or gives rights. @see
  * OpenID Connect Core 1.0 §5.1
  */
 const PROFILE = [

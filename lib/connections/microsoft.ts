@@ -18,20 +18,18 @@ export interface MicrosoftOptions extends ConnectionOptions {
   /** Of any organisation, only these, by their tenant ids. */
   allowedTenants?: string[] | undefined
   /**
-   * Whether the app registration gives the optional claim `auth_time`, so that a fresh sign-in can be asked for and
-   * proven. Default: `false`.
+   * True if the app registration gives the optional claim `auth_time`, so that a fresh sign-in can be asked for and
+   * proved. Default: `false`.
    */
   authTime?: boolean | undefined
 }
 
 /**
- * Sign-in with Microsoft: work and school accounts of Entra ID, and personal ones. People are known by `oid` and the
- * tenant. An e-mail address counts only with the optional claim `xms_edov`, for whoever administers a tenant can write
- * any address into it.
- *
+ * Sign-in with Microsoft: work and school accounts of Entra ID, and personal ones. `oid` and the tenant identify a
+ * person. An email address counts only with the optional claim `xms_edov`, because an administrator of a tenant can
+ * write any address into it.
  * @see docs/guides/connections/microsoft.md
- * @example
- * connections: [microsoft({ clientId, clientSecret, tenant: 'organizations', allowedTenants: ['…'] })]
+ * @example connections: [microsoft({ clientId, clientSecret, tenant: 'organizations', allowedTenants: ['…'] })]
  */
 export function microsoft({
   tenant = 'common',
@@ -90,9 +88,7 @@ function issuerOf(tid: string): string | undefined {
   return UUID.test(tid) ? `${HOST}/${tid}/v2.0` : undefined
 }
 
-/**
- * The key sets of organisations and of consumers overlap, so a signature does not tell which of the two somebody is.
- */
+/** The key sets of organisations and of consumers overlap, so a signature does not tell them apart. */
 function isLetIn(tid: string, tenant: string, allowed: readonly string[]): boolean {
   if (allowed.length > 0 && !allowed.includes(tid)) return false
   if (tenant === 'organizations') return tid !== CONSUMERS

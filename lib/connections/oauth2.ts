@@ -4,14 +4,14 @@ import { connection, oauthProvider, parameterMistake } from './make.ts'
 export interface Oauth2Options extends ConnectionOptions {
   id: string
   /**
-   * A name for the provider in the key of a link, such as its URL. It must never change: links would lead nowhere.
-   * Where answers bear an `iss`, it must be this.
+   * A name for the provider in the key of a link, such as its URL. It must never change, because links would lead
+   * nowhere. If answers contain an `iss`, it must be this.
    */
   issuer: string
   authorizationEndpoint: string
   tokenEndpoint: string
   scopes: string[]
-  /** Asks the provider's API who the person is. What it throws ends the sign-in. */
+  /** Asks the provider's API who the person is. An error ends the sign-in. */
   identify: OauthProvider['identify']
   /** How the client proves itself. Default: `client_secret_post`. */
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined

@@ -8,25 +8,22 @@ export interface OidcOptions extends ConnectionOptions {
   id: string
   /** As the provider spells it, byte for byte: its metadata and its ID tokens must say the same. */
   issuer: string
-  /** Where the provider has no discovery. Default: what its metadata say. */
+  /** The endpoints of a provider without discovery. Default: as its metadata say. */
   endpoints?: (ProviderEndpoints & { keys: string }) | undefined
-  /**
-   * What its ID tokens may be signed with. Default: what its metadata say, else `RS256`. Never `none` or a shared
-   * secret.
-   */
+  /** Algorithms of its ID tokens. Default: as its metadata say, else `RS256`. Never `none` or a shared secret. */
   signingAlgs?: string[] | undefined
   /** How the client proves itself. Default: as the metadata say. */
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined
-  /** A private key in PEM (PKCS #8), in place of a secret. @see OpenID Connect Core 1.0 §9 `private_key_jwt` */
+  /** A private key in PEM (PKCS #8), instead of a secret. @see OpenID Connect Core 1.0 §9 `private_key_jwt` */
   privateKey?: string | undefined
   /** The id of that key at the provider. */
   keyId?: string | undefined
   /**
-   * Whether the provider decides on the e-mail addresses that it says are verified: your own organisation's does.
+   * True if the provider decides on the email addresses that it says are verified, as your own organisation's does.
    * Default: `false`.
    */
   trustEmail?: boolean | undefined
-  /** Whether userinfo is asked. Default: where there is one. */
+  /** True if userinfo is called. Default: if the provider has it. */
   userinfo?: boolean | undefined
   /** Sent with every authorization request, such as `{ organization: 'acme' }`. */
   parameters?: Record<string, string> | undefined

@@ -23,7 +23,7 @@ export interface BoundedQueueOptions<Task> {
   retryDelaysMs?: readonly number[]
   /** Time limit of an attempt. A longer one has failed and frees its place. Default: no limit. */
   timeoutMs?: number
-  /** Whether to retry after an attempt that took too long and may have done its work. Default: `false`. */
+  /** True to retry after an attempt that took too long and may have done its work. Default: `false`. */
   retriesTimeouts?: boolean
   clock: Clock
   /** One attempt at a task. It fails by throwing or rejecting. */

@@ -5,7 +5,7 @@ import type { CodeMessage, Message, NewSignInMessage } from '../ports/message.ts
 import { languageOf } from '../texts/language.ts'
 import type { MailSubject, MailTexts } from '../texts/mail-texts.ts'
 
-/** What a mail says. Its two forms, HTML and plain text, are made of this alone. */
+/** The content of a mail, for both its forms, HTML and plain text. */
 export interface MailContent {
   lang: Locale
   dir: 'ltr' | 'rtl'
@@ -16,7 +16,7 @@ export interface MailContent {
   text: string
   /** To type, with what is to be known of it. `null`: there is none. */
   code: { value: string; validity: string; asked: string } | null
-  /** What is known of the thing it tells of, each in one line. */
+  /** Details of the event, each in one line. */
   details: string[]
   /** `validity`: `''` where the link does not end. */
   action: { label: string; hint: string; url: string; validity: string } | null
@@ -45,7 +45,7 @@ export function contentOf(
   message: Message,
   { title, now, links = {} }: { title: string; now: number; links?: MailLinks }
 ): MailContent {
-  // Set anew by hosts, from what they know of a person.
+  // Hosts set the language again, from their own data of the person.
   const wanted: unknown = message.locale
   const lang = chooseLocale(typeof wanted === 'string' ? [wanted] : [], undefined)
   const texts = languageOf(lang).mails
@@ -84,14 +84,14 @@ function subjectOf(message: Message): MailSubject {
   return message.kind === 'factor_removed' ? `factor_removed_${message.factor ?? 'all'}` : message.kind
 }
 
-/** What to do for whoever has not done it. */
+/** Advice for a reader who did not do what the mail tells. */
 function adviceOf(message: Message, about: MailSubject, texts: MailTexts): string {
   const { otherwise } = texts[about]
   const { hasPassword = true, canReset = true } = message
   if ('by' in message && message.by === 'host') return texts.notAsked
   if (isUndoable(message)) return texts.undo
   if (about === 'identity_linked_takeover') return texts[about].otherwise ?? texts.secureWithoutPassword
-  // Who connects an account at another provider knew the password, where there is one.
+  // Linking an account at another provider takes the password, if the account has one.
   if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined)
     return texts.secureWithoutPassword
   if (!canReset && (otherwise === undefined || about === 'email_change_requested'))
@@ -117,7 +117,7 @@ function linksOf({ terms, privacy, support }: MailLinks, lang: Locale): MailCont
 }
 
 /**
- * A device is named where it is one that many have: anybody can call theirs anything, and this goes to somebody else's
+ * Names the device only if many people have one like it: browsers can claim any name, and this goes to another person's
  * mailbox.
  */
 function detailsOf({ at, ip, userAgent }: NewSignInMessage, lang: Locale): string[] {
@@ -145,7 +145,7 @@ function codeOf({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Loca
   }
 }
 
-/** Whether it has a link that takes back what it tells of. */
+/** True if the mail has a link that takes the change back. */
 const isUndoable = (message: Message): boolean =>
   message.url !== undefined &&
   (message.kind === 'email_changed' ||
@@ -175,8 +175,8 @@ function spanUntil(expiresAt: Date | undefined, lang: Locale, now: number): stri
 }
 
 /**
- * The URL as browsers write it, without a character that could end an attribute or a line. The error does not show it:
- * it may bear a token.
+ * The URL as browsers write it, without a character that could end an attribute or a line. The error does not show it,
+ * because it may contain a token.
  */
 export function webUrl(given: string, name: string): string {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : null
@@ -186,9 +186,9 @@ export function webUrl(given: string, name: string): string {
 }
 
 /**
- * The name of the account, where it is not the address that the mail goes to: many accounts may have one address. A
- * name is chosen by whoever signs up, with any address, so a mail to an address that nobody has confirmed shows none
- * that a mail program could take for a link, and a first mail to it shows none at all.
+ * The name of the account, unless it is the address that the mail goes to: many accounts may have one address. The
+ * person who signs up chooses the name, with any address. So a mail to an unconfirmed address shows no name that a mail
+ * program could take for a link, and a first mail to it shows none at all.
  */
 function accountOf({ kind, user }: Message, text: string): MailContent['account'] {
   const name = oneLine(user.username, MAX_NAME)

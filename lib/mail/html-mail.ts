@@ -185,7 +185,7 @@ ${
 </html>`)}\n`
 }
 
-/** What programs with a dark mode of their own take, over the light colours of the attributes. */
+/** Rules for programs with a dark mode of their own, over the light colours of the attributes. */
 function darkStyle(accentColor: Color, own: Color | null, has: { brand: boolean; links: boolean }): Html {
   const ground = own ?? DARK.ground
   const onGround = textOnGround(DARK, ground)

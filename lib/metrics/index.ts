@@ -13,14 +13,17 @@ import { type Labels, type Metric, type MetricName, METRICS } from './table.ts'
 
 export type { OpenTelemetryMeter, PrometheusClient, PrometheusOptions } from './sinks.ts'
 
-/** What `authorityMetrics` counts with: one of them, or both. `registry`: of prom-client; left out, its default one. */
+/**
+ * The libraries that `authorityMetrics` counts with: one of them, or both. `registry`: of prom-client; left out, its
+ * default one.
+ */
 export interface MetricsOptions {
   prometheus?: PrometheusClient | undefined
   registry?: object | undefined
   meter?: OpenTelemetryMeter | undefined
 }
 
-/** What is used of `app.authority`. */
+/** The part of `app.authority` that the metrics use. */
 export interface MeasuredAuthority extends Pick<Events, 'on' | 'off'> {
   health(): Promise<{
     state: 'up' | 'down'
@@ -32,7 +35,7 @@ export interface MeasuredAuthority extends Pick<Events, 'on' | 'off'> {
 
 type Count = (name: MetricName, labels?: Labels, value?: number) => void
 
-/** What each event counts. No user, address, username or client is a label. */
+/** The counters of each event. No user, address, username or client is a label. */
 const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], count: Count) => void } = {
   authenticated({ methods }, count) {
     count('authority.authentication', { outcome: 'success' })
@@ -150,7 +153,7 @@ function message(labels: Labels, attempts: number, count: Count): void {
   count('authority.message.attempts', labels, attempts)
 }
 
-/** What each gauge shows of `app.authority.health()`, which all of them share a look of. */
+/** The value of each gauge, from one shared call of `app.authority.health()`. */
 const GAUGES: Partial<
   Record<MetricName, (health: Awaited<ReturnType<MeasuredAuthority['health']>>) => Array<[Labels, number]>>
 > = {
@@ -222,7 +225,7 @@ export function authorityMetrics(
   }
 }
 
-/** A word that is in no list is `other`, whoever sent it. */
+/** A value outside of the closed list becomes `other`. */
 function closed(name: MetricName, given: Labels): Labels {
   const allowed: Metric['labels'] = METRICS[name].labels
   return Object.fromEntries(

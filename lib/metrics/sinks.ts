@@ -1,6 +1,6 @@
 import type { Labels, Metric, MetricName } from './table.ts'
 
-/** What is used of prom-client 15: the module itself. */
+/** The part of prom-client 15 that we use: the module itself. */
 export interface PrometheusClient {
   Counter: new (options: PrometheusOptions) => { inc(labels: Record<string, string>, value?: number): void }
   Histogram: new (options: PrometheusOptions & { buckets: number[] }) => {
@@ -22,7 +22,7 @@ interface Observer {
   observe(value: number, attributes: Record<string, string>): void
 }
 
-/** What is used of a meter of @opentelemetry/api 1. */
+/** The part of a meter of @opentelemetry/api 1 that we use. */
 export interface OpenTelemetryMeter {
   createCounter(
     name: string,

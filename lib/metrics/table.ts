@@ -7,7 +7,7 @@ import { STORE_OPERATIONS, type StoreName } from '../ports/tracing.ts'
 export type Labels = Record<string, string>
 export interface Metric {
   description: string
-  /** Every label with all the values that it can have. What is none of them is counted as `other`. */
+  /** Every label with all its values. Any other value counts as `other`. */
   labels: Readonly<Record<string, readonly string[]>>
   /** The upper bounds of a histogram. */
   buckets?: number[]

@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<Exclude<keyof RecordStore, 'prepare' | 'time'>, str
   sweep: 'function'
 }
 
-/** Whether what a host gave is a store of records, at the start and not at the first sign-in. @throws TypeError */
+/** Checks that a host's value is a store of records, at the start instead of the first sign-in. @throws TypeError */
 export function checkRecordStore(what: string, store: unknown): asserts store is RecordStore {
   if (typeof store !== 'object' || store === null)
     throw new TypeError(`${what} takes a RecordStore, and got ${store === null ? 'null' : typeof store}.`)

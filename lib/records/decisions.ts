@@ -5,13 +5,15 @@ import type { Decide, Draft, View } from './view.ts'
 /** The records that a decision may look at, `null` where there is none. */
 export interface Snapshot {
   records: Map<string, Decoded | null>
-  /** Whether they are only remembered. Then they are the base of a commit, and never of an answer without one. */
+  /**
+   * True if the records are only remembered. Then they are the base of a commit, and never of an answer without one.
+   */
   isGuess: boolean
 }
 
 type Change = Draft | 'delete'
 
-/** What a call came to. An error is an outcome too: a rule that throws has looked at records as any other. */
+/** The result of a call. An error is an outcome too: a rule that throws has read records like any other. */
 export type Outcome = { value: unknown } | { error: unknown }
 
 export interface Decisions {

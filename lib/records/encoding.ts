@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../ports/record-store.ts'
 import { writerOf } from './chance.ts'
 
-/** What the text of a record says. */
+/** The content of a record's text. */
 export interface Decoded {
   version: string
   /** `null`: the record was removed, and is kept for a while to tell so. */
@@ -61,7 +61,7 @@ function parse(value: string): unknown {
   }
 }
 
-/** The lineage of a record that this writer puts in place of the former one. */
+/** The lineage of a record that replaces the former one by this writer. */
 export function lineageAfter(record: Decoded | null | undefined, version: string): string[] {
   if (record === null || record === undefined) return []
   const writer = writerOf(version)

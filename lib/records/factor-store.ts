@@ -147,7 +147,7 @@ const areAll = (values: unknown, types: Readonly<Record<string, string>>): boole
     (value) => isObject(value) && Object.entries(types).every(([field, type]) => typeof value[field] === type)
   )
 
-/** Whether this release can read the value. */
+/** True if this release can read the value. */
 function isHeld(value: unknown): value is HeldFactors {
   if (!isObject(value)) return false
   const { form, userId, handle, codes, twoStepChosen, epoch } = value
@@ -165,8 +165,8 @@ function isHeld(value: unknown): value is HeldFactors {
 }
 
 /**
- * The factors of whoever has this record. Throws where the record can't be read: a user whose factors are unreadable
- * must not pass for a user without factors.
+ * The factors in this record. Throws if the record can't be read: a user whose factors are unreadable must not pass for
+ * a user without factors.
  */
 function heldIn(value: unknown): HeldFactors {
   if (!isHeld(value)) throw new TypeError('A record of second factors has a form that this release cannot read.')

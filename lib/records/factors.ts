@@ -25,7 +25,7 @@ export interface HeldFactors {
   passkeys: PasskeyFactor[]
   /** Digests of the recovery codes that still count. */
   codes: string[]
-  /** Whether the user turned two-step sign-in on. */
+  /** True if the user turned two-step sign-in on. */
   twoStepChosen: boolean
   epoch: number
 }
@@ -225,7 +225,7 @@ export function removeFactor(
   return { outcome: 'removed', held: { ...left, codes: goesOn ? held.codes : [] } }
 }
 
-/** Recovery codes may be those of whoever set the provisional factors up, so they go too. */
+/** The person who set up the provisional factors may have the recovery codes, so they go too. */
 export function removeProvisional(held: HeldFactors): FactorDecision<RemovedFactor[]> {
   const gone = factorsIn(held).filter(({ provisional }) => provisional)
   if (gone.length === 0) return { outcome: [] }

@@ -12,7 +12,7 @@ export interface Held {
   currentDigest: string | null
   /** The token that the current one replaced, when, and the current one sealed under it. */
   previous: ReplacedToken | null
-  /** How many calls got the current token and have not given it back. 0: somebody has it for good. */
+  /** The number of calls that got the current token and have not given it back. 0: a client has it for good. */
   holders: number
 }
 
@@ -162,7 +162,7 @@ export function putFamily(view: View, held: Held): void {
   })
 }
 
-/** What a presented token is to its family. */
+/** Judges a presented token by its family. */
 export function presented(
   { currentDigest, previous }: HeldFamily,
   { digest, now, graceMs }: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>

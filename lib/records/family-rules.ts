@@ -100,8 +100,8 @@ export function undoRotation(view: View, { sid, digest, replacedDigest, former }
   const held = storedFamily(view, sid)
   if (held === null || held.currentDigest !== digest || held.holders === 0) return
   const holders = held.holders - 1
-  // Nobody holds it any more. Somebody has the one before for good, so an undo of the rotation that made that one comes
-  // too late.
+  // No client holds the successor any more. A client has the token before for good, so an undo of the earlier rotation
+  // comes too late.
   putFamily(
     view,
     holders > 0 ? { ...held, holders } : { ...held, holders, currentDigest: replacedDigest, previous: former }
@@ -116,7 +116,7 @@ export function replayed(view: View, { family }: Held): { outcome: 'replayed'; f
 
 export function revokeFamily(view: View, sid: string, userId?: string): boolean {
   const held = storedFamily(view, sid)
-  // The index may know one for longer than its record is there. What is said to be none is not named later either.
+  // The index may list a family whose record is gone. A family reported as unknown is not named later either.
   const owner = held?.family.userId ?? ownerOfIndex(view)
   if (owner === null || (userId !== undefined && owner !== userId)) return false
   removeOne(view, owner, sid)

@@ -41,7 +41,7 @@ export async function readSurely(store: RecordStore, partition: string, keys: re
   }
 }
 
-/** Whether the first commit was done, as far as the record under one of its keys tells. `null`: it wrote none there. */
+/** Tells from the record under one of its keys if the first commit was done. `null`: it wrote none there. */
 function standingOf(
   { expect, change }: RecordWrite,
   record: StoredRecord | null
@@ -54,6 +54,6 @@ function standingOf(
   const ours = [version, ...lineage].find((one) => writerOf(one) === writer)
   if (ours === undefined) return lineage.length < MOST_WRITERS ? 'not done' : 'unclear'
   if (ours === change.version) return 'done'
-  // A later one of ours: somebody did not wait for this commit.
+  // A later version of our own means that another call did not wait for this commit.
   return ours < change.version ? 'not done' : 'unclear'
 }

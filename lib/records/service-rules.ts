@@ -5,8 +5,8 @@ import { assertionKey, KEYS, OWNER, SEAL, TRIAL } from './keys.ts'
 import type { View } from './view.ts'
 
 /**
- * What belongs to the service and to no user: signing keys, the owner of a state, the seal of a factor store, and
- * assertions that count once.
+ * Records of the service itself: signing keys, the owner of a state, the seal of a factor store, and assertions that
+ * count once.
  */
 
 /** Throws where the keys can't be read: only a person may decide that the service signs with others. */
@@ -53,7 +53,7 @@ export function claimState(view: View, issuer: string): string {
   return owner ?? issuer
 }
 
-/** Resolves to the seal that is kept. Every start of an instance seals anew, and only over the seal that it opened. */
+/** Resolves to the stored seal. Every start of an instance seals again, and only over the seal that it opened. */
 export function keepSeal(view: View, next: string, former: string | null): string {
   const kept = view.get(SEAL)
   if (kept !== null && typeof kept !== 'string') throw new TypeError('The seal of the second factors is damaged.')

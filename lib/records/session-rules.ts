@@ -154,7 +154,7 @@ const liveSecret = (digest: string, { authenticatedAt, methods }: Proved): Secre
   replacedAt: null
 })
 
-/** Whether the secret still works, live or replaced. */
+/** True if the secret still works, live or replaced. */
 const worksAt =
   (now: number) =>
   ({ replacedAt }: Secret): boolean =>

@@ -7,8 +7,8 @@ import type { Decide } from './view.ts'
 
 interface TransactorOptions {
   /**
-   * How many records this process remembers as it saw them last. A call on remembered records takes one trip, and is
-   * decided anew where they have changed. Default 0: none.
+   * The number of records that this process remembers. A call on remembered records takes one trip, and is decided
+   * again if they have changed. Default 0: none.
    */
   remembered?: number | undefined
 }
@@ -17,8 +17,8 @@ interface CallOptions {
   /** The time of the call by the clock of the rules, where the call has one. */
   now?: number
   /**
-   * Those of the keys under which there may well be no record, so that a commit is tried before anything is read. Where
-   * there is one, the commit answers with it, which takes no more trips than to read first.
+   * Keys that most likely have no record, so that a commit is tried before anything is read. If there is a record, the
+   * failed commit returns it, which costs no more trips than reading first.
    */
   fresh?: readonly string[]
 }

@@ -50,9 +50,8 @@ const generationRow = (view: View): PackedGeneration | null => rowOf<PackedGener
 const isOfSession = ({ kind }: Entry): boolean => kind === 'session'
 
 /**
- * The generation that records of this partition must have to count; `''` where the store loses nothing by itself. Under
- * eviction a record counts only as long as the index does that names it: whoever finds the index lost ends its
- * generation.
+ * The generation that records of this partition must have to count; `''` if the store evicts nothing. Under eviction a
+ * record counts only as long as the index that names it exists: a call that finds the index lost ends its generation.
  */
 export function generationIn(view: View): string | null {
   if (!view.evicts) return ''
@@ -68,7 +67,7 @@ export const ownerOfIndex = (view: View): string | null => indexRow(view)?.[0] ?
 
 export function indexIn(view: View, userId: string): UserIndex {
   const stored = indexRow(view)
-  // Where sign-ins end by their generation, a damaged index is a lost one. Elsewhere nobody knows what it named.
+  // If sign-ins end by their generation, a damaged index counts as lost. Otherwise its entries can't be known.
   if (stored === null && !view.evicts && view.get(INDEX) !== null)
     throw new TypeError('The index of a user is damaged. All records of this partition have to be removed by hand.')
   if (stored !== null && stored[0] !== userId) throw new Error('The partition is that of another user.')

@@ -1,6 +1,6 @@
 /** A value that a decision leaves under a key. */
 export interface Draft {
-  /** What the record is, for operators: the guide for the state lists the kinds. Nothing is decided by it. */
+  /** The kind of record, for operators: the guide for the state lists the kinds. Nothing depends on it. */
   kind: string
   /** The user whose record it is; `null`: nobody's. */
   userId: string | null
@@ -15,7 +15,7 @@ export interface Draft {
  * changed, so it has no effect but on its view. Values are not to be changed, and not to be handed out uncopied.
  */
 export interface View {
-  /** Whether the store may lose one record without another. */
+  /** True if the store may lose one record without another. */
   evicts: boolean
   /** The value under the key; `null` where there is none. The rule relies on it: the commit compares its version. */
   get(key: string): unknown

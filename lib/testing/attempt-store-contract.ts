@@ -28,8 +28,7 @@ const limit = (fields: Partial<AttemptLimit> = {}): AttemptLimit => ({
 const remaining = (outcome: AttemptOutcome): number[] => outcome.standings.map((standing) => standing.remaining)
 
 /**
- * What every `AttemptStore` must keep. `make` gives each case a store with nothing counted, which takes its time from
- * `clock` and from nowhere else.
+ * The contract of every `AttemptStore`. `make` gives each case an empty store that takes its time only from `clock`.
  */
 export function attemptStoreContract(make: (clock: Clock) => Promise<AttemptStoreSubject>): ContractCase[] {
   const cases: ContractCase[] = []

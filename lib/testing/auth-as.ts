@@ -28,8 +28,8 @@ export interface AuthAsOptions {
    */
   amr?: readonly string[] | undefined
   /**
-   * What the sign-in is worth: `password`, `mfa` (a password and a code), `phr` (a passkey). In place of `amr`; the
-   * tokens have both. The user need have none of these.
+   * The level of the sign-in: `password`, `mfa` (a password and a code), `phr` (a passkey). Replaces `amr`; the tokens
+   * have both. The user need not have these factors.
    */
   acr?: 'password' | 'mfa' | 'phr' | undefined
 }
@@ -82,7 +82,7 @@ export async function sessionAs(
   return { cookie: cookies.map((one) => one.split(';', 1)[0]).join('; '), 'sec-fetch-site': 'same-origin' }
 }
 
-/** What only this entry can say. */
+/** The fields that only this entry sets. */
 function proofs(acr: AuthAsOptions['acr']): object {
   return acr === undefined ? {} : { [TEST_PROOFS]: acr }
 }

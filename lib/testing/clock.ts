@@ -7,7 +7,7 @@ export interface SteppedClock extends Clock {
    * (`setWall`).
    */
   step(ms: number): void
-  /** Sets the wall clock alone, as an administrator or NTP does. What waits is not moved. */
+  /** Sets the wall clock alone, as an administrator or NTP does. Timers are not moved. */
   setWall(ms: number): void
 }
 

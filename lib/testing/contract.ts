@@ -16,8 +16,8 @@ export function runContract(
 }
 
 /**
- * What a suite's `make` resolves to, for one case: fresh and empty. `close` is called when the case ends, however it
- * ends.
+ * The subject of one case, as a suite's `make` resolves to: fresh and empty. `close` is called when the case ends,
+ * however it ends.
  */
 export interface Closable {
   close?(): Promise<void>

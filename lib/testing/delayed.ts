@@ -26,8 +26,8 @@ function wrap<Store extends object>(store: Store, pause: () => Promise<void>): S
 
 /**
  * The same store, with turns of the event loop before and after every call, in a fixed pattern that makes parallel
- * calls overtake each other. What works only because a store answers in the same tick fails over it. Every method
- * answers by a promise; objects of methods inside (`state.tokens`) are delayed alike.
+ * calls overtake each other. Code that relies on an answer in the same tick fails over it. Every method answers by a
+ * promise; objects of methods inside (`state.tokens`) are delayed alike.
  */
 export function delayed<Store extends object>(store: Store, schedule: readonly number[] = SCHEDULE): Store {
   // One counter for the whole store: were it one a call site, parallel calls would all wait alike and keep their order.

@@ -31,8 +31,8 @@ function tagOf(
 }
 
 /**
- * A hasher for tests: the strings look like argon2id's and bear the parameters given, the work is one SHA-256.
- * NEVER for real passwords. It can't verify what real argon2 made (`false`), and salts are numbered, not random.
+ * A hasher for tests: the strings look like argon2id's and contain the parameters, but the work is one SHA-256. NEVER
+ * for real passwords. It can't verify real argon2 hashes (`false`), and salts are numbered, not random.
  */
 export function fastHasher(): FastHasher {
   const calls = { hash: 0, verify: 0 }

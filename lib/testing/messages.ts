@@ -17,7 +17,7 @@ interface Reader {
   resolve(message: unknown): void
 }
 
-/** Records messages in place of sending them. */
+/** Records messages instead of sending them. */
 export function capturedMessages<M extends { kind: string } = Message>(): CapturedMessages<M> {
   const messages: M[] = []
   const unread: M[] = []

@@ -2,12 +2,12 @@ import { equal } from 'node:assert/strict'
 import type { NewRecord, RecordStore, RecordWrite, StoredRecord } from '../ports/record-store.ts'
 import type { Closable, ContractCase } from './contract.ts'
 
-/** What `make` resolves to for each case: an empty store. */
+/** The subject of each case: an empty store. */
 export interface RecordStoreSubject extends Closable {
   store: RecordStore
   /** More instances over the same records, such as other connections. Parallel calls are spread over all of them. */
   others?: readonly RecordStore[]
-  /** Whether the server removes expired records by itself, so that `sweep` has nothing to do. Default false. */
+  /** True if the server removes expired records by itself, so that `sweep` has nothing to do. Default false. */
   expiresByItself?: boolean
 }
 

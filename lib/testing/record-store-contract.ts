@@ -16,10 +16,8 @@ import { expiryCases, valueCases } from './record-value-contract.ts'
 import { ANY } from '../ports/record-store.ts'
 
 /**
- * What every `RecordStore` must keep. A store that passes holds a whole state: `recordState(store)`.
- *
- * @example
- * runContract(recordStoreContract(async () => ({ store: await myEmptyStore() })), test)
+ * The contract of every `RecordStore`. A store that passes holds a whole state: `recordState(store)`.
+ * @example runContract(recordStoreContract(async () => ({ store: await myEmptyStore() })), test)
  */
 export function recordStoreContract(make: () => Promise<RecordStoreSubject>): ContractCase[] {
   const define = (name: string, check: (subject: Subject) => Promise<void>): ContractCase =>

@@ -8,11 +8,11 @@ export interface SoftPasskeyOptions {
   rpId?: string | undefined
   /** COSE: -7 (ES256, default), -8 (Ed25519) or -257 (RS256). */
   alg?: -7 | -8 | -257 | undefined
-  /** Whether it proves who holds it, by a finger or a PIN. `false`: a security key without either. Default: `true`. */
+  /** True if it verifies its user, by a finger or a PIN. `false`: a security key without either. Default: `true`. */
   verifiesUser?: boolean | undefined
-  /** Whether its passkeys are kept in several places. Default: `false`. */
+  /** True if its passkeys are copied to other devices. Default: `false`. */
   synced?: boolean | undefined
-  /** Whether each use counts. Default: `false`, as of most of today's passkeys. */
+  /** True if each use counts. Default: `false`, as of most of today's passkeys. */
   counts?: boolean | undefined
 }
 
@@ -30,7 +30,7 @@ export interface SoftAssertion {
   response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
 }
 
-/** What the browser would reject with: `NotAllowedError`, `InvalidStateError`, `SecurityError`. */
+/** An error as a browser rejects with it: `NotAllowedError`, `InvalidStateError`, `SecurityError`. */
 export class SoftPasskeyError extends Error {
   constructor(name: 'NotAllowedError' | 'InvalidStateError' | 'SecurityError', message: string) {
     super(message)
@@ -176,7 +176,7 @@ export function softPasskey(options: SoftPasskeyOptions): SoftPasskey {
   }
 }
 
-/** What an authenticator does, byte by byte, so that a test can do each part of it wrongly. */
+/** The parts of an authenticator, byte by byte, so that a test can do each of them wrongly. */
 
 type CborValue = number | string | boolean | Uint8Array | CborValue[] | Map<number | string, CborValue>
 
@@ -291,7 +291,7 @@ export function authenticatorData({
   ])
 }
 
-/** What a browser makes of a call. @see W3C WebAuthn Level 3 §5.8.1 */
+/** The client data that a browser makes for a call. @see W3C WebAuthn Level 3 §5.8.1 */
 export function clientData(members: {
   type: 'webauthn.create' | 'webauthn.get'
   challenge: string

@@ -9,7 +9,7 @@ export interface UserStoreSubject extends Closable {
   add?(user: NewUser): Promise<User>
 }
 
-/** What a store needs for people who sign in through other providers: all of it or none. */
+/** The methods of a store for sign-in through other providers: all of them or none. */
 export const IDENTITY_METHODS = [
   'findByIdentity',
   'createWithIdentity',

@@ -15,7 +15,7 @@ import {
   type OptionalUserStoreMethod
 } from './user-fixtures.ts'
 
-/** What a user says but for the version, which each store counts in its own way. */
+/** A user without the version, which each store counts in its own way. */
 function saidBut(user: User | null): Record<string, unknown> {
   const { version: _version, ...said } = saidOf(user)
   return said

@@ -31,8 +31,8 @@ function asRead<Subject extends UserStoreSubject>(subject: Subject): Subject {
 }
 
 /**
- * What every `UserStore` must keep. The username may be the e-mail address, with one column for both. `make` gives each
- * case a store with no users. `without` names the optional methods your store leaves out on purpose.
+ * The contract of every `UserStore`. The username may be the email address, with one column for both. `make` gives each
+ * case a store with no users. `without` names the optional methods that your store leaves out on purpose.
  */
 export function userStoreContract(
   make: () => Promise<UserStoreSubject>,
@@ -96,7 +96,7 @@ export function userStoreContract(
     ok(typeof created.id === 'string' && created.id.length > 0)
     for (const user of [created, await store.findById(created.id)]) {
       ok(user)
-      // Where the username is the address, a store may have no other place for it.
+      // If the username is the address, a store may have no other column for it.
       deepEqual(
         [user.username, user.passwordHash, user.email ?? user.username, user.emailVerified === true],
         [ALICE, 'hash-0', ALICE, false]

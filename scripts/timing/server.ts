@@ -72,7 +72,7 @@ export async function serve(): Promise<Ports> {
 }
 
 function leaking(hasher: PasswordHasher, leak: 'no-hash' | 'late'): PasswordHasher {
-  // What the service hashes for itself is the decoy: the users' hashes were made before.
+  // The service itself hashes only the decoy: the users' hashes were made before.
   const decoys = new Set<string>()
   return {
     async hash(...args) {

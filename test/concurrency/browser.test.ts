@@ -10,7 +10,7 @@ import { aliveOf, DELAYS, later, refresh, THIRD, type World, WORLDS } from './su
 
 const COOKIE = cookieName('session')
 
-/** Who the cookie of an answer signs in, at each instance; `null`: nobody. */
+/** The user whom an answer's cookie signs in, at each instance; `null`: nobody. */
 async function whoIs({ instances, ann }: World, value: string): Promise<boolean[]> {
   return await Promise.all(
     instances.map(async ({ app }) => {

@@ -43,7 +43,7 @@ t.teardown(async () => {
 })
 const memory = { users: memoryUserStore(), state: delayed(memoryState()), factors: delayed(memoryFactorStore()) }
 
-/** What each of two instances has; what is opened for one instance ends with it. */
+/** The stores of each of two instances; those opened for one instance end with it. */
 const WORLDS: Record<string, (t: { teardown(task: () => unknown): void }) => Stores> = {
   memory: () => memory,
   SQLite(t) {

@@ -274,7 +274,7 @@ t.test(
 
     server.isDown = false
     clock.step(MINUTE_MS)
-    // What the clock sets off takes as long as it takes: keys are made and opened in threads.
+    // Work that the clock starts takes its own time, because keys are made and opened in threads.
     const announcedBy = async ({ app }: TestApp): Promise<string[]> =>
       await patiently(async () => {
         const kids = await publishedKids(app)

@@ -21,7 +21,7 @@ t.test('two processes that redeem a code at once: one answer in total, and what 
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const file = join(directory, 'shared.db')
   const db = new Database(file)
-  // The keys of the file, made by whoever came first, and real time: the processes have no other.
+  // The keys of the file, made by the first process, and real time: the processes have no other.
   const subject = await testApp({
     clients: CLIENTS,
     state: sqliteState(db),

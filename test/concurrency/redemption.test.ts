@@ -28,7 +28,7 @@ interface Person {
   browser: TestBrowser
 }
 
-/** Somebody new in a world that goes on: a world for each race would take longer to start than the race takes. */
+/** A new user in a world that goes on: a world for each race would take longer to start than the race takes. */
 async function newPerson(world: World, username: string): Promise<Person> {
   return { ...(await signUp(world.app, username)), browser: world.browser() }
 }

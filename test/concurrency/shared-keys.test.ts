@@ -18,7 +18,7 @@ import { patiently, publishedBy } from './support/published.ts'
 const INSTANCES = 10
 const SECRET = 'of all the instances, of 32 bytes at least'
 
-/** Where all state is, and a way to it for each instance. */
+/** The places of all state, with a way to it for each instance. */
 const STORES: ReadonlyArray<readonly [name: string, open: (t: Test) => Promise<() => State>]> = [
   [
     'PostgreSQL',

@@ -16,7 +16,7 @@ interface Fault {
 const isHeld = ({ totp, passkeys }: UserFactors, factorId: string): boolean =>
   [...totp, ...passkeys].some(({ id }) => id === factorId)
 
-/** What looks first and writes later, and what forgets one sentence of the port. */
+/** Stores that look first and write later, and stores that forget one sentence of the port. */
 const FAULTS: readonly Fault[] = [
   {
     name: 'a code of an authenticator app that is looked at first and used later',

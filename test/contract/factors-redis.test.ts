@@ -187,7 +187,8 @@ t.test('redis cluster: while a slot moves, everything is done before the move or
   t.match(await store.findByHandle(handleOf('a'), 'credential-1'), { userId: ALICE })
   t.equal(await store.useTotp(totpUse()), 'used')
   t.strictSame(await store.addPasskey(passkeyAddition()), { outcome: 'duplicate' })
-  // A use writes its claim with the factors. Where the two are apart, the use waits for the end of the move.
+  // A use writes its claim with the factors. While the two are in different places, the use waits for the end of the
+  // move.
   const [early] = await Promise.allSettled([store.usePasskey(passkeyUse())])
   t.match(early, early?.status === 'fulfilled' ? { value: { outcome: 'used' } } : { reason: { isOutage: true } })
   await slot.finish()

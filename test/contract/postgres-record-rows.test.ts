@@ -1,4 +1,4 @@
-/** What lies in the table of records, and how it is swept. */
+/** The rows in the table of records, and how they are swept. */
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from '../support/tap.ts'
 import { postgresRecords } from '../../lib/adapters/postgres/record-store.ts'

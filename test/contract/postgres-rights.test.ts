@@ -15,7 +15,7 @@ t.teardown(async () => {
 const STATE_RIGHTS = recordRights('authority_records')
 let roles = 0
 
-/** Tables that somebody else has made, and a role that may do with them what is given. */
+/** Tables that another role made, and a role with the given rights on them. */
 async function stage(
   rights: Readonly<Record<string, readonly string[]>>,
   settings = ''

@@ -1,6 +1,4 @@
-/**
- * What a browser sign-in asks of PostgreSQL, statement by statement: each is a round trip that the person waits for.
- */
+/** The statements of a browser sign-in to PostgreSQL: each is a round trip that the person waits for. */
 import { cookieName } from '../support/cookies.ts'
 import t, { type Test } from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/state.ts'

@@ -32,7 +32,7 @@ async function signIn({ tokens, browserSessions, consents, oneTimeTokens }: Stat
   await oneTimeTokens.put({ purpose: PURPOSE, digest: named('one'), userId: USER, expiresAt: T0 + MINUTE })
 }
 
-/** What still counts, by what a person can do with it. */
+/** The sessions, tokens and consents that still count. */
 async function alive({ tokens, browserSessions, consents, oneTimeTokens }: State): Promise<string[]> {
   const redeemed = await tokens.redeemCode(redemption({ sid: named('code'), now: NOW }))
   const families = await tokens.listFamiliesOfUser(USER, NOW)
@@ -66,7 +66,7 @@ async function damage(store: RecordStore, keys: readonly string[], value: string
   await store.commit(PARTITION, writes, NOW)
 }
 
-/** Whether a record is as somebody damaged it. */
+/** True if a record is still the damaged one. */
 const isLeft = async (store: RecordStore, key: string): Promise<boolean> =>
   (await store.read(PARTITION, [key]))[0]?.version === 'damaged-000001'
 

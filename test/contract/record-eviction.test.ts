@@ -50,7 +50,7 @@ async function signIn({ tokens, browserSessions, oneTimeTokens }: State): Promis
   await oneTimeTokens.put({ purpose: PURPOSE, digest: named('one'), userId: USER, expiresAt: NOW + 1 })
 }
 
-/** What still counts. */
+/** The sessions and tokens that still count. */
 async function alive({ tokens, browserSessions, oneTimeTokens }: State): Promise<string[]> {
   const redeemed = await tokens.redeemCode(redemption({ sid: named('code'), digest: 'code', now: NOW }))
   const counts = {

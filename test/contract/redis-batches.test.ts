@@ -1,4 +1,4 @@
-/** What is asked for in one turn of the event loop goes in one write, and yet each call is as if it were alone. */
+/** Calls of one turn of the event loop go in one write, and yet each call is as if it were alone. */
 import type { Redis } from 'ioredis'
 import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'

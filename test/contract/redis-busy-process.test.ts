@@ -48,9 +48,9 @@ for (const [what, isKnown] of [
     const { run } = connectionTo(t, isKnown)
     for (let round = 0; round < 3; round++) {
       const answer = run(defineScript('return 7'), '{key}', [])
-      // What this turn has asked for goes at its end. From here on, timers come before what there is to read.
+      // Calls of this turn go at its end. From here on, timers come before reading.
       await setImmediate()
-      // Whoever blocks the event loop keeps it from reading.
+      // Code that blocks the event loop keeps it from reading.
       for (const end = performance.now() + 400; performance.now() < end;);
       t.equal(await answer, 7)
     }

@@ -10,7 +10,7 @@ import { type RedisServer, startRedis, startRedisCluster } from '../support/redi
 
 const SECRET = 'sw0rdfish'
 const TIMEOUT_MS = 250
-/** For what is told without the bound: whoever waited for this one would wait for ever. */
+/** For results that come without the bound: a test that waited for this one would wait for ever. */
 const NOT_BY_TIME = { timeoutMs: 600_000 }
 const BROKEN = 'The connection to Redis broke before it answered.'
 const SET = defineScript("redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])")
@@ -43,8 +43,8 @@ async function refusal(call: () => Promise<unknown>): Promise<Error> {
 }
 
 /**
- * Twice its time: a busy process begins to count late. Whoever waited for a connection, or for another try, would need
- * longer.
+ * Twice its time, because a busy process begins to count late. A call that waited for a connection, or for another try,
+ * would need longer.
  */
 const inTime = async (call: () => Promise<unknown>): Promise<boolean> =>
   await settlesWithin(2 * TIMEOUT_MS, refusal(call))
@@ -68,7 +68,7 @@ async function recovered(call: () => Promise<unknown>, withinMs = 10_000): Promi
   }
 }
 
-/** What this turn has asked for goes at its end. */
+/** Calls of this turn go at its end. */
 const sent = async (): Promise<void> => {
   await new Promise((resolve) => {
     setImmediate(resolve)

@@ -105,7 +105,7 @@ t.test('redis: a record outlives its logical end by ten minutes', async (t) => {
 })
 
 t.test('redis: what ends leaves marks of its removal alone, which last for minutes', async (t) => {
-  /** What is left, a mark by `!` alone. */
+  /** The keys that are left, a mark by `!` alone. */
   const left = async (): Promise<string[]> => {
     const found = new Set<string>()
     for (const name of await client.keys('*')) {

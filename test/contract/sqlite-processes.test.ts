@@ -40,7 +40,7 @@ t.test('sqlite: two processes that migrate and write at once have one winner a r
       outcomes.push(...report.outcomes.map(String))
     }
   }
-  // What a process has said is committed outlives it, however it ends.
+  // A commit that a process has reported outlives it, however it ends.
   await Promise.all(
     children.map(async (child) => {
       const exit = once(child, 'exit')

@@ -1,6 +1,6 @@
 /**
- * What the factories of the stores take: a misspelt option would count for nothing, so that tables or keys lay where
- * nobody looks for them.
+ * The options of the store factories: a misspelt option would count for nothing, so that tables or keys were in a place
+ * that no other code reads.
  */
 import Database from 'libsql'
 import t from '../support/tap.ts'

@@ -15,7 +15,7 @@ t.teardown(() => {
 const nest = workshop.project('docs/guides/nestjs.md')
 const cli = workshop.project('docs/guides/fastify-cli.md')
 
-/** Signs somebody up, and gives a token of theirs with these scopes. */
+/** Signs a user up, and gives their token with these scopes. */
 async function tokenFor(app: Pick<FastifyInstance, 'inject'>, scope: string): Promise<{ sub: string; token: string }> {
   const user = { username: `${scope.replaceAll(' ', '-')}@example.com`, password: PASSWORD }
   const { sub } = (await app.inject({ method: 'POST', url: '/auth/register', payload: user })).json()
@@ -78,7 +78,7 @@ t.test('a guard of NestJS lets good requests through, and the filter answers all
 
 t.test('autoload finds the plugin and the guarded route; without fastify-plugin the start fails', async (t) => {
   const load = async (project: Project): Promise<FastifyInstance> => {
-    // What a build leaves: autoload refuses a folder with sources in TypeScript.
+    // Leaves only the files of a build: autoload refuses a folder with sources in TypeScript.
     for (const { name } of project.files) rmSync(`${project.directory}/${name}`)
     const { default: plugin } = (await import(project.module('app.ts'))) as {
       default(app: FastifyInstance): Promise<void>

@@ -40,7 +40,7 @@ function hasAnchor(file: string, anchor: string): boolean {
   return known.has(anchor)
 }
 
-/** What is wrong with the links of a page: one sentence each. */
+/** The faults in the links of a page: one sentence each. */
 function faults(page: string, text: string): string[] {
   return linksOf(text).flatMap(({ target, line }) => {
     if (/^[a-z][a-z+.-]*:/i.test(target)) return []

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import t from '../support/tap.ts'
 
 const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))
-/** What strangers are refused, at `debug`: nothing that an operator acts on. docs/reference/errors.md tells of it. */
+/** Refusals of strangers, at `debug`: nothing that an operator acts on. docs/reference/errors.md tells of them. */
 const WITHOUT_A_CODE = ["request.log.debug({ error: error.error, detail }, 'fastify-authority: request refused')"]
 
 /** Each call of a logger's method in a source that does not get its arguments from `logLine`, which takes a code. */

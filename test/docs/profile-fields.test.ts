@@ -1,4 +1,4 @@
-/** The program that the guide on profile fields prints, and the store beside it. */
+/** The program that the guide on profile fields prints, with its store. */
 import type { FastifyInstance } from 'fastify'
 import t from '../support/tap.ts'
 import type { UserStore } from '../../lib/index.ts'

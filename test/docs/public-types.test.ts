@@ -4,7 +4,7 @@ import { unexportedTypes } from './support/public-types.ts'
 
 const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))
 
-/** What only functions of ours make and only options of ours take: hosts bring a `RecordStore`. */
+/** Types that only functions of ours make and only options of ours take: hosts bring a `RecordStore`. */
 const OPAQUE = ['State', 'FactorStore', 'RedisState', 'RedisFactorStore']
 
 // covers H14

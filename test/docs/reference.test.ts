@@ -1,6 +1,4 @@
-/**
- * The reference pages say what the code does, all of it and nothing else. `UPDATE=1` writes them anew: see `AFRESH`.
- */
+/** The reference pages describe the code, all of it and nothing else. `UPDATE=1` writes them: see `AFRESH`. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { DECORATOR_DEFAULTS } from '../../lib/settings/sections/decorators.ts'

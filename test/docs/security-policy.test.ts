@@ -1,4 +1,4 @@
-/** SECURITY.md names the test that holds each guarantee: the test is there, and bears the ids of the row. */
+/** SECURITY.md names the test that holds each guarantee: the test exists, and has the ids of the row. */
 import { existsSync, readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
 
@@ -23,7 +23,7 @@ const rows = [...page.matchAll(/^\| what holds \| ids \| test \|\n\|[ -|]+\n((?:
       })
 )
 
-/** Whether a text has an id, and not only a longer one that begins with it. */
+/** True if a text has an id, and not only a longer one that begins with it. */
 const bears = (text: string, id: string): boolean =>
   new RegExp(`(?<![\\w-])${id.replaceAll('.', String.raw`\.`)}(?![\\w-]|\\.\\d)`).test(text)
 

@@ -14,7 +14,7 @@ const pages = [
     .map((file) => join('docs', file))
 ]
 
-/** What a fragment without imports of its own may take for granted. */
+/** Names that a fragment without imports of its own may take for granted. */
 const PRELUDE = `import type { FastifyInstance } from 'fastify'
 import authPlugin, { memoryUserStore, memoryState, sqliteUserStore, sqliteState, nodeRsHasher, UsernameTakenError, type User, type NewUser, type UserStore } from 'fastify-authority'
 declare const app: FastifyInstance
@@ -37,7 +37,7 @@ function snippetsOf(page: string): Snippet[] {
 
 const snippets = pages.flatMap(snippetsOf)
 
-/** What imports the browser client is compiled with the types of a page, and without those of Node.js. */
+/** Code that imports the browser client is compiled with the types of a page, and without those of Node.js. */
 const isOfBrowser = (code: string): boolean => code.includes("from 'fastify-authority/client")
 
 /** The messages of the compiler for each of them. */

@@ -16,7 +16,7 @@ t.teardown(async () => {
   await server.stop()
 })
 
-/** The rows that are there beside those of the test, so that the planner has a reason to use an index. */
+/** Further rows besides those of the test, so that the planner has a reason to use an index. */
 const MANY = `INSERT INTO authority_records SELECT 'p' || i, 'f:1', 'family', 'user-' || i, 'v', json_build_array(
     'user-' || i, 'client-' || i % 1000, '', 0, NULL, '[]', 1700000000000, 1700000000000, 0, 0, NULL)::text,
     9e15, 9e15 FROM generate_series(1, 20000) AS i`

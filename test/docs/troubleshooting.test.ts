@@ -1,4 +1,4 @@
-/** docs/troubleshooting.md has every code that somebody may look for, and every warning as the log says it. */
+/** docs/troubleshooting.md has every code that a reader may look for, and every warning in the words of the log. */
 import { readdirSync, readFileSync } from 'node:fs'
 import Fastify, { type FastifyServerOptions } from 'fastify'
 import t from '../support/tap.ts'
@@ -35,7 +35,7 @@ t.test('every code that the source names is on the page', async (t) => {
   }
 })
 
-/** What the log says as unsafe. */
+/** The settings that the log calls unsafe. */
 async function warningsOf(options: object, server: FastifyServerOptions = {}, prefix = ''): Promise<string[]> {
   const lines: Array<{ code?: string; msg: string }> = []
   const app = Fastify({

@@ -17,7 +17,7 @@ import type { Generated, Project } from './support/guide-files.ts'
 import { startMongoStandIn } from './support/mongo-stand-in.ts'
 
 type Store = Required<UserStore>
-/** What each guide's `database.ts` and `people-store.ts` export, as far as it is used here. */
+/** The exports of each guide's `database.ts` and `people-store.ts` that are used here. */
 interface Database {
   store: Store
   close(): Promise<unknown>
@@ -134,7 +134,7 @@ async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
   )
 }
 
-/** Whether it rejects, and in time. */
+/** True if it rejects in time. */
 async function rejectsInTime(call: () => Promise<unknown>): Promise<string> {
   return await Promise.race([
     call().then(

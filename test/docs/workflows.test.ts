@@ -1,6 +1,6 @@
 /**
- * What can be known of .github without running it: it is YAML, no job has a right that it does not name, and nothing
- * can be swapped under a tag.
+ * Checks of .github without running it: it is YAML, no job has a right that it does not name, and nothing can be
+ * swapped under a tag.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from '../support/tap.ts'

@@ -25,7 +25,7 @@ interface Subject extends Provider {
   person(): FormBrowser
   /** A request of the client, up to the first page that comes. */
   ask(person: FormBrowser, params?: Record<string, string>): Promise<Stop>
-  /** What the client was told: an error, or the claims of its ID token. */
+  /** The client's result: an error, or the claims of its ID token. */
   told(stop: Stop, clientId?: string): Promise<Record<string, unknown>>
   /** The key of Ann's app. */
   key: { secret: string }

@@ -42,7 +42,7 @@ t.test('nginx takes every request of a browser whose room for cookies is full', 
     `server { listen 127.0.0.1:${port}; access_log off; ${more} location / { proxy_pass http://127.0.0.1:${upstream}; } }`
   await startNginx(t, {
     confd: () => ({
-      // What the guide says of answers. The bounds of requests are those of nginx.
+      // The guide's settings for answers. The bounds of requests are those of nginx.
       'site.conf': server(defaults, '') + server(guided, 'proxy_buffer_size 16k; proxy_buffers 8 16k;')
     }),
     directory,

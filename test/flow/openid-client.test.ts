@@ -80,7 +80,7 @@ const refreshTokenOf = ({ refresh_token: token }: oidc.TokenEndpointResponse): s
   return token
 }
 
-/** What the library throws. */
+/** The library's error. */
 async function refusalOf(call: Promise<unknown>): Promise<unknown> {
   try {
     await call

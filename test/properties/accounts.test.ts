@@ -168,7 +168,7 @@ property(
   async (password) => {
     const refusal = await policy.check(password, owner)
     deepEqual(await policy.check(password, owner), refusal)
-    // Whoever has a good one gets in, and what is refused for its length is never hashed.
+    // A good password signs in, and one that is refused for its length is never hashed.
     const length = Buffer.byteLength(password)
     equal(policy.fits(password), length <= MAX && Buffer.from(password).toString() === password)
     if (refusal !== null) {

@@ -86,7 +86,7 @@ property(
   }
 )
 
-/** What is left of an address without a port and brackets, where it has them in the right places. */
+/** An address without its port and brackets, if it has them in the right places. */
 function withoutPort(text: string): string {
   const isPort = (port: string): boolean => /^:\d+$/.test(port)
   if (text.startsWith('[') && text.includes(']')) {
@@ -175,7 +175,7 @@ property(
     const asV4 = isV4(base) && !rangeStyle.asV6
     const length = asV4 ? prefix - 96 : prefix
     const entry = `${spelled(base, { ...rangeStyle, around: '' })}/${length}`
-    // What holds all of IPv4 is no allowance, whatever else it holds.
+    // A range that holds all of IPv4 is no allowance, whatever else it holds.
     if (length <= 0 || (prefix <= 96 && MAPPED >> host === base >> host)) {
       match(String(thrownBy(() => parseBypassList([entry]))), /is refused/)
       return 'no range'

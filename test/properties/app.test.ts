@@ -1,6 +1,5 @@
 /**
- * The whole app, asked by strangers and by somebody who is signed in: whatever is sent, what must never happen does
- * not.
+ * The whole app, called by strangers and by a signed-in user: no input brings about an event that must never happen.
  */
 import { equal, ok } from 'node:assert/strict'
 import { Writable } from 'node:stream'
@@ -45,7 +44,7 @@ const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS }, { logger:
 )
 t.teardown(close)
 
-// Somebody whose session, code and tokens are among what is sent. They end when an input ends them.
+// A user whose session, code and tokens are among the inputs. They end when an input ends them.
 await signUp(app)
 const browser = testBrowser(app)
 const { code = '' } = await authorizeAs(browser, authorizePath())
@@ -199,7 +198,7 @@ const routesTo = (...paths: string[]): fc.Arbitrary<number> =>
       paths.some((path) => routes[at]?.url === `/auth/${path}` && ['GET', 'POST'].includes(routes[at].method))
     )
   )
-// Where the ways out are.
+// Inputs for the ways out.
 const toAuthorize: fc.Arbitrary<Sent> = fc.record({
   route: routesTo('authorize'),
   suffix: fc.constant(''),
@@ -208,7 +207,7 @@ const toAuthorize: fc.Arbitrary<Sent> = fc.record({
   given: headers,
   kind: fc.constant('form')
 })
-// Where what was sent is shown again.
+// Inputs for pages that show them again.
 const toPage: fc.Arbitrary<Sent> = fc.record({
   route: routesTo('login', 'signup', 'forgot-password', 'reset-password', 'verify-email', 'consent', 'logout'),
   suffix: fc.constant(''),

@@ -36,7 +36,7 @@ function reserve(world: World, id: string, limits: readonly AttemptLimit[]): unk
   if (full.length === 0) for (const limit of limits) world[counterOf(limit)]?.push({ id, at: now })
   const standings = limits.map(({ rule, key, max, windowMs }) => {
     const attempts = world[`${rule} ${key}`] ?? []
-    // Where `max` is less than it was, several have to leave the window before one more passes.
+    // After `max` was lowered, several attempts have to leave the window before one more passes.
     const frees = attempts[Math.max(0, attempts.length - max)]
     return {
       rule,

@@ -100,7 +100,7 @@ const raw = fc
 
 const formOf = (params: AuthorizationParams): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(serializeParams(params)))
-/** Where a text was cut in the middle of a character, that is lost in an address. */
+/** A text cut in the middle of a character loses that character in an address. */
 const wellFormed = (params: AuthorizationParams): Record<string, string> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Buffer.from(value).toString()]))
 

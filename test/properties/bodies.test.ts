@@ -74,8 +74,8 @@ property(
     cases: ['read', 'refused']
   },
   (text) => {
-    // As browsers send it: beside a character that is not ASCII, Node.js reads what is no UTF-8 in another way than the
-    // standard.
+    // As browsers send it: next to a character that is not ASCII, Node.js reads bytes that are no UTF-8 in another way
+    // than the standard.
     const body = text.replaceAll(/[\u0080-\u{10ffff}]/gu, encodeURIComponent)
     const pairs = readForm(body)
     const names = pairs.map(([name]) => name)

@@ -1,8 +1,8 @@
 /**
- * Two people, each with a mailbox, two browsers and an account at each of two providers, do what people do with an
- * account here, in any order; now and then one signs up with the other's address. Whatever they do, nobody is locked
- * out by disconnecting an account, nobody gets into what is somebody else's, and once the owner of a mailbox has proved
- * it nothing of who was there before opens the account.
+ * Two people, each with a mailbox, two browsers and an account at each of two providers, do with an account here the
+ * acts of users, in any order; now and then one signs up with the other's address. Disconnecting an account never locks
+ * its user out, no user gets into another's account, and once the owner of a mailbox has proved it no earlier access
+ * opens the account.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import Database from 'libsql'
@@ -28,7 +28,10 @@ interface Person {
   passwords: string[]
 }
 
-/** What the walk knows: whose an account is, and the password by which they get in, as long as they remember it. */
+/**
+ * The knowledge of the walk: the owner of each account, and the password by which they get in, as long as they remember
+ * it.
+ */
 interface Walk {
   test: ConnectApp
   users: Required<UserStore>
@@ -48,7 +51,7 @@ const cookieOf = (browser: TestBrowser): Record<string, string> => ({
 })
 const subjectOf = ({ name }: Person, connection: string): string => `${name}-at-${connection}`
 
-/** What somebody asked for comes after the reply, if it comes. */
+/** A requested message comes after the reply, if it comes. */
 async function mail(
   { mails }: Walk,
   address: string,
@@ -122,7 +125,7 @@ const connect =
       return 'signed in by connection'
     }
     if (walk.owners.has(now)) {
-      // A password from before the proof of the address may be that of whoever named the address first.
+      // A password from before the proof of the address may belong to the person who named the address first.
       if (former !== null && isPasswordOlder(former)) walk.known.delete(now)
       return 'linked by address'
     }
@@ -187,7 +190,7 @@ const reset: Act = async (walk, me, them) => {
   return before === them ? 'taken back by a reset' : 'reset'
 }
 
-/** The last message to me that asks for it. Who did not sign up says so. */
+/** The last message to me that asks for it. A person who did not sign up says so. */
 const verify: Act = async (walk, me) => {
   await turns()
   const message = walk.mails.findLast(
@@ -267,7 +270,7 @@ const ACTS: Record<string, Act> = {
   later
 }
 
-/** What must be so after every act. */
+/** Must hold after every act. */
 async function check({ test, users, people, owners, known }: Walk): Promise<void> {
   for (const person of people) {
     for (const browser of person.browsers) {

@@ -178,7 +178,7 @@ property(
   },
   (header, more, rest) => {
     const token = `${encode({ ...header, ...more })}${rest}`
-    // What was sent, for JSON has no undefined.
+    // The header as it was sent, because JSON has no undefined.
     const { alg, typ, kid } = JSON.parse(JSON.stringify(header)) as Record<string, unknown>
     const good =
       Object.keys(more).length === 0 &&

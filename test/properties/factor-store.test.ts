@@ -226,7 +226,7 @@ const histories = fc.commands(
   usual(
     anyCall,
     fc.oneof(useTotp, usePasskey, useRecoveryCode, countFailure, addTotp, addPasskey, removeFactor, claimHandle),
-    // What answers say little of is looked at.
+    // Looks at the state that answers say little of.
     findFactors.map((make) => called([make])),
     fc.constantFrom(1, MINUTE).map(passed)
   ),

@@ -60,7 +60,7 @@ function cutOff(store: RecordStore, { integer, one }: Chance): RecordStore {
   }
 }
 
-/** What the calls were answered, in a word each. */
+/** The answers of the calls, in a word each. */
 function answersIn<Call, Answer>(history: ReadonlyArray<Operation<Call, Answer>>): string[] {
   const words = history.map(({ answer, end }) =>
     end === Infinity ? 'lost' : Array.isArray(answer) ? 'records' : String(answer).replace(/ .*/, '')

@@ -68,7 +68,7 @@ property(
     const path = localPath(target, issuer)
     const { origin } = new URL(issuer)
     if (path === null) {
-      // What is plainly a path is refused to nobody.
+      // A plain path is never refused.
       ok(!/^\/[a-z][a-z/.?=#~-]*$/.test(target) || /\/\/|\.\./.test(target) || target.length > 2048, target)
       return 'refused'
     }

@@ -12,7 +12,7 @@ import { property } from './support/property.ts'
 
 /** Of the run that goes on; `null` where calls just go through. */
 let scheduler: fc.Scheduler | null = null
-/** Whether the next look at a user fails, and the ones after it. */
+/** True for each coming look at a user that fails. */
 let failures: boolean[] = []
 
 /** The same store, whose every call waits for its turn before it is done, and again before it answers. */
@@ -110,8 +110,8 @@ property(
       for (const { refresh_token: token } of given) equal((await refreshed(token)).did, 'refused')
       return ['signed out', ...met]
     }
-    // Nobody signed out, so nobody is: a refresh that failed has used nothing up, and whoever got the newest token can
-    // go on with it.
+    // No call signed out, so nobody is signed out: a refresh that failed has used nothing up, and the client with the
+    // newest token can go on with it.
     const rotations = await Promise.all(
       given.toReversed().map(async ({ refresh_token: token }) => await refreshed(token))
     )

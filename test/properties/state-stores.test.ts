@@ -17,7 +17,7 @@ const T0 = Date.UTC(2026, 0, 1)
 const LENGTH = { maxCommands: 40, size: 'max' } as const
 
 let runs = 0
-/** What all three begin with. Users of a run are nobody in the others, so the stores need not be emptied. */
+/** The common start of all three. Users of a run are unknown in the others, so the stores need not be emptied. */
 function begin<World>(world: World): History<World> & { users: string[] } {
   runs += 1
   return { worlds: [world], now: T0, outcomes: [], users: [`ann-${runs}`, `bob-${runs}`] }

@@ -245,7 +245,10 @@ property(
   }
 )
 
-/** What each kind costs next to nothing at: what runs below is a parser's answer, not a machine's patience. */
+/**
+ * Parameters with which each kind costs next to nothing: the tests below check a parser's answer, not a machine's
+ * patience.
+ */
 function isCheap(stored: ReturnType<typeof parseStoredHash>): boolean {
   if (stored.kind === 'bcrypt') return stored.cost <= 5
   if (stored.kind === 'pbkdf2') return stored.iterations <= 5000

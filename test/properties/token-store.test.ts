@@ -22,7 +22,7 @@ interface Made {
 
 type Call = CallOf<typeof FAMILIES>
 
-/** What the next calls are made of. */
+/** The values that the next calls are made of. */
 interface History extends BaseHistory<World> {
   users: string[]
   /** With every digest that was given to it, the newest last. */

@@ -58,7 +58,7 @@ export async function testApp(
     rateLimit: false,
     sendMessage: messages.send,
     ...options,
-    // The names of most tests are short. What the default is has tests of its own.
+    // The names of most tests are short. The default has tests of its own.
     ...(options.registration === false ||
     (options.registration === undefined && options.users !== undefined && options.users.create === undefined)
       ? {}
@@ -66,7 +66,7 @@ export async function testApp(
     password: { hasher, ...options.password }
   })
   const events: TestApp['events'] = []
-  // Those of keys come in the background, at any time: test/http/events-beside-sign-in has them.
+  // Events of keys come in the background, at any time: test/http/events-beside-sign-in has them.
   for (const name of EVENT_NAMES.filter((each) => !each.startsWith('key_')))
     app.authority.on(name, (payload) => {
       events.push({ name, payload: payload as unknown as Record<string, unknown> })

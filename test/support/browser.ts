@@ -71,7 +71,7 @@ export function testBrowser(app: FastifyInstance, issuer = ISSUER): TestBrowser 
   return browser
 }
 
-/** Where the form of a page posts to, with its entities decoded. */
+/** The target of a page's form, with its entities decoded. */
 export function formAction(html: string): string {
   const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(html) ?? []
   return action.replaceAll('&amp;', '&')

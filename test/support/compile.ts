@@ -7,8 +7,8 @@ import { transformSync } from 'esbuild'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * What the project's own compiler says of each of these files, under the project's own options and `options`. They are
- * in `directory`, which has a `node_modules`.
+ * The messages of the project's own compiler on each of these files, under the project's own options and `options`.
+ * They are in `directory`, which has a `node_modules`.
  */
 export function compilerMessages(
   directory: string,
@@ -47,7 +47,7 @@ export function compilerMessages(
   return messages
 }
 
-/** A module as JavaScript, with the types taken out; what it imports beside it is called `.js` too. */
+/** A module as JavaScript, without types. Its relative imports get the ending `.js` too. */
 export function javascriptOf(source: string): string {
   const { code } = transformSync(source, {
     loader: 'ts',

@@ -1,4 +1,4 @@
-/** Somebody with a second factor, set up as a person does it. */
+/** A user with a second factor, set up as a person does it. */
 import { totpCode as codeOf, totpStep } from '../../lib/protocol/totp.ts'
 import { memoryFactorStore, type AuthorityOptions } from '../../lib/index.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
@@ -65,7 +65,7 @@ export async function factorApp(
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
-/** What an app makes of the base32 that it scanned. */
+/** The code that an app computes from a scanned base32 secret. */
 export function codeFor(base32: string, now: number, offset = 0): string {
   const bits = [...base32].map((character) => ALPHABET.indexOf(character).toString(2).padStart(5, '0')).join('')
   return codeOf(Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2))), totpStep(now) + offset)
@@ -119,7 +119,7 @@ export async function enrol(
   return { secret, codes, reply }
 }
 
-/** Who is signed in in the browser, by every route that reads its session. */
+/** The user who is signed in in the browser, by every route that reads its session. */
 export async function signedInAnywhere(browser: TestBrowser): Promise<string[]> {
   const found: string[] = []
   for (const url of [

@@ -12,10 +12,10 @@ import {
 
 export const SECRET = 'a secret of the tests with 32 bytes or more'
 
-/** What the provider says of the person, and what it was asked. */
+/** A provider whose answers about the person a test sets, and which records the questions. */
 export interface FakeUpstream {
   upstream: Upstream
-  /** Who signs in there. A function says so at the callback, or throws. */
+  /** The person who signs in there. A function says so at the callback, or throws. */
   person:
     | (Partial<UpstreamAssertion> & { subject: string })
     | (() => Promise<Partial<UpstreamAssertion> & { subject: string }>)
@@ -26,7 +26,7 @@ export interface FakeUpstream {
   answers: string[]
   /** Tokens that were ended at the provider. */
   revoked: string[]
-  /** Thrown in place of an address to go to. */
+  /** Makes the provider throw instead of giving an address to go to. */
   down: boolean
 }
 

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A port of loopback on which nothing listens, for a server that is to know it before it starts, or to have it again
- * after a restart. Below those that the system gives to whoever asks for any, and to outgoing connections: nobody gets
- * it meanwhile but by chance in some thousands.
+ * A free port of loopback, for a server that must know it before it starts, or have it again after a restart. It is
+ * below the ports that the system gives to servers and to outgoing connections, so that another program gets it
+ * meanwhile only by a chance of one in some thousands.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,12 +1,12 @@
-/** Whether something takes as long as it should, on a machine that does much else or stands still for a while. */
+/** Checks of durations that also hold on a busy machine or one that stands still for a while. */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 
 /** More than any chain of callbacks takes between a timer and what follows from it. */
 const TURNS = 50
 
 /**
- * Whether it settles before a timer of this process would. Where the process stands still, both are late, and the
- * earlier timer still comes first; a difference of two readings of a clock would call that slow.
+ * True if it settles before a timer of this process would. If the process stands still, both are late, and the earlier
+ * timer still comes first; a difference of two readings of a clock would call that slow.
  */
 export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const late = new AbortController()
@@ -28,7 +28,7 @@ async function turns(): Promise<boolean> {
   return false
 }
 
-/** Whether it settles without waiting for any timer: within some turns of the event loop. */
+/** True if it settles without waiting for any timer: within some turns of the event loop. */
 export async function settlesAtOnce(promise: Promise<unknown>): Promise<boolean> {
   return await Promise.race([
     promise.then(

@@ -14,7 +14,7 @@ export function linkMessage(fields: Partial<LinkMessage<'password_reset'>> = {})
   }
 }
 
-/** What a message says besides its kind, where its kind alone has no texts. */
+/** The fields of messages whose kind alone has no texts. */
 const PARTICULAR: Record<string, object> = {
   identity_linked_takeover: { kind: 'identity_linked', tookOver: true },
   account_removed_user: { kind: 'account_removed', by: 'user' },
@@ -27,7 +27,7 @@ const PARTICULAR: Record<string, object> = {
   factor_removed_all: { kind: 'factor_removed', factor: null, by: 'host' }
 }
 
-/** One of everything that a mail can be about, to somebody whose username is not their address. */
+/** One message of each subject, to a user whose username is not their address. */
 export function everyMessage(locale: string): Message[] {
   const { kind: _, url, token, expiresAt, ...rest } = linkMessage({ locale })
   const common = { ...rest, user: { ...rest.user, username: 'ann' } }

@@ -4,7 +4,7 @@ import type { AuthorityOptions, Client } from '../../lib/index.ts'
 import { ISSUER, type LightMyRequestResponse, PASSWORD, signUp, type TestApp, testApp } from './app.ts'
 import { type TestBrowser, testBrowser } from './browser.ts'
 
-/** Made once a process: managed RS256 keys would be made anew for every app of a test. */
+/** Made once a process, because managed RS256 keys would be made again for every app of a test. */
 export const KEYS = [
   {
     ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),

@@ -30,7 +30,7 @@ export function askingForm(html: string): AskingForm | null {
   }
 }
 
-/** What the page tells the browser of passkeys. */
+/** The page's signals to the browser about passkeys. */
 export function signalsIn(html: string): Record<string, Record<string, unknown>> {
   const [, told] = / data-signals="([^"]*)"/.exec(html) ?? []
   return told === undefined ? {} : (JSON.parse(unescape(told)) as Record<string, Record<string, unknown>>)

@@ -1,4 +1,4 @@
-/** Somebody with a passkey, added and used over the JSON endpoints, as a front end of the host's own does it. */
+/** A user with a passkey, added and used over the JSON endpoints, as a front end of the host's own does it. */
 import type { AuthorityOptions } from '../../lib/index.ts'
 import {
   authAs,
@@ -98,7 +98,7 @@ export const grant = async (
     headers
   )
 
-/** What the password grant says of somebody with a second factor. */
+/** The password grant's answer to a user with a second factor. */
 export async function asked(
   subject: App,
   username = 'ann'

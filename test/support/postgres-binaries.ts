@@ -1,10 +1,10 @@
-/** Where PostgreSQL is on this machine, who may run it, and what the system tells of its processes. */
+/** The place of PostgreSQL on this machine, the account that may run it, and the system's facts about its processes. */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Who runs the server: nothing where that is who runs the test. */
+/** The account that runs the server: nothing if it is the one that runs the test. */
 export interface Account {
   uid?: number
   gid?: number
@@ -57,7 +57,7 @@ export async function childrenOf(parent: number): Promise<number[]> {
   return (await processes()).filter(({ parentPid }) => parentPid === parent).map(({ pid }) => pid)
 }
 
-/** Whether one of them still runs. One that ended and that nobody has asked for yet does not. */
+/** True if one of them still runs. A process that ended but was not waited for does not. */
 export async function isRunning(pids: readonly number[]): Promise<boolean> {
   return (await processes()).some(({ pid }) => pids.includes(pid))
 }

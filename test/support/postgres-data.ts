@@ -19,7 +19,7 @@ export interface DataPlace {
   superuser: string
 }
 
-/** What another version, program or account has made is not taken. */
+/** Data of another version, program or account is not used. */
 export async function makeData({ binaries, account, directory, superuser }: DataPlace): Promise<string> {
   const data = join(directory, 'data')
   const args = ['-U', superuser, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']

@@ -31,7 +31,7 @@ export interface PostgresServer {
   readonly url: string
   /** Of the postmaster. Another after `restart`. */
   readonly pid: number
-  /** Whether pg_stat_statements is loaded (`CREATE EXTENSION pg_stat_statements` makes its view). */
+  /** True if pg_stat_statements is loaded (`CREATE EXTENSION pg_stat_statements` makes its view). */
   readonly hasStatements: boolean
   /** A fresh, empty database. */
   database(): Promise<PostgresDatabase>

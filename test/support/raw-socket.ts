@@ -7,8 +7,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends bytes as they are and reads all answers until the server ends the connection. Where the request does not ask it
- * to, our side is ended at once; else not, for Node drops a request whose client has gone half away before its body was
+ * Sends bytes as they are and reads all answers until the server ends the connection. Ends our side at once only if the
+ * request does not ask the server to, because Node drops a request whose client has gone half away before its body was
  * read.
  */
 export async function sendRaw(port: number, bytes: string | Buffer): Promise<RawAnswer[]> {

@@ -80,7 +80,7 @@ function executable(): string {
   return found
 }
 
-/** Whether a server answers PING there; not while it loads its data. */
+/** True if a server answers PING there; not while it loads its data. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, HOST, () => {

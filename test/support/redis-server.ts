@@ -1,6 +1,6 @@
 /**
  * Redis (or Valkey) servers of a test's own: one, a cluster, or a sentinel group, each on a free loopback port and in a
- * temporary directory. What is started here ends with `stop()`, and at the latest with this process.
+ * temporary directory. A server started here ends with `stop()`, and at the latest with this process.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

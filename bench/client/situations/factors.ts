@@ -51,7 +51,7 @@ export const factors: Situation[] = [
       await answered(tab, '/api/strict')
       await later(tab, provider, TEN_MINUTES_MS)
       await answered(tab, '/api')
-      // Where the client leaves it, the page still has the address of the former answer.
+      // If the client does not change it, the page still has the address of the former answer.
       await tab.run("history.replaceState(null, '', '/account')")
       await tab.page.waitForURL(/\/account$/)
       await tab.signIn(byPassword(person), async () => await tab.call('api', '/api/strict'))

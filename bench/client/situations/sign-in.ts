@@ -1,4 +1,4 @@
-/** What happens between the sign-in page and the app. */
+/** Events between the sign-in page and the app. */
 import { expect, good, HANGS, type Outcome } from '../lab.ts'
 import type { Situation } from './situation.ts'
 

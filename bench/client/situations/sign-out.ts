@@ -1,4 +1,4 @@
-/** Who is signed in where, and who is no longer. */
+/** Sessions before and after a sign-out, in each place. */
 import { expect, good, hasToken, type Outcome, sleep } from '../lab.ts'
 import type { Situation } from './situation.ts'
 

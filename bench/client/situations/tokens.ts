@@ -1,4 +1,4 @@
-/** What happens when an access token has ended. */
+/** Requests after an access token has ended. */
 import { expect, good, HANGS, hasToken, type Lab, type Outcome, sleep, type Tab } from '../lab.ts'
 import type { Fault } from '../provider.ts'
 import { CLOCK, later } from './later.ts'

@@ -1,7 +1,6 @@
 /**
- * What runs in a worker thread of `nodeRsHasher`. Nothing imports it.
- *
- * The calls block, which is the point: a thread of its own is what the operating system can be told to run last.
+ * Runs in a worker thread of `nodeRsHasher`. Nothing imports it. The calls block on purpose: the operating system can
+ * be told to run a thread of its own last.
  */
 import { answerCalls } from '../threads/answer-calls.ts'
 import type { HashingCall } from './hashing-call.ts'

@@ -10,7 +10,8 @@ import { loadEngine } from './load-engine.ts'
 const REST_MS = 30_000
 
 /**
- * Those of this process, whoever asks: one for each core is all that brings anything. `null`: the engine's own calls.
+ * The threads of this process, for all hashers: more than one for each core gains nothing. `null`: the engine's own
+ * calls.
  */
 let shared: HashingThreads<HashingCall> | null | undefined
 

@@ -5,7 +5,7 @@ import type { BcryptHash, HashMatch, ImportedHash, ImportedHashVerifier } from '
 import { phpassKey } from './phpass.ts'
 
 interface ImportedHashVerifierOptions {
-  /** What the other system put behind a password before bcrypt; wrapped forms of bcrypt never had it. */
+  /** The text that the other system appended to a password before bcrypt. Wrapped forms of bcrypt never had one. */
   bcryptPepper?: string
 }
 

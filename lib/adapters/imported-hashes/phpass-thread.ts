@@ -1,4 +1,4 @@
-/** What runs in a worker thread of `phpassKey`. Nothing imports it. */
+/** Runs in a worker thread of `phpassKey`. Nothing imports it. */
 import { answerCalls } from '../threads/answer-calls.ts'
 import { phpassRounds } from './phpass-rounds.ts'
 

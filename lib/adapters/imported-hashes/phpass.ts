@@ -11,7 +11,7 @@ const REST_MS = 30_000
 /** About a millisecond. */
 const ROUNDS_AT_ONCE = 256
 
-/** Those of this process, whoever asks. `null`: a bundle, which has no file for them. */
+/** The threads of this process, for all verifiers. `null`: a bundle, which has no file for them. */
 let shared: HashingThreads<PhpassCall> | null | undefined
 
 function threads(): HashingThreads<PhpassCall> | null {

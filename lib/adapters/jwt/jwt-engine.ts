@@ -70,9 +70,9 @@ function toPem(key: KeyObject, type: 'pkcs8' | 'spki'): string {
 }
 
 /**
- * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. In it one
- * @fastify/jwt for each `typ`, with all options fixed, because per-call options make the library parse the key anew for
- * each token. It is never started, so that one more can be registered when the first token of its `typ` is signed: each
+ * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. The instance has one
+ * @fastify/jwt for each `typ`, with all options fixed, because per-call options make the library parse the key again
+ * for each token. It is never started, so that another one can be registered with the first token of its `typ`: each
  * takes half a millisecond.
  */
 function bind(

@@ -1,7 +1,7 @@
 import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 
-/** Where every key of a full rule is blocked, further keys share these. */
+/** If every key of a full rule is blocked, further keys share these counters. */
 const COARSE_BUCKETS = 1024
 /** How many blocked keys a full rule looks at, per attempt, for one that has become free. */
 const LOOK_AT_BLOCKED = 8
@@ -215,7 +215,7 @@ function takeOut(counter: Counter, attemptId: string): boolean {
 
 function standing({ rule, max, windowMs }: AttemptLimit, counter: Counter | null, now: number): AttemptStanding {
   const used = counter?.times.length ?? 0
-  // Where `max` was lowered, more than one has to expire before the next passes.
+  // After `max` was lowered, more than one attempt has to expire before the next passes.
   const frees = counter?.times[Math.max(0, used - max)]
   const resetMs = frees === undefined ? (max < 1 ? windowMs : 0) : frees + windowMs - now
   return { rule, max, windowMs, remaining: Math.max(0, max - used), resetMs }
@@ -247,7 +247,7 @@ function forget(counters: RuleCounters, counter: Counter): void {
   counters.byKey.delete(counter.key)
 }
 
-/** Looks at the next few blocked keys in turn. `true`: one of them is free by now and heads the open list. */
+/** Checks the next few blocked keys in turn. `true`: one of them is free again and heads the open list. */
 function unblockOne(counters: RuleCounters, now: number): boolean {
   for (let i = 0; i < LOOK_AT_BLOCKED && counters.blocked.head !== null; i++) {
     const counter = counters.blocked.head

@@ -3,7 +3,7 @@ import { IdentityTakenError, UsernameTakenError } from '../../errors.ts'
 import type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from '../../ports/user-store.ts'
 import { MOST_WITH_ONE_EMAIL } from '../../protocol/bounds.ts'
 
-/** What `update` has no say in. */
+/** Fields that `update` never changes. */
 const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'version', '__proto__'])
 
 /**

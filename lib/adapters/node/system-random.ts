@@ -3,7 +3,10 @@ import type { Random } from '../../ports/random.ts'
 
 const POOL_BYTES = 8192
 
-/** The system's CSPRNG through a pool: one call fills many values. What was handed out is wiped from the pool. */
+/**
+ * The system's CSPRNG through a pool: one call fills many values. Values are wiped from the pool as they are handed
+ * out.
+ */
 export function systemRandom(): Random {
   const pool = Buffer.allocUnsafeSlow(POOL_BYTES)
   let used = POOL_BYTES

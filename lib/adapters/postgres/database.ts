@@ -4,7 +4,7 @@ import { isRow } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
 import { outage } from './outage.ts'
 
-/** What a `Pool` or a `Client` of `pg` and PGlite have in common. Nothing of them is imported. */
+/** The common part of a `Pool` or a `Client` of `pg`, and PGlite. Nothing of them is imported. */
 export interface PostgresDatabase {
   /** One statement with `$1`, `$2` …; each its own transaction. */
   query(text: string, params?: unknown[]): Promise<{ rows: unknown[] }>

@@ -10,7 +10,7 @@ interface Migrations {
   component: string
   /** Step 1, 2, 3 …; each may have several statements. A step that a release had is never edited. */
   steps: readonly MigrationStep[]
-  /** Whether statements that come again are named, so that the server plans them once for each connection. */
+  /** True if repeated statements get names, so that the server plans them once for each connection. */
   named: boolean
   /** `"schema".`, or nothing where the search path decides. */
   prefix: string
@@ -35,9 +35,9 @@ const creationOfSchema = (prefix: string): string =>
   END IF;`
 
 /**
- * A single statement, and so a transaction of its own on whatever connection of a pool it runs. The lock lets one
- * instance in at a time, and each statement of the block sees what was committed before it began: whoever waited finds
- * the steps done.
+ * A single statement, and so a transaction of its own on any connection of a pool. The lock lets one instance in at a
+ * time. Each statement of the block sees everything committed before it began, so an instance that waited finds the
+ * steps done.
  */
 const migration = ({ component, steps, prefix }: Migrations): string => `DO $authority$
 DECLARE current integer;
@@ -110,7 +110,7 @@ export function connect(db: PostgresDatabase, migrations: Migrations): Connectio
   const query = queryOf(db)
   const named = migrations.named ? queryOf(withNamedStatements(db)) : query
   let ready: Promise<void> | undefined
-  // What failed is tried again by the next call: it may have been an outage.
+  // A failure is tried again by the next call, because it may have been an outage.
   const prepared = async (): Promise<void> => {
     ready ??= migrate(query, migrations).catch((error: unknown) => {
       ready = undefined

@@ -12,7 +12,7 @@ type NamingDatabase = PostgresDatabase & { query(statement: NamedStatement): Pro
  * The server, or a pooler in between, does not know a statement that this connection has prepared, or knows it already.
  */
 const POOLED: readonly string[] = ['26000', '42P05']
-/** The plan of a statement is of tables as they were before somebody migrated them. Nothing has been run. */
+/** The plan of a statement is older than a migration of its tables. Nothing has been run. */
 const OUTDATED = '0A000'
 
 /**
@@ -27,10 +27,10 @@ function takesNames(db: PostgresDatabase): db is NamingDatabase {
 const codeOf = (error: unknown): unknown => (error instanceof Error ? (error as { code?: unknown }).code : undefined)
 
 /**
- * The same database, which parses and plans each statement once for each connection: that is a third of what PostgreSQL
- * does for a look-up by key. A statement whose plan is outdated gets another name. Behind a pooler that gives a client
- * another connection for each transaction and does not carry prepared statements over (PgBouncer before 1.21), the
- * first such error ends the naming for good.
+ * The same database, which parses and plans each statement once for each connection: that is a third of PostgreSQL's
+ * work for reading a row by its key. A statement whose plan is outdated gets another name. A pooler may give a client
+ * another connection for each transaction without its prepared statements (PgBouncer before 1.21). The first such error
+ * ends the naming for good.
  */
 export function withNamedStatements(db: PostgresDatabase): PostgresDatabase {
   if (!takesNames(db)) return db

@@ -8,7 +8,7 @@ const PASSING = /^(08|25006|53|57|58)/
 const OF_WRITES = ['25006', '53100']
 const SQLSTATE = /^[0-9A-Z]{5}$/
 const SYSTEM_CODE = /^E[A-Z_]+$/
-/** What `pg` says of a connection, without a code. */
+/** Messages of `pg` about a connection, which have no code. */
 const OF_THE_CONNECTION = [
   'Connection ended unexpectedly',
   'timeout exceeded when trying to connect',
@@ -24,7 +24,7 @@ const isOfTheConnection = (message: string): boolean =>
 /** An operation that the database did not do. `code` is the SQLSTATE or the system's error code, where there is one. */
 export class PostgresError extends Error {
   readonly code: string | undefined
-  /** Whether it was out of reach or is about to be away, and not this statement that was wrong. */
+  /** True if the server was out of reach or is about to be. False if the statement itself was wrong. */
   readonly isOutage: boolean
   readonly refusesWrites: boolean
   /** The name of the constraint that was violated. It is one of the schema, and holds nothing of a row. */
@@ -44,8 +44,8 @@ const constraintOf = (error: unknown): string | undefined =>
   error instanceof Error && 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : undefined
 
 /**
- * What is thrown on instead of a driver's error. That may carry a row (`detail`), the statement and its parameters; the
- * reader of a log must get none of them, so it is not even the cause.
+ * Replaces a driver's error. That may contain a row (`detail`), the statement and its parameters. None of them may
+ * reach a log, so the driver's error is not even the cause.
  */
 export function outage(error: unknown): PostgresError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

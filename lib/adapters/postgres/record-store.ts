@@ -14,7 +14,7 @@ interface PostgresRecordsOptions {
   table: string
   /** The schema that holds the table; created where it does not exist. Default: the search path decides. */
   schema?: string | undefined
-  /** Whether a `Pool` or `Client` of `pg` gets statements with names. Default true. */
+  /** True if a `Pool` or `Client` of `pg` gets statements with names. Default true. */
   namedStatements?: boolean | undefined
 }
 
@@ -204,7 +204,7 @@ async function requireRights(query: Query, { what, prefix, rights }: Needs, tria
   if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
   const missing = text(row, 'missing')
   if (missing !== '') throw unfit(`The PostgreSQL role of ${what} lacks rights: ${missing}.`)
-  // A standby is one for as long as a failover takes; everything else has been set by somebody.
+  // A standby refuses writes only until its failover ends. Any other read-only server was configured so.
   if (row['recovering'] !== true && text(row, 'read_only') === 'on')
     throw unfit(
       'PostgreSQL transactions are read only here: set default_transaction_read_only back for this role or database.'

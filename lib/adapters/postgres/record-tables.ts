@@ -2,7 +2,7 @@ import { ANY } from '../../ports/record-store.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { LOCK } from './migrations.ts'
 
-/** What the statements of a record store do with its tables. The start looks for these rights. */
+/** The rights that the statements of a record store need on its tables. The start looks for them. */
 export const recordRights = (table: string): Readonly<Record<string, readonly string[]>> => ({
   [table]: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   authority_migrations: ['SELECT']
@@ -64,12 +64,11 @@ const LANGUAGE = 'LANGUAGE plpgsql SET enable_seqscan TO off'
 
 /**
  * Writes several records, or records that may be new. An empty version removes the record, `NULL` only compares it.
- * Returns `NULL`, or, where a record is not as expected, all records as JSON.
- *
- * Whoever adds a row of a partition has the lock of the partition. So a row that is found to be absent under the lock
- * stays absent until the end of the transaction. A row that is there is locked before it is compared, so it stays as it
- * is. Each statement of the function has a snapshot of its own, from after the lock. Without the lock a transaction
- * locks one row and waits for no other, or is a sweep, which never waits. So no two wait for each other in a circle.
+ * Returns `NULL`, or all records as JSON if one is not as expected. A transaction that adds a row of a partition has
+ * the lock of the partition. So a row that is absent under the lock stays absent until the end of the transaction. An
+ * existing row is locked before it is compared, so it stays as it is. Each statement of the function has a snapshot of
+ * its own, from after the lock. Without the lock a transaction locks one row and waits for no other, or is a sweep,
+ * which never waits. So no transactions wait for each other in a circle.
  */
 const commitFunction = (prefix: string, table: string): string => `
 CREATE FUNCTION ${prefix}${table}_commit(in_part text, keys text[], expects text[], versions text[], kinds text[],

@@ -21,7 +21,7 @@ export interface PostgresStateOptions {
    */
   schema?: string | undefined
   /**
-   * Whether a `Pool` or `Client` of `pg` gets statements with names, which the server plans once for each connection.
+   * True if a `Pool` or `Client` of `pg` gets statements with names, which the server plans once for each connection.
    * Default true.
    */
   namedStatements?: boolean | undefined

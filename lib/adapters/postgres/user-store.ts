@@ -70,7 +70,7 @@ export function postgresUserStore(
   })
 
   const findBy = async (column: 'id' | 'username', value: string): Promise<User | null> => {
-    // What can't be stored is not there.
+    // A text that can't be stored belongs to no user.
     if (!isStorable(value)) return null
     const [row] = await query(`SELECT * FROM ${users} WHERE ${column} = $1`, value)
     return row === undefined ? null : userOf(row)

@@ -12,10 +12,7 @@ interface AttemptLimiter {
   close(): Promise<void>
 }
 
-/**
- * What the plugin takes for a request, and for the key of one: all that it reads of a request is the group of its
- * route.
- */
+/** Stands for the request of the plugin, and for its key: the plugin reads only the group of the route. */
 interface Check {
   readonly routeOptions: { readonly config: object }
   readonly attemptId: string
@@ -25,7 +22,7 @@ interface Check {
 
 type Done = (error: Error | null, result?: { current: number; ttl: number }) => void
 
-/** What the plugin compares: it counts one key a call, where the store has decided over several at once. */
+/** The plugin's own limit: it counts one key a call, after the store has decided over several at once. */
 const MAX = 1
 const NO_GROUP = { config: {} }
 

@@ -6,7 +6,7 @@ import { evictionPolicyOf } from './server.ts'
 import { defineScript } from './script.ts'
 
 interface RedisAttemptStoreOptions {
-  /** What the names of all counters begin with: no braces, which mark the hash slot. Default `rl:`. */
+  /** The beginning of the names of all counters: no braces, which mark the hash slot. Default `rl:`. */
   prefix?: string | undefined
   /**
    * Milliseconds that never go backwards, for tests. Default: the clock of the Redis server, which is one for all

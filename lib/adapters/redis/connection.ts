@@ -2,7 +2,7 @@ import { brokenConnection, codeOf, noAnswer, notConnected, tooLate, withoutArgum
 import { defineKeyScript, type Script } from './script.ts'
 import { wipeableTexts, type WipeableTexts } from './wipeable-texts.ts'
 
-/** What a `Redis` and a `Cluster` of ioredis 5 and 6 have in common. Nothing of ioredis is imported. */
+/** The common part of a `Redis` and a `Cluster` of ioredis 5 and 6. Nothing of ioredis is imported. */
 export interface RedisClient {
   readonly status: string
   readonly isCluster: boolean
@@ -25,16 +25,12 @@ type Command = [
 export interface RedisConnection {
   /**
    * Runs a script with its keys and `ARGV`, at most once, and resolves to its reply. A key must have a hash tag: a
-   * script that derives its keys does so from that one, so that a `keyPrefix` of the client and the slots of a Cluster
-   * hold for them as well.
-   *
-   * What is asked for in one turn of the event loop goes to the server in one write, in a Cluster one for each slot.
-   * Each script is done whole, and its failure is its own.
-   *
-   * Rejects where a trip to the server has no reply within `timeoutMs`, and at once where the client is not connected.
-   * The first call may take three trips: to connect, to ask for a script that the server does not know, to bring it.
-   * What was sent may then have been done nevertheless, and may still be when a server that hung goes on; it is not
-   * sent a second time. The error says nothing of keys and arguments.
+   * script derives further keys from it, so that a `keyPrefix` of the client and the slots of a Cluster hold for them
+   * as well. Scripts of one turn of the event loop go to the server in one write, in a Cluster one for each slot. Each
+   * script is done whole, and its failure is its own. Rejects if a trip to the server has no reply within `timeoutMs`,
+   * and at once if the client is not connected. The first call may take three trips: to connect, to ask for a script
+   * that the server does not know, to bring it. A rejected script may have run nevertheless, and may still run when a
+   * server that hung goes on; it is not sent a second time. The error contains no keys and no arguments.
    */
   run(script: Script, keys: string | readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
   /**
@@ -86,7 +82,7 @@ function declared({ isCluster }: RedisClient, script: Script, keys: string | rea
 /** The states of an ioredis client in which a call may come to an answer. */
 const CONNECTED_OR_SOON: readonly string[] = ['ready', 'wait', 'connecting', 'connect']
 
-/** What is under way on a client, each with its end when the connection breaks. */
+/** The calls under way on a client, each with its end when the connection breaks. */
 const underWay = new WeakMap<RedisClient, Set<() => void>>()
 
 /** One pair of listeners for the life of the client, however many connections share it. */
@@ -114,7 +110,7 @@ export function redisConnection(
   { timeoutMs = 250 }: RedisConnectionOptions = {}
 ): RedisConnection {
   const sent = underWayOn(client)
-  /** What this turn of the event loop has asked for: all of it, or in a Cluster by hash tag. */
+  /** The calls of this turn of the event loop: all of them, or in a Cluster by hash tag. */
   const waiting = new Map<string, Call[]>()
   let whenReady: Promise<void> | null = null
   /** When a server that left a call unanswered is asked again (`performance.now()`); 0: it answers. */
@@ -136,10 +132,10 @@ export function redisConnection(
     return whenReady
   }
 
-  /** What there is to say where nothing can be sent now. */
+  /** The error to reject with if nothing can be sent now. */
   function refused(): (() => Error) | null {
     if (!CONNECTED_OR_SOON.includes(client.status)) return notConnected
-    // Replies come in order. What is sent behind a call that hangs would be done, unwanted, when the server goes on.
+    // Replies come in order. A command sent behind a hanging one would still run, unwanted, when the server goes on.
     return askAgainAt > 0 ? noAnswer : null
   }
 
@@ -287,7 +283,7 @@ export function redisConnection(
   }
 }
 
-/** What is between the braces of its keys: calls with the same go to the same node. */
+/** The text between the braces of its keys: calls with the same text go to the same node. */
 function slotNameOf({ keys: [key = ''] }: Call): string {
   return key.slice(key.indexOf('{') + 1, key.indexOf('}'))
 }

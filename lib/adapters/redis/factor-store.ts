@@ -12,7 +12,7 @@ import { fieldOf, INFO, requireFit } from './server.ts'
 
 export interface RedisFactorStoreOptions {
   /**
-   * What all its keys begin with, after the client's own `keyPrefix`, as of `redisState`, and it may be the same:
+   * The beginning of all its keys, after the client's own `keyPrefix`. It may be the same as of `redisState`, because
    * `factors:` follows. No braces. Default `authority:`.
    */
   prefix?: string | undefined
@@ -20,18 +20,18 @@ export interface RedisFactorStoreOptions {
 
 export interface RedisFactorStore extends Required<FactorStore> {
   /**
-   * Whether the server writes each change to its append-only file. Without one, what was added in the last minutes is
-   * lost when it crashes. An outage rejects.
+   * True if the server writes each change to its append-only file. Without one, additions of the last minutes are lost
+   * when it crashes. An outage rejects.
    */
   isAppendOnly(): Promise<boolean>
 }
 
 /**
  * Second factors in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of
- * ioredis, and may be that of the state; it stays the host's, who closes it. What a user has lies in one hash slot and
- * has no TTL. A trip to the server rejects within 250 ms where there is no answer. The start fails unless the server's
- * `maxmemory-policy` is `noeviction`; without an append-only file, what was added last is lost when the server crashes,
- * and a code that was used counts again.
+ * ioredis, and may be that of the state; the host closes it. All records of a user lie in one hash slot and have no
+ * TTL. A trip to the server rejects after 250 ms without an answer. The start fails unless the server's
+ * `maxmemory-policy` is `noeviction`. Without an append-only file, the last additions are lost when the server crashes,
+ * and a used code counts again.
  */
 export function redisFactorStore(
   client: RedisClient,
@@ -89,8 +89,8 @@ async function requireFactorServer(connection: RedisConnection, { prefix }: Plac
 }
 
 /**
- * Whether the server writes each change to its append-only file. Without one, what was added in the last minutes is
- * lost when it crashes.
+ * True if the server writes each change to its append-only file. Without one, additions of the last minutes are lost
+ * when it crashes.
  */
 async function isAppendOnly({ run }: RedisConnection, { prefix }: Place): Promise<boolean> {
   const [, , persistence] = list(await run(LOOK, [trialOf(prefix)], []))

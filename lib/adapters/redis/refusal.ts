@@ -10,7 +10,7 @@ export const brokenConnection = (): OutageError => new OutageError('The connecti
 export class RedisRefusal extends Error {
   /** Such as `NOPERM`. */
   readonly code: string
-  /** Whether it will later: a failover, a restart, a slot that moves, or a memory that is full. */
+  /** True if the server will accept the call later: a failover, a restart, a slot that moves, or a full memory. */
   readonly isOutage: boolean
   readonly refusesWrites: boolean
 
@@ -22,7 +22,7 @@ export class RedisRefusal extends Error {
   }
 }
 
-/** What a server answers that still reads. */
+/** Errors of a server that still reads. */
 const OF_WRITES: readonly string[] = ['READONLY', 'NOREPLICAS', 'OOM', 'MISCONF']
 const PASSING: readonly string[] = [
   ...OF_WRITES,
@@ -58,7 +58,7 @@ export function withoutArguments(error: unknown): Error {
   return new RedisRefusal(code, lineOf(error))
 }
 
-/** The line of a script that failed by itself, as 7 and 6.2 tell it. What the script itself says comes behind. */
+/** The failing line of a script, as Redis 7 and 6.2 report it. The script's own message follows it. */
 function lineOf(error: unknown): number | undefined {
   const line = /^ERR (?:Error running script \(call to \w+\): @)?user_script:\s?(\d+)/.exec(
     error instanceof Error ? error.message : ''

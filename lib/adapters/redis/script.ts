@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 export interface Script {
   readonly lua: string
   readonly sha1: string
-  /** Whether it touches keys that are not in `KEYS`: all of the slot of `KEYS[1]`, whose name they begin with. */
+  /** True if the script uses keys that are not in `KEYS`: all of the slot of `KEYS[1]`, whose name they begin with. */
   readonly derivesKeys: boolean
 }
 

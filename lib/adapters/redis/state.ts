@@ -7,7 +7,7 @@ import { evictionPolicyOf, requireFitServer } from './server.ts'
 import { sharedConnection } from './shared-connection.ts'
 
 export interface RedisStateOptions {
-  /** What all its keys begin with, after the client's own `keyPrefix`. No braces. Default `authority:`. */
+  /** The beginning of all its keys, after the client's own `keyPrefix`. No braces. Default `authority:`. */
   prefix?: string | undefined
   /**
    * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
@@ -26,8 +26,8 @@ export interface RedisState extends State {
   time(): Promise<number>
   claimFor(issuer: string): Promise<string>
   /**
-   * The `maxmemory-policy` by which the server may throw away what is kept here, and with it sign somebody out; `null`
-   * where it throws nothing away, or does not tell. An outage rejects.
+   * The `maxmemory-policy` under which the server may evict records, and so sign users out. `null` if it evicts
+   * nothing, or does not tell. An outage rejects.
    */
   evictionPolicy(): Promise<string | null>
 }

@@ -10,10 +10,10 @@ export interface WipeableTexts {
 }
 
 /**
- * ioredis keeps a command and sends it again after a reconnection, a redirection or a failover, also when nobody waits
- * for it any more, and has no way to take one back. But it reads a buffer anew whenever it sends it. So the buffers of
- * commands that nobody waits for are overwritten with a text that is neither the digest of a script nor Lua, which the
- * server refuses.
+ * Texts that can be wiped after they were sent. ioredis keeps a command and sends it again after a reconnection, a
+ * redirection or a failover, even after its caller gave up, and can't take one back. But it reads a buffer each time it
+ * sends it. So the buffers of abandoned commands are overwritten with a text that is neither the digest of a script nor
+ * Lua, which the server refuses.
  */
 export function wipeableTexts(): WipeableTexts {
   const buffers: Buffer[] = []

@@ -44,10 +44,10 @@ export function linkOf(row: Row): LinkedIdentity {
   }
 }
 
-/** What can't be stored is linked to nobody. */
+/** An identity that can't be stored is linked to no user. */
 export const isStorableIdentity = ({ issuer, subject }: Identity): boolean => isStorable(issuer) && isStorable(subject)
 
-/** What a function inside the server answered. */
+/** The answer of a function inside the server. */
 export function outcomeOf(row: Row | undefined): LinkOutcome | UnlinkOutcome {
   const outcome = OUTCOMES.find((one) => one === row?.['outcome'])
   if (outcome === undefined) throw new TypeError('The database answered with an outcome of no name.')

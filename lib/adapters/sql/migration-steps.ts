@@ -11,7 +11,7 @@ export const sqlOf = (step: MigrationStep): string => (typeof step === 'string' 
 export const minReaderOf = (step: MigrationStep, version: number): number =>
   typeof step === 'string' ? version : step.minReader
 
-/** Whether code that knows `known` steps can work with tables of a newer release. */
+/** True if code that knows `known` steps can work with tables of a newer release. */
 export const canRead = ({ version, minReader }: { version: number; minReader: number }, known: number): boolean =>
   version <= known || minReader <= known
 

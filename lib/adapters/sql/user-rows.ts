@@ -28,12 +28,12 @@ export function userOf(row: Row): User {
   }
 }
 
-/** What of a new user has no column. */
+/** The fields of a new user without a column. */
 export function profileOf(user: NewUser): Record<string, unknown> {
   return withoutColumns(user)
 }
 
-/** What a patch says of each column, `undefined` for nothing, and of the profile. */
+/** A user patch split into columns and profile fields. `undefined` leaves a column unchanged. */
 interface RowPatch {
   username: string | undefined
   email: string | null | undefined

@@ -11,7 +11,7 @@ export interface SqliteStatement {
   all(...parameters: SqliteValue[]): unknown[]
 }
 
-/** What `node:sqlite` (`DatabaseSync`), `better-sqlite3` and `libsql` have in common. Nothing of them is imported. */
+/** The common part of `node:sqlite` (`DatabaseSync`), `better-sqlite3` and `libsql`. Nothing of them is imported. */
 export interface SqliteDatabase {
   exec(sql: string): unknown
   prepare(sql: string): SqliteStatement
@@ -78,7 +78,7 @@ export function connect(db: SqliteDatabase): Connection {
   let isOpen = false
   let isBlocking = false
   const transaction = <Result>(work: () => Result): Result => {
-    // Where BEGIN fails there is nothing of ours to roll back, but there may be something of the host's.
+    // If BEGIN fails there is no transaction of ours to roll back, but there may be one of the host's.
     try {
       db.exec(isBlocking ? 'BEGIN IMMEDIATE' : 'PRAGMA busy_timeout = 0; BEGIN IMMEDIATE')
     } catch (error) {

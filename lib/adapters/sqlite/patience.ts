@@ -20,7 +20,7 @@ function codeOf(error: unknown): keyof typeof CODES | undefined {
 
 const isBusy = (error: unknown): boolean => codeOf(error) === 'SQLITE_BUSY'
 
-/** Where the file takes no writes, an outage, until somebody has made room or given the right back. */
+/** A file that takes no writes is an outage, until an operator makes room or gives the right back. */
 function thrown(error: unknown): unknown {
   const code = codeOf(error)
   return code === undefined || code === 'SQLITE_BUSY'
@@ -29,9 +29,9 @@ function thrown(error: unknown): unknown {
 }
 
 /**
- * Does the work again where another process has the lock, for a second and a half and off the event loop: SQLite itself
- * would wait inside the call, and with it every request of this process. What meets the lock has done nothing yet, or
- * was rolled back. Rejects with the driver's error, or with an outage where the file takes no writes.
+ * Does the work again while another process has the lock, for a second and a half and off the event loop: SQLite itself
+ * would wait inside the call, and with it every request of this process. Work that meets the lock has done nothing yet,
+ * or was rolled back. Rejects with the driver's error, or with an outage if the file takes no writes.
  */
 export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {

@@ -19,8 +19,8 @@ export interface SqliteStateOptions {
 
 /**
  * State in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
- * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The tables are made at
- * once, by versioned migrations. Where another process has the lock, an operation is tried again for 1.5 s, while other
+ * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. Versioned migrations
+ * make the tables at once. While another process has the lock, an operation is tried again for 1.5 s, while other
  * requests go on, and then rejects with the driver's error (SQLITE_BUSY).
  */
 export function sqliteState(

@@ -60,7 +60,7 @@ export function sqliteUserStore(
   migrate(connection, `users:${table}`, migrations(table))
 
   const findBy = (column: 'id' | 'username', value: string): User | null => {
-    // What can't be stored is not there, and must not reach a driver that would look for half of it.
+    // A text that can't be stored belongs to no user, and must not reach a driver that would search for half of it.
     if (!isStorable(value)) return null
     const [row] = connection.query(`SELECT * FROM "${table}" WHERE ${column} = ?`, value)
     return row === undefined ? null : userOf(row)

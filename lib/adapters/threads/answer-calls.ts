@@ -4,8 +4,8 @@ import { parentPort } from 'node:worker_threads'
 const LOWEST_PRIORITY = 19
 
 /**
- * What a worker thread of `hashingThreads` does: one call at a time, each an answer to one message. On Linux the thread
- * has the lowest priority; elsewhere a priority would be that of the whole process, and stays as it is.
+ * The work of a worker thread of `hashingThreads`: one call at a time, each an answer to one message. On Linux the
+ * thread has the lowest priority. Elsewhere a priority would be that of the whole process, and stays as it is.
  */
 export function answerCalls(answer: (call: never) => unknown): void {
   const port = parentPort
@@ -13,7 +13,7 @@ export function answerCalls(answer: (call: never) => unknown): void {
   try {
     if (process.platform === 'linux') setPriority(LOWEST_PRIORITY)
   } catch {
-    // Where a sandbox forbids it, the work is done all the same.
+    // A sandbox may forbid the priority; the work goes on without it.
   }
   port.on('message', (call: unknown) => {
     Promise.resolve(call as never)

@@ -18,9 +18,9 @@ export interface ProviderRequest {
   of: string
   /** The failure that an unusable answer is. */
   reason: UpstreamFailure
-  /** Whether a form-encoded answer is read too. */
+  /** True to read a form-encoded answer too. */
   form?: boolean
-  /** Whether nothing is read of the answer but its status. */
+  /** True to read nothing of the answer but its status. */
   empty?: boolean
 }
 

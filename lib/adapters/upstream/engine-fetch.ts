@@ -33,7 +33,7 @@ export function engineFetch(
   inspect?: (answer: ProviderAnswer, body: Record<string, unknown>) => void
 ): EngineFetch {
   return {
-    // Whether http is allowed is decided before each call.
+    // Our own check decides on http before each call.
     [oauth.allowInsecureRequests]: true,
     async [oauth.customFetch](url, { method, headers, body }) {
       const answer = await ask({

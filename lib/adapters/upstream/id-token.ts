@@ -42,7 +42,7 @@ interface AppToken {
   token: string
   rules: AppTokenRules
   provider: Provider
-  /** What is known of the provider. */
+  /** The provider's metadata. */
   metadata(): Promise<oauth.AuthorizationServer>
   /** The client that a token of this audience is for. */
   clientFor(audience: string): oauth.Client
@@ -50,8 +50,8 @@ interface AppToken {
 }
 
 /**
- * The claims of an ID token that an app brought. What it is for is looked at before its signature, so that for a token
- * that could not count in any case nothing is asked of the provider.
+ * The claims of an ID token that an app sent. Checks its audience before its signature, so that no request goes to the
+ * provider for a token that could not count anyway.
  * @throws UpstreamError
  */
 export async function appTokenClaims({
@@ -63,8 +63,8 @@ export async function appTokenClaims({
   verify
 }: AppToken): Promise<Claims> {
   const [header, claims] = token.split('.').map(decoded)
-  // Of what a provider signs beside ID tokens, access tokens and logout tokens say so. @see RFC 9068 §2.1, OpenID
-  // Connect Back-Channel Logout 1.0 §2.4
+  // Access tokens and logout tokens of a provider name their type, unlike ID tokens. @see RFC 9068 §2.1, OpenID Connect
+  // Back-Channel Logout 1.0 §2.4
   const { typ } = header ?? {}
   if (
     header === undefined ||

@@ -7,12 +7,12 @@ const FIRST_PAUSE_MS = 1000
 
 interface Kept<Value> {
   /**
-   * What is known. Waits only where nothing is known yet; what is older than its time is fetched anew behind the
-   * answer. @throws what the last fetch threw, which is kept for one second after the first failure and for ten after
-   * the fifth
+   * The kept value. Waits only for the first one; an outdated one is returned and fetched again behind the answer.
+   * @throws the error of the last fetch, which is kept for one second after the first failure and for ten after the
+   * fifth
    */
   get(): Promise<Value>
-  /** Fetched anew now, or `null` where that was done less than ten seconds ago, or failed. */
+  /** Fetches the value again. `null` if the last fetch was less than ten seconds ago, or failed. */
   renewed(): Promise<Value | null>
 }
 

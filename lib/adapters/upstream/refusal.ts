@@ -4,8 +4,7 @@ import { UpstreamError } from '../../errors.ts'
 const USED_UP = ['invalid_grant', 'bad_verification_code']
 const WRONG_CLIENT = 'Look at clientId and clientSecret of the connection.'
 /**
- * What RFC 6749 §5.2 and GitHub call the reasons, with what the host can do.
- * No other word of the provider's is repeated.
+ * The reasons in RFC 6749 §5.2 and of GitHub, with advice for the host. No other word of the provider's is repeated.
  */
 const KNOWN_ERRORS: Readonly<Record<string, string>> = {
   invalid_request: '',

@@ -13,10 +13,10 @@ const MAX_EMAIL = 254
 /** Of one text of a profile, in characters. */
 const MAX_TEXT = 2048
 
-/** What the ID token says goes before what userinfo says. */
+/** A claim of the ID token wins over one of userinfo. */
 export function mergedClaims(idToken: Claims, userinfo: Claims): Record<string, unknown> {
   const { email: _email, email_verified: _verified, ...others } = { ...userinfo, ...idToken }
-  // An address goes with the word on that address: one's is not verified by what the other says of another.
+  // An address and `email_verified` come from the same source, because one source does not verify the other's address.
   const source =
     idToken['email'] === undefined ||
     (idToken['email_verified'] === undefined && userinfo['email'] === idToken['email'])
@@ -30,7 +30,7 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Record<string, 
   }
 }
 
-/** What every provider must say of a person. An address and a profile that do not fit are left out further down. */
+/** The required claims about a person. An address and a profile that do not fit are left out further down. */
 const AssertionSchema = Type.Object({
   subject: Type.RegExp(STORABLE, {
     minLength: 1,

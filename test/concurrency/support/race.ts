@@ -29,8 +29,8 @@ export interface World {
 type Setup = { teardown(task: () => unknown): void }
 
 /**
- * Where a race is run: with every call of a store taking several turns of the event loop, so that parallel requests
- * overtake each other.
+ * The places of a race: every call of a store takes several turns of the event loop, so that parallel requests overtake
+ * each other.
  */
 export const WORLDS: ReadonlyArray<
   readonly [name: string, make: (t: Setup, options?: Partial<AuthorityOptions>) => Promise<World>]
@@ -86,7 +86,7 @@ interface Given {
   refresh_token?: string
 }
 
-/** What still works of the tokens of an answer, wherever it is asked for. */
+/** The tokens of an answer that still work, at each endpoint. */
 export async function aliveOf(
   world: World,
   tokens: Given,
@@ -97,7 +97,7 @@ export async function aliveOf(
     const userinfo = await app.inject({ url: '/auth/userinfo', headers: bearer(tokens.access_token) })
     if (userinfo.statusCode !== 401) alive.push(`userinfo ${userinfo.statusCode}`)
     const sessions = await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })
-    // 403: somebody else's clients have no business there, alive or not.
+    // 403: clients of others have no rights there, alive or not.
     if (![401, 403].includes(sessions.statusCode)) alive.push(`sessions ${sessions.statusCode}`)
   }
   if (tokens.refresh_token !== undefined) {

@@ -13,7 +13,7 @@ import { partitionOf } from '../../../lib/protocol/partition.ts'
 import type { Closable } from '../../../lib/testing/contract.ts'
 import { T0 } from './token-fixtures.ts'
 
-/** What `factorStoreContract` checks. */
+/** The subject of `factorStoreContract`. */
 export interface FactorStoreSubject extends Closable {
   store: FactorStore
 }

@@ -16,7 +16,7 @@ import {
   type DefineFactorCase
 } from './factor-fixtures.ts'
 
-/** Factors named anew and removed. Part of `factorStoreContract`. */
+/** Factors renamed and removed. Part of `factorStoreContract`. */
 export function factorRemovalCases(define: DefineFactorCase): void {
   define('renameFactor: names a factor of either kind anew, and no other', async (store) => {
     await store.addTotp(totpAddition())

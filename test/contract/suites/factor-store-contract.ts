@@ -11,7 +11,7 @@ import { twoStepCases } from './two-step-contract.ts'
 import { wrongCodeCases } from './wrong-code-contract.ts'
 
 /**
- * What every `FactorStore` must keep. `make` gives each case an empty one. Its answers are read as the plugin reads
+ * The contract of every `FactorStore`. `make` gives each case an empty one. Its answers are read as the plugin reads
  * them.
  */
 export function factorStoreContract(make: () => Promise<FactorStoreSubject>): ContractCase[] {

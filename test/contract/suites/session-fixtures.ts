@@ -49,7 +49,7 @@ export const staying = (
   name = 'sid-1',
   secret: StayingSession['secret'] = { formerDigest: 'digest-0', digest: 'digest-1' }
 ): StayingSession => ({ sid: named(name), secret })
-/** What `renewal` makes of `session`. */
+/** `session` after `renewal`. */
 export const renewed = {
   ...session(),
   authenticatedAt: NOW,

@@ -15,8 +15,8 @@ import { tokenLifetimeCases } from './token-lifetime-contract.ts'
 import { tokenStoreCases } from './token-store-contract.ts'
 
 /**
- * What every `State` must keep: families and codes, one-time tokens, browser sessions, consents, keys, assertions that
- * count once, and whose it is. `make` gives each case an empty one.
+ * The contract of every `State`: families and codes, one-time tokens, browser sessions, consents, keys, assertions that
+ * count once, and its owner. `make` gives each case an empty one.
  */
 export function stateContract(make: () => Promise<StateSubject>): ContractCase[] {
   return [

@@ -11,7 +11,7 @@ import type {
 import { partitionOf } from '../../../lib/protocol/partition.ts'
 import type { Closable } from '../../../lib/testing/contract.ts'
 
-/** What the state suites check. */
+/** The subject of the state suites. */
 export interface StateSubject extends Closable {
   state: State
   /**

@@ -11,7 +11,7 @@ import { digest } from '../../../lib/protocol/digest.ts'
 import { oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
 import { newCredentialId, sidOf } from '../../../lib/protocol/credential.ts'
 
-/** Records of the sizes that real ones have. Every string of a person or a client bears `bytes-of`. */
+/** Records of real sizes. Every string of a person or a client contains `bytes-of`. */
 export const MINUTE = 60_000
 export const NOW = Date.UTC(2026, 5, 1)
 export const END = NOW + 60 * MINUTE
@@ -31,7 +31,7 @@ const authorization = JSON.stringify({
   nonce: digest('nonce').slice(0, 22)
 })
 
-/** What a family and a code have alike. */
+/** The common fields of a family and a code. */
 const granted = (userId: string, name: string) => ({
   sid: sidFor(userId, name),
   userId,

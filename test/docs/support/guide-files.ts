@@ -49,7 +49,7 @@ export interface Project {
   module(name: string): string
 }
 
-/** What a generator made, and where the page says that it is put. */
+/** A generator's output, and the place that the page gives it. */
 export interface Generated {
   from: string
   to: string
@@ -144,8 +144,8 @@ export function openWorkshop(): Workshop {
 }
 
 /**
- * What the compiler says of the printed files of each project. It reads them all at once: most of its time goes into
- * the types of the packages.
+ * The compiler's messages on the printed files of each project. It reads them all at once, because most of its time
+ * goes into the types of the packages.
  */
 export function messagesOf(projects: readonly Project[]): string[] {
   const sources = projects.flatMap(({ directory, files }) =>

@@ -74,7 +74,7 @@ function replyTo(message: Buffer, answer: Document): Buffer {
 
 const isDocument = (value: unknown): value is Document => typeof value === 'object' && value !== null
 
-/** What a path leads to; a number in it is a place of an array. */
+/** The value at a path; a number in it is a place of an array. */
 const valueAt = (document: unknown, path: string): unknown =>
   path.split('.').reduce((value: unknown, step) => (isDocument(value) ? value[step] : undefined), document)
 

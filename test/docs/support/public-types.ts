@@ -35,7 +35,7 @@ export function unexportedTypes(
     const ours = (symbol.declarations ?? []).filter(
       (one) => one.getSourceFile().fileName.startsWith(root) && !ts.isTypeParameterDeclaration(one)
     )
-    // What is declared elsewhere too is another package's, with something of ours added.
+    // A symbol that is declared elsewhere too is another package's, with additions of ours.
     if (ours.length === 0 || ours.length < (symbol.declarations ?? []).length) return
     const isType =
       (symbol.flags &

@@ -1,4 +1,4 @@
-/** The topology of examples/compose with real processes in place of containers, and with the files that are there. */
+/** The topology of examples/compose with real processes instead of containers, and with the example's own files. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -55,7 +55,7 @@ export interface Topology {
   smtp: TestSmtpServer
   /** Each instance that ever ran, by its name, the oldest first. */
   servers: Record<string, Server[]>
-  /** What `docker` was asked for. */
+  /** The arguments given to `docker`. */
   commands: string[]
   /** The list of instances as it is now. */
   upstream(): string
@@ -65,7 +65,7 @@ export interface Topology {
   update(): Promise<void>
 }
 
-/** `env`: in place of what compose.yaml says. It is started by the commands that the README prints. */
+/** `env`: replaces values of compose.yaml. It is started by the commands that the README prints. */
 export async function startTopology(t: Test, env: Record<string, string>): Promise<Topology> {
   const { services } = composeFile()
   const { cwd, start } = example(t)
@@ -98,7 +98,7 @@ export async function startTopology(t: Test, env: Record<string, string>): Promi
   const confd = (): Record<string, string> =>
     Object.fromEntries(['upstream.conf', 'site.conf'].map((file) => [file, here(file)]))
 
-  // In place of /etc/hosts of a container.
+  // Replaces /etc/hosts of a container.
   const names = Object.fromEntries(
     (services['app-1']?.extra_hosts ?? []).map((entry) => [entry.split(':')[0] ?? '', '127.0.0.1'])
   )
@@ -118,7 +118,7 @@ export async function startTopology(t: Test, env: Record<string, string>): Promi
         value.replace(/\$\{([A-Z_]+):\?[^}]*\}/g, (_, secret: string) => secrets[secret] ?? '')
       ])
     )
-    // What is at another place here. Each must be one that compose.yaml sets.
+    // Values with another place here. Each must be one that compose.yaml sets.
     const elsewhere = {
       ISSUER: origin,
       DATABASE_URL: url,

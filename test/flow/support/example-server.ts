@@ -23,7 +23,7 @@ export interface Server {
 }
 
 export interface Example {
-  /** Where the processes run: their `data` is below. */
+  /** The folder of the processes: their `data` is below. */
   cwd: string
   /** Resolves when it listens. */
   start(port: number, env?: Record<string, string>): Promise<Server>
@@ -84,8 +84,8 @@ export function example(t: Test): Example {
 }
 
 /**
- * Compiles the example into a directory of the test's own as `npm start` does into dist, beside the library as it is
- * published. Types are another gate's.
+ * Compiles the example into a directory of the test's own as `npm start` does into dist, with the library as it is
+ * published. Another gate checks the types.
  */
 function build(directory: string): string {
   execFileSync(process.execPath, [join(root, 'scripts/bundle.mjs'), join(directory, 'lib')], {

@@ -1,4 +1,4 @@
-/** Where a browser without JavaScript has got to. */
+/** The present page of a browser without JavaScript. */
 export interface Stop {
   /** The last address, with its query. */
   url: URL

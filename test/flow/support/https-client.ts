@@ -10,8 +10,8 @@ export interface HttpsClientOptions {
 }
 
 /**
- * As `fetch`, from an address of one's choice, over TLS with a certificate of one's own; each request is a connection.
- * All names are this machine.
+ * As `fetch`, from a chosen address, over TLS with a certificate of the test's own; each request is a connection. All
+ * names are this machine.
  */
 export function httpsClient({ ca, from }: HttpsClientOptions): typeof fetch {
   return async (input, init = {}) => {

@@ -20,7 +20,7 @@ export interface NginxFiles {
   /** Of `conf.d`: the text of each file by its name, with this machine's ports and addresses. */
   confd: () => Record<string, string>
   directory: string
-  /** Where the configuration has its access log. */
+  /** The place of the access log in the configuration. */
   log: string
   port: number
 }

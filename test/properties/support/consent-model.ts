@@ -2,7 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import type { Consent } from '../../../lib/ports/consent-store.ts'
 import { anything, type Expectation, is } from './histories.ts'
 
-/** What consents should be, by the prose of their port. */
+/** A model of consents, by the prose of their port. */
 export interface ConsentWorld {
   consents: Consent[]
 }

@@ -10,7 +10,7 @@ import type {
 } from '../../../lib/ports/factor-store.ts'
 import { type Expectation, is } from './histories.ts'
 
-/** What second factors should be, by the prose of their port. */
+/** A model of second factors, by the prose of their port. */
 export interface FactorWorld {
   users: Record<string, Held>
   /** User and claim, as JSON. */

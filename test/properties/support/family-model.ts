@@ -11,10 +11,7 @@ import type {
 } from '../../../lib/ports/token-store.ts'
 import { anything, type Expectation, is, rejected } from './histories.ts'
 
-/**
- * What a `TokenStore` should do, by the prose of the port, without a thought to speed: each call is looked at on its
- * own.
- */
+/** A model of a `TokenStore`, by the prose of the port and without regard to speed: each call is judged on its own. */
 export interface World {
   entries: Entry[]
 }
@@ -67,7 +64,7 @@ function add(world: World, entry: Entry, answer?: true): Expectation {
 const isReplaced = ({ replaced }: Entry, use: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>): boolean =>
   replaced !== null && replaced.digest === use.digest && use.graceMs > 0 && use.now - replaced.rotatedAt <= use.graceMs
 
-/** What both ways to present a token have in common: `null` where the token is good, else the answer. */
+/** The common part of both ways to present a token: `null` if the token is good, else the answer. */
 function refused(world: World, use: TokenUse): Expectation | null {
   const entry = findFamily(world, use.sid, use.now)
   if (entry === undefined || (use.clientId !== undefined && use.clientId !== entry.family.clientId))

@@ -11,8 +11,8 @@ import { explained } from './worlds.ts'
 export type Expectation = (actual: unknown) => void
 
 /**
- * What a store should do, by the prose of its port: each method changes the world, and says what may be answered. `now`
- * is for those that are given no time of their own.
+ * A model of a store, by the prose of its port: each method changes the world, and says which answers are right. `now`
+ * is for methods without a time of their own.
  */
 export type Specification<World> = Record<string, (world: World, now: number, ...args: never[]) => Expectation>
 
@@ -22,7 +22,7 @@ export type CallOf<Specified> = {
     : never
 }[keyof Specified]
 
-/** What a history has brought about so far. */
+/** The results of a history so far. */
 export interface History<World> {
   /** The worlds that may be, after the answers that were given. */
   worlds: World[]
@@ -31,7 +31,7 @@ export interface History<World> {
   outcomes: string[]
 }
 
-/** What a property needs of a store. The methods may be those of several ports. */
+/** The part of a store that a property needs. The methods may be those of several ports. */
 export interface Subject<Method extends PropertyKey> {
   kind: string
   methods: Record<Method, (...args: never[]) => Promise<unknown>>
@@ -51,7 +51,7 @@ export const anything: Expectation = () => {}
 const subsetsOf = (items: readonly number[]): number[][] =>
   items.reduce<number[][]>((subsets, item) => [...subsets, ...subsets.map((subset) => [...subset, item])], [[]])
 
-/** What all of these come to that don't throw. Throws where all do. */
+/** The worlds of all alternatives that don't throw. Throws if all do. */
 function anyOf<World>(alternatives: ReadonlyArray<() => World[]>): World[] {
   const failures: unknown[] = []
   const worlds = alternatives.flatMap((alternative) => {
@@ -95,7 +95,7 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
               )
           )
         )
-        // Where the record is gone since, the store cannot tell whether a call was done whose answer was lost: then either.
+        // If the record is gone since, the store cannot tell the outcome of a call whose answer was lost: then either.
         const unknown = answers.flatMap((answer, at) => (isOutage(answer) ? [at] : []))
         history.worlds = anyOf(
           subsetsOf(unknown).map(

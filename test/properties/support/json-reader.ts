@@ -1,11 +1,11 @@
-/** What a text of JSON holds beside its value. */
+/** The facts of a JSON text besides its value. */
 export interface JsonRead {
   value: unknown
   /** Levels of objects and arrays. */
   depth: number
   /** The keys of the outermost object as they are meant, twice where they stand twice. */
   outermostKeys: string[]
-  /** Whether an object has a key `__proto__`, or `constructor` with a `prototype` in it. */
+  /** True if an object has a key `__proto__`, or `constructor` with a `prototype` in it. */
   pollutes: boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * Whether the answers of parallel calls could come from one object that does one call after another (linearizability),
+ * True if the answers of parallel calls could come from one object that does one call after another (linearizability),
  * by the search of Wing and Gong: some order must explain all answers, in which no call comes before one that had
  * answered when it began. Two orders that lead to one state after the same calls are looked at once (Lowe).
  */

@@ -6,7 +6,7 @@ import {
 } from '../../../lib/ports/one-time-token-store.ts'
 import { type Expectation, is } from './histories.ts'
 
-/** What one-time tokens should be, by the prose of their port. */
+/** A model of one-time tokens, by the prose of their port. */
 export interface TokenWorld {
   entries: Array<{ token: OneTimeToken; failures: number; failuresUntil: number }>
 }

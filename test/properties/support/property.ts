@@ -21,8 +21,8 @@ type Arbitraries<Values> = { [Index in keyof Values]: fc.Arbitrary<Values[Index]
 export interface PropertyOptions<Values> {
   examples?: Values[]
   /**
-   * What `check` says of an input, by name. Each must be met by one in a hundred of the usual inputs, or they are not
-   * those that the property is about.
+   * The names that `check` gives to inputs. One in a hundred of the usual inputs must have each, or the property is
+   * about other inputs.
    */
   cases?: readonly string[]
   /** How many of the runs this property gets: 1 is all of them. */

@@ -9,7 +9,7 @@ import {
 } from '../../../lib/ports/session-store.ts'
 import { anything, type Expectation, is, rejected } from './histories.ts'
 
-/** What browser sessions should be, by the prose of their port. */
+/** A model of browser sessions, by the prose of their port. */
 export interface SessionWorld {
   entries: Entry[]
 }
@@ -43,7 +43,7 @@ const secretIn = ({ secrets }: Entry, wanted: string, now: number): Secret | und
   secrets.find(
     ({ digest, replacedAt }) => digest === wanted && (replacedAt === null || now < replacedAt + REPLACED_SECRET_MS)
   )
-/** Whether the session stays, by its live secret or by nobody's. */
+/** True if the session stays, by its live secret or without one. */
 function keepsOne(entry: Entry, { secret }: StayingSession): boolean {
   const live = entry.secrets.find(({ replacedAt }) => replacedAt === null)
   if (secret !== null && live?.digest !== secret.formerDigest && live?.digest !== secret.digest) return false
@@ -112,7 +112,7 @@ export const SESSIONS = {
     return is(true)
   },
 
-  /** What has expired may be named or not, for a store removes it when it likes. */
+  /** An expired session may be named or not, because a store removes it when it likes. */
   revokeSession(world: SessionWorld, now: number, userId: string, sid: string): Expectation {
     const entry = world.entries.find(({ session }) => session.userId === userId && session.sid === sid)
     if (entry !== undefined) remove(world, entry)

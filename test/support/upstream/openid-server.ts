@@ -33,11 +33,11 @@ export function signedToken(
   return `${input}.${sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
 }
 
-/** What a test can change of an OpenID provider, at any time. */
+/** The parts of an OpenID provider that a test can change at any time. */
 export interface OpenidSwitches {
   /** In seconds since the epoch: what the provider's clock says. */
   now(): number
-  /** What ID tokens say beside what every one has; a value of `undefined` takes a claim out. */
+  /** Claims of ID tokens besides the usual ones; a value of `undefined` takes a claim out. */
   claims: Record<string, unknown>
   header: Record<string, unknown>
   key: SigningKey
@@ -48,14 +48,14 @@ export interface OpenidSwitches {
   userinfo: Record<string, unknown>
   /** Put over the answer of the token endpoint. */
   tokens: Record<string, unknown>
-  /** Whether the answer bears `iss`. */
+  /** True if the answer contains `iss`. */
   sendsIss: boolean
 }
 
 export interface OpenidServer extends ProviderServer {
   issuer: string
   is: OpenidSwitches
-  /** What the person's browser brings back of this authorization URL. */
+  /** The answer that the person's browser brings back of this authorization URL. */
   answerTo(authorizationUrl: string): URLSearchParams
 }
 

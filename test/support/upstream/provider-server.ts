@@ -26,7 +26,7 @@ export interface Asked {
 export interface Answer {
   status?: number
   json?: unknown
-  /** In place of `json`. */
+  /** Replaces `json`. */
   body?: string | Buffer
   type?: string
   headers?: Record<string, string>

@@ -150,9 +150,9 @@ export async function microsoftServer(
 export interface GithubSwitches {
   user: unknown
   emails: unknown
-  /** Of the token endpoint, in place of the usual one. */
+  /** The answer of the token endpoint, instead of the usual one. */
   token: Answer | null
-  /** Whether the token comes form-encoded, as it does without `Accept`. */
+  /** True if the token comes form-encoded, as it does without `Accept`. */
   formEncoded: boolean
 }
 

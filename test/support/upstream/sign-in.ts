@@ -46,7 +46,7 @@ export async function signInAt(
   return await subject.authenticate(answerTo(url), flow(over))
 }
 
-/** What a sign-in that comes to nothing rejects with; nothing that the provider sent is in it, or this throws. */
+/** The error of a failed sign-in. Throws if it contains anything that the provider sent. */
 export async function refusalOf(pending: Promise<unknown>): Promise<{ reason: string; message: string }> {
   const error = await pending.then(
     () => null,
