@@ -1,3 +1,5 @@
+import { GRANTS } from '../lib/oauth/grants/registry.ts'
+
 export interface Prose {
   what: string
   /** For pages and redirects, whose schema has no answers. */
@@ -12,52 +14,11 @@ export interface Prose {
 export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/token': {
     what:
-      'With `grant_type=password`: tokens for a username and password. `scope` narrows what is ' +
-      'granted; without it all that may be granted is. The answer has a refresh token and starts ' +
-      'a session.\n\nWith `grant_type=authorization_code`: tokens for the `code` that the client ' +
-      'got at its redirect URI, with the same `redirect_uri` and the `code_verifier` of its ' +
-      'challenge. A code works once: a second use ends what the first one gave. There is an ' +
-      '`id_token` where `openid` was granted, and a refresh token where `offline_access` was and ' +
-      'the client may use that grant. Exists where redirect sign-in does.\n\nWith ' +
-      '`grant_type=refresh_token`: new tokens for the `refresh_token` of this client, or of ' +
-      'callers without a client where `passwordGrant` is `first-party`. `scope` narrows the ' +
-      'access token; the session keeps its scope. The answer has the next refresh token, and the ' +
-      'old one works on for `reuseGraceSeconds` only, with the same successor: after that it is ' +
-      "a replay, which ends the session. With `refreshToken.rotate: 'never'` the answer has no " +
-      'refresh token and the old one works on. Where the session began with a code and `openid`, ' +
-      'there is a new `id_token`.\n\nWith `grant_type=client_credentials`: an access token of ' +
-      'the client itself, for clients that have a secret and list the grant. `scope` narrows ' +
-      'what the client may be granted, without `openid`, `profile`, `email` and ' +
-      '`offline_access`, which speak of a user. There is no refresh token and no session: `sub` ' +
-      "and `client_id` of the token are both the client's id, and it has no `sid`, by which a " +
-      'route that is for people can tell.\n\nWith ' +
-      '`grant_type=urn:fastify-authority:grant-type:mfa`: what `grant_type=password` would have ' +
-      'given, for whoever has a second factor. That grant answers 400 `mfa_required` after the ' +
-      'right password, with an `mfa_token` and in `methods` what is taken; the same client sends ' +
-      'it here within ten minutes, with `otp`, `recovery_code`, or as `credential` what a ' +
-      'passkey of the person answered to `passkey_options`. Nothing is issued before. A token ' +
-      'exchange of somebody with a second factor answers and goes on likewise. Exists where ' +
-      '`factors` is set and one of the two grants is on; a client needs the one that it began ' +
-      'with.\n\nWith `grant_type=urn:ietf:params:oauth:grant-type:token-exchange` (RFC 8693): ' +
-      "tokens for an ID token that an app got by the provider's own library, of a `connection` " +
-      'whose `audiences` name the app, for first-party clients that list the grant. ' +
-      '`subject_token` is the ID token, `subject_token_type` is ' +
-      '`urn:ietf:params:oauth:token-type:id_token` and nothing else, `nonce` is what the app had ' +
-      'put into it, or what that is the SHA-256 of in hexadecimal. Its signature, `iss`, `aud` ' +
-      '(of several all, and `azp`), `exp` and `nonce` are checked, its `iat` is at most 300 ' +
-      'seconds ago, and it counts once, whatever comes of it. What becomes of the person is ' +
-      '[decided as at the callback](../guides/connections/README.md#who-is-who). The answer has ' +
-      'a refresh token, `issued_token_type`, and an `id_token` where `openid` was granted and ' +
-      'redirect sign-in is on. There is no `actor_token`. Exists where a connection has ' +
-      '`audiences`; [the guide](../guides/connections/apps.md) shows it.\n\nWith ' +
-      '`grant_type=urn:fastify-authority:grant-type:passkey`: what `grant_type=password` would ' +
-      'give, for whoever has a passkey: `credential` is what it answered to the options of `GET ' +
-      '/auth/passkey-challenge`. There is no username, no password and no second step; the ' +
-      'tokens have the `acr` `phr`. Whatever is wrong, the error is `invalid_grant` with one ' +
-      'text. An answer works once. Exists where the password grant does and passkeys are on; a ' +
-      'client needs the grant `password`.\n\nParameters that are unknown are ignored, repeated ' +
-      'ones refused. Clients authenticate by `client_secret_basic`, `client_secret_post` or, ' +
-      'where they have no secret, by `client_id` alone.',
+      `${GRANTS.map(({ type, what }) => `With \`grant_type=${type}\`${what.startsWith('(') ? ' ' : ': '}${what}`).join(
+        '\n\n'
+      )}\n\n` +
+      'Unknown parameters are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, ' +
+      '`client_secret_post` or, without a secret, by `client_id` alone.',
     failures:
       '400 `invalid_request`, `mfa_required`, `mfa_enrollment_required`, `invalid_code`, ' +
       '`invalid_grant` (an unknown name, a wrong password and a disabled account look and time ' +

@@ -1,9 +1,12 @@
-export type GrantType =
-  | 'password'
-  | 'authorization_code'
-  | 'refresh_token'
-  | 'client_credentials'
-  | 'urn:ietf:params:oauth:grant-type:token-exchange'
+/** The grants for which a client can be registered. */
+export const GRANT_TYPES = [
+  'password',
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+  'urn:ietf:params:oauth:grant-type:token-exchange'
+] as const
+export type GrantType = (typeof GRANT_TYPES)[number]
 
 /** A registered OAuth client. @see RFC 7591 §2 for the terms */
 export interface Client {

@@ -15,12 +15,22 @@ interface TokenExchange {
   nonce: string | null
 }
 
+export type TokenExchangeParams = TokenRequestParams<
+  | 'subject_token'
+  | 'subject_token_type'
+  | 'requested_token_type'
+  | 'actor_token'
+  | 'actor_token_type'
+  | 'connection'
+  | 'nonce'
+>
+
 /**
  * Reads the parameters of a token exchange. Access tokens are refused, since they don't prove who sends them: every app
  * that a person ever gave one to could bring it here.
  * @throws OAuthError `invalid_request`
  */
-export function readTokenExchange(params: TokenRequestParams): TokenExchange {
+export function readTokenExchange(params: TokenExchangeParams): TokenExchange {
   const subjectToken = required(params, 'subject_token')
   const connection = required(params, 'connection')
   if (required(params, 'subject_token_type') !== ID_TOKEN)

@@ -8,6 +8,7 @@ import { parseForm } from '../../lib/http/edge/body.ts'
 import { cookieValues } from '../../lib/http/edge/cookie-header.ts'
 import { checkAccessTokenClaims, parseTokenHeader } from '../../lib/protocol/access-token.ts'
 import { localPath } from '../../lib/protocol/return-to.ts'
+import { GRANT_PARAMS } from '../../lib/oauth/grants/registry.ts'
 import { parseTokenRequest } from '../../lib/protocol/token-request.ts'
 import { decodeCbor } from '../../lib/protocol/webauthn-cbor.ts'
 import { readAssertion, readRegistration } from '../../lib/protocol/webauthn-credential.ts'
@@ -58,7 +59,7 @@ export function forms(data: Buffer): void {
   const form = readOr(OAuthError, () => parseForm(data.toString()))
   if (form === null) return
   equal(Object.getPrototypeOf(form), null)
-  const params = readOr(OAuthError, () => parseTokenRequest(form))
+  const params = readOr(OAuthError, () => parseTokenRequest(form, GRANT_PARAMS))
   if (params !== null) for (const value of Object.values(params)) ok(typeof value === 'string' && value !== '')
 }
 

@@ -4,6 +4,7 @@ import Fastify from 'fastify'
 import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { parseForm, registerBodyParsers } from '../../lib/http/edge/body.ts'
+import { GRANT_PARAMS } from '../../lib/oauth/grants/registry.ts'
 import { parseTokenRequest } from '../../lib/protocol/token-request.ts'
 import { readForm } from './support/form-reader.ts'
 import { readJson } from './support/json-reader.ts'
@@ -138,9 +139,9 @@ property(
     cases: ['read', 'refused']
   },
   (body) => {
-    let params: Record<string, string>
+    let params: Record<string, string | undefined>
     try {
-      params = parseTokenRequest(body)
+      params = parseTokenRequest(body, GRANT_PARAMS)
     } catch (error) {
       ok(error instanceof OAuthError)
       equal(error.error, 'invalid_request')

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import type { TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
-import { checkGrantAllowed, findGrant, type GuessAtFactor } from '../../oauth/grants/registry.ts'
+import { checkGrantAllowed, findGrant, GRANT_PARAMS } from '../../oauth/grants/registry.ts'
+import type { GuessAtFactor } from '../../oauth/grant.ts'
 import { OAuthError } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/token-request.ts'
 import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
@@ -32,7 +33,7 @@ export function tokenRoute(child: FastifyInstance, { grants: deps, clientsOf, li
     },
     async (request, reply) =>
       await guarded(async () => {
-        const params = parseTokenRequest(request.body)
+        const params = parseTokenRequest(request.body, GRANT_PARAMS)
         const grant = findGrant(params.grant_type, deps)
         return await traced('token', { grantType: grant.type }, async () => {
           // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong

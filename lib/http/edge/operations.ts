@@ -1,4 +1,5 @@
 import type { OAuthErrorCode } from '../../errors.ts'
+import { GRANTS } from '../../oauth/grants/registry.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { Callers } from './callers.ts'
 
@@ -25,14 +26,12 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST token': {
     400: [
-      'invalid_code',
-      'invalid_grant',
-      'invalid_scope',
-      'mfa_enrollment_required',
-      'mfa_required',
-      'unauthorized_client',
-      'unmet_authentication_requirements',
-      'unsupported_grant_type'
+      ...new Set<OAuthErrorCode>([
+        'unauthorized_client',
+        'unmet_authentication_requirements',
+        'unsupported_grant_type',
+        ...GRANTS.flatMap(({ errors }) => errors)
+      ])
     ],
     401: ['invalid_client'],
     ...LIMITED

@@ -1,5 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import { GRANTS } from '../../oauth/grants/registry.ts'
 
 /** What @fastify/swagger reads of a route, where the host has it. */
 interface RouteDescription extends FastifySchema {
@@ -50,33 +51,16 @@ export const ErrorResponse = Type.Object(
 
 export const TokenRequest = Type.Object({
   grant_type: Type.String(),
-  username: Type.Optional(Type.String()),
-  password: Type.Optional(Type.String()),
-  refresh_token: Type.Optional(Type.String()),
-  code: Type.Optional(Type.String()),
-  redirect_uri: Type.Optional(Type.String()),
-  code_verifier: Type.Optional(Type.String()),
   scope: Type.Optional(Type.String()),
   client_id: Type.Optional(Type.String()),
   client_secret: Type.Optional(Type.String()),
-  mfa_token: Type.Optional(Type.String({ description: 'Of the answer `mfa_required`.' })),
-  otp: Type.Optional(Type.String({ description: 'Six digits that an authenticator app shows.' })),
-  recovery_code: Type.Optional(Type.String({ description: 'In place of `otp`.' })),
-  subject_token: Type.Optional(
-    Type.String({ description: 'An ID token that an app got from the provider of `connection`.' })
-  ),
-  subject_token_type: Type.Optional(Type.String({ description: '`urn:ietf:params:oauth:token-type:id_token`.' })),
-  requested_token_type: Type.Optional(
-    Type.String({ description: '`urn:ietf:params:oauth:token-type:access_token`, or left out.' })
-  ),
-  connection: Type.Optional(Type.String({ description: 'The `id` of a connection that has `audiences`.' })),
-  nonce: Type.Optional(
-    Type.String({
-      description: 'What the app had put into the ID token, or what that is the SHA-256 of, in hexadecimal.'
-    })
-  ),
-  credential: Type.Optional(
-    Type.String({ description: 'What `navigator.credentials.get` gave, as the text of `AuthenticationResponseJSON`.' })
+  ...Object.fromEntries(
+    GRANTS.flatMap(({ params }) => Object.entries(params))
+      .filter(([, { what }]) => what !== null)
+      .map(([name, { what }]) => [
+        name,
+        Type.Optional(Type.String(typeof what === 'string' ? { description: what } : {}))
+      ])
   )
 })
 

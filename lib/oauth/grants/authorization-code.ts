@@ -10,16 +10,19 @@ import { verifyCodeChallenge } from '../../protocol/pkce.ts'
 import { type Credential, formatCredential, parseCredential } from '../../protocol/credential.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import { grant } from '../grant.ts'
 import { signIdToken } from '../sign-id-token.ts'
 import { reportIssued, signAccessToken } from '../issue-tokens.ts'
 
-/** What a redemption must pass once the code is used up. The first failure ends the code and is `invalid_grant`. */
+type Params = TokenRequestParams<'code' | 'redirect_uri' | 'code_verifier'>
+
+/** Checks after the code is used up. The first failure ends the code and is `invalid_grant`. */
 const CHECKS: ReadonlyArray<{
   name: string
   see: string
-  holds(params: TokenRequestParams, details: AuthorizationDetails): boolean
+  holds(params: Params, details: AuthorizationDetails): boolean
 }> = [
-  // With PKCE it may be left out, as in OAuth 2.1, for PKCE proves what it did.
+  // With PKCE it may be absent, as in OAuth 2.1, because PKCE proves the same.
   {
     name: 'the redirect URI is the one of the authorization request',
     see: 'RFC 6749 §4.1.3',
@@ -34,14 +37,26 @@ const CHECKS: ReadonlyArray<{
 ]
 
 /**
- * The authorization code grant. A code works once, also where its first use fails, so a verifier can be guessed once. A
- * second use ends all that the first one gave. A code that another client presents is left as it is, or clients could
- * sign people out of each other.
- * @throws OAuthError `invalid_grant`, `invalid_request`, `invalid_client`
+ * The authorization code grant. A code works once, also if its first use fails, so that a verifier can be guessed once.
+ * A second use ends the tokens of the first. A code presented by another client stays unused, because clients could
+ * otherwise sign people out of each other.
  * @see RFC 6749 §4.1.3, OpenID Connect Core 1.0 §3.1.3
  */
-export async function authorizationCodeGrant(
-  params: TokenRequestParams,
+export const AUTHORIZATION_CODE = grant({
+  type: 'authorization_code',
+  isOn: ({ idTokens }) => idTokens !== null,
+  params: { code: { bytes: 16384 }, redirect_uri: { bytes: 2048 }, code_verifier: { bytes: 256 } },
+  errors: ['invalid_grant'],
+  what:
+    'tokens for the `code` that the client got at its redirect URI, with the same `redirect_uri` and the ' +
+    '`code_verifier` of its challenge. A code works once: a second use ends the tokens of the first one. The ' +
+    'answer has an `id_token` if `openid` was granted, and a refresh token if `offline_access` was granted and' +
+    ' the client may use that grant. Exists with redirect sign-in.',
+  handle: authorizationCodeGrant
+})
+
+async function authorizationCodeGrant(
+  params: Params,
   { client, origin }: GrantContext,
   deps: GrantDeps
 ): Promise<TokenResponse> {

@@ -6,20 +6,32 @@ import type { TokenRequestParams } from '../../protocol/token-request.ts'
 import { CLAIM_SCOPES } from '../../protocol/user-claims.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import { grant } from '../grant.ts'
 
 /** Scopes that are about a user, which a client's own token can't have. */
 const USER_SCOPES: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCOPES]
 
 /**
- * The client credentials grant: an access token of the client itself. No refresh token: the client can always ask
- * again.
+ * The client credentials grant: an access token of the client itself. No refresh token, because the client can always
+ * ask again.
  *
- * `sub` and `client_id` are both the client's id, and there is no `sid`: endpoints about a user look up the session of
- * a token, so none of them takes this one for a user's, even where a user has the same id.
- * @throws OAuthError `invalid_client`, `unauthorized_client`, `invalid_scope`
+ * `sub` and `client_id` are both the client's id, and there is no `sid`. Endpoints about a user look up the session of
+ * a token, so none of them takes this one for a user's, even if a user has the same id.
  * @see RFC 6749 §4.4, RFC 9068 §2.2, RFC 9700 §4.15
  */
-export async function clientCredentialsGrant(
+export const CLIENT_CREDENTIALS = grant({
+  type: 'client_credentials',
+  params: {},
+  errors: ['invalid_scope'],
+  what:
+    'an access token of the client itself, for clients with a secret that list the grant. `scope` narrows the ' +
+    'grant, without `openid`, `profile`, `email` and `offline_access`, which concern a user. There is no ' +
+    "refresh token and no session: `sub` and `client_id` of the token are both the client's id. It has no " +
+    "`sid`, which distinguishes it from a user's token.",
+  handle: clientCredentialsGrant
+})
+
+async function clientCredentialsGrant(
   params: TokenRequestParams,
   { client, origin }: GrantContext,
   deps: GrantDeps

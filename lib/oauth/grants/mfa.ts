@@ -1,5 +1,5 @@
 import { appsFor, proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
-import { type FactorDeps, hasFactor, type SecondFactorCheck, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import { type FactorDeps, hasFactor, secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
 import { noteFederatedUse } from '../../accounts/federated-user.ts'
@@ -11,7 +11,8 @@ import type { UserFactors } from '../../ports/factor-store.ts'
 import { ACCESS_TOKEN, TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import type { GrantCall, GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import type { GrantCall, GrantContext, GrantDeps } from '../deps.ts'
+import type { GuessAtFactor } from '../grant.ts'
 import { commitTokens } from './commit-tokens.ts'
 
 interface Pending extends Omit<FirstFactor, 'clientId'> {
@@ -82,10 +83,10 @@ export async function enrolmentRequired(
  * @see RFC 6749 §4.5
  */
 export async function mfaGrant(
-  params: TokenRequestParams,
+  params: TokenRequestParams<'mfa_token' | 'otp' | 'recovery_code' | 'credential'>,
   { client, origin }: GrantContext,
   deps: GrantDeps
-): Promise<{ check: SecondFactorCheck; finish: (given: { isKnown: boolean }) => Promise<TokenResponse> }> {
+): Promise<GuessAtFactor> {
   const clientId = client?.clientId ?? null
   const { factors } = deps.accounts
   if (factors === null) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')

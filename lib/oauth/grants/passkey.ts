@@ -13,7 +13,7 @@ import { commitTokens } from './commit-tokens.ts'
  * @see RFC 6749 §4.5
  */
 export async function passkeyGrant(
-  params: TokenRequestParams,
+  params: TokenRequestParams<'credential'>,
   { client, origin }: GrantContext,
   deps: GrantDeps
 ): Promise<TokenResponse> {

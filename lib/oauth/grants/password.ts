@@ -1,3 +1,4 @@
+import { normalizeUsername } from '../../accounts/username.ts'
 import { confirmAuthentic, proveByPassword } from '../../accounts/authenticate-password.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
@@ -6,17 +7,36 @@ import { passwordProof } from '../../protocol/authentication.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
+import { grant } from '../grant.ts'
 import type { GrantCall, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
 import { withMfa } from './with-mfa.ts'
 
 /**
- * The resource owner password credentials grant, for the host's own front ends. RFC 9700 §2.4 says that this grant must
- * not be used, with third parties in mind; docs/adr says why it is here and how it is fenced.
+ * The resource owner password credentials grant, for the host's own front ends. RFC 9700 §2.4 forbids this grant, with
+ * third parties in mind. `docs/adr` says why it exists here and how it is fenced.
  * @see RFC 6749 §4.3
  */
-export async function passwordGrant(
-  params: TokenRequestParams,
+export const PASSWORD = grant({
+  type: 'password',
+  isOn: ({ passwordGrant }) => passwordGrant !== false,
+  params: { username: { bytes: 1024 }, password: { bytes: 16384 } },
+  errors: ['invalid_grant', 'invalid_scope', 'mfa_enrollment_required', 'mfa_required'],
+  what:
+    'tokens for a username and password. `scope` narrows the grant; without it the client gets every scope ' +
+    'that it may have. The answer has a refresh token and starts a session.',
+  guess: ({ username }) => ({ rule: 'login', ...accountOf(username) }),
+  handle: passwordGrant
+})
+
+function accountOf(username: string | undefined): { account?: string } {
+  if (username === undefined) return {}
+  // Count a text that cannot be a username like one, so that the count does not tell which names can exist.
+  return { account: normalizeUsername(username) ?? username }
+}
+
+async function passwordGrant(
+  params: TokenRequestParams<'username' | 'password'>,
   call: GrantCall,
   deps: GrantDeps
 ): Promise<TokenResponse | OAuthError> {

@@ -6,6 +6,7 @@ import { parseScope, scopeMember } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { signIdToken } from '../sign-id-token.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import { grant } from '../grant.ts'
 import {
   commitUse,
   type RefreshAttempt,
@@ -16,13 +17,26 @@ import {
 } from '../refresh-family.ts'
 
 /**
- * The refresh token grant. The token is replaced, unless `refreshToken.rotate` is `never`: then it is used, and the
- * answer has none. A narrower `scope` is that of the access token alone; the family keeps what was granted.
- * @throws OAuthError `invalid_grant`, `invalid_scope`, `invalid_request`, `unauthorized_client`
+ * The refresh token grant. Replaces the token, unless `refreshToken.rotate` is `never`: then it counts a use, and the
+ * answer has none. A narrower `scope` applies to the access token only; the family keeps its scope.
  * @see RFC 6749 §6, RFC 9700 §4.14
  */
-export async function refreshTokenGrant(
-  params: TokenRequestParams,
+export const REFRESH_TOKEN = grant({
+  type: 'refresh_token',
+  // The parser of the token decides. An access token sent by mistake is an unknown token, whatever its length.
+  params: { refresh_token: { bytes: 16384 } },
+  errors: ['invalid_grant', 'invalid_scope'],
+  what:
+    'new tokens for the `refresh_token` of this client, or of callers without a client with `passwordGrant: ' +
+    "'first-party'`. `scope` narrows the access token; the session keeps its scope. The answer has the next " +
+    'refresh token. The old one works for `reuseGraceSeconds` with the same successor; after that it is a ' +
+    "replay, which ends the session. With `refreshToken.rotate: 'never'` the answer has no refresh token and " +
+    'the old one stays valid. A session that began with a code and `openid` gets a new `id_token`.',
+  handle: refreshTokenGrant
+})
+
+async function refreshTokenGrant(
+  params: TokenRequestParams<'refresh_token'>,
   { client, origin }: GrantContext,
   deps: GrantDeps
 ): Promise<TokenResponse> {

@@ -1,104 +1,95 @@
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import type { Client, GrantType } from '../../ports/client-store.ts'
-import type { SecondFactorCheck } from '../../accounts/factors/deps.ts'
-import { normalizeUsername } from '../../accounts/username.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
-import type { TokenRequestParams } from '../../protocol/token-request.ts'
-import { authorizationCodeGrant } from './authorization-code.ts'
-import type { GrantCall, GrantDeps, TokenResponse } from '../deps.ts'
-import { clientCredentialsGrant } from './client-credentials.ts'
-import { passwordGrant } from './password.ts'
-import { refreshTokenGrant } from './refresh-token.ts'
-import { tokenExchangeGrant } from './token-exchange.ts'
+import { type Grant, grant, type GrantTypesDeps } from '../grant.ts'
+import { AUTHORIZATION_CODE } from './authorization-code.ts'
+import { CLIENT_CREDENTIALS } from './client-credentials.ts'
+import { PASSWORD } from './password.ts'
+import { REFRESH_TOKEN } from './refresh-token.ts'
+import { TOKEN_EXCHANGE } from './token-exchange.ts'
 import { withMfa } from './with-mfa.ts'
 
-/** One grant of the token endpoint. A new one is a file, a test and a line in `GRANTS`. */
-interface Grant {
-  type: GrantType | typeof MFA_GRANT | typeof PASSKEY_GRANT
-  /** A client must be registered for one of these. Default: the grant itself. */
-  rightOf?: readonly GrantType[]
-  /**
-   * The limit under which an attempt is counted before the grant is handled, where it can be guessed. Left out where
-   * the grant is a secret of 256 random bits, which counts when it has failed.
-   */
-  guess?(params: TokenRequestParams): { rule: 'login' | 'connect'; account?: string }
-  /** An `OAuthError` that it resolves to is thrown on; the attempt has succeeded nevertheless. */
-  handle(
-    params: TokenRequestParams,
-    context: GrantCall,
-    deps: GrantDeps
-  ): Promise<TokenResponse | GuessAtFactor | OAuthError>
+const CREDENTIAL = {
+  bytes: 16384,
+  what: 'The answer of `navigator.credentials.get`, as the text of `AuthenticationResponseJSON`.'
 }
 
-/** The rest of a grant, which guesses at a second factor of a user whom only its first part knows. */
-export interface GuessAtFactor {
-  check: SecondFactorCheck
-  finish(given: { isKnown: boolean }): Promise<TokenResponse>
-}
-
-const MFA_GRANT = 'urn:fastify-authority:grant-type:mfa'
-const PASSKEY_GRANT = 'urn:fastify-authority:grant-type:passkey'
-
-type GrantTypesDeps = Pick<GrantDeps, 'passwordGrant' | 'idTokens' | 'exchange'> & {
-  accounts: Pick<GrantDeps['accounts'], 'factors'>
-}
-
-const GRANTS: readonly Grant[] = [
-  { type: 'password', guess: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant },
-  { type: 'authorization_code', handle: authorizationCodeGrant },
-  { type: 'refresh_token', handle: refreshTokenGrant },
-  { type: 'client_credentials', handle: clientCredentialsGrant },
-  { type: TOKEN_EXCHANGE_GRANT, guess: () => ({ rule: 'connect' }), handle: tokenExchangeGrant },
-  // It goes on with what one of these began.
-  {
-    type: MFA_GRANT,
-    rightOf: ['password', TOKEN_EXCHANGE_GRANT],
-    handle: async (...request) => await (await withMfa()).mfaGrant(...request)
+/** Finishes a password grant or a token exchange by the second factor. */
+const MFA = grant({
+  type: 'urn:fastify-authority:grant-type:mfa',
+  isOn: ({ passwordGrant, exchange, accounts }) =>
+    (passwordGrant !== false || exchange !== null) && accounts.factors !== null,
+  rightOf: ['password', TOKEN_EXCHANGE_GRANT],
+  params: {
+    mfa_token: { bytes: 8192, what: 'From the answer `mfa_required`.' },
+    otp: { bytes: 64, what: 'Six digits of an authenticator app.' },
+    recovery_code: { bytes: 128, what: 'Instead of `otp`.' },
+    credential: CREDENTIAL
   },
-  {
-    type: PASSKEY_GRANT,
-    rightOf: ['password'],
-    handle: async (...request) => await (await import('./passkey.ts')).passkeyGrant(...request)
-  }
+  errors: ['invalid_code', 'invalid_grant'],
+  what:
+    'the tokens of `grant_type=password` for a user with a second factor. That grant answers 400 ' +
+    '`mfa_required` after the right password, with an `mfa_token` and the accepted `methods`. The same client ' +
+    'sends the token here within ten minutes, with `otp`, `recovery_code`, or as `credential` the answer of a ' +
+    'passkey to `passkey_options`. Nothing is issued before. A token exchange of a user with a second factor ' +
+    'answers and continues in the same way. Exists with `factors` and one of the two grants; a client needs ' +
+    'the grant with which it began.',
+  handle: async (...request) => await (await withMfa()).mfaGrant(...request)
+})
+
+/** Signs in by a passkey alone. */
+const PASSKEY = grant({
+  type: 'urn:fastify-authority:grant-type:passkey',
+  isOn: ({ passwordGrant, accounts }) => passwordGrant !== false && (accounts.factors?.passkeys ?? null) !== null,
+  rightOf: ['password'],
+  params: { credential: CREDENTIAL },
+  errors: ['invalid_grant', 'invalid_scope'],
+  what:
+    'the tokens of `grant_type=password` for a user with a passkey. `credential` is its answer to the options ' +
+    'of `GET /auth/passkey-challenge`. There is no username, no password and no second step; the tokens have ' +
+    'the `acr` `phr`. Every refusal is `invalid_grant` with one text. An answer works once. Exists with the ' +
+    'password grant and passkeys; a client needs the grant `password`.',
+  handle: async (...request) => await (await import('./passkey.ts')).passkeyGrant(...request)
+})
+
+/** The order is that of the metadata and the reference. */
+export const GRANTS: readonly Grant[] = [
+  PASSWORD,
+  AUTHORIZATION_CODE,
+  REFRESH_TOKEN,
+  CLIENT_CREDENTIALS,
+  TOKEN_EXCHANGE,
+  MFA,
+  PASSKEY
 ]
+
+/** The parameters of all grants, each with its limit in bytes of UTF-8. */
+export const GRANT_PARAMS: Readonly<Record<string, number>> = Object.fromEntries(
+  GRANTS.flatMap(({ params }) => Object.entries(params).map(([name, { bytes }]) => [name, bytes]))
+)
 
 /** @throws OAuthError `unsupported_grant_type`. @see RFC 6749 §5.2 */
 export function findGrant(type: string, deps: GrantTypesDeps): Grant {
-  const grant = GRANTS.find((candidate) => candidate.type === type)
-  if (grant === undefined || isOff(type, deps))
+  const found = GRANTS.find((candidate) => candidate.type === type)
+  if (found === undefined || !isOn(found, deps))
     throw new OAuthError(
       'unsupported_grant_type',
-      // What is no name of ours may be anything, a password too, and descriptions are logged.
-      `${grant?.type ?? 'The grant type'} is not supported here. There are: ${grantTypesOn(deps).join(', ')}.`
+      // An unknown type may be any text, even a password, and descriptions are logged.
+      `${found?.type ?? 'The grant type'} is not supported here. There are: ${grantTypesOn(deps).join(', ')}.`
     )
-  return grant
+  return found
 }
 
-/** Those that the token endpoint knows in this configuration. */
-export function grantTypesOn(deps: GrantTypesDeps): Array<Grant['type']> {
-  return GRANTS.map(({ type }) => type).filter((type) => !isOff(type, deps))
+/** The grant types that the token endpoint accepts in this configuration. */
+export function grantTypesOn(deps: GrantTypesDeps): string[] {
+  return GRANTS.filter((one) => isOn(one, deps)).map(({ type }) => type)
 }
 
-function isOff(type: string, deps: GrantTypesDeps): boolean {
-  if (type === MFA_GRANT)
-    return (deps.passwordGrant === false && deps.exchange === null) || deps.accounts.factors === null
-  if (type === TOKEN_EXCHANGE_GRANT) return deps.exchange === null
-  if (type === PASSKEY_GRANT) return deps.passwordGrant === false || (deps.accounts.factors?.passkeys ?? null) === null
-  return (
-    (type === 'password' && deps.passwordGrant === false) || (type === 'authorization_code' && deps.idTokens === null)
-  )
-}
+const isOn = (one: Grant, deps: GrantTypesDeps): boolean => one.isOn?.(deps) ?? true
 
 /** @throws OAuthError `unauthorized_client`. @see RFC 6749 §5.2 */
-export function checkGrantAllowed(grant: Grant, client: Client | null): void {
-  if (client !== null && !(grant.rightOf ?? [grant.type as GrantType]).some((type) => mayUse(client, type)))
+export function checkGrantAllowed({ type, rightOf = [type as GrantType] }: Grant, client: Client | null): void {
+  if (client !== null && !rightOf.some((right) => mayUse(client, right)))
     throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
-}
-
-function accountOf(username: string | undefined): { account?: string } {
-  if (username === undefined) return {}
-  // A text that can't be a username has no account, but is counted like one, so that the count does not tell which
-  // names there can be.
-  return { account: normalizeUsername(username) ?? username }
 }

@@ -8,10 +8,16 @@ import type { Connection } from '../../ports/upstream.ts'
 import { appIdTokenEnd } from '../../protocol/app-id-token.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
-import { ACCESS_TOKEN, assertionDigest, readTokenExchange } from '../../protocol/token-exchange.ts'
-import type { TokenRequestParams } from '../../protocol/token-request.ts'
+import {
+  ACCESS_TOKEN,
+  assertionDigest,
+  readTokenExchange,
+  TOKEN_EXCHANGE_GRANT,
+  type TokenExchangeParams
+} from '../../protocol/token-exchange.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantCall, GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import { grant } from '../grant.ts'
 import { commitTokens } from './commit-tokens.ts'
 import { withMfa } from './with-mfa.ts'
 
@@ -29,16 +35,46 @@ const SAID: Partial<Record<UpstreamFailure, string>> = {
 const REFUSED = 'The subject_token is invalid, expired or used, or is not for this connection.'
 
 /**
- * Exchanges an ID token, which an app got from another provider, for tokens of this service. What becomes of the person
- * is decided as at the callback of the connection, and who has a second factor is asked for it. The token counts once,
- * whatever comes of it.
- * @throws OAuthError `invalid_grant` for a token or a person that is refused (RFC 8693 would have `invalid_request`,
- * which does not tell a bad request from one that needs another sign-in), `invalid_request`, `invalid_client`,
- * `unauthorized_client`, `temporarily_unavailable`
+ * Exchanges an ID token, which an app got from another provider, for tokens of this service. The rules of the
+ * connection's callback decide on the person, and a user with a second factor is asked for it. The token counts once,
+ * whatever the outcome. A refused token or person is `invalid_grant`. RFC 8693 has `invalid_request` there, which does
+ * not distinguish a bad request from one that needs another sign-in.
  * @see RFC 8693 §2.1, §2.2
  */
-export async function tokenExchangeGrant(
-  params: TokenRequestParams,
+export const TOKEN_EXCHANGE = grant({
+  type: TOKEN_EXCHANGE_GRANT,
+  isOn: ({ exchange }) => exchange !== null,
+  params: {
+    // Another issuer made it, so that only the limit of the body bounds its length.
+    subject_token: { bytes: 16384, what: 'An ID token that an app got from the provider of `connection`.' },
+    subject_token_type: { bytes: 256, what: '`urn:ietf:params:oauth:token-type:id_token`.' },
+    requested_token_type: { bytes: 256, what: '`urn:ietf:params:oauth:token-type:access_token`, or absent.' },
+    actor_token: { bytes: 16384, what: null },
+    actor_token_type: { bytes: 256, what: null },
+    connection: { bytes: 32, what: 'The `id` of a connection with `audiences`.' },
+    nonce: {
+      bytes: 512,
+      what: 'The `nonce` that the app put into the ID token, or the value whose SHA-256 that is, in hexadecimal.'
+    }
+  },
+  errors: ['invalid_grant', 'invalid_scope', 'mfa_enrollment_required', 'mfa_required'],
+  what:
+    "(RFC 8693): tokens for an ID token that an app got by the provider's own library, for first-party clients" +
+    ' that list the grant. `connection` is a connection whose `audiences` name the app. `subject_token` is the' +
+    ' ID token, `subject_token_type` is always `urn:ietf:params:oauth:token-type:id_token`, and `nonce` is the' +
+    ' value that the app put into it, or the value whose SHA-256 that is in hexadecimal. The server checks ' +
+    'signature, `iss`, `aud` (all of several, and `azp`), `exp` and `nonce`. `iat` is at most 300 seconds ago,' +
+    ' and the token counts once, whatever the outcome. The person is [decided as at the ' +
+    'callback](../guides/connections/README.md#who-is-who). The answer has a refresh token, ' +
+    '`issued_token_type`, and an `id_token` if `openid` was granted and redirect sign-in is on. There is no ' +
+    '`actor_token`. Exists with a connection that has `audiences`; [the guide](../guides/connections/apps.md) ' +
+    'shows it.',
+  guess: () => ({ rule: 'connect' }),
+  handle: tokenExchangeGrant
+})
+
+async function tokenExchangeGrant(
+  params: TokenExchangeParams,
   context: GrantCall,
   deps: GrantDeps
 ): Promise<TokenResponse | OAuthError> {

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { GRANT_TYPES } from '../../ports/client-store.ts'
 import { flag, oneOf, optional, secretText, words } from '../schema-words.ts'
 
 /** One registered client, listed or as a client store answers. */
@@ -43,22 +44,10 @@ export const CLIENT_SCHEMA = Type.Object(
       })
     ),
     grantTypes: optional(
-      Type.Array(
-        oneOf(
-          [
-            'password',
-            'authorization_code',
-            'refresh_token',
-            'client_credentials',
-            'urn:ietf:params:oauth:grant-type:token-exchange'
-          ],
-          {}
-        ),
-        {
-          takes: 'an array of grant types',
-          description: 'What the client may use. Default: `authorization_code` and `refresh_token`.'
-        }
-      )
+      Type.Array(oneOf(GRANT_TYPES, {}), {
+        takes: 'an array of grant types',
+        description: 'What the client may use. Default: `authorization_code` and `refresh_token`.'
+      })
     ),
     scopes: optional(
       words({ takes: 'an array of scopes', description: 'What the client may be granted. Default: all of `scopes`.' })

@@ -1,6 +1,5 @@
 import t from '../../support/tap.ts'
-import { assertionDigest, readTokenExchange } from '../../../lib/protocol/token-exchange.ts'
-import type { TokenRequestParams } from '../../../lib/protocol/token-request.ts'
+import { assertionDigest, readTokenExchange, type TokenExchangeParams } from '../../../lib/protocol/token-exchange.ts'
 
 const PARAMS = {
   subject_token: 'a.b.c',
@@ -8,7 +7,7 @@ const PARAMS = {
   connection: 'google'
 }
 const read = (params: Record<string, string | undefined>) =>
-  readTokenExchange({ ...PARAMS, ...params } as TokenRequestParams)
+  readTokenExchange({ ...PARAMS, ...params } as TokenExchangeParams)
 
 t.test('a token exchange is read', async (t) => {
   t.strictSame(read({}), { subjectToken: 'a.b.c', connection: 'google', nonce: null })

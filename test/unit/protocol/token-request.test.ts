@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { parseTokenRequest, required } from '../../../lib/protocol/token-request.ts'
 
-const LIMITS: Record<string, number> = {
+const LIMITS = {
   grant_type: 256,
   username: 1024,
   password: 16384,
@@ -23,52 +23,52 @@ const invalid = (message: string | RegExp) => ({
 // covers R6749-3.2
 t.test('parameters of a token request', async (t) => {
   t.same(
-    parseTokenRequest({ grant_type: 'password', username: 'ann', password: ' p ' }),
+    parseTokenRequest({ grant_type: 'password', username: 'ann', password: ' p ' }, LIMITS),
     { grant_type: 'password', username: 'ann', password: ' p ' },
     'values are left as they came'
   )
   t.same(
-    parseTokenRequest({ grant_type: 'password', nonsense: 1, audience: ['x'] }),
+    parseTokenRequest({ grant_type: 'password', nonsense: 1, audience: ['x'] }, LIMITS),
     { grant_type: 'password' },
     'unknown ones are ignored'
   )
   t.same(
-    parseTokenRequest({ grant_type: 'password', scope: '', client_id: '' }),
+    parseTokenRequest({ grant_type: 'password', scope: '', client_id: '' }, LIMITS),
     { grant_type: 'password' },
     'one without a value counts as not sent'
   )
   const bare = Object.assign(Object.create(null) as Record<string, unknown>, { grant_type: 'x' })
-  t.same(parseTokenRequest(bare), { grant_type: 'x' }, 'a form without a prototype')
+  t.same(parseTokenRequest(bare, LIMITS), { grant_type: 'x' }, 'a form without a prototype')
 })
 
 // covers R6749-5.2
 t.test('answers invalid_request and names the parameter', async (t) => {
   for (const body of ['grant_type=password', 1, true, [], [{ grant_type: 'password' }]])
-    t.throws(() => parseTokenRequest(body), invalid(/must hold its parameters by name/), JSON.stringify(body))
+    t.throws(() => parseTokenRequest(body, LIMITS), invalid(/must hold its parameters by name/), JSON.stringify(body))
   for (const body of [undefined, null])
-    t.throws(() => parseTokenRequest(body), invalid('grant_type is missing.'), JSON.stringify(body))
-  t.throws(() => parseTokenRequest({}), invalid('grant_type is missing.'))
-  t.throws(() => parseTokenRequest({ grant_type: '' }), invalid('grant_type is missing.'))
+    t.throws(() => parseTokenRequest(body, LIMITS), invalid('grant_type is missing.'), JSON.stringify(body))
+  t.throws(() => parseTokenRequest({}, LIMITS), invalid('grant_type is missing.'))
+  t.throws(() => parseTokenRequest({ grant_type: '' }, LIMITS), invalid('grant_type is missing.'))
   t.throws(
-    () => parseTokenRequest(Object.create({ grant_type: 'password' })),
+    () => parseTokenRequest(Object.create({ grant_type: 'password' }), LIMITS),
     invalid('grant_type is missing.'),
     'what is inherited was not sent'
   )
   for (const [name, limit] of Object.entries(LIMITS)) {
     for (const value of [1, true, null, ['a'], ['a', 'b'], { a: 1 }]) {
       t.throws(
-        () => parseTokenRequest({ grant_type: 'password', [name]: value }),
+        () => parseTokenRequest({ grant_type: 'password', [name]: value }, LIMITS),
         invalid(`${name} must be a string, sent once.`),
         `${name}: ${JSON.stringify(value)}`
       )
     }
     t.equal(
-      parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit) })[name as 'scope'],
+      parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit) }, LIMITS)[name as 'scope'],
       'x'.repeat(limit),
       `${name} of ${limit} characters`
     )
     t.throws(
-      () => parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit + 1) }),
+      () => parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit + 1) }, LIMITS),
       invalid(`${name} is too long.`),
       `${name} of ${limit + 1}`
     )
@@ -76,7 +76,7 @@ t.test('answers invalid_request and names the parameter', async (t) => {
 })
 
 t.test('a parameter that the grant needs', async (t) => {
-  const params = parseTokenRequest({ grant_type: 'password', username: 'ann' })
+  const params = parseTokenRequest({ grant_type: 'password', username: 'ann' }, LIMITS)
   t.equal(required(params, 'username'), 'ann')
   t.throws(() => required(params, 'password'), invalid('password is missing.'))
 })
