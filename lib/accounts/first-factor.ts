@@ -78,9 +78,9 @@ export async function holderOf(
     identity === undefined || writes?.link !== undefined
       ? await users.findById(userId)
       : ((await users.findByIdentity?.(identity)) ?? null)
-  return user?.id === userId && counts(user, { by, connection }, deps) && equalSecrets(markOf(user, by), mark)
-    ? user
-    : null
+  // A take-over ends the password. So a parallel sign-in that has just ended it takes nothing from this one.
+  const isMarked = writes?.takesOver === true || (user !== null && equalSecrets(markOf(user, by), mark))
+  return user?.id === userId && counts(user, { by, connection }, deps) && isMarked ? user : null
 }
 
 function counts(

@@ -3,10 +3,13 @@ import type { LinkedIdentity, User } from '../ports/user-store.ts'
 import { endConsents } from './new-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { type FirstFactor, firstFactorHolds } from './first-factor.ts'
-import { linkIdOf, listLinks, unlinkIdentity } from './identities.ts'
+import { identityUnlinked, linkIdOf, listLinks } from './identities.ts'
 import type { MessageCause } from './outbox.ts'
 import { storeLink } from './store-link.ts'
 import { takeMailbox } from './take-mailbox.ts'
+import { onceUnderWay } from './under-way.ts'
+
+type Outcome = Awaited<ReturnType<typeof storeLink>>
 
 /**
  * Writes what a sign-in has waited with until its last factor was proved, so that nobody changes an account by half a
@@ -24,23 +27,45 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
   const { link, profile, takesOver, takesMailbox } = signIn.writes
   if (takesMailbox === true) await takeMailbox(user, cause, deps)
   if (link !== undefined) {
-    // Before the link, so that a sign-in after a failure in between takes the account over once more.
-    if (takesOver === true) {
-      await endPasswordForGood(user, deps)
-      await endPasskeys(user, keeps, deps)
-    }
-    const contested = takesOver === true ? 'by_owner' : 'by_address'
-    const stored = await storeLink({ user, link, contested, ...cause }, deps)
+    const stored =
+      takesOver === true
+        ? await takeOver(user, link, { keeps, ...cause }, deps)
+        : await storeLink({ user, link, contested: 'by_address', ...cause }, deps)
     if (stored !== 'linked' && stored !== 'already_linked') return null
-    if (takesOver === true) {
-      // Again, for a passkey that a session of before has added until the sessions ended.
-      await endPasskeys(user, keeps, deps)
-      await endOtherLinks(user, link, cause, deps)
-    }
   }
   if (profile !== undefined) await deps.users.update?.(user.id, profile)
   const now = await deps.users.findById(user.id)
   return now === null ? null : { ...signIn, user: now, writes: undefined }
+}
+
+/** Of each user store: the take-overs of one account by one identity that are under way. */
+const takeOvers = new WeakMap<object, ReturnType<typeof onceUnderWay<Outcome>>>()
+
+/**
+ * Ends the password, the sign-ins, the passkeys and the other links of an account, and links the identity last. A
+ * sign-in after a failure in between finds no link, so it takes the account over once more. Parallel sign-ins share one
+ * take-over, because each would end the sessions of the others.
+ */
+async function takeOver(
+  user: User,
+  link: LinkedIdentity,
+  { keeps, ...cause }: MessageCause & { keeps: string | undefined },
+  deps: AccountsDeps
+): Promise<Outcome> {
+  const once = takeOvers.get(deps.users) ?? onceUnderWay<Outcome>()
+  takeOvers.set(deps.users, once)
+  return await once(JSON.stringify([user.id, linkIdOf(link), keeps]), async () => {
+    if ((await deps.users.findByIdentity?.(link))?.id === user.id) return 'already_linked'
+    const endRest = async (): Promise<void> => {
+      await endPasskeys(user, keeps, deps)
+      await endOtherLinks(user, link, cause, deps)
+    }
+    await endPasswordForGood(user, deps)
+    const stored = await storeLink({ user, link, contested: 'by_owner', before: endRest, ...cause }, deps)
+    // Again, for what a session of before has added until the sessions ended.
+    if (stored === 'linked' || stored === 'already_linked') await endRest()
+    return stored
+  })
 }
 
 /** @throws OAuthError `temporarily_unavailable`, where the password is another one by now */
@@ -59,9 +84,7 @@ async function endPasskeys(user: User, keeps: string | undefined, { factors }: A
     if (id !== keeps) await factors.store.removeFactor({ userId: user.id, factorId: id, keepOne: false })
 }
 
-/**
- * After the link that stays: the last way in is never removed. Until then `enforce` keeps the others from signing in.
- */
+/** Also the last one: the person who is signing in gets a link next. `enforce` keeps the others from signing in. */
 async function endOtherLinks(
   user: User,
   link: LinkedIdentity,
@@ -69,7 +92,7 @@ async function endOtherLinks(
   deps: AccountsDeps
 ): Promise<void> {
   for (const other of await listLinks(user.id, deps))
-    if (linkIdOf(other) !== linkIdOf(link))
-      await unlinkIdentity(user, linkIdOf(other), { by: 'user', locale, origin }, deps)
+    if (linkIdOf(other) !== linkIdOf(link) && (await deps.users.unlinkIdentity?.(user.id, other, true)) === 'unlinked')
+      identityUnlinked(user, other, { by: 'user', locale, origin }, deps)
   await endConsents(user.id, { by: 'password_changed', origin }, deps)
 }

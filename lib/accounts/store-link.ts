@@ -2,7 +2,8 @@ import type { LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { isPasswordOlder } from './address-proof.ts'
-import { identityLinked } from './identities.ts'
+import { lookLater } from './background.ts'
+import { identityLinked, linkIdOf, listLinks } from './identities.ts'
 import { endAll, endPassword, type NewPassword } from './new-password.ts'
 
 interface StoredLink {
@@ -15,6 +16,8 @@ interface StoredLink {
    * address and takes the account over; the password has ended before. `null`: the account is of whoever links.
    */
   contested: 'by_address' | 'by_sign_in' | 'by_owner' | null
+  /** Runs after the sign-ins have ended and before the link is stored. */
+  before?: () => Promise<void>
   stays?: StayingSignIn
   origin: Origin
   locale: string | undefined
@@ -22,7 +25,7 @@ interface StoredLink {
 
 /** Links an identity to a user and tells them. */
 export async function storeLink(
-  { user, link, contested, stays, locale, origin }: StoredLink,
+  { user, link, contested, before, stays, locale, origin }: StoredLink,
   deps: AccountsDeps
 ): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
   const { users, oneTimeTokens } = deps
@@ -36,8 +39,25 @@ export async function storeLink(
     for (const purpose of ['password_reset', 'email_change', 'verify_email'] as const)
       await oneTimeTokens.discard(purpose, user.id)
   }
-  const outcome = await users.linkIdentity(user.id, link)
-  const tookOver = contested === 'by_owner'
-  if (outcome === 'linked') identityLinked(user, link, { by: 'user', tookOver, locale, origin }, deps)
+  await before?.()
+  const tell = (): void => {
+    identityLinked(user, link, { by: 'user', tookOver: contested === 'by_owner', locale, origin }, deps)
+  }
+  const outcome = await users.linkIdentity(user.id, link).catch((error: unknown) => {
+    // A repeat finds the link and tells nobody. A link that a repeat made has the time of the repeat.
+    lookLater(
+      deps.background,
+      `link ${linkIdOf(link)}`,
+      'a link that may be stored could not be looked at',
+      async () => {
+        const found = (await listLinks(user.id, deps)).find((one) => linkIdOf(one) === linkIdOf(link))
+        if (found?.linkedAt !== link.linkedAt) return false
+        tell()
+        return true
+      }
+    )
+    throw error
+  })
+  if (outcome === 'linked') tell()
   return outcome
 }

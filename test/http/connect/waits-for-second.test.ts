@@ -11,6 +11,24 @@ import { connectApp, onward } from './support.ts'
 const ANN = 'ann@example.com'
 const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 
+const PASSKEY = {
+  id: 'key',
+  credentialId: 'bGF0ZQ',
+  publicKey: 'a2V5',
+  alg: -7,
+  signCount: 0,
+  transports: [],
+  backupEligible: false,
+  backedUp: false,
+  uvInitialized: true,
+  rpId: 'auth.example.com',
+  aaguid: null,
+  name: null,
+  lastUsedAt: null,
+  provisional: false
+}
+const OLD = { issuer: 'https://old.example', subject: 'x', connection: 'old', linkedAt: 0, lastUsedAt: 0 }
+
 async function scene(
   t: Test,
   {
@@ -147,23 +165,7 @@ t.test('a take-over ends a passkey that a session of before adds while it goes o
   users.linkIdentity = async (...given) => {
     const added = await factors.addPasskey({
       userId: ann.id,
-      factor: {
-        id: 'late',
-        credentialId: 'bGF0ZQ',
-        publicKey: 'a2V5',
-        alg: -7,
-        signCount: 0,
-        transports: [],
-        backupEligible: false,
-        backedUp: false,
-        uvInitialized: true,
-        rpId: 'auth.example.com',
-        aaguid: null,
-        name: null,
-        createdAt: clock.now(),
-        lastUsedAt: null,
-        provisional: false
-      },
+      factor: { ...PASSKEY, createdAt: clock.now() },
       limit: 10
     })
     t.equal(added.outcome, 'added')
@@ -172,6 +174,58 @@ t.test('a take-over ends a passkey that a session of before adds while it goes o
   await test.through()
   t.equal(await test.who(), ann.id)
   t.strictSame((await factors.findFactors(ann.id)).passkeys, [])
+})
+
+for (const isStored of [true, false])
+  t.test(`a take-over is whole where the answer of linkIdentity is lost: stored ${isStored}`, async (t) => {
+    const factors = memoryFactorStore()
+    const test = await scene(t, { factors, connection: { domains: ['example.com'], enforce: true } })
+    const { users, ann, clock } = test
+    await factors.addPasskey({ userId: ann.id, factor: { ...PASSKEY, createdAt: clock.now() }, limit: 10 })
+    await users.linkIdentity(ann.id, { ...OLD, issuer: PROVIDER, connection: 'acme' })
+    await users.linkIdentity(ann.id, OLD)
+    const link = users.linkIdentity.bind(users)
+    users.linkIdentity = async (...given) => {
+      users.linkIdentity = link
+      if (isStored) await link(...given)
+      throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+    }
+    t.equal((await test.through()).statusCode, 503)
+    t.equal(await test.who(), null)
+    t.strictSame((await factors.findFactors(ann.id)).passkeys, [], 'no passkey of before')
+    t.match(
+      (await users.listIdentities(ann.id)).map(({ subject }) => subject),
+      isStored ? ['ann-1'] : [],
+      'no link of before'
+    )
+    if (isStored) t.match(await test.messages.next('identity_linked'), { tookOver: true })
+    clock.step(1)
+    await test.through()
+    t.equal(await test.who(), ann.id)
+    for (const ms of [1_000, 10_000]) {
+      clock.step(ms)
+      await new Promise(setImmediate)
+    }
+    await test.app.close()
+    t.match(
+      (await users.listIdentities(ann.id)).map(({ subject }) => subject),
+      ['ann-1']
+    )
+    t.equal(test.payloads('identity_linked').length, 1, 'the user is told once')
+    t.equal(test.messages.messages.filter(({ kind }) => kind === 'identity_linked').length, 1)
+  })
+
+t.test('parallel take-overs by one identity all sign in', async (t) => {
+  const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
+  const { app, users, ann, writes } = test
+  const browsers = Array.from({ length: 50 }, () => testBrowser(app))
+  const replies = await Promise.all(browsers.map(async (browser) => await test.through('', browser)))
+  t.strictSame([...new Set(replies.map(({ statusCode }) => statusCode))], [303])
+  const signedIn = await Promise.all(browsers.map(async (browser) => await test.who(browser)))
+  t.strictSame([...new Set(signedIn)], [ann.id])
+  t.equal(writes.filter((write) => write === 'setPasswordHash').length, 1)
+  t.equal((await users.listIdentities(ann.id)).length, 1)
+  t.equal(test.payloads('identity_linked').length, 1)
 })
 
 t.test('a take-over asks nobody for the app of the person who named the address first', async (t) => {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { onceUnderWay } from '../../../accounts/under-way.ts'
 import { originOf } from '../../edge/deps.ts'
 
 /**
@@ -11,18 +12,9 @@ export function pressedOnce<Result>(): (
   request: FastifyRequest,
   work: () => Promise<Result>
 ) => Promise<Result> {
-  const presses = new Map<string, Promise<Result>>()
+  const once = onceUnderWay<Result>()
   return async (proof, request, work) => {
     const { ip, userAgent } = originOf(request)
-    const press = JSON.stringify([proof, ip, userAgent])
-    const first = presses.get(press)
-    if (first !== undefined) return await first
-    const own = work()
-    presses.set(press, own)
-    try {
-      return await own
-    } finally {
-      presses.delete(press)
-    }
+    return await once(JSON.stringify([proof, ip, userAgent]), work)
   }
 }
