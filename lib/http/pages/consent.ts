@@ -25,10 +25,10 @@ import { formOf, formPost, pageGet, queryParam, queryParams } from './forms.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
 /**
- * `GET` and `POST /auth/consent`: asks the person whether a client that is not the host's own may have what it
- * requests. The address carries the authorization request, which is decided anew for each GET and POST, so nothing is
- * allowed because the address says so. The code is given as the answer to the button: a client that must not get a code
- * without a page can't get one by any other address.
+ * `GET` and `POST /auth/consent`: asks the person whether a third-party client may have what it requests. The address
+ * contains the authorization request, which is decided again for each GET and POST, so nothing is allowed because the
+ * address says so. The code is given as the answer to the button: a client that must not get a code without a page
+ * can't get one by any other address.
  */
 export function consentPage(child: FastifyInstance, deps: PageDeps): void {
   async function decide(
@@ -62,7 +62,7 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
     async (request, reply) => {
       const { asked, params, browser, outcome } = await decide(request)
       if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
-      // Where somebody else has signed in meanwhile in another tab, the page has asked another person.
+      // After another user has signed in in another tab, the page has asked another person.
       const samePerson = outcome.facts.signedIn?.session.sid === queryParam(request, 'session')
       const decided = samePerson ? formOf(request).decision : undefined
       if (decided === 'deny') return await sendToClient(denyAuthorization(asked, deps.authorize), request, reply, deps)

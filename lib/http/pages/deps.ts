@@ -9,7 +9,7 @@ import type { PageErrorDeps } from './errors.ts'
 import type { ConnectDeps } from './connect/cookies.ts'
 import type { Journeys } from './journey.ts'
 
-/** What the hosted pages and the authorization endpoint are built from. */
+/** The dependencies of the hosted pages and the authorization endpoint. */
 export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'registration' | 'path'> {
   authorize: AuthorizeDeps
   browser: RequestBrowser
@@ -22,11 +22,11 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   link(name: PathName): string
   /** Which pages there are, for others to lead to; `consents`: clients can ask people for consent. */
   offers: { signup: boolean; reset: boolean; account: boolean; emailCode: boolean; consents: boolean }
-  /** What the host says of scopes. */
+  /** The host's own texts of scopes. */
   scopeTexts: ScopeTexts
   /** The option `prefix`. */
   prefix: string
-  /** The host's own sign-in page, in place of ours. */
+  /** The host's own sign-in page, instead of ours. */
   loginUrl: string | null
   /** `null`: there are no connections. */
   connect: ConnectDeps | null

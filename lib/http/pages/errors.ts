@@ -22,10 +22,7 @@ export interface PageErrorDeps {
   pages: PageReply
   /** The way out of an error page: a path or an absolute URL. */
   homeUrl: string
-  /**
-   * Where a person gets another link in place of one that is no good any more and led to this route; `null` for any
-   * other route.
-   */
+  /** The page for another link instead of an ended one that led to this route. `null` for any other route. */
   newLinkFor(route: string | undefined): PageModels['error']['newLink']
 }
 
@@ -88,7 +85,7 @@ export async function sendErrorPage(
 
 /**
  * Does the work of a form. Resolves to its result, or to the error that the form shows. A body of the host's `onLimit`
- * is sent in place of the page, so that error is thrown.
+ * replaces the page, so that error is thrown.
  * @throws LimitedError with a body of the host's own
  */
 export async function attempt<T>(work: () => Promise<T>): Promise<{ done: T } | { refused: OAuthError }> {

@@ -41,16 +41,16 @@ export function withQuery(path: string, params: Record<string, string> = {}): st
   return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`
 }
 
-/** What a submitted form asks for. */
+/** The work that a submitted form asks for. */
 export interface Submission<Shown> {
   /**
-   * What the work counts under: a rule before the work for what can be guessed or costs much, or `failures` for what
-   * proves itself by a secret of 256 bits; `null` for what a person who is signed in may do as often as they like.
+   * The limit of the work: a rule before the work for guesses and expensive work, or `failures` for a secret of 256
+   * bits. `null` if a signed-in user may do it any number of times.
    */
   limit: AttemptCheck | SecondFactorCheck | 'failures' | null
-  /** What has to succeed before that, under a limit of its own. What it throws is shown on the form. */
+  /** Must succeed before that, under a limit of its own. Its error is shown on the form. */
   before?: { limit: AttemptCheck; work(): Promise<void> }
-  /** The use case. What it throws is shown on the form. Resolves to what the page shows next, or to the way on. */
+  /** The use case. Its error is shown on the form. Resolves to the next content of the page, or to the way on. */
   work(user: AttemptUser): Promise<Shown | Leave>
 }
 
@@ -73,25 +73,26 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   /** The form leads on to the client, or to where else the journey goes. */
   leadsOn?: true
   /**
-   * What a GET shows. It changes nothing and counts nowhere, for any page can make a browser ask for it. What it throws
-   * is an error page.
+   * The content for a GET. It changes nothing and counts under no limit, because any page can make a browser send it.
+   * Its error becomes an error page.
    */
   open(visit: Visit): Promise<Shown | Leave>
-  /** Reads a posted form. What it throws is shown on the form, and counts under no limit. */
+  /** Reads a posted form. Its error is shown on the form, and counts under no limit. */
   submit(form: Form, visit: Visit): Submission<Shown> | Promise<Submission<Shown>>
   /**
-   * What the form shows beside the error. Throws the error where another try would not help; then it is an error page.
+   * The form's content next to the error. Throws the error if another try would not help; then it becomes an error
+   * page.
    */
   again(form: Form, refused: OAuthError, visit: Visit): Promise<Shown> | Shown
   content(
     shown: Shown,
     visit: Visit
   ): Omit<PageModels[Name], keyof FormModel> | Promise<Omit<PageModels[Name], keyof FormModel>>
-  /** Absolute URLs of images that the page shows beside the logo of all pages. */
+  /** Absolute URLs of images on the page besides the logo of all pages. */
   images?: readonly string[]
   /** The page has a form that asks for a passkey. */
   passkeys?: PageSettings['passkeys']
-  /** What the form's address has beside the journey. */
+  /** Parameters of the form's address besides the journey. */
   carries?(shown: Shown): Record<string, string>
   /** Default 200. A refusal has its own status. */
   statusCode?(shown: Shown): number

@@ -104,14 +104,14 @@ export function pageGet({ summary, querystring }: { summary: string; querystring
   }
 }
 
-/** What a client's form posted. A post without a body, and so without a content type, is an empty form. */
+/** The posted form of a client. A post without a body, and so without a content type, is an empty form. */
 export function sentForm(request: FastifyRequest): SentParams {
   return (request.body ?? Object.create(null)) as SentParams
 }
 
 /**
- * What a form of our own posted, without the white space at the ends that keyboards and copied text leave. A password
- * stays as it was typed.
+ * The posted form of one of our own pages, without the white space at the ends that keyboards and copied text leave. A
+ * password stays as it was typed.
  * @throws OAuthError `invalid_request` on a repeated field
  */
 export function formOf(request: FastifyRequest): Form {

@@ -17,7 +17,7 @@ export function leadToIssuer(child: FastifyInstance, issuer: string): void {
     const asked = URL.canParse(address) ? new URL(address) : null
     if (
       method === 'GET' &&
-      // Neither an absolute address nor anything else that a server gets in place of a path.
+      // Refuses an absolute address, and anything else that a server may get instead of a path.
       originalUrl.startsWith('/') &&
       asked !== null &&
       asked.host !== host &&

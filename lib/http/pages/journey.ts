@@ -1,26 +1,21 @@
 import type { FastifyRequest } from 'fastify'
 import type { ClientRequest } from '../../authorize/authorize.ts'
 
-/**
- * Where a person on a hosted page came from and goes on to: an authorization request, a path of the host, or nowhere.
- */
+/** The origin and the goal of a person on a hosted page: an authorization request, a path of the host, or none. */
 export interface Journey {
   /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey goes on there. */
   query: string
   clientName: string | null
   /** BCP 47, most wanted first. */
   uiLocales: string[]
-  /** Where a form whose answer leads on may lead beside this origin. */
+  /** Targets besides this origin of a form whose answer leads on. */
   formActions: string[]
   loginHint: string | undefined
-  /**
-   * Whether all that the account takes is to be given, also where the browser is remembered: what was asked for may
-   * need it.
-   */
+  /** True if a remembered browser must give the second factor too, because the request may need it. */
   asksAll: boolean
-  /** Whether the person should see the sign-up page first. */
+  /** True if the person should see the sign-up page first. */
   wantsSignUp: boolean
-  /** Where a sign-in leads: a local path or an absolute URL. */
+  /** The target of a sign-in: a local path or an absolute URL. */
   next: string
   /**
    * The authorization request of an app on a device, without the parameters that a sign-in settles; `null` for any

@@ -16,7 +16,7 @@ import { parseForm, type SentParams } from '../edge/body.ts'
 import type { Journey, Journeys } from './journey.ts'
 import { queryParams } from './forms.ts'
 
-/** Whether a client asks for more than whatever sign-in there is. @see OpenID Connect Core 1.0 §3.1.2.1 */
+/** True if a client asks for more than any sign-in. @see OpenID Connect Core 1.0 §3.1.2.1 */
 function asksMore({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {
   return wordsOf(prompt).includes('login') || maxAge !== undefined || acrValues !== undefined || claims !== undefined
 }

@@ -10,9 +10,8 @@ const OF_ONE_VIEW = ['ui_locales', 'done', 'session']
 const MAX_QUERY = 1500
 
 /**
- * The page's own address in each language, by its query alone, for the path may be another outside of a proxy. A page
- * that tells what a form has done can't be opened again, so there is nothing to choose; a form that was refused is
- * opened anew.
+ * The page's own address in each language, by its query alone, because the path may differ outside of a proxy. A page
+ * that tells the result of a form can't be opened again, so it offers no languages; a refused form can.
  */
 export function languagesOf({ method, url }: FastifyRequest, statusCode: number): CommonModel['languages'] {
   if (method !== 'GET' && statusCode < 400) return []

@@ -19,16 +19,16 @@ import { passkeyFormOf, passkeysOf, unknownPasskey } from './passkeys.ts'
 import { signInBrowser } from './remembered.ts'
 
 interface Shown {
-  /** Whether somebody is signed in and has come to be asked again. */
+  /** True if a signed-in user has come to be asked again. */
   again: boolean
   username: string
   /** For an account that must be confirmed first and whose password was right. */
   resendToken: string | null
-  /** What a journey without a client does not carry: that a fresh sign-in was asked for. */
+  /** The part of the journey without a client that it does not carry: that a fresh sign-in was asked for. */
   asked: Record<string, string>
   /**
-   * What the browser is told of the passkey that it gave and that was refused. Then it is not asked before the person
-   * says so: it might give the same.
+   * The signal to the browser about a passkey that it gave and that was refused. Then the browser is asked only after a
+   * click, because it might give the same one again.
    */
   refused?: PasskeySignals['signals'] | null
 }
@@ -143,7 +143,7 @@ function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps)
   }
 }
 
-/** The button beside "your e-mail address is not confirmed yet". */
+/** The button next to "your e-mail address is not confirmed yet". */
 function resend(
   { token = '' }: Form,
   { request, locale, origin, journey: { query, clientName, uiLocales } }: Visit,
@@ -169,7 +169,7 @@ function resend(
   }
 }
 
-/** Who is signed in and was led here: by an authorization request, or by a page of the host. */
+/** The signed-in user who was led here by an authorization request, or by a page of the host. */
 async function signedInOnTheirWay(request: FastifyRequest, { browser }: PageDeps): Promise<SignedInPerson | null> {
   return queryParam(request, 'client_id') !== '' || queryParam(request, 'return_to') !== ''
     ? await browser.signedIn(request)

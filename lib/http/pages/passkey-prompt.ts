@@ -17,9 +17,9 @@ interface Proposal {
 }
 
 /**
- * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to somebody who has just signed in by a password, or signed
- * up without one, and has none. It is on the way of a journey, which goes on whatever happens here, at once where there
- * is nothing to propose.
+ * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to a user who has just signed in by a password, or signed
+ * up without one, and has none. It is on the way of a journey, which goes on in any case, at once if there is nothing
+ * to propose.
  */
 export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void {
   const on = passkeysOf(deps)

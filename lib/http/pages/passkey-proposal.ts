@@ -11,17 +11,16 @@ export interface Arrival extends Pick<Visit, 'request' | 'journey'> {
   isSignUp?: boolean | undefined
 }
 
-/** Whether a form carries the field in which the script says that the browser can make passkeys. */
+/** True if a form has the field in which the script says that the browser can make passkeys. */
 export function tellsPasskeys(deps: PageDeps): boolean {
   return passkeysOf(deps)?.passkeys.prompt === true
 }
 
 /**
- * Whether a sign-in leads by the page that proposes a passkey: one by password, or a sign-up without one, in a browser
- * that can make one and was not asked in the last 30 days, of a person who has none. A sign-up without a password is
- * asked in any case: it is how somebody comes to sign in by a passkey alone. Not for an app on a device, which waits
- * for its answer, and not where somebody who is signed in does so again for a page of ours. A failure here stops
- * nobody.
+ * True if a sign-in leads by the page that proposes a passkey: one by password, or a sign-up without one, in a browser
+ * that can make one and was not asked in the last 30 days, of a user who has none. A sign-up without a password is
+ * asked in any case, so that the user can sign in by a passkey alone. Not for an app on a device, which waits for its
+ * answer, and not if a signed-in user signs in again for a page of ours. A failure here stops no sign-in.
  */
 export async function proposesPasskey(
   begun: SessionBegun | StepNeeded,

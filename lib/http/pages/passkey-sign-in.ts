@@ -7,7 +7,7 @@ import { leadOnFrom } from './lead-on-from.ts'
 import { passkeysOf } from './passkeys.ts'
 import { signInBrowser } from './remembered.ts'
 
-/** A sign-in by a passkey alone. Whoever it is of, nobody has typed a name. */
+/** A sign-in by a passkey alone, without a typed name. */
 export function passkeySignIn(
   credential: string,
   { request, journey, locale }: Visit,

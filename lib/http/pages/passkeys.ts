@@ -7,7 +7,7 @@ import type { User } from '../../ports/user-store.ts'
 import type { PageDeps } from './deps.ts'
 import type { Form } from './forms.ts'
 
-/** What pages have that ask for passkeys; `null`: they are off. */
+/** The fields of pages that ask for passkeys. `null`: passkeys are off. */
 export function passkeysOf({
   authorize: {
     accounts: { factors }
@@ -32,7 +32,7 @@ function signalsOf(signals: PasskeySignals['signals'], { assets: { passkeys } }:
 
 const CREDENTIAL_ID = /^[A-Za-z0-9_-]{1,1364}$/
 
-/** What the browser is told after it gave a passkey that nobody has: it need not propose that any more. */
+/** The signal to the browser about a passkey that no user has: it need not propose that any more. */
 export function unknownPasskey(
   { credential = '' }: Form,
   { reason }: OAuthError,
@@ -54,8 +54,8 @@ function idOf(credential: string): string | null {
 }
 
 /**
- * What a browser is told of all passkeys of the user, and what they are called now. It hides or deletes each that is
- * not among them, so they are all there, or none is told: of a user who has none the browser hears only where `removed`
+ * The signal to the browser about all passkeys of the user and their present names. The browser hides or deletes each
+ * that is not among them, so it gets all of them or none. For a user who has none it gets a signal only if `removed`
  * says that the last one has just been taken away.
  * @see W3C WebAuthn Level 3 §5.1.10
  */

@@ -55,7 +55,7 @@ const BY_FORMAT: Readonly<Record<string, InputType>> = { email: 'email', date: '
 /** A valid floating-point number, which is what a browser sends for a number input. @see HTML §2.3.4.3 */
 const NUMBER = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i
 
-/** What a ticked box sends: its value, or what browsers send of one that has none. */
+/** The values of a ticked box: its own, or the one that browsers send for a box without one. */
 const TICKED: readonly string[] = ['true', 'on']
 
 export function profileForm(registration: Registration): ProfileForm {
@@ -115,12 +115,11 @@ function inputsOf({ fields, fits }: Registration, names: readonly string[]): Inp
 /** The form of the profile page: the fields that a person may change by themselves. */
 interface ProfileChangeForm {
   names: readonly string[]
-  /** What the user has, or what was typed. */
+  /** The user's values, or the typed ones. */
   show(user: User, typed: Form | null): ProfileField[]
   /**
-   * What the form changes, as `PATCH /auth/profile` takes it: of fields that show what the user has nothing, so that
-   * two people at one account, or two tabs, don't take back what the other changed in another field; `null` for one
-   * that was emptied.
+   * The form's changes, as `PATCH /auth/profile` takes them. An unchanged field is left out, so that two people at one
+   * account, or two tabs, don't take back each other's changes. `null` for an emptied one.
    * @throws OAuthError `invalid_request` naming the field
    */
   read(form: Form, user: User): Record<string, unknown>
@@ -170,7 +169,7 @@ function shown({ name, schema, type, required }: Input, value: string): ProfileF
 }
 
 /**
- * What was typed, by the field's own schema; `null` where it was left empty and may be. @throws OAuthError
+ * The typed value, by the field's own schema. `null` if an optional field was left empty. @throws OAuthError
  * `invalid_request` naming the field
  */
 function fieldValue({ name, schema, type, required }: Input, form: Form, fits: Registration['fits']): unknown {
@@ -199,14 +198,17 @@ function inputType(schema: TSchema): InputType | null {
 }
 
 /**
- * Whether the person must fill the field in. An empty text counts as not sent. A box is required only where the schema
+ * True if the person must fill the field in. An empty text counts as not sent. A box is required only if the schema
  * does not take `false`.
  */
 function isRequired(fields: TObject, name: string, schema: TSchema, fits: Registration['fits']): boolean {
   return (fields.required ?? []).includes(name) && !(inputType(schema) === 'checkbox' && fits(schema, false))
 }
 
-/** The typed value of a text, `undefined` for none. What can't be converted stays a text, for the schema to refuse. */
+/**
+ * The typed value of a text, `undefined` for none. A text that can't be converted stays a text, for the schema to
+ * refuse.
+ */
 function valueOf(schema: TSchema, type: InputType, text: string, fits: Registration['fits']): unknown {
   if (type === 'checkbox') {
     if (text === '') return fits(schema, false) ? false : undefined

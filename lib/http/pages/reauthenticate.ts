@@ -32,12 +32,11 @@ interface Shown {
 }
 
 /**
- * `GET` and `POST /auth/reauthenticate`: who is signed in proves anew that it is them, by a second factor too where
- * they have one, and goes on where `return_to` says: by the password, a passkey of theirs, a connection, or without a
- * password by a code by e-mail. Each is good for this person alone: no other name can be typed, and somebody else's
- * passkey or account elsewhere is refused. A browser that is remembered counts for nothing. The second factor is asked
- * for on its own page; until it was right, the session of now stays what it is. Who has none of these does so on the
- * sign-in page.
+ * `GET` and `POST /auth/reauthenticate`: a signed-in user proves their identity again, by a second factor too if they
+ * have one, and goes on to `return_to`. The proof is the password, a passkey of theirs, a connection, or without a
+ * password a code by email. Each is good for this user alone: no other name can be typed, and another user's passkey or
+ * account elsewhere is refused. A remembered browser counts for nothing. The second factor is asked for on its own
+ * page; until it is right, the session stays as it is. A user with none of these uses the sign-in page.
  */
 export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser, link } = deps
@@ -76,7 +75,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
       : signIn(visit, { prompt: 'login' })
   }
 
-  /** Begins the session anew, or has the second factor asked for. `isSame`: that what was proved still holds. */
+  /** Renews the session, or has the second factor asked for. `isSame`: checks that the proof still holds. */
   async function begin(
     first: Pick<FirstFactor, 'user' | 'by' | 'methods'>,
     { request, journey }: Visit,
@@ -174,7 +173,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
         const {
           person: { user, session }
         } = shown
-        // The page was shown to somebody else, or under a sign-in that has ended: it is shown anew.
+        // The page was shown to another user, or under a sign-in that has ended, so it is shown again.
         if (queryParam(request, 'session') !== session.sid)
           return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
         if (form.decision === 'email') return await byCode(shown, visit)

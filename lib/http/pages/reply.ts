@@ -13,7 +13,7 @@ import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
 import { logLine } from '../../ports/log.ts'
 import { requestIdOf } from '../edge/request-origin.ts'
 
-/** What a route says of a page; title, logo, language and addresses are added. */
+/** A route's content of a page; title, logo, language and addresses are added. */
 export type PageContent<Name extends PageName> = Omit<PageModels[Name], keyof CommonModel>
 
 export interface PageSettings {
@@ -22,9 +22,9 @@ export interface PageSettings {
   clientName?: string | null
   /** Those that the authorization request asks for, most wanted first. They come before `Accept-Language`. */
   uiLocales?: readonly string[]
-  /** Where the page's forms may lead beside this origin: Chromium applies `form-action` to redirects too. */
+  /** Targets of the page's forms besides this origin: Chromium applies `form-action` to redirects too. */
   formActions?: readonly string[]
-  /** Absolute URLs of images beside the logo of all pages. */
+  /** Absolute URLs of images besides the logo of all pages. */
   images?: readonly string[]
   /** The page's own URL holds a token, so the browser tells nobody more of it than the origin. */
   secretAddress?: boolean
@@ -45,17 +45,17 @@ export interface PageReply {
   ): Promise<FastifyReply>
   /** The texts of a page sent with the same `uiLocales`, for `pageErrorOf`. */
   messagesFor(request: FastifyRequest, settings?: Pick<PageSettings, 'uiLocales'>): Messages
-  /** What the pages load, for `pageAssetRoutes`. */
+  /** The files that the pages load, for `pageAssetRoutes`. */
   assets: PageAssets
 }
 
 export interface PageReplyOptions {
-  /** What the pages call a username. */
+  /** The pages' word for a username. */
   usernames: Usernames
   issuer: string
   /** As mounted, with that of the host's instance in front. */
   prefix: string
-  /** Whether pages ask for passkeys. */
+  /** True if pages ask for passkeys. */
   passkeys: boolean
   pages: Look &
     Pick<CommonModel, 'title' | 'logoUrl' | 'logoUrlDark' | 'faviconUrl' | 'stylesheetUrl'> & {
@@ -68,7 +68,7 @@ export interface PageReplyOptions {
 /** Replies that hold a page, whose headers are not those of the API. */
 const pageReplies = new WeakSet<FastifyReply>()
 
-/** Whether the reply holds a page: then its security headers are set, and stay as they are. */
+/** True if the reply holds a page: then its security headers are set, and stay as they are. */
 export function isPageReply(reply: FastifyReply): boolean {
   return pageReplies.has(reply)
 }

@@ -7,8 +7,8 @@ import { formPage } from './form-page.ts'
 import { queryParam } from './forms.ts'
 
 /**
- * Where the link of a reset message leads. Opening it uses nothing up, for mail programs open links too; its form sets
- * the password as `POST /auth/password-reset/confirm` does, under one limit with it, and signs nobody in.
+ * The page behind the link of a reset message. Opening it uses nothing up, because mail programs open links too. Its
+ * form sets the password as `POST /auth/password-reset/confirm` does, under one limit with it, and signs nobody in.
  */
 export function resetPasswordPage(child: FastifyInstance, deps: PageDeps): void {
   const {

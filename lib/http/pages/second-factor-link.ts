@@ -13,8 +13,8 @@ interface Shown {
 }
 
 /**
- * Where a link of `startEnrolment` leads: a page with a button. Opening it uses nothing up, for programs open links
- * too. The button uses it up and leads to the sign-in, which takes the first factor as ever and then goes on to set the
+ * The page behind a link of `startEnrolment`, with a button. Opening it uses nothing up, because programs open links
+ * too. The button uses it up and leads to the sign-in, which takes the usual first factor and then goes on to set the
  * second one up.
  */
 export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
@@ -57,7 +57,7 @@ export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, fac
         }
       }),
       async again({ token = '' }, refused) {
-        // Where the token is not good or can't be looked up, there is nothing that the page could say.
+        // If the token is not good or can't be read, there is no content for the page.
         return await asked(token).catch(() => {
           throw refused
         })

@@ -21,7 +21,8 @@ import { leadOnFrom } from './lead-on-from.ts'
 import { passkeyFormOf } from './passkeys.ts'
 
 /**
- * Who owes a second factor: whoever has given the first and is not signed in yet, or whoever was signed in without it.
+ * The user who owes a second factor: one who has given the first factor and is not signed in yet, or one who was signed
+ * in without it.
  */
 type Pending = ({ step: PendingStep } | { person: SignedInPerson }) & { found: UserFactors }
 
@@ -49,7 +50,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
     return hasFactor(found) ? { person, found } : null
   }
 
-  /** What is stored is nothing: the browser keeps what it is known by. */
+  /** Stores nothing: the browser keeps its own mark. */
   function rememberBrowser(
     { user, session: { sid } }: SessionBegun,
     found: UserFactors,
@@ -73,7 +74,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
       cookies.step.clear(reply)
       return await toLogin(visit)(reply)
     }
-  // What is in the cookie may be good for another page: a visit, which any other site can bring about, leaves it.
+  // The content of the cookie may be good for another page. A visit, which any other site can bring about, leaves it.
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   formPage<'second_factor', Pending>(
@@ -141,7 +142,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
             pending.found.totp,
             deps.limiter.knows(request, secondFactorCheck(userOf(pending), pending.found, { kind: 'totp' }))
           ).length > 0,
-        // Whoever is signed in gets to the page only by asking for it.
+        // A signed-in user gets to the page only by asking for it.
         loginUrl: withQuery(
           `${link('login')}${query}`,
           'person' in pending && clientName === null ? { prompt: 'login' } : {}

@@ -16,7 +16,7 @@ interface PagePolicy {
   /** The host's own HTML, which may load what it has on its own origin. */
   own: boolean
   formActions: readonly string[]
-  /** Those of the page, beside those of all pages. */
+  /** Images of the page, besides those of all pages. */
   images?: readonly string[]
   /** The page asks for a passkey; `renewUrl`: the one address that its script may load from. */
   passkeys?: { renewUrl: string | null } | undefined

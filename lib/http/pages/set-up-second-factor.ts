@@ -27,8 +27,8 @@ import { passkeyFormOf } from './passkeys.ts'
 import { savedUrl, shownCodes } from './shown-codes.ts'
 
 /**
- * Who has to set one up: whoever has given a first factor and is not signed in yet, or somebody whose session began
- * without. `isInvited`: a link of the host's leads them here.
+ * The user who has to set one up: one who has given a first factor and is not signed in yet, or one whose session began
+ * without a second. `isInvited`: a link of the host's leads them here.
  */
 type Owing = ({ step: PendingStep; ticket: string } | { person: SignedInPerson }) & { isInvited: boolean }
 
@@ -46,9 +46,9 @@ interface Shown {
 }
 
 /**
- * `GET` and `POST /auth/second-factor/set-up`: where `mfa.required`, or a link of `startEnrolment`, leads whoever has
- * no second factor yet. Nothing is stored before a code of the app was right or the passkey was made, and nobody is
- * signed in before that.
+ * `GET` and `POST /auth/second-factor/set-up`: `mfa.required`, or a link of `startEnrolment`, leads users without a
+ * second factor here. Nothing is stored, and nobody is signed in, before a code of the app was right or the passkey was
+ * made.
  */
 export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const { authorize, browser, cookies, link, pages } = deps
@@ -56,7 +56,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
   const codes = shownCodes(deps)
   const passkeys = factors.policy.methods.includes('passkey') ? factors.passkeys : null
 
-  /** `null`: nobody, or they have one by now. */
+  /** `null`: no user, or they have a second factor already. */
   async function owingOf(request: FastifyRequest): Promise<Owing | null> {
     const ticket = cookies.step.read(request)
     const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'enrolment' }, accounts)
@@ -82,7 +82,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
     }
   }
 
-  /** Where the person goes on to once they are signed in. */
+  /** The user's way on after the sign-in. */
   function onward(userId: string, { request, journey }: Visit): Journey {
     const confirm = confirmUrl(request, userId, journey, deps)
     return confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }
@@ -98,7 +98,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
       cookies.step.clear(reply)
       return await toLogin(visit)(reply)
     }
-  // What is in the cookie may be good for another page: a visit, which any other site can bring about, leaves it.
+  // The content of the cookie may be good for another page. A visit, which any other site can bring about, leaves it.
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   async function show(owing: Owing, form: Form | null): Promise<Shown> {
@@ -118,7 +118,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
 
   async function enrolmentOf(of: Enroller, form: Form | null): Promise<ShownEnrolment | null> {
     if (!factors.policy.methods.includes('totp')) return null
-    // After a wrong code the same key again: the app has it by now.
+    // After a wrong code the same key again, because the app has it already.
     const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
     return await withQr(begun ?? (await startEnrolment(of, accounts)))
   }
@@ -134,7 +134,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
     return await confirmEnrolment({ ...given, enrolment, code }, accounts)
   }
 
-  /** What the browser has afterwards; `begun` is `null` where the session could not begin. */
+  /** The browser's session afterwards; `begun` is `null` if the session could not begin. */
   async function setUp(
     owing: Owing,
     form: Form,

@@ -7,7 +7,7 @@ import { isFromHere } from './own-account/account-page.ts'
 
 const DONE = { done: 'codes_saved' }
 
-/** What the cookie has. */
+/** The content of the cookie. */
 interface KeptCodes {
   userId: string
   codes: string[]
@@ -16,7 +16,7 @@ interface KeptCodes {
 
 interface Whose {
   user: { id: string; username: string }
-  /** Where the person goes on to. */
+  /** The person's way on. */
   backUrl: string
 }
 
@@ -28,7 +28,7 @@ export interface ShownCodes {
   show(codes: readonly string[], visit: Visit, whose: Whose): Leave
   /** `null`: this browser has none of this user. */
   again(visit: Visit, whose: Whose): Leave | null
-  /** Whether the person has just said that the codes are saved. The browser has none afterwards. */
+  /** True if the person has just said that the codes are saved. The browser has none afterwards. */
   areSaved(visit: Visit): boolean
   /** Has the browser show no codes any more, because they have ended. */
   forget(visit: Visit): void

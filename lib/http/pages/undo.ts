@@ -14,7 +14,7 @@ interface Shown {
 }
 
 /**
- * Where "that was not me" of a message leads: a page that says what it takes back, with a button. Opening it uses
+ * The page behind "that was not me" of a message. It says which change it takes back, with a button. Opening it uses
  * nothing up, because mail programs open links too.
  */
 export function undoPage(child: FastifyInstance, deps: PageDeps): void {
@@ -47,7 +47,7 @@ export function undoPage(child: FastifyInstance, deps: PageDeps): void {
         }
       }),
       async again({ token = '' }, refused) {
-        // Where the token is not good or can't be looked up, there is nothing that the page could say.
+        // If the token is not good or can't be read, there is no content for the page.
         return await asked(token).catch(() => {
           throw refused
         })

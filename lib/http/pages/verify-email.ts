@@ -19,10 +19,10 @@ interface Shown {
 }
 
 /**
- * Where the link of a confirmation message leads: a page with a button. Opening it uses nothing up, for mail programs
- * open links too; the button confirms as `POST /auth/email/verify` does, under one limit with it. A stranger may have
- * signed up with the address of the person who reads this: the page says under which name and when, and a second button
- * ends the stranger's password, or stops the change.
+ * The page behind the link of a confirmation message, with a button. Opening it uses nothing up, because mail programs
+ * open links too. The button confirms as `POST /auth/email/verify` does, under one limit with it. A stranger may have
+ * signed up with the reader's address: the page says under which name and when, and a second button ends the stranger's
+ * password, or stops the change.
  */
 export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
@@ -59,7 +59,7 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
         }
       }),
       async again({ token = '' }, refused) {
-        // Where the token is not good or can't be looked up, there is nothing that the page could say.
+        // If the token is not good or can't be read, there is no content for the page.
         return await asked(token).catch(() => {
           throw refused
         })

@@ -9,7 +9,7 @@ import { queryParam } from '../forms.ts'
 import type { Journey } from '../journey.ts'
 import type { ConnectDeps, ConnectFlow } from './cookies.ts'
 
-/** What the routes of connections are built from: they exist only where there is one. */
+/** The dependencies of the routes of connections, which exist only if there is one. */
 export interface ConnectPageDeps extends PageDeps {
   connect: ConnectDeps
 }
@@ -33,9 +33,9 @@ interface Begin {
   journey: Pick<Journey, 'query' | 'loginHint' | 'uiLocales'>
   /** The parameters of the page's address, with what was asked of the sign-in. */
   asked: SentParams
-  /** Who links the identity; `null`: somebody signs in. */
+  /** The user who links the identity. `null`: a sign-in. */
   linkTo: ConnectFlow['linkTo']
-  /** Who proves anew that it is them; `null`: whoever it is. */
+  /** The user who proves their identity again. `null`: any user. */
   onlyAs: ConnectFlow['onlyAs']
 }
 
@@ -58,8 +58,7 @@ export async function beginConnect(
 ): Promise<string> {
   const startedAt = clock.now()
   const { prompt, maxAge } = wishesOf(asked)
-  // Where somebody is signed in and the client wants it fresh, what they have here does not do, and neither does what
-  // they have there.
+  // If the client requires re-authentication, neither our session nor the provider's is enough.
   const fresh = prompt.includes('login') || (maxAge !== null && (await browser.signedIn(request)) !== null)
   const { provesFreshness } = connection
   const since = fresh ? startedAt : maxAge === null ? null : startedAt - maxAge * 1000
@@ -87,14 +86,14 @@ export async function beginConnect(
   return url
 }
 
-/** What is not sent on is what only this service can answer: `consent`, `acr_values`, `claims`. */
+/** Only this service can answer the rest, which is not sent on: `consent`, `acr_values`, `claims`. */
 function wishesOf(asked: SentParams): { prompt: string[]; maxAge: number | null } {
   const { prompt, max_age: maxAge = '' } = readAuthorizationParams(asked)
   return { prompt: wordsOf(prompt), maxAge: /^\d{1,12}$/.test(maxAge) ? Number(maxAge) : null }
 }
 
 /**
- * Whether a page of ours led here. Browsers without `Sec-Fetch-Site` name the page, as our pages ask them to. @see W3C
+ * True if a page of ours led here. Browsers without `Sec-Fetch-Site` name the page, as our pages ask them to. @see W3C
  * Fetch Metadata Request Headers §2.4
  */
 export function isFromOurPage(
@@ -106,7 +105,7 @@ export function isFromOurPage(
 }
 
 /**
- * Whether the browser only prepares for a click that may never come. @see W3C Fetch Metadata Request Headers §2.6
+ * True if the browser only prepares for a click that may never come. @see W3C Fetch Metadata Request Headers §2.6
  * `Sec-Purpose`
  */
 export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: former } }: FastifyRequest): boolean {
@@ -114,8 +113,8 @@ export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: for
 }
 
 /**
- * What the buttons' addresses have beside the journey: whether a fresh sign-in is asked for, which a journey without a
- * client does not carry.
+ * Parameters of the buttons' addresses besides the journey: whether a fresh sign-in is asked for, which a journey
+ * without a client does not carry.
  */
 export function freshness(request: FastifyRequest): Record<string, string> {
   const prompt = queryParam(request, 'prompt')

@@ -36,12 +36,12 @@ export function buttonImages({ connect }: Pick<PageDeps, 'connect'>): string[] {
   return [...(connect?.connections.values() ?? [])].flatMap(({ button: { logoUrl } }) => logoUrl ?? [])
 }
 
-/** Whether an address on the sign-in page can be enough to know where its owner signs in. */
+/** True if an address on the sign-in page can be enough to know its owner's way to sign in. */
 export function takesDomains({ connect }: Pick<PageDeps, 'connect'>): boolean {
   return connect !== null && [...connect.connections.values()].some(({ domains }) => domains.length > 0)
 }
 
-/** Whether this browser waits to link the connection to the account of this name, whose password is asked for then. */
+/** True if this browser waits to link the connection to the account of this name, whose password is asked for then. */
 function linksNext(
   name: string,
   { id }: Connection,

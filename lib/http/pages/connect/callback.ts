@@ -18,7 +18,7 @@ import type { ConnectFlow } from './cookies.ts'
 import { failConnect, StaleSignInError } from './failure.ts'
 import { sendAway } from './leaving.ts'
 
-/** What a provider sends here; anything else is the provider's own. */
+/** The parameters of a provider's answer. Any others are the provider's own. */
 const ANSWER = Type.Object({
   code: Type.Optional(Type.String()),
   state: Type.Optional(Type.String()),
@@ -27,7 +27,7 @@ const ANSWER = Type.Object({
 })
 /** A second one of these is an attempt to have one part of us read the one, and another part the other. */
 const ONCE = ['code', 'state', 'iss', 'error', 'id_token']
-/** What is read of a posted answer. The rest would only fill the cookie. */
+/** The parameters that are read of a posted answer. The rest would only fill the cookie. */
 const READ = ['code', 'state', 'iss', 'error', 'user']
 const STATE = /^[A-Za-z0-9_-]{43}$/
 

@@ -34,10 +34,9 @@ interface Waiting {
 const PRESSED_AGAIN_MS = 10_000
 
 /**
- * `GET` and `POST /auth/connect/confirm`: what somebody has to do who has signed in elsewhere. Where an account has
- * their address, they sign in as that user, by whatever way, and link the two by a button; where a new account needs
- * more than is known, they fill it in. What was proved elsewhere is in a sealed cookie, the identity itself and not
- * only whom it is for.
+ * `GET` and `POST /auth/connect/confirm`: completes the sign-in of a person who has signed in elsewhere. If an account
+ * has their address, they sign in as that user in any way, and link the two by a button. If a new account needs more
+ * than is known, they fill it in. A sealed cookie has the proved identity itself.
  */
 export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {
@@ -127,8 +126,8 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
 }
 
 /**
- * Where a sign-in leads that may be what the page waits for: to the page, where it is of the same journey. Nothing that
- * another site began is offered so.
+ * The address to which a sign-in leads that may be the one that the page waits for: the page, if it belongs to the same
+ * journey. A sign-in that another site began is never offered.
  */
 export function confirmUrl(
   request: FastifyRequest,
@@ -153,7 +152,7 @@ async function ownerIn(
 }
 
 /**
- * Uses the proof up for this work, so that no copy of its cookie does the same. Where the work fails in a way that the
+ * Uses the proof up for this work, so that no copy of its cookie does the same. If the work fails in a way that the
  * person can mend, such as by another entry in the form, they get a new proof.
  */
 async function once<T>(
@@ -190,7 +189,7 @@ async function linkNow(
   )
 }
 
-/** What the person is called at the provider, so that they see whether it is them. */
+/** The person's name at the provider, so that they can recognise themselves. */
 function identityOf({ subject, email = subject, profile: { name } }: FederatedPerson): string {
   return typeof name === 'string' && name !== '' && name !== email ? `${name} (${email})` : email
 }
@@ -266,7 +265,7 @@ async function askForFields(
   )
 }
 
-/** What a sign-up of this page comes to: the session, the second step, or the refusal that no form mends. */
+/** The result of a sign-up on this page: the session, the second step, or the refusal that no form mends. */
 type SignedUp = SessionBegun | StepNeeded | UpstreamError
 
 /** Not for the form, which could not be mended. */

@@ -12,18 +12,15 @@ import type { SealedCookies } from '../../edge/sealed-cookies.ts'
 /** A sign-in elsewhere that has begun in this browser. */
 export interface ConnectFlow extends UpstreamFlow {
   connection: string
-  /** Who links it, and by which session; `null`: somebody signs in. */
+  /** The user who links it, and the session. `null`: a sign-in. */
   linkTo: { userId: string; sid: string } | null
-  /**
-   * Who proves anew that it is them, and in which session: nobody else is signed in by it. `null`: whoever signs in
-   * there.
-   */
+  /** The user who proves their identity again, and the session: it signs in no other user. `null`: any user. */
   onlyAs: { userId: string; sid: string } | null
-  /** Whether a page of ours led to it, and not a link or a form of another site. */
+  /** True if a page of ours led to it, and not a link or a form of another site. */
   ours: boolean
   /** The journey's query, `''` or `?…`. */
   query: string
-  /** Whether a fresh sign-in was asked for, which the journey may not say. */
+  /** True if a fresh sign-in was asked for, which the journey may not say. */
   fresh: boolean
   /**
    * Since when the person must have signed in there, in milliseconds since the epoch; `null`: that does not matter, or
@@ -32,13 +29,13 @@ export interface ConnectFlow extends UpstreamFlow {
   authenticatedSince: number | null
 }
 
-/** What came to the callback by POST, until the browser asks again with its cookies. */
+/** The posted answer of a callback, until the browser asks again with its cookies. */
 interface ConnectAnswer {
   startedAt: number
   body: string
 }
 
-/** Somebody who has signed in elsewhere and has to do something here first. */
+/** A person who has signed in elsewhere and has to complete the sign-in here. */
 export interface PendingConnect {
   /** Another one for each proof, which is good once. */
   id: string
@@ -48,7 +45,7 @@ export interface PendingConnect {
   /** The account to link it to; `null`: there is to be one, which needs more than is known. */
   userId: string | null
   query: string
-  /** Whether a later sign-in of the user leads to the question by itself. */
+  /** True if a later sign-in of the user leads to the question by itself. */
   offered: boolean
 }
 
@@ -80,7 +77,10 @@ interface ConnectCookies {
    */
   setProof(reply: FastifyReply, pending: PendingConnect): void
   clear(reply: FastifyReply, kind: Kind, state: string): void
-  /** Whether no copy of the cookie was used before: that of the flow with this state, or of the proof with this id. */
+  /**
+   * Resolves to true if no copy of the cookie was used before: that of the flow with this state, or of the proof with
+   * this id.
+   */
   useUp(kind: Once, id: string): Promise<boolean>
 }
 

@@ -13,8 +13,8 @@ import type { PageDeps } from '../deps.ts'
 import type { ConnectFlow } from './cookies.ts'
 
 /**
- * What the person is told of each, who can't mend the most of them. Which of their own accounts is disabled, and why,
- * is told to nobody.
+ * The text for each failure, most of which the person can't mend. No text says which of their own accounts is disabled,
+ * or why.
  */
 const SHOWN: Readonly<Record<UpstreamFailure, { code: OAuthErrorCode; reason: OAuthErrorReason }>> = {
   denied: { code: 'connection_denied', reason: 'connection_denied' },
@@ -42,9 +42,12 @@ interface Failed {
   connection: string
   /** The journey's query, so that the person can start again; `''` where it is not known. */
   query: string
-  /** Whether the request was counted under a limit. Only then there is an event, or strangers could make any number. */
+  /**
+   * True if the request was counted under a limit. Only then there is an event, because otherwise strangers could make
+   * any number.
+   */
   counted: boolean
-  /** Who was to prove anew that it is them, and does so in another way; absent: nobody. */
+  /** The user who was to prove their identity again, and does so in another way. Absent: none. */
   onlyAs?: ConnectFlow['onlyAs']
 }
 

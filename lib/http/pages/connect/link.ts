@@ -10,8 +10,8 @@ import { failConnect } from './failure.ts'
 import { sendAway } from './leaving.ts'
 
 /**
- * `POST /auth/connect/:id/link`: somebody who has signed in within the last five minutes adds another way to sign in to
- * their account. A form, so that no other site's link can do it; the answer is a page that leads on, because a form may
+ * `POST /auth/connect/:id/link`: a user who has signed in within the last five minutes adds another way to sign in to
+ * their account. A form, so that no other site's link can do it. The answer is a page that leads on, because a form may
  * lead nowhere but to this origin.
  */
 export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void {

@@ -28,8 +28,8 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
       // A browser that only looks ahead must not get a cookie for each link that it sees.
       if (isLookingAhead(request)) return await reply.code(503).send()
       if (!isFromOurPage(request, issuer)) return await reply.redirect(`${link('login')}${journey.query}`, 303)
-      // A button of the page on which somebody proves anew that it is them. They may have signed out since, or somebody
-      // else in.
+      // A button of the page on which a user proves their identity again. They may have signed out since, or another
+      // user in.
       const sid = queryParam(request, 'session')
       const person = sid === '' ? null : await browser.signedIn(request)
       if (sid !== '' && person?.session.sid !== sid)

@@ -4,11 +4,11 @@ import { beginConnect, type ConnectPageDeps, isFromOurPage, isLookingAhead } fro
 import { failConnect } from './failure.ts'
 
 /**
- * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, since a
- * form may not be redirected there. Where a user is signed in, only if a page of ours led here, so that no other site
- * replaces their session, and if the request itself asks for another sign-in: a session that lacks something else would
- * be sent round for ever. Another site leads a person who has begun a second step, a code or a link here to no
- * provider, because a sign-in would end that. `null`: the sign-in page it is.
+ * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, because
+ * a form may not be redirected there. If a user is signed in, a page of ours must have led here, so that no other site
+ * replaces their session, and the request itself must ask for another sign-in: a session that lacks something else
+ * would be sent round for ever. Another site leads a person who has begun a second step, a code or a link here to no
+ * provider, because a sign-in would end that. `null`: show the sign-in page.
  */
 export async function straightOn(
   deps: ConnectPageDeps,

@@ -20,7 +20,7 @@ import { type CarriedEmail, emailCookie } from './pending.ts'
 interface Shown {
   step: 'ask' | 'enter' | 'finish'
   username: string
-  /** What was typed for a new account. */
+  /** The typed entries for a new account. */
   form: Form | null
 }
 

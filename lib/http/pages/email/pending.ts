@@ -4,8 +4,8 @@ import type { EmailSignInDeps } from '../../../accounts/deps.ts'
 import { journeyOf, type SealedCookies } from '../../edge/sealed-cookies.ts'
 
 /**
- * What the cookie of a browser carries that has asked for a code, or has entered it and is to sign up. `only`: the one
- * user whom the code may sign in, who proves anew that it is them.
+ * The content of the cookie of a browser that has asked for a code, or has entered it and is to sign up. `only`: the
+ * one user whom the code may sign in, who proves their identity again.
  */
 type PendingEmail =
   | { step: 'enter'; code: PendingCode; only?: string | undefined }
@@ -14,7 +14,7 @@ type PendingEmail =
 /** The same with the journey that it belongs to. `query` is `null` where it was too long to be carried. */
 export type CarriedEmail = PendingEmail & { journey: string; query: string | null }
 
-/** The cookie between asking for a code and being signed in. There is one in a browser: who asks again begins anew. */
+/** The cookie between asking for a code and being signed in. A browser has one: another request starts again. */
 interface EmailCookie {
   /** `null` where there is none, or none of this service that is still good. */
   read(request: FastifyRequest): CarriedEmail | null

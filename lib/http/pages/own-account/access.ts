@@ -9,7 +9,8 @@ import { accountPage, MOST_ROWS } from './account-page.ts'
 import { clientNames } from './client-names.ts'
 
 /**
- * What the person allowed clients of other people, and the buttons that take it back with all that those were given.
+ * The person's consents for third-party clients, and the buttons that take a consent back with all tokens of that
+ * client.
  */
 export function accessPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, pages, scopeTexts } = deps
@@ -44,7 +45,8 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
         return {
           limit: null,
           async work() {
-            // One that is not there was taken back already. What no client is called goes to no store.
+            // A consent that does not exist was taken back already. A text that can't be a client's id reaches no
+            // store.
             const known = (await consentsOf(user, authorize)).some((consent) => consent.clientId === clientId)
             if (known)
               await takeBackConsent(

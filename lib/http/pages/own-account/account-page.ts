@@ -41,7 +41,7 @@ interface AccountPage<Name extends AccountPageName, Shown extends object> extend
   'name' | 'path' | 'summaries' | 'body' | 'fields'
 > {
   path: PathName
-  /** What the page shows; `form`: again, with what was typed. A way on where the person has no use for the page. */
+  /** The content of the page; `form`: again, with the typed entries. A way on if the person has no use for the page. */
   open(visit: PersonVisit, form: Form | null): Promise<Shown | Leave>
   submit(form: Form, visit: PersonVisit): AccountSubmission | Promise<AccountSubmission>
   /** For nobody, where that is not the sign-in. */
@@ -91,7 +91,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
     async submit(form, visit) {
       const person = await browser.signedIn(visit.request)
       if (person === null) return { limit: null, work: async () => signInFirst(path, visit, deps) }
-      // What the page said was said to somebody else, or under a sign-in that has ended.
+      // The page was shown to another user, or under a sign-in that has ended.
       if (queryParam(visit.request, 'session') !== person.session.sid)
         return { limit: null, work: async () => back(visit, 'nothing') }
       const { work, ...limits } = await page.submit(form, { ...visit, person })
@@ -137,8 +137,8 @@ export function signInFirst(path: PathName, visit: Visit, deps: PageDeps): Leave
 }
 
 /**
- * Where who is signed in proves it anew. With a sign-in page of the host's own it is that page for what it has asked
- * for, and ours for a second factor of ours, which that page can't ask for.
+ * The page on which the signed-in user proves their identity again. With a sign-in page of the host's own it is that
+ * page for the factors that it can ask for, and ours for a second factor of ours.
  */
 export function signInUrl(path: PathName, visit: PersonVisit, deps: PageDeps): string {
   if (deps.loginUrl === null) return andBack('reauthenticate', path, visit, deps)
@@ -161,7 +161,7 @@ function andBack(to: PathName, path: PathName, { journey: { query, uiLocales } }
   })
 }
 
-/** What guesses at the password of this user count under, as sign-ins count it, whatever the store spells. */
+/** The limit of guesses at this user's password, the same as of sign-ins, however the store spells the name. */
 export function passwordLimit(user: User): AttemptCheck {
   return { rule: 'login', account: normalizeUsername(user.username) ?? user.username }
 }
@@ -187,16 +187,13 @@ const NOTES: readonly string[] = [
   'nothing'
 ] satisfies AccountNote[]
 
-/** What the post that led here has done. A link from elsewhere has done nothing, and must not say so. */
+/** The result of the post that led here. A link from elsewhere has done nothing, and must not say so. */
 export function noteOf(request: FastifyRequest): AccountNote | null {
   const note = queryParam(request, 'done')
   return NOTES.includes(note) && isFromHere(request) ? (note as AccountNote) : null
 }
 
-/**
- * Where browsers don't say where a navigation began, it may have been here. @see W3C Fetch Metadata Request Headers
- * §2.4
- */
+/** Browsers that don't say where a navigation began may have been here. @see W3C Fetch Metadata Request Headers §2.4 */
 export function isFromHere({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin'
 }

@@ -1,6 +1,6 @@
 import type { ClientStore } from '../../../ports/client-store.ts'
 
-/** What people know clients by, each looked up once. One that is gone, or has no name, has its id. */
+/** The names of clients, each read once. A removed or unnamed client has its id. */
 export async function clientNames(
   clientIds: readonly string[],
   { clients }: { clients: ClientStore }

@@ -7,15 +7,15 @@ import type { Submission } from '../form-page.ts'
 import { type Form, required } from '../forms.ts'
 import { passwordLimit, type PersonVisit, signInUrl } from './account-page.ts'
 
-/** What the page asks for before it goes on. */
+/** The proof that the page asks for before it goes on. */
 export interface Proof {
   askPassword: boolean
   signInUrl: string | null
 }
 
 /**
- * `always`: a fresh sign-in is not enough where there is a password. Who has none, or has a second factor, signs in
- * again.
+ * `always`: a fresh sign-in is not enough if the user has a password. A user without one, or with a second factor,
+ * signs in again.
  */
 export async function proofOf(
   change: AccountChange,

@@ -23,7 +23,7 @@ import { savedUrl, type ShownCodes, shownCodes } from '../shown-codes.ts'
 import { accountPage, noteOf, type PersonVisit, signInUrl } from './account-page.ts'
 import { passkeyPage } from './passkeys.ts'
 
-/** What a session can rest on without a second factor. */
+/** The methods that a session without a second factor can rest on. */
 const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email', 'host']
 
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
@@ -54,7 +54,7 @@ async function requireFresh({ person, origin }: PersonVisit, accounts: Accounts)
   await requireProof('factors', freshnessIn(person, origin), accounts)
 }
 
-/** Where to sign in again; `null`: no need to. */
+/** The page for another sign-in. `null`: none is needed. */
 async function signInAgainUrl(
   path: 'security' | 'securityTotp',
   visit: PersonVisit,
@@ -178,7 +178,7 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
             const { factors: listed } = await listFactors(user.id, accounts)
             const stays = browser.stay(request, reply, sid)
             const lower = async () => {
-              // What is left of this sign-in is what it began with.
+              // The rest of this sign-in is its first factor.
               const first = visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
               await browser.renew(request, reply, user.id, first)
               return browser.stay(request, reply, sid)
@@ -229,7 +229,7 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts, c
             endsOthers: false
           }
         const { factors: listed } = await listFactors(user.id, accounts)
-        // After a wrong code the same key again: the app has it by now.
+        // After a wrong code the same key again, because the app has it already.
         const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
         const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
         return {
@@ -270,7 +270,7 @@ function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts, c
             await knowBrowser(user, visit, deps, accounts.factors)
             const shown = recoveryCodes === null ? 'factor_added' : codes.show(recoveryCodes, visit, whose(visit, deps))
             if (typeof shown === 'string') return shown
-            // Whoever has just given a code of the app has signed in with it.
+            // A right code of the app is a proof for this session.
             await browser.renew(request, reply, user.id, [
               ...session.methods.filter(({ method }) => method !== 'otp'),
               proof

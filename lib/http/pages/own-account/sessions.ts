@@ -9,7 +9,10 @@ import { clientNames } from './client-names.ts'
 
 const EndOf = Type.Union([Type.Literal('end_others'), Type.Literal('end_all')])
 
-/** The person's sign-ins, as `GET /auth/sessions` has them; ends one of them, or all. Who ends their own signs out. */
+/**
+ * The person's sign-ins, as `GET /auth/sessions` has them. Ends one of them, or all. Ending the present sign-in signs
+ * out.
+ */
 export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser } = deps
   const { sessions } = authorize
