@@ -125,3 +125,9 @@ t.test('asks for a secret where the factor store is durable, and not where it is
     t.match(refusal({ factors, secret: undefined }), /^Invalid option "secret": got nothing.*outlives the process/)
   t.equal(refusal({ factors: memoryFactorStore(), secret: undefined }), 'taken')
 })
+
+t.test('keeps lifetimes in milliseconds', async (t) => {
+  const { factors: resolved } = settingsOf({ ...base, factors, mfa: { rememberDevice: { expiresIn: 600 } } })
+  t.equal(resolved?.rememberDeviceMs, 600_000)
+  t.equal(settingsOf({ ...base, factors, mfa: { rememberDevice: {} } }).factors?.rememberDeviceMs, 30 * 86_400_000)
+})
