@@ -28,7 +28,7 @@ export type {
 export type { AuthRequirements } from './settings/auth-requirements.ts'
 export type { AuthorityOptions } from './settings/options.ts'
 export type { DecoratorName, DecoratorOptions } from './settings/sections/decorators.ts'
-export type { EmailSignInOptions } from './settings/sections/email-sign-in.ts'
+export type * from './features/options.ts'
 export type { MfaContext, MfaOptions } from './settings/sections/factors.ts'
 export type { PasskeyOptions } from './settings/sections/passkeys.ts'
 export type { PagesOptions } from './settings/sections/pages.ts'

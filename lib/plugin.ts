@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Authority } from './composition/authority.ts'
+import { settingsOf } from './composition/compose.ts'
 import { cookiesOf } from './composition/cookies.ts'
 import { createAuthority } from './composition/create-authority.ts'
 import { tokenGuards, type TokenGuards } from './composition/guards.ts'
@@ -31,7 +32,6 @@ import { redisClientOf } from './settings/redis-client.ts'
 import type { User } from './ports/user-store.ts'
 import type { AccessTokenClaims } from './protocol/access-token.ts'
 import { ANY_SIGN_IN, stepUpOf } from './settings/auth-requirements.ts'
-import { settingsOf } from './settings/check.ts'
 import type { AuthorityOptions } from './settings/options.ts'
 import { PATHS, type PathName } from './settings/paths.ts'
 import { warnOfUnsafeSettings } from './settings/warnings.ts'
@@ -202,7 +202,8 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       openid: places.redirectLogin
         ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() }
         : null,
-      pages
+      pages,
+      pageSlots: services.pageSlots
     },
     {
       jwksConstraints: places.wellKnown.jwks?.constraints ?? null,

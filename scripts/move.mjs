@@ -32,7 +32,7 @@ const inText = [...moves].flatMap(([from, to]) => {
   const [a, b] = [from.replace(/^lib\//, ''), to.replace(/^lib\//, '')]
   return [
     [new RegExp(String.raw`(?<![\w./-])${escaped(from)}(?![\w-])`, 'g'), to],
-    ...(a === from ? [] : [[new RegExp(String.raw`(?<=['"\`])${escaped(a)}(?=['"\`])`, 'g'), b]])
+    ...(a === from ? [] : [[new RegExp(`(?<=['"\`])${escaped(a)}(?=['"\`])`, 'g'), b]])
   ]
 })
 

@@ -1,7 +1,7 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
 import type { RuleName } from '../lib/limits/rules.ts'
 import { DEFAULTS } from '../lib/settings/defaults.ts'
-import { OPTIONS_SCHEMA } from '../lib/settings/schema.ts'
+import { OPTIONS_SCHEMA } from '../lib/composition/compose.ts'
 
 /** One row: an option by its path from the top. */
 export interface OptionRow {

@@ -3,7 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Their files share processes. */
-const SHARED = /^test\/(?:browser|concurrency|conformance|contract|docs|faults|flow|http|properties|security|unit)\//
+const SHARED =
+  /^test\/(?:browser|concurrency|conformance|contract|docs|faults|features|flow|http|properties|security|unit)\//
 /** They count or change what a process has once. */
 const OWN_PROCESS = [
   // Warnings that the library gives once in a process.
@@ -20,6 +21,7 @@ const MOST_TOGETHER = 16
 const MOST_OF_THESE_TOGETHER = {
   'test/concurrency/': 5,
   'test/faults/': 4,
+  'test/features/': 32,
   'test/http/': 32,
   'test/security/': 20,
   'test/unit/': 60

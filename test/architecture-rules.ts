@@ -76,6 +76,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       'node:url': ['domainToASCII']
     }
   },
+  // Types of what a feature adds: they stand in the rooms that ask.
+  feature: {
+    rooms: [],
+    types: ['ports', 'accounts', 'http/pages', 'settings']
+  },
+  features: { rooms: ['features/*'] },
   // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
   client: { rooms: [], modules: { react: true, vue: true } },
   // What a provider is like, without any I/O.
@@ -98,6 +104,17 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/upstream': { oauth4webapi: true, '@sinclair/typebox': true, '@sinclair/typebox/*': true }
 }
 
+/** The features that a feature imports: those that it names in `needs`. */
+const NEEDS: Readonly<Record<string, readonly string[]>> = {}
+/** The files of a feature that know Fastify. Its `feature.ts` has the options; the others are use cases. */
+const FEATURE_HTTP = /^features\/[^/]+\/(?:pages|endpoints)/
+const FEATURE_OPTIONS = /^features\/[^/]+\/feature\.ts$/
+const FEATURE: Room = {
+  rooms: [...BASE, 'delivery', 'events', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize'],
+  types: ['feature'],
+  modules: { 'node:crypto': PURE_HASHES }
+}
+
 /** What adapters share, and which: the reading of rows, and worker threads. No other adapter knows of one. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
   'adapters/sql': ['adapters/sqlite', 'adapters/postgres'],
@@ -117,7 +134,7 @@ const INTL = 'pages/intl.ts'
 
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
 /** Their types are part of what the host and our code agree on, as ports are. */
-const OPTIONS = ['settings/options.ts', 'settings/paths.ts']
+const OPTIONS = ['settings/options.ts', 'settings/paths.ts', 'features/options.ts']
 /** Who else may know a file: a second place that knows it is a place that can forget to. Everybody else asks those. */
 const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
   'settings/defaults.ts': ['settings/schema.ts', 'settings/resolve.ts'],
@@ -179,6 +196,7 @@ const EXEMPT: Readonly<Record<string, string>> = {
 export function roomOf(path: string): string {
   const [first = '', second = '', third] = path.split('/')
   if (COMPOSITION.test(path)) return 'composition'
+  if (first === 'features' && third !== undefined) return `features/${second}`
   if (first === 'adapters') return third === undefined ? 'adapters' : `adapters/${second}`
   if (first === 'http' && third !== undefined) return `http/${second}`
   return second === '' ? first.replace(/\.ts$/, '') : first
@@ -206,7 +224,7 @@ export function violations(files: FileMap): string[] {
     }
     const facts = read(path, source)
     const room = roomOf(path)
-    const rule = path === CHANCE ? { rooms: BASE, modules: { 'node:*': true } as const } : ruleOf(room)
+    const rule = path === CHANCE ? { rooms: BASE, modules: { 'node:*': true } as const } : ruleOf(room, path)
     if (rule === undefined) {
       report(`is in no known room (${room})`)
       continue
@@ -241,7 +259,15 @@ export function wideLines(source: string): number[] {
   return source.split('\n').flatMap((line, index) => ([...line].length > MAX_COLUMNS ? [index + 1] : []))
 }
 
-function ruleOf(room: string): Room | undefined {
+function ruleOf(room: string, path: string): Room | undefined {
+  if (room.startsWith('features/')) {
+    const needed = NEEDS[room] ?? []
+    if (FEATURE_HTTP.test(path))
+      return { ...FEATURE, rooms: [...FEATURE.rooms, 'pages', 'http/edge', 'http/pages', ...needed], modules: FASTIFY }
+    if (FEATURE_OPTIONS.test(path))
+      return { ...FEATURE, rooms: [...BASE, 'settings'], modules: { '@sinclair/typebox': true } }
+    return { ...FEATURE, rooms: [...FEATURE.rooms, ...needed] }
+  }
   if (room.startsWith('adapters/'))
     return {
       rooms: [...BASE, 'records', ...Object.keys(SHARED).filter((shared) => SHARED[shared]?.includes(room))],
@@ -258,7 +284,9 @@ function mayNotUse(room: string, use: string): boolean {
     (room === 'metrics' && use === 'performance.now')
   )
     return false
-  return TIME_AND_CHANCE.includes(use) || (PURE.includes(room) && TIMERS.includes(use))
+  return (
+    TIME_AND_CHANCE.includes(use) || ((PURE.includes(room) || room.startsWith('features/')) && TIMERS.includes(use))
+  )
 }
 
 /** Reports wrong arrows and returns the files this one depends on. */
@@ -299,6 +327,7 @@ function checkImports(
         to === room ||
         rule.rooms.includes('*') ||
         rule.rooms.includes(to) ||
+        (rule.rooms.includes('features/*') && to.startsWith('features/')) ||
         contract ||
         injected ||
         (typeOnly && rule.types?.includes(to) === true)

@@ -124,6 +124,9 @@ const FINE = {
   'adapters/memory/state.ts': 'export const state = Date.now()',
   'adapters/sql/rows.ts': 'export const rows = 1',
   'adapters/threads/threads.ts': 'export const threads = 1',
+  'feature.ts': 'export interface Feature { a: string }',
+  'features/a/use.ts': 'export const use = 1',
+  'features/b/use.ts': 'export const use = 1',
   'http/api/token.ts': 'export const token = 1',
   'http/pages/login.ts': 'export const login = 1'
 }
@@ -212,6 +215,54 @@ const PLANTED: Array<{ name: string; path: string; source: string; expect: RegEx
     path: 'settings/x.ts',
     source: "import { User } from '../accounts/user.ts'",
     expect: /no arrow from settings to accounts/
+  },
+  {
+    name: 'a feature to a use case and the interface',
+    path: 'features/a/x.ts',
+    source: "import { User } from '../../accounts/user.ts'\nimport type { Feature } from '../../feature.ts'",
+    expect: null
+  },
+  {
+    name: 'the list of features',
+    path: 'features/index.ts',
+    source: "export { use } from './a/use.ts'",
+    expect: null
+  },
+  {
+    name: 'Fastify in the pages of a feature',
+    path: 'features/a/pages/x.ts',
+    source: "import type { FastifyInstance } from 'fastify'\nimport { login } from '../../../http/pages/login.ts'",
+    expect: null
+  },
+  {
+    name: 'Fastify in a use case of a feature',
+    path: 'features/a/x.ts',
+    source: "import type { FastifyInstance } from 'fastify'",
+    expect: /imports fastify/
+  },
+  {
+    name: 'a page in a use case of a feature',
+    path: 'features/a/x.ts',
+    source: "import { login } from '../../http/pages/login.ts'",
+    expect: /no arrow from features\/a to http\/pages/
+  },
+  {
+    name: 'time in a feature',
+    path: 'features/a/x.ts',
+    source: 'export const now = () => Date.now()',
+    expect: /uses Date\.now/
+  },
+  {
+    name: 'a feature to another that it does not need',
+    path: 'features/a/x.ts',
+    source: "import { use } from '../b/use.ts'",
+    expect: /no arrow from features\/a to features\/b/
+  },
+  {
+    name: 'a feature in the kernel',
+    path: 'accounts/x.ts',
+    source: "import type { use } from '../features/a/use.ts'",
+    expect: /no arrow from accounts to features\/a/
   },
   {
     name: 'a type of the injected limiter',

@@ -11,9 +11,9 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Background } from './background.ts'
 import type { Outbox } from './outbox.ts'
 import type { PasswordHashing } from './password-hashing.ts'
-import type { EmailSignIn } from './email-sign-in/deps.ts'
 import type { FactorDeps } from './factors/deps.ts'
 import type { PasswordPolicy } from './password-policy.ts'
+import type { AccountSlots } from './slots.ts'
 
 /** What the account use cases need. */
 export interface AccountsDeps {
@@ -27,8 +27,8 @@ export interface AccountsDeps {
   consents: ConsentStore
   /** `null`: there are no second factors. */
   factors: FactorDeps | null
-  /** `null`: nobody signs in by e-mail. */
-  emailSignIn: EmailSignIn | null
+  /** Those of the features that are on. */
+  slots: readonly AccountSlots[]
   sessions: Sessions
   background: Background
   /** `null`: the host has no `sendMessage`. */
@@ -57,6 +57,3 @@ export interface AccountsDeps {
   /** Hears of what fails where no reply can say so. Never throws. */
   onError(error: unknown, what: string): void
 }
-
-/** Where people sign in by e-mail. */
-export type EmailSignInDeps = AccountsDeps & { emailSignIn: EmailSignIn }

@@ -55,11 +55,11 @@ export interface WaysIn {
   links: LinkedIdentity[]
 }
 
-type WaysDeps = Pick<AccountsDeps, 'users' | 'factors' | 'emailSignIn'> & Ways
+type WaysDeps = Pick<AccountsDeps, 'users' | 'factors' | 'slots'> & Ways
 
 /** `found`: the user's factors, where the caller has read them. */
 export async function waysIn(user: User, deps: WaysDeps, found?: UserFactors | null): Promise<WaysIn> {
-  const { connections, emailSignIn, factors, users } = deps
+  const { connections, factors, slots, users } = deps
   const isManaged = ownerConnection(user, deps) !== null
   const kept =
     factors === null || isManaged ? null : found === undefined ? await factors.store.findFactors(user.id) : found
@@ -68,7 +68,7 @@ export async function waysIn(user: User, deps: WaysDeps, found?: UserFactors | n
     if (opens(link, user, deps) && (await connections.get(link.connection)?.enabled()) === true) links.push(link)
   return {
     password: user.passwordHash !== null && !isManaged,
-    mail: emailSignIn !== null && user.emailVerified === true && getsCodes(user, deps),
+    mail: slots.some(({ ways }) => ways?.(user).includes('mail')),
     passkeys: factors === null || kept === null ? [] : passkeysIn(kept, factors),
     links
   }

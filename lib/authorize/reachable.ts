@@ -7,7 +7,7 @@ import type { User } from '../ports/user-store.ts'
 import { lacksSecondFactor, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 
-type ReachDeps = Pick<AccountsDeps, 'users' | 'factors' | 'emailSignIn' | 'connections'>
+type ReachDeps = Pick<AccountsDeps, 'users' | 'factors' | 'slots' | 'connections'>
 
 /** Whether a page of ours asks for a password; else the host's own does, which may ask for anything. */
 interface Asking {

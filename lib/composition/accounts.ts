@@ -21,7 +21,7 @@ import type { State } from '../ports/state.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { anySecrets, cookieKey, deriveKey, factorSealer, ownKey, sealerOf } from './secrets.ts'
+import { anySecrets, cookieKey, deriveKey, factorSealer } from './secrets.ts'
 import type { FactorPolicy } from '../accounts/factors/factor-policy.ts'
 import type { FactorSettings } from '../settings/sections/factors.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -45,6 +45,7 @@ interface AccountParts {
   accountUrl: AccountsDeps['accountUrl']
   undoUrl: AccountsDeps['undoUrl']
   connections: ReadonlyMap<string, Connection>
+  slots: AccountsDeps['slots']
 }
 
 /**
@@ -113,27 +114,6 @@ function rememberedDevices(
   }
 }
 
-/** Under keys of its own. */
-function emailSignInOf(
-  { emailSignIn, secrets }: Settings,
-  {
-    owner,
-    random,
-    state: {
-      oneTimeTokens: { redeemCode }
-    }
-  }: Pick<AccountParts, 'owner' | 'random' | 'state'>
-): AccountsDeps['emailSignIn'] {
-  if (emailSignIn === null || redeemCode === undefined) return null
-  const all = anySecrets(secrets, random)
-  return {
-    ...emailSignIn,
-    redeemCode,
-    key: deriveKey(all[0], 'e-mail codes'),
-    sealer: sealerOf(all, (secret) => ownKey(secret, 'e-mail links', owner))
-  }
-}
-
 /** The host's policy, with the client looked up that takes part. */
 function policyOf({ methods, required }: FactorSettings, clients: ClientStore): FactorPolicy {
   if (required === null) return { methods, required }
@@ -163,7 +143,8 @@ export function accountsDeps(
     messageUrl,
     accountUrl,
     undoUrl,
-    connections
+    connections,
+    slots
   }: AccountParts
 ): AccountsDeps {
   const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
@@ -224,7 +205,7 @@ export function accountsDeps(
             remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, owner, random),
             policy: policyOf(settings.factors, clients)
           },
-    emailSignIn: emailSignInOf(settings, { owner, random, state }),
+    slots,
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),

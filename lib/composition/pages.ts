@@ -112,7 +112,6 @@ export function pageDeps(
       signup: loginUrl === null && parts.authorize.canSignUp,
       reset: users.setPasswordHash !== undefined && outbox !== null,
       account: pages.account,
-      emailCode: parts.authorize.accounts.emailSignIn !== null,
       consents: redirectLogin
     }
   }

@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import { aesSealer } from '../adapters/node/sealer.ts'
+import type { Kernel } from '../feature.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import type { Random } from '../ports/random.ts'
 import type { Sealer } from '../ports/sealer.ts'
@@ -16,7 +17,7 @@ export const cookieKey = (secret: string, kind: Keyed, owner: CookieOwner): Buff
   ownKey(secret, `${kind} cookie`, owner)
 
 /** A key that another service, or another registration of the plugin, with the same secret does not have. */
-export function ownKey(secret: string, purpose: string, { issuer, prefix }: CookieOwner): Buffer {
+function ownKey(secret: string, purpose: string, { issuer, prefix }: CookieOwner): Buffer {
   return deriveKey(secret, JSON.stringify([purpose, issuer, prefix]))
 }
 
@@ -38,6 +39,19 @@ export function sealerOf(
 ): Sealer {
   const textOf = (secret: string): string => keyOf(secret).toString('base64url')
   return aesSealer([textOf(first), ...former.map(textOf)], { deflates: true })
+}
+
+/** The keys of features. */
+export function keysOf(
+  secrets: readonly string[],
+  owner: CookieOwner,
+  random: Random
+): Pick<Kernel, 'keyFor' | 'sealerFor'> {
+  const all = anySecrets(secrets, random)
+  return {
+    keyFor: (purpose) => deriveKey(all[0], purpose),
+    sealerFor: (purpose) => sealerOf(all, (secret) => ownKey(secret, purpose, owner))
+  }
 }
 
 export const factorSealer = (secrets: readonly string[], random: Random): Sealer =>

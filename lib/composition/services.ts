@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { onceRehashed } from '../accounts/authenticate-password.ts'
 import { withFactors } from '../accounts/begin-session.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
+import type { AccountSlots } from '../accounts/slots.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { formPost } from '../adapters/node/form-post.ts'
 import { distanceOfHost, outbound } from '../adapters/node/outbound.ts'
@@ -13,12 +14,15 @@ import { createEvents, type Events } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
 import { withMfa } from '../oauth/grants/with-mfa.ts'
 import type { KnownBrowsers } from '../http/edge/known-browsers.ts'
+import type { PageSlots } from '../http/pages/slots.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
+import { startFeatures } from './compose.ts'
+import { keysOf } from './secrets.ts'
 import { connectionsOf, tokenExchangeOf } from './connections.ts'
 import { createHealth, type Health } from './health.ts'
 import { keyRing } from './keys.ts'
@@ -47,6 +51,7 @@ export interface Services {
   accessTokens: AccessTokens
   grants: GrantDeps
   authorize: AuthorizeDeps
+  pageSlots: PageSlots[]
   limiter: RequestLimiter
   known: KnownBrowsers
   health(): Promise<Health>
@@ -154,6 +159,7 @@ export async function createServices(
   const connections = await connectionsOf(settings, { clock, log, callbackUrl, outbound: leaving })
   // Loaded before the first sign-in, and without the option not at all.
   if (settings.factors !== null) await Promise.all([withFactors(), missingSteps(), withMfa()])
+  const slots: AccountSlots[] = []
   const accounts: AccountsDeps = accountsDeps(settings, {
     owner,
     users: stores.users,
@@ -170,8 +176,11 @@ export async function createServices(
     messageUrl,
     accountUrl,
     undoUrl,
-    connections
+    connections,
+    slots
   })
+  const parts = await startFeatures(settings, { accounts, ...keysOf(secrets, owner, random) })
+  slots.push(...parts.flatMap(({ account }) => account ?? []))
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => {
     log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
@@ -198,6 +207,7 @@ export async function createServices(
     limiter,
     known,
     grants,
+    pageSlots: parts.flatMap(({ pages }) => pages ?? []),
     authorize: {
       ...grants,
       issuer: settings.issuer,

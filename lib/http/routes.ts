@@ -23,6 +23,7 @@ import { logoutRoutes } from './pages/logout.ts'
 import { metadataRoute } from './api/metadata.ts'
 import { pageAssetRoutes } from './pages/assets.ts'
 import type { PageDeps } from './pages/deps.ts'
+import type { PageSlots } from './pages/slots.ts'
 import { usePageErrors } from './pages/errors.ts'
 import { leadToIssuer } from './pages/issuer-origin.ts'
 import { registerFormParser } from './pages/forms.ts'
@@ -57,6 +58,8 @@ interface RouteDeps extends HttpDeps, GuardDeps {
   senders: Omit<SendersDeps, 'hostAnswersPreflights'>
   /** `null`: no hosted pages. */
   pages: PageDeps | null
+  /** Those of the features that are on. */
+  pageSlots: readonly PageSlots[]
 }
 
 interface Group {
@@ -127,7 +130,6 @@ function groupsOf(
   const {
     cors,
     pages,
-    openid,
     grants: {
       accounts: { factors }
     }
@@ -202,7 +204,7 @@ function groupsOf(
           }
         ]
       : []),
-    ...(pages === null ? [] : pageGroups(pages, { cors, redirectLogin: openid !== null }))
+    ...(pages === null ? [] : pageGroups(pages, deps))
   ]
 }
 
@@ -248,25 +250,16 @@ async function secondFactor(child: FastifyInstance, pages: PageDeps): Promise<vo
   setUpSecondFactorPage(child, pages, factors)
 }
 
-/** Loaded only where people sign in by e-mail. */
-async function emailSignIn(child: FastifyInstance, pages: PageDeps): Promise<void> {
-  const { accounts } = pages.authorize
-  const { emailSignIn: given } = accounts
-  if (given === null) return
-  const [{ emailCodePage }, { emailLinkPage }] = await Promise.all([
-    import('./pages/email/email-code.ts'),
-    import('./pages/email/email-link.ts')
-  ])
-  emailCodePage(child, pages, { ...accounts, emailSignIn: given })
-  emailLinkPage(child, pages, { ...accounts, emailSignIn: given })
-}
-
 /** Loaded only where there are connections. */
 async function connect(child: FastifyInstance, pages: PageDeps): Promise<void> {
   ;(await import('./pages/connect/routes.ts')).connectRoutes(child, pages)
 }
 
-function pageGroups(pages: PageDeps, { cors, redirectLogin }: { cors: Cors; redirectLogin: boolean }): Group[] {
+function pageGroups(
+  pages: PageDeps,
+  { cors, openid, pageSlots }: Pick<RouteDeps, 'cors' | 'openid' | 'pageSlots'>
+): Group[] {
+  const parts = pageSlots.flatMap(({ signIn }) => signIn?.(pages) ?? [])
   const group = (...parts: Array<(child: FastifyInstance, deps: PageDeps) => void | Promise<void>>): Group => ({
     cors: cors.noOrigin,
     pages,
@@ -276,10 +269,14 @@ function pageGroups(pages: PageDeps, { cors, redirectLogin }: { cors: Cors; redi
   })
   return [
     group(
-      loginPage,
+      (child) => {
+        loginPage(child, pages, parts)
+      },
       secondFactor,
-      emailSignIn,
-      ...(pages.loginUrl === null ? [reauthenticatePage] : []),
+      ...pageSlots.flatMap(({ routes }) => routes ?? []),
+      (child) => {
+        if (pages.loginUrl === null) reauthenticatePage(child, pages, parts)
+      },
       accountPages,
       logoutRoutes,
       connect
@@ -307,6 +304,6 @@ function pageGroups(pages: PageDeps, { cors, redirectLogin }: { cors: Cors; redi
           }
         ]
       : []),
-    ...(redirectLogin ? [group(authorizeRoutes, consentPage)] : [])
+    ...(openid !== null ? [group(authorizeRoutes, consentPage)] : [])
   ]
 }

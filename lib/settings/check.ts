@@ -3,7 +3,6 @@ import { checkClients } from './check-clients.ts'
 import { checkConnections, checkProviders, refuseUnmade } from './check-connections.ts'
 import { checkIssuer } from './check-issuer.ts'
 import { checkNames, checkPaths } from './check-names.ts'
-import { checkPages } from './check-pages.ts'
 import { checkPasskeys } from './check-passkeys.ts'
 import { withoutUndefined } from './given.ts'
 import { badOption, invalid, makingOf, schemaError } from './option-error.ts'
@@ -12,11 +11,17 @@ import { FACTOR_METHODS } from '../protocol/factor-methods.ts'
 import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
 import { isRedisClient } from './redis-client.ts'
 import { resolveSettings } from './resolve.ts'
-import { OPTIONS_SCHEMA } from './schema.ts'
+import type { optionsSchema } from './schema.ts'
 import { SECRET_TAKES } from './schema-words.ts'
-import type { Settings } from './settings.ts'
+import type { FeatureSection, Settings } from './settings.ts'
+import { checkWebUri } from '../protocol/redirect-uri.ts'
+import { localPath } from '../protocol/return-to.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 
+const ADDRESSES = ['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
+const LINKS = ['terms', 'privacy', 'support'] as const
+/** Without a query: a mail program would take a subject and a text from there. */
+const MAIL_ADDRESS = /^mailto:[\w.!#$&'*+/=^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}$/
 /** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
 const MIN_ARGON2_WORK = 35_840
 
@@ -24,23 +29,26 @@ const MIN_ARGON2_WORK = 35_840
  * Checks what the host gave, and fills in what it did not. `undefined` is "not given" at every depth.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, what it got and what it takes
  */
-export function settingsOf(options: unknown): Settings {
+export function checkedSettings(
+  options: unknown,
+  schema: ReturnType<typeof optionsSchema>,
+  features: readonly FeatureSection[]
+): Settings {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
   // Fastify hands its own register option through.
-  const { logLevel: _logLevel, ...given } = withoutUndefined(OPTIONS_SCHEMA, options) as Record<string, unknown>
+  const { logLevel: _logLevel, ...given } = withoutUndefined(schema, options) as Record<string, unknown>
   refuseUnmade(given.connections)
-  const error = schemaError(OPTIONS_SCHEMA, given)
+  const error = schemaError(schema, given)
   if (error !== null) throw error
   const shaped = given as unknown as AuthorityOptions
   checkIssuer(shaped)
   checkStores(shaped)
   checkProviders(shaped)
-  const settings = resolveSettings(shaped)
+  const settings = resolveSettings(shaped, features)
   checkCosts(settings)
   checkSecrets(shaped)
   checkFactors(shaped)
   checkPasskeys(shaped, settings)
-  checkEmailSignIn(shaped)
   checkClients(settings)
   checkPages(shaped)
   checkRegistration(shaped, settings)
@@ -185,41 +193,6 @@ function checkFactors({ factors, mfa, pages, secret }: AuthorityOptions): void {
     )
 }
 
-function checkEmailSignIn({
-  emailSignIn = false,
-  sendMessage,
-  pages,
-  users,
-  registration,
-  state,
-  redis,
-  secret
-}: AuthorityOptions): void {
-  if (emailSignIn === false) return
-  const refuse = (takes: string): never => {
-    throw invalid('emailSignIn', emailSignIn, `false, or an object only where ${takes}`)
-  }
-  if (sendMessage === undefined) refuse('sendMessage is set')
-  if (pages === false) refuse('there are hosted pages to enter a code on')
-  // Without them an account that somebody else made with the address could not be taken from them.
-  for (const method of ['setPasswordHash', 'setEmailVerified'])
-    if (!hasMethod(users, method)) refuse(`the UserStore has ${method}`)
-  if (emailSignIn.signUp === true && (registration === false || !hasMethod(users, 'create')))
-    throw invalid(
-      'emailSignIn.signUp',
-      true,
-      'true only where people can register: the UserStore has create, and registration is not false'
-    )
-  if (state !== undefined && !hasMethod(state.oneTimeTokens, 'redeemCode'))
-    refuse('the oneTimeTokens of the state have redeemCode')
-  if (secret === undefined && (redis !== undefined || (state !== undefined && state.kind !== 'memory')))
-    throw invalid(
-      'secret',
-      secret,
-      `${SECRET_TAKES}, where emailSignIn is set and the state outlives the process: codes are digested with it`
-    )
-}
-
 function isRepetition(secret: string): boolean {
   return /^([^]{1,4})\1*$/.test(secret)
 }
@@ -270,6 +243,26 @@ function checkBypass({ rateLimit }: Settings): void {
       )
     }
   }
+}
+
+/**
+ * The addresses of the option `pages`. What they are written into escapes them; this refuses those that could not be
+ * meant.
+ */
+function checkPages({ pages, issuer }: AuthorityOptions): void {
+  if (pages === undefined || pages === false) return
+  for (const name of ADDRESSES) checkAddress(`pages.${name}`, pages[name], issuer)
+  for (const name of LINKS) {
+    const given = pages.links?.[name]
+    if (name === 'support' && given !== undefined && MAIL_ADDRESS.test(given)) continue
+    checkAddress(`pages.links.${name}`, given, issuer)
+  }
+}
+
+function checkAddress(path: string, given: string | undefined, issuer: string): void {
+  if (given === undefined || localPath(given, issuer) !== null) return
+  const takes = checkWebUri(given)
+  if (takes !== null) throw invalid(path, given, `a path such as "/home", or ${takes}`)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,5 @@
 import { CONNECTION_DEFAULTS } from './sections/connections.ts'
 import { DECORATOR_DEFAULTS } from './sections/decorators.ts'
-import { EMAIL_SIGN_IN_DEFAULTS } from './sections/email-sign-in.ts'
 import { PAGES_DEFAULTS } from './sections/pages.ts'
 import { PASSWORD_DEFAULTS } from './sections/password.ts'
 import { RATE_LIMIT_DEFAULTS } from './sections/rate-limit.ts'
@@ -22,7 +21,6 @@ export const DEFAULTS = {
   password: PASSWORD_DEFAULTS,
   registration: REGISTRATION_DEFAULTS,
   connections: CONNECTION_DEFAULTS,
-  emailSignIn: EMAIL_SIGN_IN_DEFAULTS,
   rateLimit: RATE_LIMIT_DEFAULTS,
   decorators: DECORATOR_DEFAULTS
 } as const

@@ -9,9 +9,9 @@ import type { ConnectionOption } from '../ports/provider.ts'
 import type { FactorStore } from '../ports/factor-store.ts'
 import type { State } from '../ports/state.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
+import type { FeatureOptions } from '../features/options.ts'
 import type { PathName } from './paths.ts'
 import type { DecoratorOptions } from './sections/decorators.ts'
-import type { EmailSignInOptions } from './sections/email-sign-in.ts'
 import type { MfaOptions } from './sections/factors.ts'
 import type { PasskeyOptions } from './sections/passkeys.ts'
 import type { PagesOptions } from './sections/pages.ts'
@@ -21,10 +21,10 @@ import type { RegistrationOptions } from './sections/registration.ts'
 import type { TokenOptions } from './sections/tokens.ts'
 
 /**
- * What `register(authPlugin, …)` takes. `docs/reference/options.md` has the table; it is made from
- * `lib/settings/schema.ts`. `Account`: the type of the user store's rows.
+ * The options that `register(authPlugin, …)` takes. `docs/reference/options.md` has the table, which is made from the
+ * schemas. `Account`: the type of the user store's rows.
  */
-export interface AuthorityOptions<Account extends User = User> extends TokenOptions {
+export interface AuthorityOptions<Account extends User = User> extends TokenOptions, FeatureOptions {
   issuer: string
   /** An `http:` issuer on any host, for development. Refused in production. */
   allowInsecureIssuer?: boolean | undefined
@@ -61,8 +61,6 @@ export interface AuthorityOptions<Account extends User = User> extends TokenOpti
   mfa?: MfaOptions | undefined
   /** Passkeys and security keys. On with `factors`. */
   passkeys?: false | PasskeyOptions | undefined
-  /** Sign-in by a code that is sent by e-mail. Default: `false`. */
-  emailSignIn?: false | EmailSignInOptions | undefined
   rateLimit?: false | RateLimitOptions | undefined
   decorators?: DecoratorOptions | undefined
   claims?: ClaimsFunction<Account> | undefined

@@ -1,24 +1,23 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
-import { CONNECTION_ACR, EMAIL_ACR, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
+import { ACR_VALUES, CONNECTION_ACR, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import { DEFAULTS } from './defaults.ts'
 import type { AuthorityOptions } from './options.ts'
 import { resolveConnections } from './sections/connections.ts'
 import { resolveDecorators } from './sections/decorators.ts'
-import { resolveEmailSignIn } from './sections/email-sign-in.ts'
 import { resolveFactors } from './sections/factors.ts'
 import { resolvePages } from './sections/pages.ts'
 import { resolvePassword } from './sections/password.ts'
 import { resolveRateLimits } from './sections/rate-limit.ts'
 import { resolveRegistration } from './sections/registration.ts'
 import { resolveTokens } from './sections/tokens.ts'
-import type { Settings } from './settings.ts'
+import type { FeatureSection, Settings } from './settings.ts'
 
 /**
  * The options in the form that all other code takes. It is the one place that knows what an option is where the host
  * has not said. Destructuring takes `undefined` for "not given", which a spread over the defaults would not: there it
  * replaces the default.
  */
-export function resolveSettings(options: AuthorityOptions): Settings {
+export function resolveSettings(options: AuthorityOptions, all: readonly FeatureSection[]): Settings {
   const {
     issuer,
     allowInsecureIssuer = DEFAULTS.allowInsecureIssuer,
@@ -44,6 +43,14 @@ export function resolveSettings(options: AuthorityOptions): Settings {
     options,
     options.pages === false ? new URL(issuer).hostname : resolvePages(options.pages, issuer).title
   )
+  const features = all.map((feature) => ({ ...feature, on: feature.resolve(options) })).filter(({ on }) => on !== null)
+  const acr = new Set([
+    PASSWORD_ACR,
+    ...features.flatMap((feature) => feature.acr ?? []),
+    ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]),
+    ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]),
+    ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])
+  ])
   return {
     issuer,
     allowInsecureIssuer,
@@ -59,13 +66,7 @@ export function resolveSettings(options: AuthorityOptions): Settings {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
     scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
-    acrValues: [
-      ...(resolveEmailSignIn(options.emailSignIn) === null ? [] : [EMAIL_ACR]),
-      PASSWORD_ACR,
-      ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]),
-      ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]),
-      ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])
-    ],
+    acrValues: ACR_VALUES.filter((value) => acr.has(value)),
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),
@@ -75,7 +76,7 @@ export function resolveSettings(options: AuthorityOptions): Settings {
     ),
     sendMessage,
     factors,
-    emailSignIn: resolveEmailSignIn(options.emailSignIn),
+    features: Object.fromEntries(features.map(({ name, on }) => [name, on])),
     rateLimit: resolveRateLimits(options.rateLimit),
     decorators: resolveDecorators(options.decorators),
     claims,

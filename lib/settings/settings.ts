@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import type { ClaimsFunction } from '../oauth/deps.ts'
 import type { ScopeTexts } from '../pages/own-texts.ts'
@@ -10,13 +11,23 @@ import type { AuthorityOptions } from './options.ts'
 import type { PathName } from './paths.ts'
 import type { ConnectionSettings } from './sections/connections.ts'
 import type { DecoratorName } from './sections/decorators.ts'
-import type { EmailSignInSettings } from './sections/email-sign-in.ts'
 import type { FactorSettings } from './sections/factors.ts'
 import type { PagesSettings } from './sections/pages.ts'
 import type { PasswordSettings } from './sections/password.ts'
 import type { RateLimits } from './sections/rate-limit.ts'
 import type { RegistrationSettings } from './sections/registration.ts'
 import type { TokenSettings } from './sections/tokens.ts'
+
+/** A feature, as far as the settings know it. */
+export interface FeatureSection {
+  name: string
+  /** Its options of the top level: type, default and prose. */
+  options: Readonly<Record<string, TSchema>>
+  /** `null`: the feature is off. Throws a start error if another option forbids what this one asks for. */
+  resolve(given: AuthorityOptions): unknown
+  /** The values of `acr` that sign-ins can have where the feature is on. */
+  acr?: readonly string[]
+}
 
 /**
  * The options as the rest of the code knows them: checked, every default filled in, times with their unit in the name.
@@ -51,8 +62,8 @@ export interface Settings extends TokenSettings {
   sendMessage: NonNullable<AuthorityOptions['sendMessage']> | null
   /** `null`: there are no second factors. */
   factors: FactorSettings | null
-  /** `null`: nobody signs in by e-mail. */
-  emailSignIn: EmailSignInSettings | null
+  /** The settings of each feature that is on, by its name. */
+  features: Readonly<Record<string, unknown>>
   rateLimit: RateLimits | false
   decorators: Readonly<Record<DecoratorName, string>>
   claims: ClaimsFunction | null

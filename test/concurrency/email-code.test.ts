@@ -13,7 +13,7 @@ import { memoryState, memoryUserStore, postgresState, redisState, sqliteState } 
 import type { State } from '../../lib/ports/state.ts'
 import { delayed, steppedClock } from '../../lib/testing/index.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
-import { ask, emailApp, type EmailApp, enter, hasSession, otherThan } from '../http/email/support.ts'
+import { ask, emailApp, type EmailApp, enter, hasSession, otherThan } from '../features/email-codes/support.ts'
 import { testApp } from '../support/app.ts'
 import { type TestBrowser, testBrowser } from '../support/browser.ts'
 import { startPostgres } from '../support/postgres-server.ts'

@@ -12,7 +12,7 @@ import { type FakeUpstream, PROVIDER } from '../support/fake-upstream.ts'
 import { answerOn, askingForm } from '../support/passkey-pages.ts'
 import { addWith, asked, finish, passkeyApp, signInOptions, somebody } from '../support/passkeys.ts'
 import { connectApp, SAME } from './connect/support.ts'
-import { ANN, ask, emailApp, enter, otherThan, PAGE } from './email/support.ts'
+import { ANN, ask, emailApp, enter, otherThan, PAGE } from '../features/email-codes/support.ts'
 
 const page = (returnTo: string): string => `/auth/reauthenticate?return_to=${encodeURIComponent(returnTo)}`
 async function post(browser: TestBrowser, url: string, fields: Record<string, string>) {

@@ -1,7 +1,7 @@
 /** What each hook of the host's may answer: none is none, and a misfit is a named error that opens nothing. */
 import t, { type Test } from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
-import { OPTIONS_SCHEMA } from '../../lib/settings/schema.ts'
+import { OPTIONS_SCHEMA } from '../../lib/composition/compose.ts'
 import { HOOK_ANSWERS } from '../../lib/boundary/host-hooks.ts'
 import { PASSWORD, testApp, type LightMyRequestResponse } from '../support/app.ts'
 

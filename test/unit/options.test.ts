@@ -5,7 +5,7 @@ import t from '../support/tap.ts'
 import { holdsInTable } from '../support/table.ts'
 import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
-import { settingsOf } from '../../lib/settings/check.ts'
+import { settingsOf } from '../../lib/composition/compose.ts'
 import { DEFAULTS } from '../../lib/settings/defaults.ts'
 
 const ISSUER = 'https://auth.example.com'

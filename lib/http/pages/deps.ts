@@ -21,7 +21,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   /** The address of an endpoint as a page or a redirect has it: with the prefix of the host's instance. */
   link(name: PathName): string
   /** Which pages there are, for others to lead to; `consents`: clients can ask people for consent. */
-  offers: { signup: boolean; reset: boolean; account: boolean; emailCode: boolean; consents: boolean }
+  offers: { signup: boolean; reset: boolean; account: boolean; consents: boolean }
   /** The host's own texts of scopes. */
   scopeTexts: ScopeTexts
   /** The option `prefix`. */

@@ -17,6 +17,7 @@ import { leadOnFrom } from './lead-on-from.ts'
 import { passkeySignIn } from './passkey-sign-in.ts'
 import { passkeyFormOf, passkeysOf, unknownPasskey } from './passkeys.ts'
 import { signInBrowser } from './remembered.ts'
+import type { AddedTo, SignInPart } from './slots.ts'
 
 interface Shown {
   /** True if a signed-in user has come to be asked again. */
@@ -36,7 +37,7 @@ interface Shown {
 const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
 
 /** `GET` and `POST /auth/login`: the sign-in page, or the way to the host's own. */
-export function loginPage(child: FastifyInstance, deps: PageDeps): void {
+export function loginPage(child: FastifyInstance, deps: PageDeps, parts: readonly SignInPart[]): void {
   const {
     authorize: { accounts },
     journeys,
@@ -96,7 +97,8 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
       username,
       resendToken,
       signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
-      emailCodeUrl: offers.emailCode ? `${link('emailCode')}${journey.query}` : null,
+      emailCodeUrl: null,
+      ...(Object.assign({}, ...parts.map((part) => part.login(journey))) as AddedTo<'login'>),
       forgotUrl: offers.reset ? `${link('forgotPassword')}${journey.query}` : null,
       connections: await connectButtons(request, journey, deps),
       passwordLater: takesDomains(deps),

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { beginSession } from '../../accounts/begin-session.ts'
 import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.ts'
 import { provePassword } from '../../accounts/fresh-sign-in.ts'
-import { getsCodes, waysIn } from '../../accounts/ways-in.ts'
+import { waysIn } from '../../accounts/ways-in.ts'
 import { OAuthError } from '../../errors.ts'
 import type { ConnectButton, PasskeyForm } from '../../pages/common-model.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -13,21 +13,21 @@ import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { Credential, JourneySchema, Password } from '../edge/schemas.ts'
 import { buttonImages, connectButtons } from './connect/buttons.ts'
 import type { PageDeps } from './deps.ts'
-import { emailCookie } from './email/pending.ts'
 import { formPage, goOn, type Leave, type Submission, type Visit, withQuery } from './form-page.ts'
 import { queryParam, required } from './forms.ts'
 import { leadOn } from './lead-on.ts'
 import { passwordLimit } from './own-account/account-page.ts'
 import { passkeyFormOf, passkeysOf } from './passkeys.ts'
+import type { AddedTo, SignInPart } from './slots.ts'
 
 /**
- * `found`: with the passkeys alone that can be asked for; `null`: there are none. `sendsCode`: for who has no password.
+ * `found`: with the passkeys alone that can be asked for; `null`: there are none. `others`: the ways of features.
  */
 interface Shown {
   person: SignedInPerson
   asksPassword: boolean
   found: UserFactors | null
-  sendsCode: boolean
+  others: Array<{ part: SignInPart; content: AddedTo<'reauthenticate'> }>
   connections: ConnectButton[]
 }
 
@@ -38,11 +38,10 @@ interface Shown {
  * account elsewhere is refused. A remembered browser counts for nothing. The second factor is asked for on its own
  * page; until it is right, the session stays as it is. A user with none of these uses the sign-in page.
  */
-export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void {
+export function reauthenticatePage(child: FastifyInstance, deps: PageDeps, parts: readonly SignInPart[]): void {
   const { authorize, browser, link } = deps
   const { accounts } = authorize
   const on = passkeysOf(deps)
-  const email = accounts.emailSignIn === null ? null : { ...accounts, emailSignIn: accounts.emailSignIn }
 
   const signIn = ({ journey: { query } }: Visit, prompt: Record<string, string> = {}): Leave =>
     goOn(withQuery(`${link('login')}${query}`, prompt))
@@ -67,10 +66,13 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
       person,
       asksPassword,
       found: all === null || passkeys.length === 0 ? null : { ...all, passkeys },
-      sendsCode: email !== null && user.passwordHash === null && getsCodes(user, accounts),
+      others: parts.flatMap((part) => {
+        const content = part.reauthenticate(user)
+        return content === null ? [] : [{ part, content }]
+      }),
       connections
     }
-    return asksPassword || shown.found !== null || shown.sendsCode || connections.length > 0
+    return asksPassword || shown.found !== null || shown.others.length > 0 || connections.length > 0
       ? shown
       : signIn(visit, { prompt: 'login' })
   }
@@ -125,26 +127,6 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
     }
   }
 
-  async function byCode(
-    { person: { user }, sendsCode }: Shown,
-    { request, journey, locale, origin }: Visit
-  ): Promise<Submission<Shown>> {
-    if (email === null || !sendsCode) throw new OAuthError('invalid_request', 'No code is sent here.')
-    const { readRecipient, sendSignInCode } = await import('../../accounts/email-sign-in/ask.ts')
-    const name = readRecipient(user.username)
-    const device = await browser.knownAs(request, name)
-    return {
-      limit: { rule: 'emailCode', recipient: name, device },
-      async work() {
-        const code = await sendSignInCode({ name, device }, { locale, origin }, email)
-        return async (reply) => {
-          emailCookie(deps.sealed, email).set(reply, { step: 'enter', code, only: user.id }, journey.query)
-          return await goOn(`${link('emailCode')}${journey.query}`)(reply)
-        }
-      }
-    }
-  }
-
   formPage<'reauthenticate', Shown>(
     child,
     {
@@ -176,7 +158,11 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
         // The page was shown to another user, or under a sign-in that has ended, so it is shown again.
         if (queryParam(request, 'session') !== session.sid)
           return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
-        if (form.decision === 'email') return await byCode(shown, visit)
+        if (form.decision !== undefined) {
+          const other = shown.others.find(({ part }) => part.decision === form.decision)
+          if (other === undefined) throw new OAuthError('invalid_request', 'No code is sent here.')
+          return await other.part.submit(user, visit)
+        }
         if ((form.credential ?? '') !== '') return byPasskey(form.credential ?? '', shown, visit)
         if (!shown.asksPassword) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
         const { current_password: password } = required(form, ['current_password'])
@@ -194,14 +180,12 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
         if (typeof shown === 'function') throw refused
         return shown
       },
-      content: (
-        { person: { user, session }, asksPassword, found, sendsCode, connections },
-        { journey: { query } }
-      ) => ({
+      content: ({ person: { user, session }, asksPassword, found, others, connections }, { journey: { query } }) => ({
         username: user.username,
         asksPassword,
         passkey: passkeyOf(user, session.sid, found),
-        sendsCode,
+        sendsCode: false,
+        ...(Object.assign({}, ...others.map(({ content }) => content)) as AddedTo<'reauthenticate'>),
         connections,
         loginUrl: withQuery(`${link('login')}${query}`, { prompt: 'login' })
       }),

@@ -19,7 +19,7 @@ import {
   post,
   signInOptions
 } from '../../support/passkeys.ts'
-import { ask, emailApp, enter } from '../email/support.ts'
+import { ask, emailApp, enter } from '../../features/email-codes/support.ts'
 
 type Facts = Record<string, unknown>
 type Told = Pick<FactorApp, 'events' | 'sub'>

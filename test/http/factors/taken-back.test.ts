@@ -11,7 +11,7 @@ import { testBrowser, type TestBrowser } from '../../support/browser.ts'
 import { codeFor, formOf, logIn } from '../../support/factors.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { connectApp } from '../connect/support.ts'
-import { ask, emailApp, enter } from '../email/support.ts'
+import { ask, emailApp, enter } from '../../features/email-codes/support.ts'
 
 const SET_UP = '/auth/second-factor/set-up'
 const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'

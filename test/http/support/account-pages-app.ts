@@ -241,7 +241,6 @@ export async function pagesApp(
       signup: options.registration !== false && w.deps.users.create !== undefined,
       reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null,
       account: false,
-      emailCode: false,
       consents: false
     }
   }

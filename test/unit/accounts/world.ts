@@ -127,7 +127,7 @@ export async function world(options: WorldOptions = {}) {
     oneTimeTokens: delayed(state.oneTimeTokens),
     consents: delayed(state.consents),
     factors: null,
-    emailSignIn: null,
+    slots: [],
     messageBound: messageBound(options.bounded === true && { windowMs: 3_600_000, max: 3, count: 'all' }, {
       reserve: async (id, limits) => attempts.reserve(id, limits),
       refund: (id, limits) => attempts.refund(id, limits),

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import t from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { connectionsOf } from '../../../lib/composition/connections.ts'
-import { settingsOf } from '../../../lib/settings/check.ts'
+import { settingsOf } from '../../../lib/composition/compose.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import Fastify from 'fastify'
@@ -54,15 +54,16 @@ t.test(
       'passkey-prompt',
       'second-factor-link',
       'set-up-second-factor',
-      'email/email-code',
-      'email/email-link',
       'connect/routes',
       'connect/callback'
     ].map((page) => `http/pages/${page}.ts`)
     const late = [
       ...pages,
       'http/api/factors.ts',
-      'accounts/email-sign-in/sign-in.ts',
+      'features/email-codes/create.ts',
+      'features/email-codes/pages/email-code.ts',
+      'features/email-codes/pages/email-link.ts',
+      'features/email-codes/sign-in.ts',
       'accounts/factors/create-passkeys.ts',
       'accounts/factors/prove-passkey.ts',
       'http/api/passkeys.ts',
@@ -73,11 +74,9 @@ t.test(
   }
 )
 
-/**
- * All of second factors and of sign-in by e-mail, but for the one file with the types and the questions that everybody
- * asks.
- */
-const FACTORS = /^(?:accounts\/(?:factors\/(?!deps\.ts$)|email-sign-in\/)|protocol\/(?:totp|recovery-code|webauthn))/
+/** Second factors, and features besides their options. */
+const FACTORS =
+  /^(?:accounts\/factors\/(?!deps\.ts$)|features\/[^/]+\/(?!feature\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
 
 t.test('of second factors and of sign-in by e-mail the plugin alone opens one file', (t) => {
   const root = new URL('../../../lib/', import.meta.url).href
@@ -88,7 +87,7 @@ t.test('of second factors and of sign-in by e-mail the plugin alone opens one fi
     under('http/pages/own-account/security.ts').includes('protocol/totp.ts'),
     'and the walk finds them where they are'
   )
-  t.ok(under('accounts/email-sign-in/sign-in.ts').includes('accounts/email-sign-in/code.ts'))
+  t.ok(under('features/email-codes/sign-in.ts').includes('features/email-codes/code.ts'))
   t.end()
 })
 

@@ -14,7 +14,7 @@ import {
   sqliteFactorStore,
   type StartError
 } from '../../../lib/index.ts'
-import { settingsOf } from '../../../lib/settings/check.ts'
+import { settingsOf } from '../../../lib/composition/compose.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
 
 const base = {

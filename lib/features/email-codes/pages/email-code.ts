@@ -1,21 +1,28 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { readRecipient, sendSignInCode } from '../../../accounts/email-sign-in/ask.ts'
-import { readCode } from '../../../accounts/email-sign-in/code.ts'
-import type { EmailSignInDeps } from '../../../accounts/deps.ts'
-import { signInByEmail, signUpByEmail } from '../../../accounts/email-sign-in/sign-in.ts'
+import { readCode } from '../code.ts'
+import type { EmailSignInDeps } from '../deps.ts'
+import { signInByEmail, signUpByEmail } from '../sign-in.ts'
 import { completeProfile } from '../../../accounts/federated-account.ts'
 import { OAuthError } from '../../../errors.ts'
-import { EmailCode, JourneySchema, Username } from '../../edge/schemas.ts'
-import { elsewhere } from '../connect/buttons.ts'
-import type { PageDeps } from '../deps.ts'
-import { type FormPage, formPage, goOn, type Leave, type Submission, type Visit } from '../form-page.ts'
-import { type Form, queryParam, required } from '../forms.ts'
-import { leadOnFrom } from '../lead-on-from.ts'
-import { tellsPasskeys } from '../passkey-proposal.ts'
-import { missingFields } from '../profile-fields.ts'
-import { signInBrowser } from '../remembered.ts'
+import { EmailCode, JourneySchema, Username } from '../../../http/edge/schemas.ts'
+import { elsewhere } from '../../../http/pages/connect/buttons.ts'
+import type { PageDeps } from '../../../http/pages/deps.ts'
+import {
+  type FormPage,
+  formPage,
+  goOn,
+  type Leave,
+  type Submission,
+  type Visit
+} from '../../../http/pages/form-page.ts'
+import { type Form, queryParam, required } from '../../../http/pages/forms.ts'
+import { leadOnFrom } from '../../../http/pages/lead-on-from.ts'
+import { tellsPasskeys } from '../../../http/pages/passkey-proposal.ts'
+import { missingFields } from '../../../http/pages/profile-fields.ts'
+import { signInBrowser } from '../../../http/pages/remembered.ts'
 import { type CarriedEmail, emailCookie } from './pending.ts'
+import { sendCode } from './send-code.ts'
 
 interface Shown {
   step: 'ask' | 'enter' | 'finish'
@@ -30,7 +37,7 @@ interface Shown {
  * created.
  */
 export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
-  const { authorize, browser, link, registration } = deps
+  const { authorize, link, registration } = deps
   const cookie = emailCookie(deps.sealed, accounts)
   const signIn = { accounts, browserSessions: authorize.browserSessions }
   const missing = missingFields(registration, {})
@@ -42,26 +49,6 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
         ? { step: 'enter', username: carried.code.name, form: null }
         : { step: 'finish', username: carried.name, form: null }
   const here = ({ query }: Visit['journey']): string => `${link('emailCode')}${query}`
-
-  /** The same answer for all names. It is a redirect, so that reloading the page sends no second message. */
-  async function ask(
-    typed: string,
-    { request, journey, locale, origin }: Visit,
-    only?: string
-  ): Promise<Submission<Shown>> {
-    const name = readRecipient(typed)
-    const device = await browser.knownAs(request, name)
-    return {
-      limit: { rule: 'emailCode', recipient: name, device },
-      async work() {
-        const code = await sendSignInCode({ name, device }, { locale, origin }, accounts)
-        return async (reply) => {
-          cookie.set(reply, { step: 'enter', code, only }, journey.query)
-          return await goOn(here(journey))(reply)
-        }
-      }
-    }
-  }
 
   function enter(form: Form, { request, journey, locale }: Visit): Submission<Shown> {
     const carried = cookie.of(request, journey.query)
@@ -150,12 +137,14 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
             done(goOn(onlyIn(carried) === undefined ? here(journey) : `${link('reauthenticate')}${journey.query}`))
         }
       if (form.decision === 'resend' && carried?.step === 'enter')
-        return await ask(carried.code.name, visit, carried.only)
+        return await sendCode(carried.code.name, visit, { deps, accounts, only: carried.only })
       if (carried?.step === 'proved' && form.username === undefined && form.code === undefined)
         return finish(form, visit, carried.name)
       if (form.code !== undefined) return enter(form, visit)
       const { username } = required(form, ['username'])
-      return (await elsewhere(form, visit, deps)) ?? (await ask(username, visit))
+      return (
+        (await elsewhere(form, visit, deps)) ?? (await sendCode(username, visit, { deps, accounts, only: undefined }))
+      )
     },
     again(form, refused, { request, journey }) {
       const carried = cookie.of(request, journey.query)

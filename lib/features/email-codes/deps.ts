@@ -1,16 +1,24 @@
+import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
 import type { Sealer } from '../../ports/sealer.ts'
 
+/** The option `emailSignIn`, where it is set. */
+export interface EmailSignInSettings {
+  /** Whether an address that nobody has can become an account. */
+  signUp: boolean
+  /** Whether messages have a link. */
+  link: boolean
+  expiresInMs: number
+}
+
 /** What sign-in by e-mail needs, where the option `emailSignIn` is set. */
-export interface EmailSignIn {
+interface EmailSignIn extends EmailSignInSettings {
   /** The HMAC key for the digests of codes and for what stands for names in the store. */
   key: Uint8Array
   /** Seals the cookie that the browser carries between asking for a code and entering it, and links. */
   sealer: Sealer
-  expiresInMs: number
-  /** Whether messages have a link. */
-  link: boolean
-  /** Whether an address that nobody has can become an account. */
-  signUp: boolean
   redeemCode: NonNullable<OneTimeTokenStore['redeemCode']>
 }
+
+/** What the use cases need besides. */
+export type EmailSignInDeps = AccountsDeps & { emailSignIn: EmailSignIn }

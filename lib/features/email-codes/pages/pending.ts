@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { PendingCode } from '../../../accounts/email-sign-in/code.ts'
-import type { EmailSignInDeps } from '../../../accounts/deps.ts'
-import { journeyOf, type SealedCookies } from '../../edge/sealed-cookies.ts'
+import type { PendingCode } from '../code.ts'
+import type { EmailSignInDeps } from '../deps.ts'
+import { journeyOf, type SealedCookies } from '../../../http/edge/sealed-cookies.ts'
 
 /**
  * The content of the cookie of a browser that has asked for a code, or has entered it and is to sign up. `only`: the

@@ -1,0 +1,33 @@
+import type { AccountsDeps } from './accounts/deps.ts'
+import type { AccountSlots } from './accounts/slots.ts'
+import type { PageSlots } from './http/pages/slots.ts'
+import type { Sealer } from './ports/sealer.ts'
+import type { AuthorityOptions } from './settings/options.ts'
+import type { FeatureSection } from './settings/settings.ts'
+
+/**
+ * An optional part of the service: one folder of `features`, and one line in `features/index.ts`. The kernel knows this
+ * interface and no feature. `On`: the settings of the feature.
+ */
+export interface Feature<On = unknown> extends FeatureSection {
+  /** The names of the features that are made before this one. */
+  needs?: readonly string[]
+  resolve(given: AuthorityOptions): On | null
+  /** Imports the rest of the feature. It is called where the feature is on, and never where it is off. */
+  load(): Promise<{ create(on: On, kernel: Kernel): Parts }>
+}
+
+/** The kernel, as a feature sees it. */
+export interface Kernel {
+  accounts: AccountsDeps
+  /** A key for this purpose alone, made from the newest secret. */
+  keyFor(purpose: string): Uint8Array
+  /** Seals for this purpose and this registration of the plugin alone, and opens what former secrets have sealed. */
+  sealerFor(purpose: string): Sealer
+}
+
+/** The additions of a feature to the kernel. */
+export interface Parts {
+  account?: AccountSlots
+  pages?: PageSlots
+}

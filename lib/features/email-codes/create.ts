@@ -1,0 +1,31 @@
+import { getsCodes } from '../../accounts/ways-in.ts'
+import type { Kernel, Parts } from '../../feature.ts'
+import type { EmailSignInSettings } from './deps.ts'
+import { emailCodePage } from './pages/email-code.ts'
+import { emailLinkPage } from './pages/email-link.ts'
+import { signInPart } from './pages/send-code.ts'
+
+export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
+  const { redeemCode } = kernel.accounts.oneTimeTokens
+  // The memory and Redis have it, and another state without it is a start error.
+  if (redeemCode === undefined) return {}
+  const accounts = {
+    ...kernel.accounts,
+    emailSignIn: {
+      ...on,
+      redeemCode,
+      key: kernel.keyFor('e-mail codes'),
+      sealer: kernel.sealerFor('e-mail links')
+    }
+  }
+  return {
+    account: { ways: (user) => (user.emailVerified === true && getsCodes(user, accounts) ? ['mail'] : []) },
+    pages: {
+      routes(child, deps) {
+        emailCodePage(child, deps, accounts)
+        emailLinkPage(child, deps, accounts)
+      },
+      signIn: (deps) => signInPart(deps, accounts)
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { getsCodes } from '../../../accounts/ways-in.ts'
+import type { PageDeps } from '../../../http/pages/deps.ts'
+import { goOn, type Submission, type Visit } from '../../../http/pages/form-page.ts'
+import type { SignInPart } from '../../../http/pages/slots.ts'
+import { readRecipient, sendSignInCode } from '../ask.ts'
+import type { EmailSignInDeps } from '../deps.ts'
+import { emailCookie } from './pending.ts'
+
+interface Sending {
+  deps: PageDeps
+  accounts: EmailSignInDeps
+  /** The id of the one user whom the code may sign in. */
+  only: string | undefined
+}
+
+/** The same answer for all names. It is a redirect, so that reloading the page sends no second message. */
+export async function sendCode(
+  typed: string,
+  { request, journey, locale, origin }: Visit,
+  { deps: { browser, link, sealed }, accounts, only }: Sending
+): Promise<Submission<never>> {
+  const name = readRecipient(typed)
+  const device = await browser.knownAs(request, name)
+  return {
+    limit: { rule: 'emailCode', recipient: name, device },
+    async work() {
+      const code = await sendSignInCode({ name, device }, { locale, origin }, accounts)
+      return async (reply) => {
+        emailCookie(sealed, accounts).set(reply, { step: 'enter', code, only }, journey.query)
+        return await goOn(`${link('emailCode')}${journey.query}`)(reply)
+      }
+    }
+  }
+}
+
+/** How the sign-in page and the page of proving again lead to the page of the code. */
+export function signInPart(deps: PageDeps, accounts: EmailSignInDeps): SignInPart {
+  return {
+    decision: 'email',
+    login: ({ query }) => ({ emailCodeUrl: `${deps.link('emailCode')}${query}` }),
+    reauthenticate: (user) => (user.passwordHash === null && getsCodes(user, accounts) ? { sendsCode: true } : null),
+    submit: async (user, visit) => await sendCode(user.username, visit, { deps, accounts, only: user.id })
+  }
+}

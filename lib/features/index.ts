@@ -1,0 +1,2 @@
+/** The features. Each has one line here, and the kernel asks them in the order of their `needs`. */
+export { emailCodes } from './email-codes/feature.ts'
