@@ -2,8 +2,8 @@ import { ALIAS } from './clients.ts'
 import { PASSWORD, USERNAME } from './person.ts'
 
 /**
- * What the suite's own browser does with the pages of the provider. The first block whose `match` fits an address that
- * a module opens is played.
+ * Steps of the suite's own browser on the pages of the provider. The first block whose `match` fits an address that a
+ * module opens is played.
  */
 export interface Block {
   match: string

@@ -5,9 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const START_SUITE = fileURLToPath(new URL('StartSuite.java', import.meta.url))
 
-/**
- * What the suite needs beside its own dependencies: a MongoDB in memory, and a compiler that goes on after an error.
- */
+/** The suite's needs besides its own dependencies: a MongoDB in memory, and a compiler that goes on after an error. */
 const ADDED = [
   { groupId: 'de.bwaldvogel', artifactId: 'mongo-java-server', version: '1.47.0' },
   { groupId: 'org.eclipse.jdt', artifactId: 'ecj', version: '3.42.0' }
@@ -90,7 +88,7 @@ function adapted(pom: string): string {
     .replace(/<\/dependencies>(?=\s*<build>)/, (end) => `${added}${end}`)
 }
 
-/** What lacks a library becomes a class that throws when it is used. An error in any other file stops the build. */
+/** A class without its library becomes one that throws when it is used. An error in any other file stops the build. */
 function compile({
   suite,
   libs,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where everything listens. */
+/** The address of all servers. */
 export const HOST = '127.0.0.1'
 /** The name of the provider. Only the suite resolves it, by a hosts file of its own. */
 export const PROVIDER_NAME = 'provider.test'

@@ -16,8 +16,8 @@ export const CREDENTIALS = {
 }
 
 /**
- * Where the library is a relying party, and the name of its connection to the suite. Nobody resolves the name: the
- * suite asks nothing there.
+ * The address of the library as a relying party, and the name of its connection to the suite. The name is never
+ * resolved, because the suite asks nothing there.
  */
 export const RELYING_PARTY = 'https://relying-party.test'
 export const CONNECTION = 'suite'

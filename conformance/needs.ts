@@ -36,7 +36,7 @@ export function findNeeds(suite: string | undefined): Needs {
   return { javaHome }
 }
 
-/** The JDK of JAVA_HOME or of the PATH, and where those are too old, one that Debian keeps beside them. */
+/** The JDK of JAVA_HOME or of the PATH. If those are too old, one that Debian has installed besides. */
 function findJava(): string | undefined {
   const { JAVA_HOME } = process.env
   const homes = [
@@ -53,7 +53,7 @@ function majorVersion(home: string): number {
   return Number(/version "(\d+)/.exec(said(join(home, 'bin/java'), '-version'))?.[1] ?? 0)
 }
 
-/** What a program writes to its error output. Nothing where there is no such program. */
+/** A program's error output. Empty if there is no such program. */
 function said(program: string, ...args: string[]): string {
   const { error, stderr } = spawnSync(program, args, { encoding: 'utf8' })
   return error === undefined ? stderr : ''

@@ -1,4 +1,4 @@
-/** Who signs in at the provider, with every claim that OpenID Connect names. */
+/** The person who signs in at the provider, with every claim that OpenID Connect names. */
 export const USERNAME = 'ann@example.com'
 export const PASSWORD = 'seven green boats at dawn'
 

@@ -6,10 +6,10 @@ export interface Plan {
   name: string
   title: string
   variant: Record<string, string>
-  /** What a person would type into the suite's form. `issuer`: of the library as the provider. */
+  /** The entries of the suite's form. `issuer`: of the library as the provider. */
   configuration(issuer: string): Record<string, unknown>
   /**
-   * What a person does in a module where the suite is the provider; `undefined` where that is not known. Without it,
+   * The person's steps in a module in which the suite is the provider; `undefined` if they are not known. Without it,
    * the library is the provider.
    */
   play?(module: string): Play | undefined
@@ -19,16 +19,16 @@ export interface Plan {
 export interface Visit {
   /** How often. Default: once. */
   times?: number
-  /** Whether the person does not come back: a module that ends before that would take the rest for a mistake. */
+  /** True if the person does not come back: a module that ends before that would take the rest for a mistake. */
   onlyBegins?: boolean
-  /** Whether the connection asks userinfo. Default: it does. */
+  /** False if the connection does not ask userinfo. Default: it does. */
   userinfo?: boolean
   responseMode?: 'query' | 'form_post'
 }
 
 /**
- * What the person does, and what has to come of each sign-in. The suite sees only what is asked of it, so that half of
- * the verdict is here.
+ * The person's steps, and the required result of each sign-in. The suite sees only the requests to it, so half of the
+ * verdict is here.
  */
 export interface Play extends Visit {
   wanted: string[]
@@ -81,8 +81,8 @@ function withClient(client: 'client' | 'backChannelClient'): Plan['configuration
     browser: blocks(issuer),
     override: {
       ...overrides(issuer),
-      // Asks for a claim that no scope of the request covers. A client of somebody else's does not get it, as the
-      // consent page did not show it.
+      // Asks for a claim that no scope of the request covers. A third-party client does not get it, because the consent
+      // page did not show it.
       'oidcc-claims-essential': { client: CREDENTIALS.ownClient }
     }
   })

@@ -37,7 +37,7 @@ export function startScript(
   return start(process.execPath, [...LOADER, join('conformance', name), ...args], { ...options, cwd: root })
 }
 
-/** What a TypeScript file of this folder writes to its output. Its error output is added to the log. */
+/** The output of a TypeScript file of this folder. Its error output is added to the log. */
 export async function outputOf(
   name: string,
   args: string[],

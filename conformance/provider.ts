@@ -35,7 +35,7 @@ await app.register(authPlugin, {
   },
   clients: suiteClients(suiteUrl),
   scopes: ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'],
-  // No module signs in by these. What they add to pages, metadata and tokens must be in nobody's way.
+  // No module signs in by these. Their additions to pages, metadata and tokens must not disturb any module.
   secret: 'what the provider seals, it seals with this alone',
   factors: memoryFactorStore(),
   connections: [oidc({ id: 'other', issuer: 'https://other.test', clientId: 'other', clientSecret: 'never sent' })],

@@ -59,7 +59,7 @@ function configuration(): Record<string, unknown> {
   return { alias: ALIAS, client: { ...CREDENTIALS.client, redirect_uri: REDIRECT_URI } }
 }
 
-/** What is to be done in a module; `undefined` for one that nobody has thought about. */
+/** The steps in a module; `undefined` for an unknown one. */
 function playOf(visit: Visit = {}): (module: string) => Play | undefined {
   return (module) => (PLAYS[module] === undefined ? undefined : { ...PLAYS[module], ...visit })
 }

@@ -52,7 +52,7 @@ async function signIn(): Promise<string> {
   const browser = testBrowser(app, RELYING_PARTY)
   const begun = await browser.get(`/auth/connect/${CONNECTION}`, { 'sec-fetch-site': 'same-origin' })
   const there = begun.headers.location
-  // Who only presses the button is under no limit, so there is no event.
+  // A press of the button alone is under no limit, so there is no event.
   if (there === undefined) return `refused (${begun.statusCode === 503 ? 'outage' : begun.statusCode})`
   if (onlyBegins) return there.startsWith(`${suite}authorize?`) ? 'sent to the provider' : `sent to ${there}`
   const answer = await fetch(there, { redirect: 'manual' })

@@ -13,7 +13,7 @@ export interface PlanResult {
 }
 
 const RESULTS = ['passed', 'review', 'skipped', 'warning', 'failed'] as const
-/** What stands between these lines of the page is written by a run. */
+/** A run writes the text between these lines of the page. */
 const [BEGIN, END] = ['<!-- results: begin -->', '<!-- results: end -->']
 
 export function summary(results: PlanResult[]): string {

@@ -4,9 +4,9 @@ import type { LogEntry, ModuleState, PlanModule, SuiteApi } from './suite-api.ts
 export interface ModuleResult {
   name: string
   result: 'passed' | 'review' | 'skipped' | 'warning' | 'failed'
-  /** What a person has to know where it did not pass. */
+  /** Remarks for a reader on modules that did not pass. */
   remarks: string[]
-  /** What the library did as a relying party, in each sign-in. */
+  /** The library's result as a relying party, in each sign-in. */
   happened: string[]
   seconds: number
   isWanted: boolean

@@ -1,7 +1,7 @@
 /**
  * Runs the official conformance suite of the OpenID Foundation against this library: `npm run conformance -- SUITE`,
- * where SUITE is a checkout of it. The page docs/conformance.md says what that takes, and has the results. What is
- * built and kept lies in `.conformance`.
+ * where SUITE is a checkout of it. The page docs/conformance.md has the requirements and the results. Builds and kept
+ * files lie in `.conformance`.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -25,7 +25,7 @@ const PLANS = [...PROVIDER_PLANS, ...RELYING_PARTY_PLANS]
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cache = join(root, '.conformance')
 
-// What was started ends with this process.
+// Started processes end with this one.
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     process.exit(2)

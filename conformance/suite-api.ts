@@ -1,4 +1,4 @@
-/** What the suite says of a module that it has run. */
+/** The suite's facts about a module that it has run. */
 export interface ModuleInfo {
   status: string
   result: string | null

@@ -65,7 +65,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     modules: { ...FASTIFY }
   },
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
-  // What the host gives, and what becomes of it. It describes the whole, so it knows the types of all.
+  // The host's options, and the settings made from them. They describe the whole, so this room knows the types of all.
   settings: {
     rooms: [...BASE, 'limits', 'clients'],
     types: ['accounts', 'oauth', 'pages', 'adapters/redis'],
@@ -84,7 +84,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   features: { rooms: ['features/*'] },
   // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
   client: { rooms: [], modules: { react: true, vue: true } },
-  // What a provider is like, without any I/O.
+  // The rules of each provider, without any I/O.
   connections: { rooms: BASE, modules: { 'node:crypto': PURE_HASHES } },
   metrics: {
     rooms: ['events', 'limits', 'ports'],
@@ -95,7 +95,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }
 
-/** What each adapter knows of the world. A new adapter says its vendor here. */
+/** The vendor modules of each adapter. A new adapter names its vendor here. */
 const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/argon2': { argon2: true, '@node-rs/argon2': true },
   'adapters/imported-hashes': { '@node-rs/bcrypt': true },
@@ -182,10 +182,10 @@ const RANDOM_BINDINGS = [
 ]
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */
 const TIMERS = ['setTimeout', 'setInterval']
-/** A file of one subject fits into it, and a line fits beside another in a review. */
+/** A file of one subject fits into it, and two lines fit next to each other in a review. */
 export const MAX_BYTES = 12_288
 export const MAX_COLUMNS = 120
-/** What may be larger and wider, with the reason. */
+/** Files that may be larger and wider, with the reason. */
 const EXEMPT: Readonly<Record<string, string>> = {
   'accounts/common-passwords.ts': 'a table of digests',
   'pages/stylesheet.ts': 'the style sheet',

@@ -13,8 +13,8 @@ interface Partner {
   max?: number
 }
 
-// Keys are kept as digests: whoever reads this table has no key. A digest of a long random key needs no salt and no
-// slow hash.
+// Keys are kept as digests: a reader of this table has no key. A digest of a long random key needs no salt and no slow
+// hash.
 const digest = (key: string): string => hash('sha256', key)
 const partners = new Map<string, Partner>()
 const { PARTNER_KEY } = process.env

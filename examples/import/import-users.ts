@@ -16,7 +16,7 @@ export interface RefusedRow {
   /** Which row of the export it is, from 1. */
   row: number
   reason: Refusal
-  /** What is wrong with it. Nothing of a hash. */
+  /** The fault of the row. Nothing of a hash. */
   detail: string
   /** The row as it was, to be mended and imported again. */
   source: string
@@ -31,7 +31,7 @@ export interface ImportReport {
 }
 
 export interface ImportOptions {
-  /** A user of a row; `null` for a row that has none, such as a heading. What it throws refuses the row. */
+  /** A user of a row; `null` for a row that has none, such as a heading. An error refuses the row. */
   read(source: string): User | null
   /** Gets each row that is not imported. Awaited, so that none is lost. */
   onRefused(row: RefusedRow): void | Promise<void>
@@ -48,8 +48,8 @@ const HASHES =
   /^(?:\$argon2(?:id|i|d)\$|argon2\$|\$2[aby]\$\d\d\$|bcrypt(?:_sha256)?\$|\$wp\$2y\$|\$scrypt\$|scrypt[:$]|\$fbscrypt\$|\$pbkdf2(?:-sha(?:256|512))?\$|pbkdf2[_:]sha|\$[PH]\$|A[A-Za-f][A-Za-z0-9+/]{48})/
 
 /**
- * Every row ends as imported, as there already, as a row without a user, or at `onRefused`. It can run as often as you
- * like: a user whose id is in the store is left as they are. Where the store fails, it rejects; the next run goes on
+ * Every row ends as imported, as present already, as a row without a user, or at `onRefused`. It can run as often as
+ * you like: a user whose id is in the store is left unchanged. If the store fails, it rejects; the next run goes on
  * where this one ended.
  */
 export async function importUsers(

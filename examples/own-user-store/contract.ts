@@ -31,7 +31,7 @@ runContract(
   test
 )
 
-// What the suite can't know: the rows that were there before.
+// The suite can't know the rows that were there before.
 void test("a person of old is found in the plugin's form, and an old hash gives way to the new one once", async () => {
   const db = openDatabase(
     "INSERT INTO crm_person (login, crypt_pw, mail) VALUES ('Ann', 'bcrypt-hash', " +

@@ -17,7 +17,7 @@ interface PersonRow {
 const HASH = 'coalesce(pwd, crypt_pw)'
 const COLUMNS = `person_no, login_key, ${HASH} AS hash, mail, mail_ok, locked_since`
 
-/** A new object every time: whoever gets it can't change the row. */
+/** A new object every time, so that no caller can change the row. */
 function userOf(row: PersonRow): User {
   return {
     id: String(row.person_no),
@@ -51,7 +51,7 @@ const isUsernameTaken = (error: unknown) =>
  */
 export function peopleStore(db: PeopleDatabase) {
   const query = (sql: string, ...values: Array<string | number | null>): PersonRow[] => {
-    // This driver would end the text there, and find or make somebody else.
+    // This driver would end the text there, and find or make another person.
     if (values.some((value) => typeof value === 'string' && value.includes('\u0000')))
       throw new TypeError('A value has a NUL in it.')
     return db.prepare(sql).all(...values) as PersonRow[]

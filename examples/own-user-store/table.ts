@@ -4,8 +4,7 @@ import type Database from 'libsql'
 export type PeopleDatabase = InstanceType<typeof Database>
 
 /**
- * What the application has had for years: numbers for ids, the login as it was typed, bcrypt in a column of 60
- * characters.
+ * The application's table from before: numbers for ids, the login as it was typed, bcrypt in a column of 60 characters.
  */
 export const EXISTING_TABLE = `
   CREATE TABLE crm_person (

@@ -3,7 +3,7 @@ import type { Client } from 'fastify-authority'
 import { document } from './document.ts'
 import { html, type Html } from './html.ts'
 
-/** The page of the browser app. What its script needs to know is on it; the rest the script learns by discovery. */
+/** The page of the browser app. Its script finds its settings on the page, and the rest by discovery. */
 export async function browserApp(
   app: FastifyInstance,
   { issuer, client }: { issuer: string; client: Client }

@@ -22,11 +22,11 @@ export interface Config {
   /** Addresses of the proxies in front, whose forwarding headers count. */
   trustProxy: string[]
   clients: DemoClients
-  /** Registered beside the demo's own: those of the file in `CLIENTS_FILE`. */
+  /** The clients of the file in `CLIENTS_FILE`, registered with the demo's own. */
   moreClients: Client[]
   /** Providers that people can sign in with. */
   connections: ConnectionOption[]
-  /** Where a second instance listens, to sign in with at this one. */
+  /** The port of a second instance, to sign in with at this one. */
   otherPort: number | undefined
   /** PostgreSQL: users and state. */
   databaseUrl: string | undefined
@@ -46,7 +46,7 @@ export interface Config {
 }
 
 const MIN_SECRET_BYTES = 32
-/** Whoever tries things out on their own machine would meet a limit of three sign-ups an hour within ten minutes. */
+/** On a developer's own machine, a limit of three sign-ups an hour would be met within ten minutes. */
 const LOOPBACK = ['127.0.0.0/8', '::1']
 const MAX_DRAIN_SECONDS = 300
 const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']

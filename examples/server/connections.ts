@@ -8,7 +8,7 @@ type Env = Readonly<Record<string, string | undefined>>
 /** @throws ConfigError where of one provider some variables are there and others are missing */
 export function connectionsIn(env: Env): ConnectionOption[] {
   const value = (name: string): string => env[name]?.trim() ?? ''
-  /** Where the first of these is set, all of them by name; `undefined` where none is. */
+  /** If the first of these is set, all of them by name; else `undefined`. */
   const all = <Name extends string>(...names: [Name, ...Name[]]): Record<Name, string> | undefined => {
     const missing = names.filter((name) => value(name) === '')
     if (missing.length === names.length) return undefined

@@ -1,6 +1,6 @@
 import { html, type Html } from './html.ts'
 
-/** What stands on every page of the host. */
+/** The content of every page of the host. */
 interface Page {
   title: string
   body: Html
@@ -8,7 +8,7 @@ interface Page {
   script?: string
   /** At the end of the bar: who is signed in, or the ways to sign in. */
   person?: Html
-  /** Of which site it is: the host's, or the demo of somebody else's, which looks otherwise. */
+  /** The site: the host's, or the demo of another company's, which looks otherwise. */
   site?: 'host' | 'other'
 }
 

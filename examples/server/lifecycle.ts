@@ -11,8 +11,8 @@ declare module 'fastify' {
 }
 
 /**
- * What an orchestrator and a balancer ask, and how an instance takes leave of them. Before all plugins, whose routes it
- * is for too.
+ * The questions of an orchestrator and a balancer, and the shutdown of an instance. Before all plugins, because it is
+ * for their routes too.
  */
 export function lifecycle(app: FastifyInstance): void {
   let leaving = false
@@ -32,7 +32,7 @@ export function lifecycle(app: FastifyInstance): void {
   app.get('/live', { logLevel: 'warn' }, async (_request, reply): Promise<FastifyReply> =>
     reply.header('cache-control', 'no-store').send({ live: true })
   )
-  /** Whether requests should be sent here. */
+  /** True if requests should be sent here. */
   app.get('/ready', { logLevel: 'warn' }, async (_request, reply): Promise<FastifyReply> => {
     const health = await app.authority.health()
     const ready = health.ready && !leaving

@@ -1,4 +1,4 @@
-/** The full example: `npm start`. What it reads from the environment is in config.ts. */
+/** The full example: `npm start`. config.ts reads the environment. */
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { otherInstance } from './other-instance.ts'
@@ -18,7 +18,7 @@ try {
 
   let stopping = false
   const stop = (signal: NodeJS.Signals): void => {
-    // Who asks twice does not want to wait.
+    // A second signal does not wait.
     if (stopping) process.exit(1)
     stopping = true
     const drainMs = config.drainSeconds * 1000

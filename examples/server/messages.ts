@@ -16,7 +16,7 @@ export async function messageSender(
   return smtpUrl === undefined ? logMessages(log) : await smtpMessages(smtpUrl, mailFrom, log)
 }
 
-/** What is thrown here the plugin tries again: after 1, 10 and 60 seconds. */
+/** The plugin tries again after an error here: after 1, 10 and 60 seconds. */
 async function smtpMessages(url: string, from: string, log: () => FastifyBaseLogger): Promise<SendMessage> {
   const { createTransport } = await import('nodemailer')
   const transport = createTransport({ url, ...TIMEOUTS })
@@ -47,8 +47,8 @@ async function smtpMessages(url: string, from: string, log: () => FastifyBaseLog
 }
 
 /**
- * For a demo: the message, with its link and token, goes to the log. Do NOT do this in production: whoever reads the
- * log could set everybody's password. Set SMTP_URL there.
+ * For a demo: the message, with its link and token, goes to the log. Do NOT do this in production: a reader of the log
+ * could set everybody's password. Set SMTP_URL there.
  */
 function logMessages(log: () => FastifyBaseLogger): (message: Message) => void {
   return ({ kind, user, url, token, locale }) => {

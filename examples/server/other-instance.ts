@@ -30,7 +30,7 @@ export function otherConnection(port: number, config: Pick<Config, 'secret'>): C
   })
 }
 
-/** The second one, not yet listening. All that it has is in memory: people sign up there anew after each start. */
+/** The second one, not yet listening. All its data is in memory: people sign up there again after each start. */
 export async function otherInstance(
   port: number,
   config: Pick<Config, 'secret' | 'issuer' | 'bypass' | 'logLevel'>

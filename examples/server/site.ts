@@ -57,7 +57,7 @@ export async function site(
   await app.register(thirdParty, { issuer, client: clients.thirdParty, secret: config.secret })
 }
 
-/** What the start page may say: no address of a server, for there are passwords in them. */
+/** The facts on the start page: no address of a server, because these have passwords in them. */
 function factsOf({ issuer, databaseUrl, redisUrl, smtpUrl, bypass }: Config): Facts {
   const [users, state] =
     databaseUrl === undefined

@@ -4,12 +4,12 @@ import { document } from './document.ts'
 import { type Doc } from './docs.ts'
 import { html, type Html } from './html.ts'
 
-/** What the start page says of this server. */
+/** The start page's facts about this server. */
 export interface Facts {
   issuer: string
-  /** Where users and state are. */
+  /** The place of users and state. */
   storage: string
-  /** Where messages go. */
+  /** The target of messages. */
   messages: string
   /** Whom the limits per address leave alone. */
   limits: string
@@ -23,7 +23,7 @@ export async function startPage(
   app.get('/', { onRequest: [app.authority.readSession] }, async (request, reply): Promise<FastifyReply> => {
     const session = request.authSession
     const user = session === null ? null : await users.findById(session.sub)
-    // Who is signed in is for this browser alone.
+    // The signed-in user is for this browser alone.
     reply.header('cache-control', 'no-store')
     return reply.type('text/html; charset=utf-8').send(
       document({

@@ -23,8 +23,8 @@ export interface Stores {
 type Onlooker = (error: Error, server: string) => void
 
 /**
- * Where users and state are kept: in a SQLite file; with `DATABASE_URL` in PostgreSQL; and with `REDIS_URL` the
- * counters, and the state too where there is no PostgreSQL, in Redis.
+ * The stores of users and state: a SQLite file; with `DATABASE_URL` PostgreSQL; and with `REDIS_URL` Redis for the
+ * counters, and for the state too without PostgreSQL.
  */
 export function openStores(
   { databaseUrl, redisUrl, dataDirectory }: Pick<Config, 'databaseUrl' | 'redisUrl' | 'dataDirectory'>,

@@ -6,7 +6,7 @@ import * as openid from 'openid-client'
 import { document } from './document.ts'
 import { claimList, html, type Html } from './html.ts'
 
-/** What this site keeps of one browser: a sign-in under way, or what it brought. */
+/** This site's data of one browser: a sign-in under way, or its result. */
 interface Visit {
   flow?: { state: string; nonce: string; verifier: string }
   given?: { claims: Record<string, unknown>; userinfo: Record<string, unknown>; scope: string; idToken: string }
@@ -16,9 +16,8 @@ const PATH = '/third-party'
 const COOKIE = 'third_party'
 
 /**
- * A site of somebody else's, who knows of the issuer no more than its address, and has a client id and a secret. It is
- * written with openid-client, as any site could be, and only shares the process for the demo's sake. It needs no
- * JavaScript.
+ * A site of another company, which knows only the issuer's address, and has a client id and a secret. It is written
+ * with openid-client, as any site could be, and only shares the process for the demo's sake. It needs no JavaScript.
  */
 export async function thirdParty(
   app: FastifyInstance,
@@ -33,7 +32,7 @@ export async function thirdParty(
   const visits = sealer(secret)
   await app.register(cookie)
 
-  /** Anew each time: this is a demo, and the issuer may not be up yet at the first. */
+  /** Fetched each time: this is a demo, and the issuer may not be up yet at the first. */
   async function provider(): Promise<openid.Configuration> {
     const loopback = new URL(issuer).protocol === 'http:'
     // The token came straight from the issuer; its signature is checked all the same, since this page says so.
@@ -107,7 +106,7 @@ export async function thirdParty(
   })
 }
 
-/** What one browser has is with that browser, sealed: any instance can go on with it, and this site keeps nothing. */
+/** One browser's data is in that browser, sealed: any instance can go on with it, and this site keeps nothing. */
 function sealer(secret: string): { seal(visit: Visit): string; open(sealed: string): Visit } {
   const key = new Uint8Array(hkdfSync('sha256', secret, '', 'visits of the third-party demo', 32))
   return {

@@ -24,7 +24,7 @@ const SCRIPT = `
   Object.assign(globalThis, { auth, events, outcome })
   globalThis.started = outcome(location.search === '' ? auth.getUser() : auth.handleRedirectCallback())
 `
-/** What Chromium says of an answer with 401 that a script asked for. */
+/** Chromium's message on an answer with 401 to a script. */
 const FAILED = /Failed to load resource/
 
 const chromium = await withChromium(t)
@@ -185,7 +185,7 @@ t.test('the redirect URI keeps its query', async (t) => {
   t.equal(page.url(), `${provider.origin}/shop?tab=2&lang=de`)
 })
 
-/** The usual protected route: whoever is not signed in is sent to sign in. */
+/** The usual protected route: a visitor without a session is sent to sign in. */
 const GUARD = "auth.on('unauthenticated', () => { globalThis.asked = outcome(auth.loginWithRedirect()) })"
 
 // covers D1

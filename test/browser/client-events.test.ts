@@ -4,7 +4,7 @@ import { clientSubject, intercept, signIn } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { heading } from './support/journeys.ts'
 
-/** What Chromium says of an answer with 400 that a script asked for. */
+/** Chromium's message on an answer with 400 to a script. */
 const REFUSED = /Failed to load resource: the server responded with a status of 40[01]/
 
 const chromium = await withChromium(t)

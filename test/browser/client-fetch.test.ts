@@ -6,14 +6,14 @@ import { withChromium } from './support/chromium.ts'
 
 const API = 'https://api.example'
 const ELSEWHERE = 'https://elsewhere.example'
-/** What Chromium says of an answer with 401 that a script asked for, or of none. */
+/** Chromium's message on an answer with 401 to a script, or on a missing answer. */
 const FAILED = /Failed to load resource/
 
 const chromium = await withChromium(t)
 
 interface Api extends Subject {
   page: Page
-  /** What came in at the API, the own one and the others, oldest first. */
+  /** The requests at the API, the own one and the others, oldest first. */
   requests: Array<{ url: string; token: string | undefined; body: string | null; headers: Record<string, string> }>
   /** The status of the next answers. */
   statuses: number[]

@@ -42,7 +42,7 @@ const CODE = (domain: string): string => `
   Object.assign(globalThis, { auth, onServer, counts: () => ({ renders, effects }), unmount: () => root.unmount() })
 `
 
-/** Every page of it is for whoever is signed in; nothing else of it knows of signing in. */
+/** Every page of it is for signed-in users; nothing else of it knows of signing in. */
 const PRIVATE = (domain: string): string => `
   import { createElement as h, StrictMode } from 'react'
   import { createRoot } from 'react-dom/client'

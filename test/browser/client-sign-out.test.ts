@@ -8,7 +8,7 @@ import { clientSubject, signIn, type Subject } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { heading, signInOn } from './support/journeys.ts'
 
-/** The usual protected route: whoever is not signed in is sent to sign in. */
+/** The usual protected route: a visitor without a session is sent to sign in. */
 const GUARD = `
   auth.on('unauthenticated', async () => {
     if (await auth.getUser() !== null) return
@@ -16,7 +16,7 @@ const GUARD = `
     console.info('asked')
   })
 `
-/** What Chromium says of requests that came to nothing. */
+/** Chromium's message on failed requests. */
 const FAILED = /Failed to load resource/
 const LOGOUT = "auth.logout({ returnTo: location.origin + '/signed-out' })"
 
@@ -39,7 +39,7 @@ async function hold(page: Page, url: string, method?: string): Promise<Held> {
     }),
     async release() {
       open = true
-      // What a page asked that is gone may be gone too.
+      // The requests of a closed page may be gone too.
       for (const route of held.routes.splice(0)) await route.continue().catch(() => {})
     }
   }
@@ -155,7 +155,7 @@ for (const storage of ['local', 'session', 'memory']) {
     await other.waitForURL(isSignInPage)
     t.same(new Set(prompts), new Set(['login']))
     t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
-    // Whoever signs in now is signed in, in both.
+    // A later sign-in is a sign-in in both.
     await signInOn(other)
     t.match(await app.arrived(other), { value: {} })
     t.match(await app.value(other, 'auth.getUser()'), { sub: provider.ann.id })

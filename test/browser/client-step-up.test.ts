@@ -25,7 +25,7 @@ t.test('step-up', async (t) => {
   const subject = await clientSubject(t, { script: SCRIPT, modules: true }, { clock })
   const { app, provider } = subject
   await provider.addUser('bob')
-  // What Chromium says of an answer with 401.
+  // Chromium's message on an answer with 401.
   const page = await chromium.newPage(t, { allow: [/Failed to load resource/] })
   const required = {
     since: 0,

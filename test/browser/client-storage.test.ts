@@ -1,5 +1,5 @@
 /**
- * Where the browser client keeps a session, in Chromium: memory, one tab, the host's own place, and a browser that lets
+ * Each storage of the browser client's session, in Chromium: memory, one tab, the host's own, and a browser that lets
  * it keep nothing.
  */
 import t from '../support/tap.ts'

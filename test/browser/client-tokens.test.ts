@@ -18,7 +18,7 @@ import {
 import { withChromium } from './support/chromium.ts'
 import { signInOn } from './support/journeys.ts'
 
-/** What Chromium says of an answer that a script got, or of none. */
+/** Chromium's message on an answer to a script, or on a missing one. */
 const FAILED = /Failed to load resource/
 /** Longer than an access token lives. */
 const LIFE = 900_000
@@ -32,7 +32,7 @@ interface SignedIn extends Subject {
   refreshes(): Array<Record<string, string>>
 }
 
-/** Somebody is signed in; the page's clock can be stepped. */
+/** A signed-in user; the page's clock can be stepped. */
 async function signedIn(t: Test, before?: (page: Page) => Promise<unknown>): Promise<SignedIn> {
   const subject = await clientSubject(t)
   const page = await chromium.newPage(t, { allow: [FAILED] })
@@ -127,7 +127,7 @@ t.test('a tab that holds the lock for ever stops nobody for ever', async (t) => 
     `new Promise((held) => { void navigator.locks.request('authority.app.${provider.origin} ` +
       `lock', () => { held(); return new Promise(() => {}) }) })`
   )
-  // Its token has ended, and time stands still until somebody waits for the lock.
+  // Its token has ended, and time stands still until a tab waits for the lock.
   await page.clock.pauseAt(Date.now() + 2 * LIFE)
   await app.leave(page, 'globalThis.waiting = settle(() => auth.getAccessToken())')
   await page.waitForFunction('navigator.locks.query().then(({ pending }) => pending.length === 1)')

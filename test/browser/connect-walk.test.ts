@@ -1,4 +1,4 @@
-/** What `http/connect/walk` does by `inject`, in a browser: any two of the choices meet in one journey. */
+/** The walk of `http/connect/walk`, which uses `inject`, in a browser: any two of the choices meet in one journey. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -53,7 +53,7 @@ function pairwise(): Journey[] {
   return taken as Journey[]
 }
 
-/** At another site than ours. Whoever comes is signed in there, and is sent back at once. */
+/** At another site than ours. Each visitor is signed in there, and is sent back at once. */
 const provider = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://provider')
   const back = new URL(searchParams.get('redirect_uri') ?? '')

@@ -51,7 +51,7 @@ registered.set(common.clientId, {
 for (const name of ['bob@example.com', 'zoe@work.example']) await upstream.addUser(name)
 await downstream.addUser('bob@example.com')
 
-/** Signs in at the upstream, where the page is by now. */
+/** Signs in at the upstream, whose page is open. */
 async function atUpstream(page: Page, username = 'ann'): Promise<void> {
   await page.waitForURL((url) => url.origin === upstream.origin && url.pathname === '/auth/login')
   await signInOn(page, { username })

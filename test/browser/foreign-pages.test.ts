@@ -1,5 +1,5 @@
 /**
- * What a page of another site can make its visitor's browser send: it costs the visitor no attempt, no session and no
+ * Requests that a page of another site makes its visitor's browser send cost the visitor no attempt, no session and no
  * state.
  */
 import t from '../support/tap.ts'

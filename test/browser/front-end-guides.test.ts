@@ -34,7 +34,7 @@ const twoOrigins = workshop.project('docs/guides/two-origins.md')
 const fromAuth0 = workshop.project('docs/guides/from-auth0-react.md')
 
 t.test('the guides compile', async (t) => {
-  // What a template of Vite's brings along.
+  // The types that a template of Vite's brings along.
   const ambient = join(react.directory, 'ambient.d.ts')
   writeFileSync(
     ambient,
@@ -137,8 +137,8 @@ async function start(
 }
 
 /**
- * What stands for `npx vite`: serves the app, under a Content Security Policy, and hands on what the guide's
- * configuration says.
+ * Replaces `npx vite`: serves the app, under a Content Security Policy, and forwards the paths in the guide's
+ * configuration.
  */
 async function devServer(
   t: Test,

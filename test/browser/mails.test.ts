@@ -52,7 +52,7 @@ for (const locale of LANGUAGES) {
       for (const [index, { lang, parts, views }] of sights.entries()) {
         const kind = String(messages[index]?.kind)
         t.equal(lang, locale, kind)
-        // Where they are, so are their colours.
+        // Equal places have equal colours.
         t.strictSame(butScript(parts), english[index], kind)
         for (const [at, width] of WIDTHS.entries()) {
           const name = `${kind}, ${width} pixels`

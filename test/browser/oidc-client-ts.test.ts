@@ -12,7 +12,7 @@ import { type Provider, startProvider } from './support/provider.ts'
 import { type Spa, startSpa } from './support/spa.ts'
 
 const OFFLINE = 'openid profile email offline_access'
-/** What Chromium says of an answer with 400 or 401 that a script asked for. */
+/** Chromium's message on an answer with 400 or 401 to a script. */
 const REFUSED = /Failed to load resource: the server responded with a status of 40[01]/
 
 const chromium = await withChromium(t)

@@ -1,7 +1,4 @@
-/**
- * What only a browser does with the brand and the page script. One provider and one page, for it is the documents that
- * differ.
- */
+/** The brand and the page script in a browser. One provider and one page, because only the documents differ. */
 import type { Page } from 'playwright-core'
 import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'

@@ -22,7 +22,7 @@ t.test('the second click of a double click allows nothing', async (t) => {
   const page = await newPage(t, { locale: 'en' })
   await page.goto(`${provider.origin}/auth/login`)
   await signInOn(page)
-  // Where the button will be.
+  // The coming place of the button.
   await page.goto(provider.authorizeUrl({ client_id: 'third' }))
   const box = await page.getByRole('button', { name: 'Allow' }).boundingBox()
   if (box === null) throw new Error('There is no button.')

@@ -13,8 +13,8 @@ import { ALL_PAGES } from './support/states.ts'
 const { newPage } = await withChromium(t)
 
 /**
- * The element with the focus, as a person would call it. Where a page gives it to a field, it does so when it is drawn,
- * which is after it was loaded.
+ * The element with the focus, by its name for a person. A page focuses a field when it is drawn, which is after it was
+ * loaded.
  */
 async function focused(page: Page): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
@@ -144,14 +144,14 @@ t.test('a password can be pasted, and managers know the fields', async (t) => {
   }
 })
 
-/** What is done with care can be pressed half a second after the page was shown. */
+/** Buttons of irreversible actions can be pressed half a second after the page was shown. */
 async function settled(page: Page): Promise<void> {
   await page.locator('[data-deliberate]:disabled').first().waitFor({ state: 'detached' })
 }
 
 /**
- * What is wrong with the way of the focus through the page by Tab: a control that is left out, out of turn, or not seen
- * to have it.
+ * The faults of the focus on its way through the page by Tab: a control that is left out, out of turn, or without a
+ * visible focus.
  */
 async function walk(page: Page): Promise<string[]> {
   await settled(page)

@@ -122,7 +122,7 @@ for (const locale of LANGUAGES) {
         const sight = sights[index]
         if (sight === undefined) throw new Error(`${name} was not looked at`)
         t.equal(sight.lang, locale, name)
-        // Where they are, so are their colours.
+        // Equal places have equal colours.
         t.strictSame(sight.parts, english[index], name)
         for (const [at, { width, textSizes }] of looks.entries()) {
           const { violations = ['none'], overflow = [] } = sight.views[at] ?? {}

@@ -77,7 +77,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     await follow('Delete account')
     await focusOn('current_password')
     await page.keyboard.type(NEXT)
-    // Where scripts run, the button can't be pressed in the first half second.
+    // With scripts, the button can't be pressed in the first half second.
     await page.locator('button[value=remove]:enabled').waitFor()
     await enter()
     t.equal(await heading(), 'Your account has been deleted')

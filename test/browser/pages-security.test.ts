@@ -5,7 +5,7 @@ import { answerAt, fill, followLink, heading, press, signInOn, USERNAME } from '
 import { type Provider, type Site, startProvider, startSite } from './support/provider.ts'
 
 const { newPage } = await withChromium(t)
-/** What Chromium says where it shows an error in place of a frame. */
+/** Chromium's message on an error instead of a frame. */
 const FRAMED = /frame-ancestors|X-Frame-Options|\(chrome-error:/i
 
 /** A form on a page of theirs that posts to us, as their visitor presses the button. */

@@ -1,6 +1,6 @@
 /**
- * What the script of passkeys does with a browser: on pages of ours, under their policy, with a server that takes down
- * what is posted.
+ * The script of passkeys in a browser: on pages of ours, under their policy, with a server that records the posted
+ * forms.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -135,7 +135,7 @@ const WATCH = `
   PublicKeyCredential.prototype.toJSON = AuthenticatorAttestationResponse.prototype.getPublicKey = () => { throw new TypeError('Illegal invocation') }
 `
 
-/** What kinds of requests the page has made, as they are made. */
+/** The kinds of the page's requests, as they are made. */
 interface Asked {
   kinds: string[]
   /** Resolves once there have been so many. */
@@ -280,8 +280,8 @@ t.test(
 )
 
 /**
- * A password manager: objects of its own with the prototypes of the browser, whose getters and methods throw; views in
- * place of buffers; and it fails with whatever is in `failures`.
+ * A password manager: objects of its own with the prototypes of the browser, whose getters and methods throw; views
+ * instead of buffers; and it fails with the errors in `failures`.
  */
 const MANAGER = `
   const bytes = (text) => new TextEncoder().encode('--' + text).subarray(2)

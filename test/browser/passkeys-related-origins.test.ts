@@ -21,7 +21,7 @@ const BELOW = `https://shop.${HOST}`
 const UNLISTED = 'https://other.test'
 
 /**
- * All names at one server, over TLS: the app at its own, a bare page at all others. What was asked for is kept, oldest
+ * All names at one server, over TLS: the app at its own, a bare page at all others. The requests are kept, oldest
  * first.
  */
 async function startHosts(app: RequestListener): Promise<{ port: number; asked: string[] }> {
@@ -44,7 +44,7 @@ async function startHosts(app: RequestListener): Promise<{ port: number; asked: 
   return { port: (server.address() as AddressInfo).port, asked }
 }
 
-/** What the page of a front end does, as docs/guides/passkeys.md has it: the tokens, or why there are none. */
+/** The page of a front end, as docs/guides/passkeys.md has it: the tokens, or the reason for none. */
 async function signInAt(page: Page, origin: string): Promise<{ sub?: unknown; error?: string | undefined }> {
   await page.goto(origin)
   const { token, error } = await page.evaluate<{ token?: string; error?: string }>(`(async () => {

@@ -17,7 +17,7 @@ const { app, clock, messages, origin } = provider
 const page = await newPage(t, { locale: 'en', javaScriptEnabled: false })
 const keyOn = async (shown: Page): Promise<string> => (await shown.locator('.key code').innerText()).replaceAll(' ', '')
 
-/** The next sign-in begins anew, in a browser that keeps all else. */
+/** The next sign-in starts from scratch, in a browser that keeps all else. */
 async function begin(): Promise<void> {
   await page.context().clearCookies({ name: /^authority_session_/ })
   // The app shows another code by then.

@@ -165,7 +165,7 @@ t.test('postgres: refuses an instance that waited for a newer release to migrate
     prefix: '',
     named: false
   })
-  // The newer one migrates between this one's look and its lock.
+  // The newer one migrates after this one's first check and before its lock.
   const racing: PostgresDatabase = {
     async query(text, params) {
       if (text.startsWith('DO')) await newer.prepare()

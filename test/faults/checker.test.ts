@@ -69,7 +69,7 @@ const userinfo = (start: number, more: Partial<Entry> = {}): Entry =>
 
 type Planted = readonly [what: string, found: RuleName[], entries: Entry[], terms?: Partial<Terms>]
 
-/** What is a fault, and beside it what only looks like one. */
+/** Faults, and next to each a log that only looks like one. */
 const CASES: Planted[] = [
   [
     'a code redeemed twice',

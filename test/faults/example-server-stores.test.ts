@@ -75,7 +75,7 @@ async function startPair(
   return { one, two, again: async (port) => await start(port, all), ports }
 }
 
-/** What one does is so for the other. */
+/** A change by one shows at the other. */
 async function oneTruth(t: Test, one: Server, two: Server): Promise<void> {
   t.equal((await register(one, ANN)).status, 201)
   t.equal((await register(two, ANN)).status, 409, 'the name is taken on either')

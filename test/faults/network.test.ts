@@ -8,7 +8,7 @@ import { startProxy } from './support/proxy.ts'
 
 type Setup = { teardown(task: () => unknown): void }
 
-/** A server that says its name when somebody comes, and sends back whatever it gets. */
+/** A server that says its name to each connection, and echoes all bytes. */
 async function echo(t: Setup, name = ''): Promise<{ port: number; stop(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -70,7 +70,7 @@ function peer(t: Setup, port: number): Peer {
   }
 }
 
-/** Whether nothing comes for a while: there is no other way to see that something was swallowed. */
+/** True if nothing comes for a while: there is no other way to see that bytes were swallowed. */
 async function isSilent(from: Peer, ms = 150): Promise<boolean> {
   return await Promise.race([
     from.heard().then(() => false),
@@ -270,7 +270,7 @@ async function named(
   }
 }
 
-/** What came, or the code of the error. */
+/** The answer, or the code of the error. */
 async function asked(agent: Agent, headers: Record<string, string> = {}): Promise<string> {
   return await new Promise((resolve) => {
     const outgoing = request({ host: HOST, agent, headers }, (incoming) => {

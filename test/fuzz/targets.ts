@@ -1,6 +1,7 @@
 /**
- * Fuzz targets of the parsers that read what strangers send, for Jazzer.js (.clusterfuzzlite). Each takes any bytes.
- * What it throws is a finding: a parser refuses by its own error alone, and what it takes meets the rule beside it.
+ * Fuzz targets of the parsers that read input of strangers, for Jazzer.js (.clusterfuzzlite). Each takes any bytes. An
+ * error out of a target is a finding: a parser refuses only by its own error, and every accepted input meets the rule
+ * next to it.
  */
 import { equal, ok } from 'node:assert/strict'
 import { OAuthError } from '../../lib/errors.ts'
@@ -16,7 +17,7 @@ import { readAuthenticatorData, readClientData } from '../../lib/protocol/webaut
 import { spkiOf } from '../../lib/protocol/webauthn-key.ts'
 import { WebauthnError } from '../../lib/protocol/webauthn-refusal.ts'
 
-/** What is read, or `null` where it is refused as it should be. */
+/** The parsed value, or `null` if it is refused by the right error. */
 function readOr<Read>(Refusal: new (...args: never[]) => Error, read: () => Read): Read | null {
   try {
     return read()

@@ -14,7 +14,7 @@ interface MutableUsers {
   disable(id: string): void
 }
 
-/** A host's store in which an administrator can disable somebody. */
+/** A host's store in which an administrator can disable a user. */
 function mutableUsers(inner: UserStore = memoryUserStore()): MutableUsers {
   const disabled = new Set<string>()
   const seen = (user: User | null): User | null =>

@@ -47,7 +47,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}) {
     }
   }
   const said = ({ acr, amr, auth_time: at }: Record<string, unknown>): unknown[] => [acr, amr, at]
-  /** What the ID token, the access token, introspection of both tokens and the browser session say. */
+  /** The level and methods in the ID token, the access token, introspection of both tokens and the browser session. */
   const everywhere = async (
     path = authorizePath({ client_id: 'web', scope: 'openid offline_access' }),
     on: TestBrowser = browser

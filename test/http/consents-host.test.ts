@@ -1,4 +1,4 @@
-/** What the host is told of consents is what the person sees. */
+/** The host gets the same consents that the person sees. */
 import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { openidApp } from '../support/openid.ts'

@@ -25,7 +25,7 @@ const CLIENTS: Client[] = [
   { clientId: 'server', clientSecret: 's'.repeat(32) }
 ]
 
-/** What each endpoint answers is in the request: the policies are tested, not the endpoints. */
+/** The request names the answer of each endpoint: the policies are tested, not the endpoints. */
 async function corsApp(t: Test, clients: Client[] | ClientStore): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => {

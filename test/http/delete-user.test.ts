@@ -1,4 +1,4 @@
-/** `app.authority.deleteUser`, and who a host says has reset somebody's factors. */
+/** `app.authority.deleteUser`, and the administrator that a host names for a reset of a user's factors. */
 import { randomBytes } from 'node:crypto'
 import t from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'

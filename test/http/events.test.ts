@@ -17,8 +17,8 @@ import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../supp
 const NEXT = 'an entirely new password'
 
 /**
- * Needs a store that fails: http/limits/failures has it. Those of clients, consents, messages and keys have a file
- * beside this one.
+ * Events that need a failing store are in test/http/limits/failures. Those of clients, consents, messages and keys have
+ * files of their own.
  */
 /** Those of connections: test/http/connect. */
 const ELSEWHERE: AuthorityEventName[] = [
@@ -54,7 +54,7 @@ const ELSEWHERE: AuthorityEventName[] = [
 interface Case<Name extends AuthorityEventName = AuthorityEventName> {
   event: Name
   options?: Parameters<typeof testApp>[0]
-  /** What has to be there first; its events don't count. */
+  /** Prepares the act; its events don't count. */
   before?: (test: TestApp) => Promise<unknown>
   /** Raises the event once. */
   act: (test: TestApp, before: never) => Promise<unknown>

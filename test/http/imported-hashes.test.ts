@@ -8,7 +8,7 @@ import { memoryUserStore } from '../../lib/index.ts'
 import { testApp } from '../support/app.ts'
 
 const PASSWORD = 'correct horse \u2713'
-/** Where each is from: test/unit/passwords/imported-formats.test.ts. */
+/** test/unit/passwords/imported-formats.test.ts has the source of each. */
 const HASHES = {
   phpass: '$P$5ye83fY1neyxFCCzCj817EN/m7Ngtk/',
   wordpress: '$wp$2y$04$B1yyf4k3OyT2qT5xsOg/V.No3ySJn.b9fx/ZafkVvZJnuPaSZ3oJq',
@@ -28,7 +28,7 @@ async function host(hashes: Record<string, string>, password: object = {}) {
   const users = memoryUserStore(
     Object.entries(hashes).map(([username, passwordHash]) => ({ id: username, username, passwordHash }))
   )
-  /** Who waits for the next hash that is written, which happens after the reply. */
+  /** Called at the next written hash, which happens after the reply. */
   let written = (): void => {}
   const setPasswordHash: typeof users.setPasswordHash = async (...change) => {
     const done = await users.setPasswordHash(...change)

@@ -1,6 +1,6 @@
 /**
- * What the plugin writes to the host's log: one prefix, a stable code on whatever somebody could act on, and nothing
- * that strangers can fill it with.
+ * The plugin's lines in the host's log: one prefix, a stable code on each line that an operator could act on, and
+ * nothing that strangers can fill it with.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import t from '../support/tap.ts'

@@ -1,4 +1,4 @@
-/** What a log or an answer names, so that a developer need not guess. */
+/** Logs and answers name the cause, so that a developer need not guess. */
 import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { PASSWORD, testApp } from '../support/app.ts'

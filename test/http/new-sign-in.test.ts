@@ -1,4 +1,4 @@
-/** Who signs in somewhere new is told of it, and a sign-in neither waits for that nor fails by it. */
+/** A sign-in in a new place sends a message, and neither waits for it nor fails by it. */
 import { cookieName } from '../support/cookies.ts'
 import t, { type Test } from '../support/tap.ts'
 import type { AuthorityOptions, Message } from '../../lib/index.ts'
@@ -16,7 +16,7 @@ async function subjectOf(
   const subject = await testApp(options)
   t.teardown(subject.close)
   const { sub } = await signUp(subject.app, 'ann@example.com')
-  // What a sign-up does in the background is done.
+  // The background work of a sign-up is done.
   if (!('sendMessage' in options)) await subject.messages.next('verify_email')
   return { ...subject, sub, told: () => subject.messages.messages.filter(({ kind }) => kind === 'new_sign_in') }
 }

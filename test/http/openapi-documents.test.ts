@@ -1,5 +1,5 @@
 /**
- * The documents of many configurations, by the validators that people run, beside the routes that there are and the
+ * The documents of many configurations, checked by the validators that people run, and compared with the routes and the
  * reference.
  */
 import { execFile } from 'node:child_process'
@@ -86,7 +86,7 @@ t.before(async () => {
   }
 })
 
-/** What Redocly's recommended rules say of each document, by its name. */
+/** The findings of Redocly's recommended rules on each document, by its name. */
 async function linted(given: ReadonlyMap<string, Document>): Promise<Array<[string, Problem]>> {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'))
   try {

@@ -67,7 +67,7 @@ async function browserOf(
   if (reply.statusCode !== 303) throw new Error(`login: ${reply.statusCode}`)
   return browser
 }
-/** Where a form of the page posts to, whether there is one on it now or not. */
+/** The target of the page's form, whether the page has a form now or not. */
 async function actionOf(browser: TestBrowser, page: string): Promise<string> {
   const { body } = await browser.get('/auth/account/sessions')
   return `${page}?${new URL(formAction(body), ISSUER).searchParams.toString()}`

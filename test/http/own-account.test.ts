@@ -1,4 +1,4 @@
-/** What people do with their own account: the profile, the address, and the end of it. */
+/** A user's own account: the profile, the address, and the removal. */
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore, type UserStore } from '../../lib/index.ts'

@@ -300,8 +300,7 @@ t.test('other methods reach no endpoint', async (t) => {
           SIGN_IN
         )
       )
-      // Where browsers may come from another origin, there is an answer to the question which methods there are, and no
-      // more.
+      // If browsers may come from another origin, the answer names the methods, and no more.
       const asked = method === 'OPTIONS' && path === 'token'
       t.equal(answer.status, asked ? 204 : 404, `${method} ${path}`)
       if (asked) t.match(answer.head, /\r\nallow: post\r\n/)

@@ -1,4 +1,4 @@
-/** Who is signed in proves anew that it is them, with all that the account takes, and as nobody else. */
+/** A signed-in user proves their identity again, with all that the account takes, and as no other user. */
 import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { REPLACED_SECRET_MS } from '../../lib/ports/session-store.ts'

@@ -23,7 +23,7 @@ client.stream.write = ((...args: Parameters<typeof write>) => {
 async function tripsOf(work: () => Promise<unknown>): Promise<number> {
   const before = writes
   await work()
-  // What the last answer did not wait for goes out with the end of its turn.
+  // Work that the last answer did not wait for is sent at the end of its turn.
   for (let turn = 0; turn < 3; turn++)
     await new Promise((resolve) => {
       setImmediate(resolve)

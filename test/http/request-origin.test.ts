@@ -1,6 +1,6 @@
 /**
- * What events say of a request: bounded, whatever a stranger sends. And who signs up on the page is told of like who
- * signs in.
+ * Facts about a request in events: bounded, whatever a stranger sends. A sign-up on the page is reported like a
+ * sign-in.
  */
 import t from '../support/tap.ts'
 import { PASSWORD, testApp } from '../support/app.ts'

@@ -58,7 +58,7 @@ function told(reply: { statusCode: number; headers: Record<string, unknown> }): 
   ]
 }
 const led = (params: { prompt?: string; return_to?: string }): unknown => {
-  // Who is signed in proves it anew, and all others sign in.
+  // A signed-in user proves their identity again, and all others sign in.
   const { prompt, ...rest } = params
   return [303, `${ISSUER}/auth/${prompt === undefined ? 'login' : 'reauthenticate'}`, rest, 'no-store']
 }

@@ -1,4 +1,4 @@
-/** What docs/deployment.md says of a `secret` that was replaced at once, and of one that is out. */
+/** The promises of docs/deployment.md on a `secret` that was replaced at once, and on one that leaked. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from '../support/tap.ts'
 import authPlugin, { memoryState, memoryUserStore } from '../../lib/index.ts'

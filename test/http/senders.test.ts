@@ -1,7 +1,4 @@
-/**
- * Who may make a browser send what: law "what others can make a browser send costs its user nothing", in every
- * configuration of clients.
- */
+/** Requests that other sites can make a browser send cost its user nothing, in every configuration of clients. */
 import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
@@ -24,7 +21,7 @@ const LIMITS = {
   account: false
 } as const
 
-/** What a page of another site makes its visitor's browser say. */
+/** Headers of a browser whose visitor is on a page of another site. */
 const FOREIGN: Array<[string, Record<string, string>]> = [
   ['another site', { 'sec-fetch-site': 'cross-site', origin: EVIL }],
   ['another site without an origin', { 'sec-fetch-site': 'cross-site' }],

@@ -1,11 +1,11 @@
-/** Who is signed in and sees the sign-in page nevertheless is told why. */
+/** A signed-in user who sees the sign-in page nevertheless is told the reason. */
 import t from '../support/tap.ts'
 import { PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, openidApp } from '../support/openid.ts'
 
 const TOLD = 'To go on, please sign in again.'
-/** Addresses that ask for a sign-in whoever is signed in. */
+/** Addresses that ask for a sign-in in any case. */
 const ASKING = [
   authorizePath({ prompt: 'login' }),
   authorizePath({ max_age: '60' }),

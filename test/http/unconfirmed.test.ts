@@ -10,7 +10,7 @@ import { turns } from '../unit/accounts/world.ts'
 const ANN = 'ann@example.com'
 const LIMITS = { login: false, register: false, refresh: false, account: false } as const
 
-/** An app in which somebody signed up as Ann and has not confirmed the address. */
+/** An app in which a person signed up as Ann and has not confirmed the address. */
 async function unconfirmed(t: { teardown(task: () => Promise<void>): void }) {
   const users = memoryUserStore()
   const state = memoryState()

@@ -75,7 +75,7 @@ function counts(warnings: string[]): Record<string, number> {
   )
 }
 
-/** What Fastify's types no longer have and its docs once did. */
+/** Fastify's types no longer have it, but its docs once did. */
 const HOPS = { trustProxy: 1 } as unknown as FastifyServerOptions
 
 const shared = (): NonNullable<AuthorityOptions['state']> => ({ ...memoryState(), kind: 'a server', shared: true })

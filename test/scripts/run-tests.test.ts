@@ -1,4 +1,4 @@
-/** What `npm test` says at its end, which is all that is left of it where a log is cut. */
+/** The last lines of `npm test`, the only ones that a cut log has. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'

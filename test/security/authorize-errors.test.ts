@@ -23,7 +23,7 @@ const MORE_CLIENTS: Client[] = [
   { clientId: 'narrow', redirectUris: [CALLBACK], scopes: ['profile'] }
 ]
 
-/** What is wrong, and the error that the client gets. */
+/** The fault of a request, and the error that the client gets. */
 const ERRORS: Array<[what: string, params: Params, error: string]> = [
   ['R6749-3.1.1 no response_type', { response_type: undefined }, 'invalid_request'],
   ['R6749-3.1.1 empty response_type', { response_type: '' }, 'invalid_request'],

@@ -15,7 +15,7 @@ const NATIVE: Client = {
   applicationType: 'native',
   redirectUris: ['http://127.0.0.1/cb', 'http://[::1]/cb', 'http://localhost/cb?a=b', 'com.example.app:/cb']
 }
-/** What a careless client store might have; none of these can be registered as an option. */
+/** URIs that a careless client store might return; none of these can be registered as an option. */
 const CARELESS = [
   'javascript:alert(1)',
   'data:text/html,x',
@@ -159,7 +159,7 @@ async function refusesWithPage(
           status: reply.statusCode,
           headers: ['content-type', 'cache-control', 'x-frame-options'].map((header) => headers[header]),
           leadsOn: ['location', 'set-cookie', 'refresh', 'link'].filter((header) => header in headers),
-          // What was sent is shown as text, and is no part of a tag.
+          // The sent value is shown as text, and is no part of a tag.
           shows: body.replace(/>[^<]*/g, '>').match(/<form|http-equiv|evil\.example|alert\(1\)/gi),
           writes,
           events,

@@ -35,7 +35,7 @@ const OWN_PAGE: readonly Caller[] = ['own page', 'browser']
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const WRONG = { current_password: 'not this one', new_password: 'another long one' }
 
-/** What is sent, beside what says who calls; and who is let in. */
+/** The sent request, besides the caller's credentials, and the callers who are let in. */
 const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/token': [{ payload: { grant_type: 'password', username: 'ann', password: PASSWORD } }, NOT_ELSEWHERE],
   'POST /auth/refresh': [{}, ['refresh token']],
@@ -103,7 +103,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   ...Object.fromEntries(
     ['profile', 'email', 'password', 'sessions', 'access', 'remove'].flatMap(
       (page): Array<[string, [Partial<Sent>, readonly Caller[]]]> => [
-        // Who is not signed in is led to the sign-in.
+        // A caller without a session is led to the sign-in.
         [`GET /auth/account/${page}`, [{}, ALL]],
         [`POST /auth/account/${page}`, [{ headers: FORM, payload: '' }, OWN_PAGE]]
       ]
@@ -240,7 +240,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
     } else await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
     return { cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
   }
-  // What changes something may end the sign-in.
+  // A request that changes something may end the sign-in.
   let lasting: Promise<Record<string, string>> | undefined
   const cookies = async (method: string): Promise<Record<string, string>> =>
     await (['GET', 'HEAD', 'OPTIONS'].includes(method) ? (lasting ??= signedIn()) : signedIn())

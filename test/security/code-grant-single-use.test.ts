@@ -23,7 +23,10 @@ async function codeOf(
   return (await authorizeAs(browser, authorizePath(params)))['code'] ?? ''
 }
 
-/** What the tokens of a grant still open: userinfo, introspection of both, refresh. Refresh last, for it rotates. */
+/**
+ * The endpoints that the tokens of a grant still open: userinfo, introspection of both, refresh. Refresh last, because
+ * it rotates.
+ */
 async function opens(
   { app }: Pick<OpenidApp, 'app'>,
   { access_token: access, refresh_token: refresh = '' }: CodeTokens

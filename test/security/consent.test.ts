@@ -26,7 +26,7 @@ const OWN_NATIVE: Client = { ...NATIVE, clientId: 'own-native', name: 'Our App',
 const thirdPath = (params: Record<string, string | undefined> = {}): string =>
   authorizePath({ client_id: 'third', redirect_uri: THIRD, ...params })
 
-/** Where a request of somebody who is signed in leads: to the consent page, with its HTML, or back to the client. */
+/** The target of a signed-in user's request: the consent page, with its HTML, or the client. */
 async function lead(
   { browser }: OpenidApp,
   path: string

@@ -1,7 +1,7 @@
 /**
- * A1, L2: what a client learns of a user, over random clients, scopes, consents and `claims`, from outside. What a
- * client of somebody else's may know is judged by the lines that the consent page showed before somebody pressed Allow,
- * and by nothing inside.
+ * A1, L2: the claims that a client learns of a user, over random clients, scopes, consents and `claims`, from outside.
+ * The lines that the consent page showed before the user pressed Allow decide what a third-party client may know, and
+ * nothing inside.
  */
 import t from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore, type User } from '../../lib/index.ts'
@@ -34,7 +34,7 @@ const CLAIMS: Record<string, string[]> = {
   phone: ['phone_number', 'phone_number_verified']
 }
 const STANDARD = Object.values(CLAIMS).flat()
-/** What the page says of each scope. */
+/** The page's line for each scope. */
 const LINES: Record<string, string> = {
   'recognize you by your account': 'openid',
   'see your profile, such as your name and picture': 'profile',

@@ -3,7 +3,7 @@ import { memoryUserStore } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { PASSWORD, testApp, type TestApp } from '../support/app.ts'
 
-/** Who may stand behind a name. The answers of every flow must not tell which. */
+/** The kinds of users behind a name. The answers of every flow must not tell which. */
 const KINDS = ['known', 'unknown', 'disabled', 'unverified', 'passwordless'] as const
 type Kind = (typeof KINDS)[number]
 const nameOf = (kind: Kind): string => `${kind}@example.com`
@@ -73,7 +73,7 @@ t.test('answers a failed sign-in the same for every name, after one hash', async
     t.same(await login(kind, 'not the password'), expected, `${kind}, wrong password`)
     if (kind === 'known') continue
     const right = await login(kind, PASSWORD)
-    // Who knows the password hears why it does not do: nobody else is told anything.
+    // Only a person who knows the password hears why it is refused.
     if (kind === 'unverified')
       t.match(
         right,

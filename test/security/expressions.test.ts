@@ -1,9 +1,8 @@
 /**
  * Every regular expression of the library and the examples takes linear time, by an analysis of each: recheck turns an
- * expression into an automaton, or looks for a slow text by trial where the automaton would be too large. Which ones it
- * has found safe is in safe-expressions.json, so that a run asks for new expressions only: the analysis of all takes
- * minutes of a processor. `UPDATE=1` writes that file, and `ALL=1` asks for all anew, as another version of recheck
- * does.
+ * expression into an automaton, or searches for a slow text by trial if the automaton would be too large. The file
+ * safe-expressions.json has the expressions found safe, so that a run checks only new ones: the analysis of all takes
+ * minutes of a processor. `UPDATE=1` writes that file, and `ALL=1` checks all again, for another version of recheck.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,7 +11,7 @@ import t from '../support/tap.ts'
 import { type Expression, expressionsBelow, expressionsOf } from './support/expressions.ts'
 
 const SAFE = new URL('safe-expressions.json', import.meta.url)
-/** Of one expression, on a machine that does much beside it. */
+/** For one expression, on a busy machine. */
 const WITHIN_MS = 60_000
 const { version } = createRequire(import.meta.url)('recheck/package.json') as { version: string }
 const recorded = JSON.parse(readFileSync(SAFE, 'utf8')) as { recheck: string; expressions: string[] }

@@ -1,6 +1,6 @@
 /**
- * What a second factor is made of, or proved by, is in no line of the log, no event and no address, on the ways that
- * succeed and on those that fail.
+ * No secret or proof of a second factor is in a line of the log, an event or an address, on the ways that succeed and
+ * on those that fail.
  */
 import t from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'

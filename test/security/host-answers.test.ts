@@ -1,6 +1,6 @@
 /**
- * What a host's store may answer, and what becomes of anything else: a named error, answered 500, counted, and never
- * taken for true.
+ * The answers that a host's store may give. Any other is a named error, answered 500, counted, and never taken for
+ * true.
  */
 import t, { type Test } from '../support/tap.ts'
 import { memoryUserStore, type User, type UserStore } from '../../lib/index.ts'

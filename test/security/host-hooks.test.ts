@@ -1,4 +1,4 @@
-/** What each hook of the host's may answer: none is none, and a misfit is a named error that opens nothing. */
+/** The answers that each hook of the host may give: none is none, and a misfit is a named error that opens nothing. */
 import t, { type Test } from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
 import { OPTIONS_SCHEMA } from '../../lib/composition/compose.ts'
@@ -64,10 +64,7 @@ interface HookCase {
   misfit: Array<[unknown, RegExp]>
   /** Does what asks the hook: whether all went as without it. */
   ask(t: Test, answer: unknown): Promise<{ well: boolean; misfits: string[] }>
-  /**
-   * Whether what asks goes on without the answer: then nothing depends on it but comfort, or what takes its place is
-   * stricter.
-   */
+  /** True if the work goes on without the answer: then only comfort depends on it, or the default is stricter. */
   goesOn: boolean
 }
 

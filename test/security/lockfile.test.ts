@@ -14,7 +14,7 @@ type Packages = Record<string, Entry>
 /** Of the repository, and of what `npm run docs` and `npm run test:mutation` install. */
 const LOCKFILES = { 'package-lock.json': 500, 'site/package-lock.json': 100, 'mutation/package-lock.json': 100 }
 
-/** What would let another package in, or keep another system out. */
+/** Entries that would let another package in, or keep another system out. */
 function problems(packages: Packages): string[] {
   return Object.entries(packages).flatMap(([path, entry]) => [
     ...(path === '' || entry.integrity?.startsWith('sha512-') === true ? [] : [`${path}@${entry.version}: no SHA-512`]),
@@ -26,7 +26,7 @@ function problems(packages: Packages): string[] {
   ])
 }
 
-/** Node's own search: beside the package, then upwards. */
+/** Node's own search: next to the package, then upwards. */
 function isLocked(packages: Packages, path: string, name: string): boolean {
   if (`${path === '' ? '' : `${path}/`}node_modules/${name}` in packages) return true
   return path !== '' && isLocked(packages, path.slice(0, Math.max(0, path.lastIndexOf('node_modules/') - 1)), name)

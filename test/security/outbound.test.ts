@@ -4,7 +4,7 @@ import t from '../support/tap.ts'
 import { bearer, PASSWORD, signUp } from '../support/app.ts'
 import { authorizeAs, authorizePath, basic, CALLBACK, CLIENTS, openidApp, redeem, SECRET } from '../support/openid.ts'
 
-/** Where this process connects to from now on, whichever library does it. */
+/** The targets that this process connects to after the call, by any library. */
 function connections(t: { teardown(task: () => void): void }): string[] {
   const seen: string[] = []
   const { connect } = Socket.prototype

@@ -1,4 +1,4 @@
-/** What ends all other sign-ins ends every copy of the cookie of the one that stays. */
+/** A step that ends all other sign-ins ends every copy of the cookie of the one that stays. */
 import t from '../support/tap.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signUp, type TestApp, testApp } from '../support/app.ts'

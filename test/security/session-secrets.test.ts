@@ -1,4 +1,4 @@
-/** A proof belongs to the secret with which it was given: whoever holds another cookie of the session gets nothing. */
+/** A proof belongs to the secret with which it was given: the holder of another cookie of the session gets nothing. */
 import t from '../support/tap.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
 import { ISSUER } from '../support/app.ts'

@@ -20,7 +20,7 @@ import { testBrowser } from '../support/browser.ts'
 
 const COOKIE = cookieName('session')
 
-/** Whether a `Cookie` header signs somebody in. */
+/** True if a `Cookie` header signs a user in. */
 async function opens({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<boolean> {
   const reply = await app.inject({ url: authorizePath({ prompt: 'none' }), headers: { cookie } })
   const { code, error } = answerOf(String(reply.headers.location))
@@ -101,7 +101,7 @@ t.test('every sign-in gives a new value and ends the former, a re-authentication
   for (const params of [{}, { prompt: 'login' }, { prompt: 'select_account' }, { max_age: '0' }, { prompt: 'login' }]) {
     await authorizeAs(browser, authorizePath(params))
     const value = browser.cookies.get(COOKIE) ?? ''
-    // What another tab has sent already is answered.
+    // Earlier requests of another tab are answered.
     subject.clock.step(REPLACED_SECRET_MS)
     for (const former of seen) t.equal(await opens(subject, `${COOKIE}=${former}`), false, JSON.stringify(params))
     t.equal(await opens(subject, `${COOKIE}=${value}`), true)

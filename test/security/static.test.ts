@@ -102,8 +102,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
 
 t.test('avoids every forbidden construct', async (t) => {
   t.ok(sources.size > 50)
-  // Found by a digest already, or made for somebody who has just signed in: no comparison that a guess could learn
-  // from.
+  // Found by a digest already, or made for a user who has just signed in: no comparison that a guess could learn from.
   const harmless = /^(?:tokens\/verified-token-cache|limits\/known-devices)\.ts: /
   for (const [what, pattern, except] of NEVER)
     t.same(

@@ -1,4 +1,7 @@
-/** What strangers may cost: events, lines of the log, mails, messages to one mailbox, and the allowance of others. */
+/**
+ * The bounded costs of strangers: events, lines of the log, mails, messages to one mailbox, and the allowance of
+ * others.
+ */
 import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'

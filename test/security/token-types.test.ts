@@ -144,7 +144,7 @@ t.test("managed keys sign access tokens with RS256, and instances that differ ta
   })
   await signUp(elliptic.app)
   const tokens = { ES256: (await signIn(elliptic.app)).access_token, RS256: (await signIn(rsa.app)).access_token }
-  // An instance looks for keys made elsewhere once in five seconds at the most.
+  // An instance looks for keys made elsewhere at most once in five seconds.
   elliptic.clock.step(6000)
   const { keys } = (await rsa.app.inject('/.well-known/jwks.json')).json<{
     keys: Array<JsonWebKeyInput['key'] & { kid: string; alg: string }>

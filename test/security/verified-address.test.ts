@@ -1,6 +1,6 @@
 /**
- * A link proves the mailbox that it was sent to. Whoever has another address by the time that this is written down has
- * not proved that one.
+ * A link proves the mailbox that it was sent to. If the user has another address when this is stored, that one is not
+ * proved.
  */
 import t from '../support/tap.ts'
 import { memoryUserStore, type UserStore } from '../../lib/index.ts'

@@ -1,6 +1,4 @@
-/**
- * What a host hands in to `fastify-authority/metrics`: prom-client and a meter of OpenTelemetry, by their own types.
- */
+/** The arguments of `fastify-authority/metrics` by their own types: prom-client and a meter of OpenTelemetry. */
 import { metrics } from '@opentelemetry/api'
 import type { FastifyInstance } from 'fastify'
 import * as prometheus from 'prom-client'

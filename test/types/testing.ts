@@ -1,4 +1,4 @@
-/** What a host's tests import. Compiled against the built package. */
+/** The imports of a host's tests. Compiled against the built package. */
 import * as testing from 'fastify-authority/testing'
 
 // @ts-expect-error -- the entry point of tests holds no plugin

@@ -1,4 +1,4 @@
-/** What the testing entry says of factors to whoever uses it wrongly, and what it takes. */
+/** The errors of the testing entry about factors on wrong use, and the forms that it takes. */
 import t from '../support/tap.ts'
 import { softPasskey, totpCode } from '../../lib/testing/index.ts'
 

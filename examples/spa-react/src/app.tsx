@@ -18,7 +18,7 @@ function Home(): React.JSX.Element {
   )
 }
 
-/** For whoever is signed in. */
+/** Shown to a signed-in user. */
 function Me(): React.JSX.Element {
   const { user } = useAuth(auth)
   const [answer, setAnswer] = useState('')
@@ -54,7 +54,7 @@ function Me(): React.JSX.Element {
   )
 }
 
-/** Until somebody is signed in, or what kept them from it: that is not tried again by itself. */
+/** Shown until a user is signed in, or with the error of the sign-in, which is not tried again by itself. */
 function Waiting(): React.JSX.Element {
   const { error } = useAuth(auth)
   return error === null ? (
@@ -66,7 +66,7 @@ function Waiting(): React.JSX.Element {
   )
 }
 
-/** `RequireAuth` sends whoever is not signed in to do so, and ends the sign-in when they come back to this page. */
+/** `RequireAuth` sends other visitors to sign in, and ends the sign-in when they come back to this page. */
 const page =
   location.pathname === '/me' ? (
     <RequireAuth client={auth} fallback={<Waiting />}>

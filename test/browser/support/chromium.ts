@@ -11,15 +11,15 @@ import {
 import type { Test } from 'tap'
 import { isFirefox, launchFirefox } from './firefox.ts'
 
-/** Where Chromium may be; scripts/ensure-servers.mjs looks there too. */
+/** The places of Chromium; scripts/ensure-servers.mjs looks there too. */
 const EXECUTABLES = JSON.parse(
   readFileSync(new URL('../../../scripts/chromium-paths.json', import.meta.url), 'utf8')
 ) as string[]
 
-/** What a page must do within; a browser on a busy machine is slow, a browser that hangs is found. */
+/** The time limit of a page; a browser on a busy machine is slow, a browser that hangs is found. */
 const WITHIN_MS = 30_000
 
-/** What the environment asks for to find tests that look too early: CONTRIBUTING.md, "Tests by chance". */
+/** The delays that the environment sets to find tests that look too early: CONTRIBUTING.md, "Tests by chance". */
 const DELAY_MS = Number(process.env.BROWSER_DELAY_MS ?? 0)
 const SLOWDOWN = Number(process.env.BROWSER_SLOWDOWN ?? 1)
 const DELAYED = 0.3
@@ -39,8 +39,8 @@ export interface TestChromium {
 }
 
 /**
- * The browser of a test file. What its pages complain about in the console (a CSP violation too) fails the test that
- * opened them. `args`: for a Chromium of its own, where the one that all files share can't be asked for it.
+ * The browser of a test file. A complaint of its pages in the console (a CSP violation too) fails the test that opened
+ * them. `args`: for a Chromium of its own, if the one that all files share can't have them.
  */
 export async function withChromium(t: Test, args: string[] = []): Promise<TestChromium> {
   const browser = await launchBrowser(t, args)

@@ -10,7 +10,7 @@ import { signInOn } from './journeys.ts'
 import { type Provider, startProvider } from './provider.ts'
 import { type StaticFile, staticServer } from './static-server.ts'
 
-/** What a call of the client came to. */
+/** The result of a call of the client. */
 export type Outcome =
   | { value: unknown }
   | { error: string; retryable: boolean; description: string; typed: boolean; appState?: unknown }
@@ -34,11 +34,11 @@ export interface ClientApp {
   origin: string
   /** Calls the client in the page: an expression with `auth`. */
   call(page: Page, expression: string): Promise<Outcome>
-  /** What it came to, where that is no failure. */
+  /** The value of a call that does not fail. */
   value(page: Page, expression: string): Promise<unknown>
   /** Runs an expression that takes the page away. */
   leave(page: Page, expression: string): Promise<void>
-  /** What `/callback` came to, which ends the sign-in by itself. */
+  /** The result of `/callback`, which ends the sign-in by itself. */
   arrived(page: Page): Promise<Outcome>
   /** All events of `auth` in this page so far, as `[name, payload]`. */
   events(page: Page): Promise<Array<[string, unknown]>>
@@ -114,8 +114,8 @@ export async function startClientApp(t: Test, domain: () => string, options: App
 let bundles: Map<string, string> | undefined
 
 /**
- * What apps import, and what the doors share: a page asks for two files in place of eight, and asks for them at each of
- * its loads.
+ * The modules that apps import, and their shared part: a page asks for two files instead of eight, and asks for them at
+ * each of its loads.
  */
 function bundled(name: string): string {
   bundles ??= new Map(
@@ -182,7 +182,7 @@ export async function signIn(page: Page, subject: Subject, options?: string): Pr
 export interface Calls {
   /** The forms that were posted, oldest first. */
   forms: Array<Record<string, string>>
-  /** Answers in place of the server from now on; `null`: the server does. */
+  /** Answers instead of the server; `null`: the server does. */
   answer: ((route: Route) => Promise<unknown>) | null
 }
 

@@ -11,10 +11,10 @@ import { carryOver, nextName, type PageState, post, signIn } from './state-steps
 const factors = memoryFactorStore()
 const MUST = 'must-'
 
-/** What a provider must be given for the pages of this list. */
+/** The options of a provider for the pages of this list. */
 export const FACTOR_PAGES = {
   factors,
-  // Who is called so has to have one.
+  // A user with this name must have one.
   mfa: { rememberDevice: {}, required: ({ username }) => username.startsWith(MUST) },
   emailSignIn: { signUp: true }
 } satisfies Partial<AuthorityOptions>
@@ -25,7 +25,7 @@ interface Person {
   browser: TestBrowser
 }
 
-/** Somebody with an authenticator app, in the browser where it was set up. */
+/** A user with an authenticator app, in the browser in which it was set up. */
 async function withApp(provider: Provider, username = nextName()): Promise<Person> {
   const { id } = await provider.addUser(username)
   const browser = testBrowser(provider.app, provider.origin)
@@ -34,7 +34,7 @@ async function withApp(provider: Provider, username = nextName()): Promise<Perso
   return { id, username, browser }
 }
 
-/** Somebody with a passkey alone, who chose two-step sign-in. */
+/** A user with a passkey alone, who chose two-step sign-in. */
 async function withPasskey(provider: Provider, username = nextName()): Promise<Person> {
   const { id } = await provider.addUser(username)
   const browser = testBrowser(provider.app, provider.origin)
@@ -73,7 +73,7 @@ async function secondStep(page: Page, provider: Provider, { username }: Pick<Per
   await page.goto(`${provider.origin}/auth/second-factor`)
 }
 
-/** Whoever has to have a second factor, and has a password alone. */
+/** A user who must have a second factor, and has only a password. */
 async function setUp(page: Page, provider: Provider): Promise<void> {
   const username = `${MUST}${nextName()}`
   await provider.addUser(username)

@@ -4,7 +4,7 @@ import { type Browser, firefox } from 'playwright-core'
 /** By WebDriver BiDi (scripts/firefox-bidi.mjs). */
 const EXECUTABLE = fileURLToPath(new URL('../../../scripts/firefox-bidi.mjs', import.meta.url))
 
-/** Whether `npm run test:firefox` runs the file. */
+/** True if `npm run test:firefox` runs the file. */
 export const isFirefox = process.env.TEST_BROWSER === 'firefox'
 
 /**

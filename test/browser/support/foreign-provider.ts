@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
 import type { Scope } from './provider.ts'
 
-/** Who is signed in at once, wherever somebody is to sign in. */
+/** The user who is signed in at once at each sign-in. */
 export const ACCOUNT = { sub: 'bea', name: 'Bea', email: 'bea@example.com' }
 
 /** oidc-provider on a socket, with the client `app` and pages that need nobody. */

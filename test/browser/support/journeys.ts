@@ -52,12 +52,12 @@ export async function heading(page: Page): Promise<string> {
   return await page.getByRole('heading', { level: 1 }).innerText()
 }
 
-/** What the page says is wrong. */
+/** The errors on the page. */
 export async function alerts(page: Page): Promise<string[]> {
   return await page.getByRole('alert').allInnerTexts()
 }
 
-/** What is in the fields with these labels. */
+/** The values of the fields with these labels. */
 export async function valuesOf(page: Page, ...labels: string[]): Promise<string[]> {
   return await Promise.all(labels.map(async (label) => await page.getByLabel(label, { exact: true }).inputValue()))
 }
@@ -71,12 +71,12 @@ export async function answerAt(page: Page, { client }: Provider): Promise<Record
   return visit.params
 }
 
-/** Who the browser has brought to the client: the subject of the ID token that its code is worth. */
+/** The user whom the browser has brought to the client: the subject of the ID token for its code. */
 export async function userAt(page: Page, provider: Provider, clientId = 'spa'): Promise<unknown> {
   return decodeJwt((await tokensAt(page, provider, clientId)).id_token ?? '').claims.sub
 }
 
-/** What the client gets for its code. */
+/** The client's tokens for its code. */
 export async function tokensAt(page: Page, provider: Provider, clientId = 'spa'): Promise<CodeTokens> {
   const { code = '', ...rest } = await answerAt(page, provider)
   if (code === '') throw new Error(`the client got no code: ${JSON.stringify(rest)}`)

@@ -1,12 +1,12 @@
 import type { CDPSession, Page } from 'playwright-core'
 
-/** A virtual authenticator of one page: it verifies whoever holds it, and answers at once unless it is told not to. */
+/** A virtual authenticator of one page: it verifies its user, and answers at once unless it is told not to. */
 export interface Authenticator {
   cdp: CDPSession
   id: string
-  /** Whether it answers. One that does not leaves the request open. */
+  /** Makes it answer or not. Without an answer the request stays open. */
   answers(answers: boolean): Promise<void>
-  /** Whether it recognizes who holds it. If not, the request fails, as one that is cancelled does. */
+  /** Makes it recognize its user or not. If not, the request fails like a cancelled one. */
   recognizes(recognizes: boolean): Promise<void>
   credentials(): Promise<
     Array<{ credentialId: string; userHandle?: string; userName?: string; userDisplayName?: string; signCount: number }>

@@ -25,7 +25,7 @@ export interface Site {
   origin: string
   /** Of its pages, oldest first. */
   visits: Visit[]
-  /** What it shows at a path; its title everywhere else. */
+  /** Its content at a path; its title everywhere else. */
   pages: Map<string, string>
 }
 
@@ -38,7 +38,7 @@ export interface ProviderOptions extends Partial<AuthorityOptions> {
 
 export interface Provider extends TestApp {
   origin: string
-  /** Where the clients are: another site than the provider's. */
+  /** The site of the clients: another one than the provider's. */
   client: Site
   /** Her password is `PASSWORD`. */
   ann: User

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { type StaticFile, staticServer } from './static-server.ts'
 
-/** What a call of the library came to: what it resolved to, or the error of the provider or its message. */
+/** The result of a call of the library: its value, or the error of the provider or its message. */
 export type Outcome = { value: unknown } | { error: string }
 
 /** A single-page app that has oidc-client-ts's own bundle and no code of ours but the calls that its README shows. */

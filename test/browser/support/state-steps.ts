@@ -4,7 +4,7 @@ import { PASSWORD } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
 import type { Provider } from './provider.ts'
 
-/** A hosted page as somebody sees it. `open` leads a browser there whatever the language, and whoever is signed in. */
+/** A hosted page as a person sees it. `open` leads a browser there in any language, with any signed-in user. */
 export interface PageState {
   name: string
   open(page: Page, provider: Provider): Promise<void>

@@ -7,7 +7,7 @@ import { FACTOR_STATES } from './factor-states.ts'
 import type { Provider } from './provider.ts'
 import { nextName, type PageState, post, signIn, signUp } from './state-steps.ts'
 
-/** What a provider must be given for all of its pages to be there. */
+/** The options of a provider with all of its pages. */
 export const ALL_PAGES = {
   // The last is the host's own, which has no text in the catalogues.
   scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read'],

@@ -4,7 +4,7 @@ import type { Frame, Page } from 'playwright-core'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What one document was found to be. */
+/** The findings on one document. */
 export interface Sight {
   lang: string
   /**
@@ -47,8 +47,8 @@ export interface Look {
 export const BY_SIGHT = { runOnly: ['color-contrast', 'link-in-text-block', 'target-size'] }
 export const ALL_RULES = { rules: { 'target-size': { enabled: true } } }
 /**
- * The rules of axe that look at `lang`, at what a text says beside another one, or at the room that it takes: of
- * elements and attributes that are those of another language they alone can find something else.
+ * The rules of axe about `lang`, about neighbouring texts, or about the room of a text: on the same elements and
+ * attributes in another language only these can find something else.
  */
 export const BY_LANGUAGE = {
   runOnly: [
@@ -136,7 +136,7 @@ const lookAt = `async (html, looks) => {
     frameElement.style.height = height + 'px'
     const overflow = textSizes.map((size) => {
       root.style.fontSize = size + '%'
-      // What runs from the right leaves by the left.
+      // A page that runs from the right overflows on the left.
       const sides = all.map((element) => element.getBoundingClientRect())
       return Math.max(root.scrollWidth - root.clientWidth, ...sides.flatMap(({ left, right }) => [Math.ceil(right) - root.clientWidth, -Math.floor(left)]))
     })

@@ -1,4 +1,4 @@
-/** What a member of a provider's metadata must be. @see OpenID Connect Discovery 1.0 §3, RFC 8414 §2 */
+/** The rule for a member of a provider's metadata. @see OpenID Connect Discovery 1.0 §3, RFC 8414 §2 */
 interface Member {
   is: 'issuer' | 'url' | 'words' | 'flag'
   required?: true

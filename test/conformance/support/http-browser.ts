@@ -1,9 +1,7 @@
 import { PASSWORD } from '../../support/app.ts'
 import { formAction } from '../../support/browser.ts'
 
-/**
- * Where a navigation ends: at the client's own address, with the answer, or at a page that has nothing left to fill in.
- */
+/** The end of a navigation: the client's own address, with the answer, or a page that has nothing left to fill in. */
 export type Landing =
   | { at: 'client'; method: 'GET' | 'POST'; url: string }
   | { at: 'page'; status: number; url: string; html: string }
@@ -16,7 +14,7 @@ export interface Visit {
   form: Array<[string, string]>
 }
 
-/** What a person does with the page; `undefined`: leaves it as it is. */
+/** The person's entries on the page; `undefined`: leaves it as it is. */
 type Answers = (page: string) => Record<string, string> | undefined
 
 export interface HttpBrowser {
@@ -45,7 +43,7 @@ export function httpBrowser(issuer: string): HttpBrowser {
   const cookies = new Map<string, string>()
 
   async function load(url: string, form: URLSearchParams | undefined, from: 'client' | 'page'): Promise<Response> {
-    // What a site posts brings no SameSite=Lax cookie; what it links to does.
+    // A post from another site has no SameSite=Lax cookie; a link from there has it.
     const bare = from === 'client' && form !== undefined
     const response = await fetch(url, {
       ...(form === undefined ? {} : { method: 'POST', body: form }),

@@ -9,7 +9,9 @@ const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 const MINUTE = 60
 const YEAR = 31_536_000
 
-/** What an ID token may say without being asked to. @see OpenID Connect Core 1.0 §2, Back-Channel Logout 1.0 §2.1 */
+/**
+ * The claims that an ID token may have without a request. @see OpenID Connect Core 1.0 §2, Back-Channel Logout 1.0 §2.1
+ */
 const ID_TOKEN_CLAIMS = new Set([
   'iss',
   'sub',
@@ -96,7 +98,7 @@ export interface IdTokenExpectation {
   accessToken: string
 }
 
-/** What holds of every ID token. @see OpenID Connect Core 1.0 §2, §3.1.3.6, §3.1.3.7 */
+/** Checks for every ID token. @see OpenID Connect Core 1.0 §2, §3.1.3.6, §3.1.3.7 */
 export function checkIdToken(
   t: Test,
   claims: Claims,

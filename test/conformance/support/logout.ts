@@ -11,11 +11,11 @@ export interface LogoutSuite {
   signedIn: SignedIn
   /** Goes to the end session endpoint with what the suite sends, and `params` on top; says yes where a page asks. */
   logOut(params?: Params, options?: { confirm?: boolean }): Promise<Visit>
-  /** Whether a request without a page is answered by a code. */
+  /** True if a request without a page is answered by a code. */
   isSignedIn(): Promise<boolean>
 }
 
-/** Somebody signed in, as every logout module begins. */
+/** A signed-in user, as every logout module begins. */
 export async function startLogout(t: Test, op?: Op): Promise<LogoutSuite> {
   const suite = await startSuite(t, 'query', op)
   const browser = suite.op.newBrowser()

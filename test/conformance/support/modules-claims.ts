@@ -23,7 +23,7 @@ const CLAIMS: Readonly<Record<string, string[]>> = {
   phone: ['phone_number', 'phone_number_verified']
 }
 
-/** What each scope shows of a person, and what the `claims` parameter does. */
+/** The claims of each scope, and the effects of the `claims` parameter. */
 export const CLAIMS_MODULES: Readonly<Record<string, Module>> = {
   'oidcc-scope-profile': async (suite) => {
     await checkScopes(suite, ['profile'])

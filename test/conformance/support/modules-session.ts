@@ -5,7 +5,7 @@ const NEEDS_A_PAGE = ['login_required', 'interaction_required', 'consent_require
 /** 128 characters, each that a URL can hold unescaped among them. */
 export const LONG_STATE = `${'aZ09'.repeat(31)}-._~`
 
-/** Who is signed in already, and how long that counts. */
+/** Requests in a browser with a session, and how long the session counts. */
 export const SESSION_MODULES: Readonly<Record<string, Module>> = {
   async 'oidcc-prompt-login'(suite) {
     const { t, op } = suite

@@ -69,7 +69,7 @@ export interface Op extends Pick<OpenidApp, 'clock'> {
   keys: PublicKey[]
   /** Of a member of the document. */
   endpoint(name: string): string
-  /** Another person's, or the same one's in private mode. */
+  /** A browser of another person, or of the same one in private mode. */
   newBrowser(): HttpBrowser
 }
 

@@ -214,7 +214,7 @@ export async function checkUserinfo(t: Test, response: Response, { sub }: Claims
   return claims
 }
 
-/** What was added to the redirect URI, whose own query is still there, byte for byte. */
+/** The parameters added to the redirect URI, whose own query is still there, byte for byte. */
 function queryBehind(t: Test, url: string, redirectUri: string): Array<[string, string]> {
   const separator = redirectUri.includes('?') ? '&' : '?'
   t.ok(url.startsWith(`${redirectUri}${separator}`), `the answer is at the redirect URI: ${url}`)

@@ -1,12 +1,10 @@
-/** What clients have in place of a balancer: their connections go round the instances. */
+/** The clients' replacement for a balancer: their connections go round the instances. */
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { HOST } from './connections.ts'
 
 export interface Balancer {
-  /**
-   * Whoever asks with it asks an instance, whatever port the request names. It keeps connections, and they take turns.
-   */
+  /** Sends requests to an instance, whatever port they name. It keeps connections, and they take turns. */
   readonly agent: Agent
   /** New connections go to these; those that are open stay where they are. */
   direct(ports: readonly number[]): void
@@ -20,7 +18,7 @@ export function createBalancer(maxSockets: number): Balancer {
     agent: Object.assign(agent, {
       // At once, or the agent would not count it among those of which it may have so many.
       createConnection(): Socket {
-        // Where no instance is left, a port that nobody has.
+        // Without an instance, a port on which nothing listens.
         return connect({ host: HOST, port: targets[turn++ % Math.max(1, targets.length)] ?? 0, noDelay: true })
       }
     }),

@@ -1,6 +1,5 @@
 /**
- * What holds of every answer, whatever was asked: which status, how soon, and that failures end with the fault that
- * made them.
+ * Rules for every answer to any request: its status, its delay, and that failures end with the fault that made them.
  */
 import type { Violation } from './checker.ts'
 import { type Entry, isOf, saidYes, wasLost } from './log.ts'
@@ -43,7 +42,7 @@ function answerFaults(entry: Entry, { answerWithinMs }: Terms, troubled: readonl
   return found
 }
 
-/** Whoever got no answer does not know whom it asked. */
+/** A client without an answer does not know its instance. */
 const befalls = ({ instance }: Fault, entry: Entry): boolean =>
   instance === undefined || entry.instance === undefined || isOf(instance, entry)
 
@@ -69,7 +68,7 @@ export function checkRecovery(entries: readonly Entry[], { faults, mustSucceed }
     const calmFrom = fault.end + fault.recoveryMs
     const next = faults.filter(({ start }) => start > fault.start).map(({ start }) => start)
     const calmUntil = Math.min(over, ...next)
-    // Where the next fault comes first, it says whether things recovered.
+    // If the next fault comes first, that one tells if things recovered.
     if (calmUntil <= calmFrom && next.length > 0) return []
     const calm = entries.filter(({ start }) => start >= calmFrom && start <= calmUntil)
     return mustSucceed.flatMap((operation) => {

@@ -16,7 +16,7 @@ const NEEDS_FAMILY: ReadonlySet<Entry['operation']> = new Set([
   'authorize'
 ])
 
-/** What is refused of a family that nobody has ended, and that the client has not ended by a replay. */
+/** Refusals of a family that no user has ended, and that the client has not ended by a replay. */
 export function checkFamiliesLast(families: readonly Family[], tokens: Tokens, terms: Terms): Violation[] {
   const found: Violation[] = []
   for (const { name, issuedBy, entries, possibleEnds } of families) {

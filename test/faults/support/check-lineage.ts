@@ -19,8 +19,8 @@ export function checkCodes(entries: readonly Entry[]): Violation[] {
 }
 
 /**
- * A token out of a mail works once, whoever presents it how often and to whom. Two that set one password at the same
- * time did one thing: where something fails half-way, the same request finishes it.
+ * A token out of a mail works once, for any number of presentations. Two requests that set one password at the same
+ * time did one thing: if something fails half-way, the same request finishes it.
  */
 export function checkOneTimeTokens(entries: readonly Entry[]): Violation[] {
   const isTwice = ([first, ...others]: readonly Entry[]): boolean =>

@@ -16,7 +16,7 @@ export interface Violation {
   message: string
   /** The entries that show it, and nothing that does not. */
   evidence: readonly Entry[]
-  /** What a store forgot once explains whatever becomes of that family later. */
+  /** A loss in a store explains every later event of that family. */
   family?: string
 }
 

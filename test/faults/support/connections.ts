@@ -1,4 +1,4 @@
-/** What a proxy listens with: it can be cut, stopped and started again on its port. */
+/** The listening side of a proxy: it can be cut, stopped and started again on its port. */
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 

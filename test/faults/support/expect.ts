@@ -10,7 +10,7 @@ interface Test {
 }
 
 const CLOSE_WITHIN_MS = 6000
-/** What closes the connections to the stores, on two processors that have other things to do. */
+/** Closes the connections to the stores, on two processors that have other things to do. */
 const EXIT_WITHIN_MS = 3000
 
 /** The promises held, and the scenario was not an idle one. */

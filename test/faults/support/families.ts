@@ -1,4 +1,7 @@
-/** What can be said of the token families of a log: how each began, what surely ended it, and what may have. */
+/**
+ * Conclusions about the token families of a log: the beginning of each, the requests that surely ended it, and those
+ * that may have.
+ */
 import { type Entry, groupedBy, mayHaveRun, saidYes, wasLimited, wasLost, wasRefused } from './log.ts'
 import { overlaps, runsUntil, type Terms } from './terms.ts'
 
@@ -11,9 +14,9 @@ export interface Family {
   allowedBy: Entry
   /** All that presented a credential of it, in order of their start. */
   entries: readonly Entry[]
-  /** What surely ended it: nothing that starts after the end of any of these may succeed. */
+  /** The requests that surely ended it: nothing that starts after the end of any of these may succeed. */
   ends: readonly Entry[]
-  /** What may have ended it, from its start on. The sure ones are among them. */
+  /** The requests that may have ended it, from their start on. The sure ones are among them. */
   possibleEnds: readonly Entry[]
 }
 
@@ -26,7 +29,7 @@ export const PRESENTS_REFRESH_TOKEN: ReadonlySet<Entry['operation']> = new Set([
 export interface Tokens {
   /** Entries that presented the token at the token endpoint or at `POST /auth/refresh`. */
   presentations(token: string): readonly Entry[]
-  /** What the client got for it. */
+  /** The tokens that the client got for it. */
   successors(token: string): ReadonlySet<string>
 }
 
@@ -78,7 +81,7 @@ export function familiesOf(entries: readonly Entry[], terms: Terms): Family[] {
     const changes = (byUser.get(issuedBy.user ?? '') ?? []).filter(
       ({ operation, family }) => operation === 'reset-confirm' || family !== name
     )
-    // What outlives its browser session has refresh tokens.
+    // A family that outlives its browser session has refresh tokens.
     const isOnline = issuedBy.operation === 'redeem' && issuedBy.gave?.token === undefined
     const signOuts = isOnline ? (sessionEnds.get(allowedBy.family ?? '') ?? []) : []
     const again = (issuedBy.code === undefined ? [] : (redemptions.get(issuedBy.code) ?? [])).filter(
@@ -93,7 +96,7 @@ export function familiesOf(entries: readonly Entry[], terms: Terms): Family[] {
       ends: [
         ...[...revocations, ...signOuts].filter(saidYes),
         ...own.filter((entry) => wasRefused(entry) && isReplay(entry, tokens, terms)),
-        // Whoever changes the password stays signed in, in the browser as well.
+        // The user who changes the password stays signed in, in the browser as well.
         ...changes.filter(
           (change) =>
             saidYes(change) &&
@@ -122,7 +125,7 @@ function mustEnd(change: Entry, allowedBy: Entry): boolean {
 }
 
 /**
- * Whether the service can only take it for a replay, which ends the family: the token's successor was used, or its
+ * True if the service can only take it for a replay, which ends the family: the token's successor was used, or its
  * grace time was over.
  */
 function isReplay(
@@ -145,7 +148,7 @@ function isReplay(
 }
 
 /**
- * Whether the service may rightly take the presented token for a replay: its successor was presented before, or it was
+ * True if the service may rightly take the presented token for a replay: its successor was presented before, or it was
  * replaced longer ago than the grace time. A request that the client gave up may be carried out after others that it
  * sent later. A token whose every answer was lost counts for as long as the scenario promises.
  */
@@ -164,7 +167,7 @@ export function mayBeReplay(entry: Entry, { presentations, successors }: Tokens,
   )
   const first = before[0]
   if (first === undefined || entry.end <= first.start + terms.graceMs - terms.clockToleranceMs) return false
-  // What the client gave up and the service answered is replaced, as far as the service knows.
+  // A request that the client gave up and the service answered has replaced its token, as far as the service knows.
   if (!before.every((other) => wasLost(other) && other.wasDone !== true)) return true
   // While the service is still busy with what the client gave up, it has lost no answer that it could make good.
   if (

@@ -13,7 +13,7 @@ export interface Mail {
 }
 
 export interface Stopped {
-  /** What `app.close()` took, and then the process until it ended by itself; `null` where it had to be killed. */
+  /** The time of `app.close()`, and then of the process until it ended by itself; `null` if it had to be killed. */
   closeMs: number
   exitMs: number | null
 }
@@ -73,8 +73,8 @@ export async function startFleet(
       stdio: ['ignore', 'ignore', 'inherit', 'ipc']
     })
     children.add(child)
-    // Not what the test has taken for itself and its servers (test/support/priority.ts): other tests run beside this
-    // one.
+    // Gives back the priority that the test has taken for itself and its servers (test/support/priority.ts), because
+    // other tests run at the same time.
     if (child.pid !== undefined && getPriority() < 0) setPriority(child.pid, 0)
     child.once('exit', () => {
       children.delete(child)

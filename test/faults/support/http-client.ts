@@ -16,9 +16,9 @@ export interface Call {
   headers?: Record<string, string>
   form?: Record<string, string>
   json?: Record<string, string>
-  /** What the client knows before it asks. */
+  /** The client's knowledge before the request. */
   about: Omit<Entry, 'start' | 'end' | 'outcome' | 'gave' | 'instance'>
-  /** What the answer says, where its status does not: a redirect says anything. */
+  /** Reads the outcome if the status does not tell it: a redirect can mean anything. */
   means?: (answer: Answer) => Outcome
   /** Reads what an answer of 2xx or 3xx bore. */
   gave?: (answer: Answer) => Entry['gave']

@@ -138,7 +138,7 @@ function brokenState(state: State, planted: PlantedInStores): State {
         ...state,
         tokens: {
           ...tokens,
-          // What is listed are families: codes stay.
+          // The list has only families: codes stay.
           async revokeFamiliesOfUser(userId, exceptSid) {
             const sids = (await tokens.listFamiliesOfUser(userId, Date.now()))
               .map(({ sid }) => sid)

@@ -29,7 +29,8 @@ const stores = openStores({ state, users, ...(limits === undefined ? {} : { limi
 
 if (planted === 'never-ends') setInterval(() => {}, 1000)
 let closing = false
-// A harness that died leaves nobody behind. Where this process closes by itself, what keeps it alive must be seen to.
+// Ends with a harness that died. A closing process does not end here, so that the test sees anything that keeps it
+// alive.
 process.once('disconnect', () => {
   if (!closing) process.exit(1)
 })

@@ -1,4 +1,4 @@
-/** What virtual users do, each a few requests in a fixed order. */
+/** The journeys of virtual users, each a few requests in a fixed order. */
 import type { Answer } from './http-client.ts'
 import type { Schedule } from './schedule.ts'
 import { type Device, isLost, isYes, statusOf, type VirtualUser } from './virtual-user.ts'
@@ -6,7 +6,7 @@ import { type Device, isLost, isYes, statusOf, type VirtualUser } from './virtua
 export interface JourneyDeps {
   user: VirtualUser
   choices: Schedule
-  /** What a client does that was told to come back later; resolves to `false` when the load is over. */
+  /** Waits as a client does that was told to come back later; resolves to `false` when the load is over. */
   waitAfter(answer: Answer): Promise<boolean>
 }
 
@@ -25,7 +25,7 @@ async function untilAnswered(ask: () => Promise<Answer>, { waitAfter }: JourneyD
   return answer
 }
 
-/** What was revoked is tried by all ways there are. */
+/** Tries a revoked token at every endpoint. */
 async function tryRevoked(device: Device, user: VirtualUser): Promise<void> {
   await Promise.all([
     user.rotate({ ...device }),
@@ -52,7 +52,7 @@ export const JOURNEYS = {
     await rotateUntilAnswered(device, deps)
   },
 
-  /** Whoever stole a token comes after its owner: the family ends. */
+  /** The thief of a token comes after its owner: the family ends. */
   async replay(device, deps) {
     const stolen = { ...device }
     await rotateUntilAnswered(device, deps)

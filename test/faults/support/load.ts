@@ -19,8 +19,8 @@ export interface LoadSettings {
   users: number
   guessers: number
   /**
-   * So often a user begins a journey at most: a machine that is slow makes them few by what they take, and not by a
-   * pause beside.
+   * The shortest time between two journeys of a user: a slow machine makes fewer of them by its own pace, without a
+   * pause.
    */
   journeyEveryMs: number
   /** When a client gives up waiting: more than is promised. */

@@ -1,5 +1,5 @@
 /**
- * What the clients of a scenario saw, and nothing else: the only evidence that the checker takes. All times are
+ * The clients' observations in a scenario, and nothing else: the only evidence that the checker takes. All times are
  * milliseconds on one clock, that of the process that drives the load. Credentials are digests: equal credentials have
  * equal names, and that is enough.
  */
@@ -36,7 +36,7 @@ export type Outcome =
   /** The client hung up by itself. */
   | { kind: 'abandoned' }
 
-/** One request. What a field names is what the client knew when it sent the request, but for `outcome` and `gave`. */
+/** One request. Except for `outcome` and `gave`, a field has the client's knowledge at the time of sending. */
 export interface Entry {
   operation: Operation
   start: number
@@ -58,12 +58,12 @@ export interface Entry {
   mail?: string
   /** When what was presented ends by itself, as far as the client was told. */
   expiresAt?: number
-  /** What the answer bore. */
+  /** The credentials in the answer. */
   gave?: { family?: string; token?: string; code?: string }
   /** The limits it counts under, where it is let through. */
   attempts?: ReadonlyArray<{ rule: string; key: string }>
   outcome: Outcome
-  /** Where the client had given up: when the service was done with it nevertheless. */
+  /** The time at which the service was done with a request that the client had given up. */
   doneBy?: number
   /** And whether it had done what was asked. */
   wasDone?: boolean
@@ -100,7 +100,7 @@ export function wasLost({ outcome }: Entry): boolean {
   return outcome.kind !== 'answer' || outcome.status >= 500
 }
 
-/** Whether the service may have done what was asked: an answer of 4xx says that it has not. */
+/** True if the service may have done the work: an answer of 4xx says that it has not. */
 export function mayHaveRun(entry: Entry): boolean {
   return saidYes(entry) || wasLost(entry)
 }
@@ -128,7 +128,7 @@ export function wasRefused(entry: Entry): boolean {
 const bringsToken = ({ token, code, mail }: Entry): boolean =>
   token !== undefined || code !== undefined || mail !== undefined
 
-/** Whether a process of that name answered, in whichever of its incarnations. */
+/** True if a process of that name answered, in any of its incarnations. */
 export function isOf(name: string, { instance }: Entry): boolean {
   return instance?.split('#')[0] === name
 }

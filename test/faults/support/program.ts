@@ -1,5 +1,5 @@
 /**
- * The process under test as one plain script. Ten processes that each translate the whole source anew would keep two
+ * The process under test as one plain script. Ten processes that each translate the whole source would keep two
  * processors busy for longer than a short scenario lasts.
  */
 import { hash } from 'node:crypto'
@@ -63,8 +63,8 @@ async function buildIn(directory: string, entry: URL): Promise<Program> {
   }
   const path = join(directory, START)
   try {
-    // Of the packages those with a binary are looked for beside the script. The others go into it: reading them file by
-    // file was half of a start.
+    // Packages with a binary are looked for next to the script. The others go into it: reading them file by file was
+    // half of a start.
     symlinkSync(nodeModules(), join(directory, 'node_modules'), 'dir')
     await build({
       entryPoints: [fileURLToPath(entry)],
@@ -87,7 +87,7 @@ async function buildIn(directory: string, entry: URL): Promise<Program> {
   }
 }
 
-/** Where this project's packages are: the folder that the bundler itself was found in. */
+/** The folder of this project's packages, in which the bundler itself was found. */
 function nodeModules(): string {
   const [before = ''] = createRequire(import.meta.url)
     .resolve('esbuild')

@@ -6,8 +6,8 @@ export interface Proxy extends Listener {
   /** Milliseconds by which what flows towards the target, and back from it, comes later. Order is kept. */
   delay(towardsMs: number, backMs?: number): void
   /**
-   * Takes connections and bytes, and hands nothing on: either way, or `back` only, so that what is asked is done and no
-   * answer comes. What it swallowed is lost for good.
+   * Takes connections and bytes, and hands nothing on: either way, or `back` only, so that the work is done and no
+   * answer comes. Swallowed bytes are lost for good.
    */
   drop(dropping: boolean | 'back'): void
 }

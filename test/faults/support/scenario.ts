@@ -20,7 +20,7 @@ export interface TimedFault {
   /** The only one that it befalls. */
   instance?: string
   /**
-   * What the docs say is lost by it. `beforeMs`: how far back what was answered may be lost; `afterMs`: how long after
+   * The losses that the docs announce. `beforeMs`: how far back answered work may be lost; `afterMs`: how long after
    * its beginning, and left out, until things have recovered.
    */
   excuses?: ReadonlyArray<Pick<Excuse, 'rules' | 'reason'> & { beforeMs: number; afterMs?: number }>
@@ -63,14 +63,17 @@ export interface Result extends Report {
 const SHORT_SECONDS = 7
 /** From here on it is a long form, with faults that last as long as real ones. */
 const LONG_SECONDS = 60
-/** What the short form has less of: as much happens as shows that a fault is met, and that things are well after it. */
+/**
+ * The short form has fewer journeys and shorter calms: enough to show that a fault is met, and that things are well
+ * after it.
+ */
 const FORMS = { short: { journeyEveryMs: 150, calmMs: 1000 }, long: { journeyEveryMs: 50, calmMs: 2500 } }
 /**
  * The load asks at random and under limits. A calm goes on until what must succeed has, and the last until all has been
  * done, for so much longer at most.
  */
 const LONGER_CALM_MS = 30_000
-/** What a load of any length does often enough to say that it was done. */
+/** The operations that a load of any length does often enough to count as tested. */
 export const DONE: readonly Operation[] = [
   'register',
   'sign-in',

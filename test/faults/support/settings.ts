@@ -1,7 +1,7 @@
-/** What a process under test is told: one JSON argument. */
+/** The settings of a process under test: one JSON argument. */
 import type { AuthorityOptions, RateLimitOptions } from '../../../lib/index.ts'
 
-/** Where state, users or counters are kept. */
+/** The place of state, users or counters. */
 export type Place =
   | { kind: 'sqlite'; file: string }
   | { kind: 'redis'; url: string }
@@ -19,19 +19,19 @@ export interface InstanceSettings {
   issuer: string
   state: Place
   users: Extract<Place, { kind: 'sqlite' | 'postgres' }>
-  /** Where the rate limits count. Left out: each process for itself. */
+  /** The place of the rate limits' counters. Left out: each process for itself. */
   limits?: RedisPlace
   rateLimit: Pick<RateLimitOptions, 'login' | 'account' | 'register' | 'passwordReset' | 'refresh' | 'onStoreError'>
   skewMs: number
   /** The answer of every nth write of the user store is lost. Left out: none. */
   losesUserAnswer?: number
-  /** What is broken on purpose, to see that it is found. */
+  /** A planted fault, which must be found. */
   planted?: Planted
   options?: PlainOptions
 }
 
 export type Planted = PlantedInStores | 'never-ends'
-/** What the stores do not do and say that they did. */
+/** The work that the stores only pretend to do. */
 export type PlantedInStores =
   | 'revokes-nothing'
   | 'spares-replays'
@@ -43,7 +43,7 @@ export function settings(): InstanceSettings {
   return JSON.parse(process.argv[2] ?? '{"skewMs":0}') as InstanceSettings
 }
 
-/** What a process reports. */
+/** A report of a process. */
 export type Report =
   | { ready: number }
   | { mail: { kind: string; username: string; token: string } }

@@ -1,7 +1,4 @@
-/**
- * What most scenarios have in common: three or four instances, a file for users who are kept nowhere else, faults of
- * the instances themselves.
- */
+/** The common part of most scenarios: three or four instances, a file for users, faults of the instances themselves. */
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -47,7 +44,7 @@ export function stoppedInstance(name: string, at: number): TimedFault {
     at,
     recoveryMs: 500,
     down: [name],
-    // What comes on a connection that is still open while the instance closes gets Fastify's own 503, which has no
+    // A request on a connection that is still open while the instance closes gets Fastify's own 503, which has no
     // Retry-After.
     excuses: [{ rules: ['retry-after'], reason: 'Fastify answers 503 by itself while it closes', beforeMs: 0 }],
     async run({ fleet, hold, stopped }) {

@@ -1,6 +1,6 @@
 /**
- * What a scenario may hold the service to, and where the docs say that it can't. Times are milliseconds on the clock of
- * the log.
+ * The promises to which a scenario holds the service, and the exceptions in the docs. Times are milliseconds on the
+ * clock of the log.
  */
 import { type Entry, type Operation, wasLost } from './log.ts'
 
@@ -40,8 +40,8 @@ export interface LimitTerm {
 }
 
 /**
- * Where the docs say that a store loses something: violations of these rules whose evidence lies in the interval are
- * counted apart.
+ * A loss that the docs announce for a store: violations of these rules whose evidence lies in the interval are counted
+ * apart.
  */
 export interface Excuse extends Interval {
   rules: readonly RuleName[]
@@ -56,7 +56,7 @@ export interface Terms {
   /** How far the service's notion of a span may be off the log's. */
   clockToleranceMs: number
   limits: Readonly<Record<string, LimitTerm>>
-  /** Whether all instances count together, or each for itself. */
+  /** True if all instances count together; else each counts for itself. */
   limitsPer: 'fleet' | 'instance'
   /** No answer takes longer, whatever happens. */
   answerWithinMs: number
@@ -65,9 +65,9 @@ export interface Terms {
   faults: readonly Fault[]
   /** A refresh whose answers were all lost in a fault works until this long after its end. */
   retryWithinMs: number
-  /** Where an instance is meant to be away: `instance` is its name without the incarnation. */
+  /** The planned absences of an instance: `instance` is its name without the incarnation. */
   down: ReadonlyArray<Interval & { instance: string }>
-  /** What must succeed at least once in every calm that follows a fault. */
+  /** Operations that must succeed at least once in every calm that follows a fault. */
   mustSucceed: readonly Operation[]
   excuses: readonly Excuse[]
 }

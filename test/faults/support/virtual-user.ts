@@ -8,7 +8,7 @@ import type { Mailbox } from './mailbox.ts'
 import { CALLBACK, CLIENT_ID, ISSUER } from './settings.ts'
 import { authorizePath, VERIFIER } from '../../support/openid.ts'
 
-/** What one sign-in gave one device. */
+/** The credentials of one device from one sign-in. */
 export interface Device {
   /** Digest of the part that all refresh tokens of the family share. */
   family: string
@@ -27,7 +27,7 @@ export interface VirtualUser {
   signIn(): Promise<Device | null>
   /** A code by the hosted form, or by the browser session that an earlier one left. */
   authorize(scope?: string): Promise<string | null>
-  /** Whether a browser session is known. */
+  /** True if a browser session is known. */
   readonly hasBrowser: boolean
   /** Out of the browser. */
   signOut(): Promise<Answer | null>
@@ -59,7 +59,7 @@ export interface VirtualUserDeps {
 export function virtualUser(name: string, { http, mailbox, apiAuthorization, now }: VirtualUserDeps): VirtualUser {
   let version = 0
   let password = passwordOf(0)
-  /** What it may be beside `password`, where the answer to a change was lost. */
+  /** Further possible passwords besides `password`, if the answer to a change was lost. */
   let maybe: readonly string[] = []
   let former: string | null = null
   let cookie: string | null = null
@@ -81,8 +81,7 @@ export function virtualUser(name: string, { http, mailbox, apiAuthorization, now
   function deviceOf({ body }: Answer, clientId: string | null): Device | null {
     const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = body
     if (typeof accessToken !== 'string' || typeof expiresIn !== 'number') return null
-    // Without a refresh token it is a device that nothing can be done with but to look, and only whoever asked for it
-    // knows of it.
+    // A device without a refresh token can only look, and only the request that made it knows of it.
     if (typeof refreshToken !== 'string')
       return {
         family: named(sidOf(accessToken)),

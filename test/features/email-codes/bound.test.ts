@@ -1,4 +1,4 @@
-/** What a code is bound to, and what ends when it gives an account to whoever reads its mail. */
+/** The bindings of a code, and what ends when it gives an account to the reader of its mail. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore, type NewUser } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'

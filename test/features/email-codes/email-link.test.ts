@@ -11,7 +11,7 @@ import { answerOf, authorizePath, CALLBACK, CLIENTS, KEYS, redeem } from '../../
 import { answerOn } from '../../support/passkey-pages.ts'
 import { ANN, ask, emailApp, type EmailApp, enter, hasSession, PAGE, STRANGER } from './support.ts'
 
-/** What a mail program's browser does. */
+/** The request of a mail program's browser. */
 async function press(browser: TestBrowser, url: string): Promise<LightMyRequestResponse> {
   const { action, fields } = formOf((await browser.get(url)).body)
   return await browser.submit(action, fields, { origin: 'null' })

@@ -1,4 +1,4 @@
-/** What `emailSignIn` takes: what is missing stops the start, and the error names the option. */
+/** The option `emailSignIn`: a missing part stops the start, and the error names the option. */
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { testApp } from '../../support/app.ts'

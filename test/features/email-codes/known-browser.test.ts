@@ -1,4 +1,4 @@
-/** Strangers who ask for codes of somebody, or guess at them, in the eyes of a browser which that person uses. */
+/** Strangers ask for a user's codes, or guess at them, while the user has a known browser. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'

@@ -1,4 +1,4 @@
-/** What an application asked for, and the code that it gets after a sign-in by e-mail. */
+/** An application's request, and the code that it gets after a sign-in by email. */
 import t, { type Test } from '../../support/tap.ts'
 import type { AuthorityOptions } from '../../../lib/index.ts'
 import { decodeJwt } from '../../support/jwt.ts'

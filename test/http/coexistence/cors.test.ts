@@ -128,7 +128,7 @@ async function start(t: Test, furnish: Furnish | null, order: 'host first' | 'ou
 const corsOf = ({ headers }: LightMyRequestResponse): Record<string, unknown> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')))
 
-/** What a browser at each origin gets to see, by endpoint. */
+/** The headers that a browser at each origin sees, by endpoint. */
 async function seen(app: FastifyInstance): Promise<Record<string, Record<string, unknown>>> {
   const all: Record<string, Record<string, unknown>> = {}
   for (const [method, url] of ENDPOINTS) {

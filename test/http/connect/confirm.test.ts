@@ -20,7 +20,7 @@ const SPA_QUERY = new URLSearchParams({
 }).toString()
 const CONFIRM = '/auth/connect/confirm'
 
-/** Somebody comes by the connection with the address of an account that is there. */
+/** A person comes by the connection with the address of an existing account. */
 async function waiting(
   t: Parameters<typeof connectApp>[0],
   options: Parameters<typeof connectApp>[1] = {}

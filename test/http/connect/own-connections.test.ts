@@ -1,6 +1,6 @@
 /**
- * What a person does with the accounts at other providers that they sign in with: who may, with what, how long after
- * the sign-in, and twice.
+ * Linking and unlinking of accounts at other providers: by whom, with which proof, how long after the sign-in, and
+ * twice.
  */
 import t from '../../support/tap.ts'
 import { linkIdOf } from '../../../lib/accounts/identities.ts'

@@ -1,4 +1,4 @@
-/** Who proved the address of an account, and what whoever reads its mail ends. */
+/** Proofs of an account's address, and what a reader of its mail ends. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/fast-hasher.ts'

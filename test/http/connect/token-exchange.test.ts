@@ -38,7 +38,7 @@ type Claims = Record<string, unknown>
 
 interface Exchange extends TestApp {
   provider: OpenidServer
-  /** What the provider gives the app. `undefined` takes a claim out. */
+  /** The provider's ID token for the app. `undefined` takes a claim out. */
   idToken(claims?: Claims, options?: { key?: ReturnType<typeof signingKey>; header?: Claims }): string
   exchange(
     token: string,

@@ -22,7 +22,7 @@ export const DOMAINS: Record<string, object> = {
   'its domain': { domains: ['acme.example'] },
   'its domain, enforced': { domains: ['acme.example'], enforce: true }
 }
-/** What the provider says of the address. */
+/** The provider's claims about the address. */
 export const SAYS: Record<string, (email: string) => object> = {
   'decides on the mailbox': (email) => ({ email, emailAuthoritative: true }),
   'calls it verified': (email) => ({ email }),
@@ -30,7 +30,7 @@ export const SAYS: Record<string, (email: string) => object> = {
   'says another': (email) => ({ email: `other.${email}` })
 }
 export const LINKING = ['confirm', 'verified-email', 'never'] as const
-/** What the person does first on the sign-in page. */
+/** The first step of the person on the sign-in page. */
 export const FIRST = ['password', 'button'] as const
 
 export interface Person {
@@ -60,7 +60,7 @@ export interface Hands {
 /** The pages on the way, each as its path and its alert. */
 export async function walk(hands: Hands, { email, knowsPassword, first }: Person): Promise<string[]> {
   const pages: string[] = []
-  /** Each is done once: whoever does the same again expects no other answer. */
+  /** Each step is done once, because a repeat would have the same answer. */
   const left = new Set<string>(knowsPassword ? ['password', 'button', 'link'] : ['button'])
   if (first === 'password' && !knowsPassword) left.add('password')
   let seen = await hands.open()

@@ -1,4 +1,4 @@
-/** What a person allowed at a provider that wants it ended (Apple) ends when their link or their account goes. */
+/** Permissions at a provider that wants them ended (Apple) end with the link or the account. */
 import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { PROVIDER } from '../../support/fake-upstream.ts'

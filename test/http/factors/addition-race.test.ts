@@ -1,5 +1,6 @@
 /**
- * Whoever adds a second factor loses their sign-in in the moment before it is stored: by a reset of the password, say.
+ * A user who adds a second factor loses their sign-in in the moment before it is stored, for example by a reset of the
+ * password.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import t from '../../support/tap.ts'
@@ -93,7 +94,7 @@ t.test('a factor is not stored by a sign-in that ended while it was looked at', 
   for (const [way, begin] of Object.entries(ways)) {
     for (const what of [...Object.keys(ends), 'nothing']) {
       const end = ends[what]
-      // A ticket is of somebody who knows the password. It needs a new one to end, or no account.
+      // A ticket belongs to a person who knows the password. Only a new password ends it, or the end of the account.
       const isTicket = way.includes('before any session')
       if (isTicket && !['a new password', 'a removal of the account', 'nothing'].includes(what)) continue
       const username = `user${++users}`

@@ -1,6 +1,6 @@
 /**
- * Who signed in by a mailed code, which is worth `email` with a second factor too, at a door that takes more: each is
- * led to what they have, or told that there is nothing.
+ * A user who signed in by a mailed code, which gives the level `email` with a second factor too, at a page that takes
+ * more: the page leads to another factor of theirs, or says that there is none.
  */
 import t, { type Test } from '../../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
@@ -26,8 +26,8 @@ interface Has {
 }
 
 /**
- * Somebody in a browser in which they have just signed in by a code, and by their app or a recovery code where they
- * have a second factor.
+ * A user in a browser in which they have just signed in by a code, and by their app or a recovery code if they have a
+ * second factor.
  */
 async function byMail(
   t: Test,
@@ -103,7 +103,9 @@ async function byMail(
 
 const NOTHING = 'unmet_authentication_requirements'
 const [AGAIN, PASSKEY, SET_UP] = ['/auth/reauthenticate', '/auth/security/passkeys', '/auth/second-factor/set-up']
-/** What the account has, and where the pages for `password`, `mfa` and `phr` lead, at once and after a minute. */
+/**
+ * The factors of the account, and the targets of the pages for `password`, `mfa` and `phr`, at once and after a minute.
+ */
 const TABLE: Array<[has: Has, password: string, mfa: string, phr: string]> = [
   [{}, PASSKEY, PASSKEY, PASSKEY],
   [{ app: true }, PASSKEY, PASSKEY, PASSKEY],

@@ -1,4 +1,4 @@
-/** Somebody who signs in at another provider and has a second factor here: it is asked for after that, too. */
+/** A user who signs in at another provider and has a second factor here is asked for it after that, too. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
@@ -47,7 +47,7 @@ t.test('a sign-in at another provider begins no session until the second factor 
     methods: ['connection', 'otp']
   })
 
-  // Both together are what the account takes, so whoever has no password can manage their factors.
+  // Both together are the full proof, so a user without a password can manage their factors.
   const { headers } = await browser.get('/auth/security/totp')
   t.equal(headers.location, undefined, 'fresh enough')
   const recovery = testBrowser(test.app)

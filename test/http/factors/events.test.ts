@@ -26,7 +26,7 @@ type Told = Pick<FactorApp, 'events' | 'sub'>
 interface Row<Subject extends Told = FactorApp> {
   event: string
   subject: (t: Test) => Promise<Subject>
-  /** Raises the event once, and answers what it has to say beside `userId`. */
+  /** Raises the event once, and returns its expected facts besides `userId`. */
   act: (subject: Subject) => Promise<Facts>
 }
 

@@ -1,4 +1,4 @@
-/** Somebody whose app exchanges an ID token and who has a second factor here: it is asked for after that, too. */
+/** A user whose app exchanges an ID token and who has a second factor here is asked for it after that, too. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'

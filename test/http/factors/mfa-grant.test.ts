@@ -1,6 +1,4 @@
-/**
- * The password grant of whoever has a second factor, and how it is finished; and how often anybody may guess at one.
- */
+/** The password grant of a user with a second factor, its second step, and the limits on guesses at the factor. */
 import { randomBytes } from 'node:crypto'
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
@@ -338,7 +336,7 @@ t.test('tells the user once a day about guesses at the code after the right pass
   }
   const told = (): unknown[] =>
     subject.messages.messages.filter(({ kind }) => kind === 'second_factor_failed').map(({ user }) => user.username)
-  // What comes after a guess that nobody is told of shows that nobody was.
+  // The next message proves that the guess before it sent none.
   for (const name of ['bob', 'cid'])
     await subject.app.authority.importTotp((await signUp(subject.app, name)).sub, { secret: randomBytes(20) })
   await guess()

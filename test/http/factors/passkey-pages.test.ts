@@ -111,7 +111,7 @@ t.test('one that may have been copied: the page and a message say so and what to
     messages.messages
       .map(({ kind }) => kind)
       .filter((kind) => ['passkey_counter_regressed', 'second_factor_failed'].includes(kind))
-  /** What a copy would have answered, which was used less often. */
+  /** The answer of a copy that was used less often. */
   async function lessThanBefore(page: string): Promise<string> {
     const browser = testBrowser(app)
     if (page !== '/auth/login') await logIn(browser)

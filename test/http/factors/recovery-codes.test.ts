@@ -1,4 +1,4 @@
-/** What recovery codes are kept under: `secret`, each that is given, and the user. */
+/** The keys of recovery codes: `secret`, each that is given, and the user. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { testApp } from '../../support/app.ts'

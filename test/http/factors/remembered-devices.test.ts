@@ -39,7 +39,7 @@ const authorize = (params: object): string =>
 const signOut = (browser: TestBrowser): void => {
   browser.cookies.delete(cookieName('session'))
 }
-/** What the second factor is asked for, in a browser where nobody is signed in. */
+/** True if the second factor is asked for, in a browser without a session. */
 async function isAsked(browser: TestBrowser, query = '', name = 'ann', password = PASSWORD): Promise<boolean> {
   signOut(browser)
   const reply = await logIn(browser, name, password, query)
@@ -118,10 +118,10 @@ t.test('asks the person again for anything that needs more than a password', asy
   const browser = testBrowser(subject.app)
   await remember(subject, browser)
   t.equal(await isAsked(browser, '?return_to=%2Fcart'), false)
-  /** Where the sign-in page has been led to by `url`, with all that its form carries. */
+  /** True if `url` leads through the sign-in page, with all fields of its form, to the second factor. */
   async function askedBy(url: string): Promise<boolean> {
     const { reply, url: at } = await browser.follow(await browser.get(url))
-    // Whoever is signed in is asked for what is missing, and for nothing else.
+    // A signed-in user is asked for the missing factor, and for nothing else.
     if (at.includes('/auth/second-factor')) return true
     const { action } = formOf(reply.body)
     if (action === '') throw new Error(`${url}: ${reply.statusCode} ${reply.headers.location} ${reply.body}`)
@@ -244,7 +244,7 @@ t.test('a browser that is forgotten while it signs in is asked', async (t) => {
   const { findFactors } = subject.store
   let looks = 0
   subject.store.findFactors = async (userId) => {
-    // They are looked up once beside the password, and again once the session was committed.
+    // They are read once next to the password, and again after the session was committed.
     if (++looks === 2) await subject.store.forgetDevices(userId)
     return await findFactors(userId)
   }

@@ -1,4 +1,7 @@
-/** What a removal says and ends, for whom the last factor stays, and what goes on behind a reply that had to go out. */
+/**
+ * The answers and effects of a removal, the users who keep their last factor, and the work behind a reply that had to
+ * go out.
+ */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore } from '../../../lib/index.ts'

@@ -94,8 +94,8 @@ t.test('the factors of a removed account go with it, and not before', async (t) 
 })
 
 /**
- * `requireSession({ acr })` of somebody whose sign-in is worth a password: where the person is led, or that nothing
- * leads on.
+ * `requireSession({ acr })` for a user with a sign-in by password: the page that it leads to, or the answer that
+ * nothing leads on.
  */
 t.test('leads a user who cannot reach the acr to the set-up, without another proof first', async (t) => {
   const subject = async (options: Partial<AuthorityOptions> = {}) => {

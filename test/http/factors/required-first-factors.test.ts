@@ -1,7 +1,4 @@
-/**
- * What counts where `mfa.required` asks for a second factor, whatever the first one was, and what an address that is
- * not confirmed has to do with it.
- */
+/** The first factors that count if `mfa.required` asks for a second one, and the role of an unconfirmed address. */
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn } from '../../support/app.ts'

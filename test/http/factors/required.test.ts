@@ -1,4 +1,4 @@
-/** Where the host wants a second factor, whoever has none sets one up before any session, code or token. */
+/** If the host wants a second factor, a user without one sets one up before any session, code or token. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import {
@@ -41,7 +41,7 @@ const grant = async ({ app }: Pick<FactorApp, 'app'>, payload: Record<string, st
     payload: { grant_type: 'password', username: 'ann', password: PASSWORD, ...payload }
   })
 
-/** What the page of a browser shows, and how its form is sent with the code that the app shows. */
+/** The content of a browser's page, and how to send its form with the code that the app shows. */
 async function shown(subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, url = SET_UP) {
   const page = await browser.get(url)
   const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(page.body)?.[1] ?? '').replaceAll(' ', '')

@@ -1,5 +1,5 @@
 /**
- * What leads on from the second step, back to it and past it: the browser's own buttons, consent, a reset password, a
+ * The ways on from the second step, back to it and past it: the browser's own buttons, consent, a reset password, a
  * sign-up.
  */
 import { cookieName } from '../../support/cookies.ts'

@@ -1,7 +1,4 @@
-/**
- * What is sealed with the option `secret` when that is another one: the key of an app goes over to the new secret with
- * its next use.
- */
+/** Values sealed with an earlier `secret`: the key of an app goes over to the new secret with its next use. */
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'

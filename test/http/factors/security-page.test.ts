@@ -1,4 +1,6 @@
-/** What people do with their second factors on their own pages and by JSON, what it takes, and what it ends. */
+/**
+ * Second factors on the user's own pages and by JSON: each act, the proof that it takes, and the sign-ins that it ends.
+ */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'

@@ -1,4 +1,4 @@
-/** Where a second factor is required, a passkey is one, made before anybody is signed in. */
+/** If a second factor is required, a passkey is one, made before the user is signed in. */
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryUserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'

@@ -17,7 +17,7 @@ const SET_UP = '/auth/second-factor/set-up'
 const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const secretIn = (body: string): string => (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
 
-/** What is done before or after a method of a store, once. */
+/** Runs a task before or after a method of a store, once. */
 function hooked<Store extends object>(store: Store) {
   const hooks = new Map<string, () => Promise<void>>()
   const once = async (name: string): Promise<void> => {
@@ -96,7 +96,7 @@ t.test('takes a factor back after the store recovers, if the second look failed'
             : (Reflect.get(target, name, receiver) as unknown)
       })
     const { store, on } = hooked(breaking(memoryFactorStore()))
-    // What ends the other sign-ins, where the factor is set up before there is one.
+    // If the factor is set up before there is a sign-in, this ends the others.
     const isSetUp = what === 'revokeFamiliesOfUser'
     const state = memoryState()
     const { app, clock, events, close } = await testApp({
@@ -126,8 +126,8 @@ t.test('takes a factor back after the store recovers, if the second look failed'
 })
 
 /**
- * Somebody whose account is reset while they set up an app, and a store that is down for so many removals of it from
- * then on.
+ * A user whose account is reset while they set up an app, and a store that is down for so many removals of it from
+ * there on.
  */
 async function failing(times: number) {
   const refused = { count: 0 }
@@ -139,7 +139,7 @@ async function failing(times: number) {
         if (name !== 'removeFactor') return act
         return async (...given: Parameters<FactorStore['removeFactor']>) => {
           refused.count++
-          // The reply of this call comes after whoever waits for it looks on.
+          // The reply of this call comes after the waiting code goes on.
           setImmediate(() => {
             waiting.get(refused.count)?.()
           })

@@ -21,8 +21,8 @@ interface Has {
 }
 
 /**
- * What the account has; then `two_step.because`, whether the password alone signs in, and the status of turning it on and
- * off by a fresh sign-in of full strength. 200+: with recovery codes.
+ * The factors of the account; then `two_step.because`, whether the password alone signs in, and the status of turning
+ * it on and off by a fresh sign-in of full strength. 200+: with recovery codes.
  */
 const TABLE: Array<
   [has: Has, because: string | null, password: 'enough' | 'asked' | 'enrol', on: string, off: string]

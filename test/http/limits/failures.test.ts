@@ -1,6 +1,6 @@
 /**
- * What proves itself by 256 random bits is counted when it has failed, and never refused when it is good: wherever the
- * counters are.
+ * Proofs by 256 random bits are counted when they fail, and never refused when they are good, wherever the counters
+ * are.
  */
 import type { Redis } from 'ioredis'
 import t, { type Test } from '../../support/tap.ts'
@@ -39,7 +39,7 @@ interface Stage extends OpenidApp {
   rotate(token: string, extra?: Record<string, unknown>, headers?: Record<string, string>): Promise<Answer>
 }
 
-/** What a caller gets to see, but for what is random. */
+/** The part of an answer without random values. */
 interface Answer {
   status: number
   error?: unknown

@@ -38,10 +38,10 @@ const noCookie = (name: string): SessionCookie => ({
   fits: () => true,
   pending: () => undefined
 })
-/** What a browser says of a form that it posts from one of our pages. */
+/** The browser's headers on a form that it posts from one of our pages. */
 export const OWN = { 'sec-fetch-site': 'same-origin', origin: ORIGIN }
 
-/** What a route said of a page. */
+/** A route's content of a page. */
 export interface Sent {
   page: string
   content: Record<string, unknown>
@@ -54,7 +54,7 @@ export interface PagesApp {
   /** Every page so far. */
   sent: Sent[]
   last(): Sent
-  /** Who was signed in, in order. */
+  /** The users who were signed in, in order. */
   signedIn: string[]
   logged: Array<Record<string, unknown>>
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
@@ -64,7 +64,7 @@ export interface PagesApp {
     form: Record<string, string> | string,
     headers?: Record<string, string>
   ): Promise<LightMyRequestResponse>
-  /** A token as the message bears it. */
+  /** The token in the message. */
   resetToken(username?: string): Promise<string>
   verifyToken(userId: string): Promise<string>
 }
@@ -78,7 +78,7 @@ export interface PagesAppOptions extends WorldOptions {
   host?: (app: FastifyInstance) => void
   /** Changes what the routes are built from. */
   deps?: (deps: PageDeps) => Partial<PageDeps>
-  /** Other pages, in place of the account pages. */
+  /** Other pages, instead of the account pages. */
   pages?: typeof accountPages
 }
 

@@ -41,7 +41,7 @@ export async function appWith(
   return { app, clock }
 }
 
-/** What a handler does that must not be reached: it says that it was. */
+/** A handler that must not be reached: it reports the call. */
 export const next = async (_request: FastifyRequest, reply: FastifyReply): Promise<string> => {
   reply.header('x-reached', 'yes')
   return 'the next line'

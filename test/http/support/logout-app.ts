@@ -41,7 +41,7 @@ export interface AppOptions {
   issuer?: string
   prefix?: string
   host?: (app: FastifyInstance) => unknown
-  /** Changes a user as the store shows it from then on. */
+  /** Changes a user as the store returns it afterwards. */
   users?: User[]
 }
 

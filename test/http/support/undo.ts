@@ -1,4 +1,4 @@
-/** An account whose owner gets the messages, and a browser of somebody who knows the password. */
+/** An account whose owner gets the messages, and the browser of another person who knows the password. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type Message, type UserStore } from '../../../lib/index.ts'
 import { ISSUER, signUp, testApp } from '../../support/app.ts'

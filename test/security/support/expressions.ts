@@ -8,7 +8,7 @@ export interface Expression {
   at: string
 }
 
-/** What stands for a part that is known only when the code runs. */
+/** Stands for a part that is known only when the code runs. */
 const UNKNOWN_PART = 'name'
 
 /** Every regular expression below this directory: the literals, and those that are made of a text. */

@@ -1,4 +1,4 @@
-/** Somebody's browsers, and copies of their cookies. */
+/** Browsers of one user, and copies of their cookies. */
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
 import type { TestApp } from '../../support/app.ts'
 

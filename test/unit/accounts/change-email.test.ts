@@ -13,7 +13,7 @@ const ADA = 'ada@example.com'
 const NEW = 'ada@new.example'
 const SID = 'asked-by'
 
-/** What the messages say: kind and address. */
+/** The messages as kind and address. */
 const mailed = (w: World): Array<[string, string | undefined]> => w.messages.map(({ kind, user }) => [kind, user.email])
 const addressesOf = (user: User | null): unknown[] => [user?.username, user?.email, user?.emailVerified]
 
@@ -330,7 +330,7 @@ t.test(
           `${at}: ${String(username)} ${String(email)}`
         )
         heal()
-        // Where the link was used up and only the answer was lost, the change is made and the link is no longer good.
+        // If the link was used up and only the answer was lost, the change is made and the link is no longer good.
         const isUsedUp = fault === 'lost' && (calls()[failing - 1] ?? '') === 'oneTimeTokens.consume'
         if (failed !== 'done')
           t.strictSame(

@@ -5,7 +5,7 @@ import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { delayed } from '../../../lib/testing/delayed.ts'
 import type { World } from './world.ts'
 
-/** What becomes of one call to a store. `lost`: it was done, and nobody hears of it. */
+/** The fate of one call to a store. `lost`: it was done, but its answer never arrives. */
 type Fault = 'not done' | 'lost' | 'from there on'
 
 interface Faulty {

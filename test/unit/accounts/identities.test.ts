@@ -109,7 +109,7 @@ t.test('keeps the last working link at every moment, and does not restore one th
     const links = await listLinks(ada.id, w.deps)
     meanwhile = async () => {
       meanwhile = async () => {}
-      // Another removal was faster, and somebody signed up by the identity that this one takes away.
+      // Another removal was faster, and a person signed up by the identity that this one takes away.
       await w.store.unlinkIdentity(ada.id, links.find(({ subject }) => subject === AT_OP.subject) ?? link, true)
       await linkByHost('u2', link, w.deps)
     }

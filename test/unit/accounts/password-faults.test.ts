@@ -41,7 +41,7 @@ async function robbed(): Promise<{ w: World; userId: string }> {
   return { w, userId }
 }
 
-/** What of the thief's still works, as a refresh and an authorization request would find it. */
+/** The thief's tokens and sessions that still work, as a refresh and an authorization request would find them. */
 async function thiefs(w: World, userId: string): Promise<string[]> {
   const user = await w.store.findById(userId)
   if (user === null) throw new Error('There is no such user.')
@@ -121,7 +121,7 @@ for (const { name, begin, stays } of FLOWS) {
           const attempt = await begin(w, userId)
           const { deps, heal } = faulty(w, failing, fault)
           const failed = await outcomeOf(attempt(deps)).catch((error: unknown) => error)
-          // What is done after everything has ended may fail without a word.
+          // Work after everything has ended may fail without a word.
           if (failed === 'done') t.ok(await signsIn(w, userId, NEXT_PASSWORD), `${at}: confirmed, and so it is`)
           if (await signsIn(w, userId, NEXT_PASSWORD))
             t.strictSame(await thiefs(w, userId), [], `${at}: nothing of the thief's works beside the new password`)

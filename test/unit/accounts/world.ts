@@ -36,7 +36,7 @@ export interface WorldOptions {
   /** Default here: `any`. */
   usernames?: 'email' | 'any'
   enforcedDomains?: string[]
-  /** Whether messages are bounded per account. */
+  /** True if messages are bounded per account. */
   bounded?: boolean
   /** `null`: none. */
   sendMessage?: SendMessage | null

@@ -5,7 +5,7 @@ import t from '../../support/tap.ts'
 const REFUSED = 'The database holds a column of the wrong type.'
 const BIG = 2 ** 53
 
-/** What each reader makes of a value that some driver might give. */
+/** Each reader's result for a value that some driver might give. */
 const READERS = {
   text: {
     read: text,

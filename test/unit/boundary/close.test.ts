@@ -1,4 +1,4 @@
-/** What is left of an app that was closed: no timer, no call that nobody waits for, whatever its stores do. */
+/** A closed app leaves no timer and no abandoned call, whatever its stores do. */
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from '../../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../../lib/index.ts'

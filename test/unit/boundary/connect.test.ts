@@ -14,7 +14,7 @@ import { settlesWithin } from '../../support/in-time.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 
 const SKEW_MS = 300_000
-/** What the start, which asks for the time, may be off. */
+/** The error that the start allows, which asks for the time. */
 const SLACK_MS = 5000
 const SECRET = 'of a shared state, of 32 bytes at least'
 

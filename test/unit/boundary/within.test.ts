@@ -115,7 +115,7 @@ t.test('an answer that came in time, while this process was busy, counts', async
       })
   )
   port2.postMessage('there', [])
-  // Whoever blocks the event loop keeps it from reading.
+  // Code that blocks the event loop keeps it from reading.
   for (const end = performance.now() + 300; performance.now() < end;);
   t.equal(await answer, 'there')
 })

@@ -1,4 +1,4 @@
-/** What the client says of wrong options and places, and what `client/dev` says besides. */
+/** The client's messages on wrong options and places, and those of `client/dev` besides. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** What the browser client checks in an ID token: each claim, by itself. */
+/** The browser client's checks of an ID token: each claim, by itself. */
 import t from '../../support/tap.ts'
 import { AuthClientError } from '../../../lib/client/errors.ts'
 import { readIdToken } from '../../../lib/client/id-token.ts'

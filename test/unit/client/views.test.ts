@@ -12,7 +12,7 @@ interface FakeClient {
   on(name: string, listener: (payload: unknown) => void): () => void
 }
 
-/** What the bindings use of a client. */
+/** The part of a client that the bindings use. */
 function fakeClient(): FakeClient {
   const listeners: Array<[string, (payload: unknown) => void]> = []
   return {
@@ -63,7 +63,7 @@ async function story(t: Test, client: FakeClient, state: () => unknown): Promise
   client.emit('token_refreshed')
   await settled()
   t.strictSame(state(), { user: { ...ANN, name: 'Ann' }, isLoading: false, error: null })
-  // The storage may show another tab's write a moment after the event: whoever asks then still finds Ann.
+  // The storage may show another tab's write a moment after the event: a read in between still finds Ann.
   client.emit('unauthenticated')
   await settled()
   t.strictSame(state(), { user: null, isLoading: false, error: null })
@@ -188,7 +188,7 @@ t.test(
   }
 )
 
-/** What `RequireAuth` reads of a browser, until the end of the test. */
+/** The part of a browser that `RequireAuth` reads, until the end of the test. */
 function fakeBrowser(t: Test, kept: Record<string, unknown> | null): void {
   const globals: Record<string, PropertyDescriptor> = {
     location: { value: { href: 'https://app.example/?state=x&code=y' } },

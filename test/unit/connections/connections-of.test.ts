@@ -1,4 +1,4 @@
-/** What becomes of the option `connections`: what the use cases get, and what a host's functions in it can break. */
+/** The option `connections`: the form that the use cases get, and the faults of a host's functions in it. */
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { outbound } from '../../../lib/adapters/node/outbound.ts'

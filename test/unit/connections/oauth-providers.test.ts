@@ -1,4 +1,4 @@
-/** What GitHub, Discord and Facebook really send, and what is made of it. */
+/** Real answers of GitHub, Discord and Facebook, and the assertions made from them. */
 import { createHmac } from 'node:crypto'
 import t, { type Test } from '../../support/tap.ts'
 import { discord, facebook, github } from '../../../lib/connections/index.ts'

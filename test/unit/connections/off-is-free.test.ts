@@ -1,6 +1,6 @@
 /**
- * What is not switched on is not loaded: of sign-in with others, of second factors, of sign-in by e-mail and of QR
- * codes nothing is among the files that a start opens.
+ * A feature that is off is not loaded: a start opens no file of sign-in with others, of second factors, of sign-in by
+ * email and of QR codes.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'

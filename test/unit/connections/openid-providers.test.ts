@@ -1,4 +1,4 @@
-/** What Google, Apple and Microsoft really send, and what is made of it. */
+/** Real answers of Google, Apple and Microsoft, and the assertions made from them. */
 import t, { type Test } from '../../support/tap.ts'
 import { apple, google, microsoft } from '../../../lib/connections/index.ts'
 import type { UpstreamAssertion } from '../../../lib/ports/upstream.ts'

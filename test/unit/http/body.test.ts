@@ -13,7 +13,7 @@ interface Answer {
   own?: boolean
 }
 
-/** What a route of ours makes of a body. */
+/** The bodies that a route of ours reads. */
 async function bodies(
   t: Test,
   { forms = true, schema }: { forms?: boolean; schema?: object } = {}

@@ -6,7 +6,7 @@ import { redactLoggedUrls } from '../../../lib/http/edge/log-redaction.ts'
 type Log = FastifyBaseLogger & Record<string, unknown>
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 
-/** What our routes log through where a host has this logger. */
+/** The log entries of our routes through this logger of a host. */
 function seenThrough(logger: unknown, secretHeaders?: readonly string[]): Log {
   let factory = (..._args: unknown[]): unknown => null
   const child = {

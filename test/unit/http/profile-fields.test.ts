@@ -17,7 +17,7 @@ function refusal(work: () => unknown): unknown {
   }
 }
 
-/** What one field of the form becomes, or the error about it. */
+/** The value of one field of the form, or the error about it. */
 async function read(schema: TSchema, text?: string): Promise<unknown> {
   const form = await formWith(Type.Object({ x: schema }))
   return refusal(() => form.read({ ...account, ...(text === undefined ? {} : { x: text }) }).fields.x)

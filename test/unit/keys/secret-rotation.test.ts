@@ -78,7 +78,7 @@ const secondTo = (all: Fleet): Fleet => ({
   }
 })
 
-/** What the older instances complain of while the newer ones run beside them for long enough to make keys. */
+/** The complaints of the older instances while the newer ones run next to them for long enough to make keys. */
 async function complaints(older: [string, ...string[]], newer: [string, ...string[]]): Promise<unknown[]> {
   const all = fleet()
   const one = await instance(older, secondTo(all))

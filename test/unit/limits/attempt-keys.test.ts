@@ -25,7 +25,7 @@ t.test('one address has one spelling', async (t) => {
     ['fe80::1%eth0', 'fe80:0:0:0:0:0:0:1'],
     ['::', '0:0:0:0:0:0:0:0'],
     ['1::', '1:0:0:0:0:0:0:0'],
-    // Not mapped: an IPv4-compatible and a NAT64 address belong to somebody else than the IPv4 address in them.
+    // Not mapped: an IPv4-compatible and a NAT64 address belong to others than the IPv4 address in them.
     ['::192.0.2.1', '0:0:0:0:0:0:c000:201'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0:0:0:c000:201'],
     // Nor one with those groups somewhere else, or with others before them.

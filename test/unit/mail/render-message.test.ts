@@ -18,7 +18,7 @@ const { url: URL_WITH_TOKEN } = linkMessage()
 const named = (username: string, user: Partial<Message['user']> = {}): LinkMessage<'password_reset'> =>
   linkMessage({ user: { id: 'u1', username, email: 'ann@example.com', emailVerified: true, ...user } })
 
-/** What a reader of the HTML sees, without the mark-up. */
+/** The text that a reader of the HTML sees, without the mark-up. */
 function seen(html: string): string {
   const body = html
     .replace(/^[^]*<body/, '<body')
@@ -83,7 +83,7 @@ t.test('both forms say the same, in the same order, but for the words about the 
     for (const message of everyMessage(locale)) {
       const { text, html } = renderMessage(message, { title: 'Example Shop' })
       const { hint } = languageOf(locale).mails
-      // What keeps a name apart is a character here and an element there.
+      // A character separates a name in the text, and an element in the HTML.
       const inText = spaced(text)
         .trim()
         .replace(/[\u2068\u2069]/g, '')
@@ -250,7 +250,7 @@ t.test('does not ask a user without a password to set a new one', async (t) => {
   }
 })
 
-/** Whether the message may have a link that takes back what it tells of. */
+/** True if the message may have a link that takes the change back. */
 const isUndoable = (message: Message): boolean =>
   message.kind === 'email_changed' || (message.kind === 'factor_added' && ['totp', 'passkey'].includes(message.factor))
 

@@ -1,4 +1,4 @@
-/** What is typed of an app, of a list or of a message: each in a form that asks for nothing else. */
+/** Codes of an app, of a list or of a message: each is typed in a form that asks for nothing else. */
 import t from '../../support/tap.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
@@ -17,7 +17,7 @@ const typed = (root: Element): string[][] =>
     .filter((names) => names.length > 0)
 const field = (root: Element, name: string): Record<string, string | undefined> =>
   all(root, 'input').find(({ attributes }) => attributes.name === name)?.attributes ?? {}
-/** What is read out with the field. */
+/** The text that is read out with the field. */
 const described = (root: Element, name: string): string[] =>
   (field(root, name)['aria-describedby'] ?? '')
     .split(' ')

@@ -316,7 +316,7 @@ t.test('fields that browsers and password managers know, one submit button', asy
   ]
   for (const [name, fields] of table) {
     const root = page(name)
-    // What ends an account's password is a second one, and never the one that Enter presses.
+    // The button that ends an account's password is the second one, and never the one that Enter presses.
     t.same(
       all(root, 'button').map(({ attributes }) => attributes),
       [

@@ -1,4 +1,4 @@
-/** What the pages of the second factor tell people whom nothing of it helps. */
+/** Texts of the second factor's pages for people who can use none of their factors. */
 import t from '../../support/tap.ts'
 import type { PageModels } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../../lib/pages/render.ts'

@@ -93,7 +93,7 @@ t.test('the stylesheet', async (t) => {
 
 interface FakeButton {
   attributes: Record<string, string>
-  /** What a click does. */
+  /** The effects of a click. */
   clicks: Array<() => void>
 }
 

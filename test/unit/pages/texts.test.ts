@@ -18,7 +18,7 @@ import { pageErrorOf } from '../../../lib/pages/page-error.ts'
 
 const EN = messagesOf('en')
 const KEYS = Object.keys(EN) as MessageKey[]
-/** What is spelled as in English: a language's own words, or those that it has taken over. */
+/** Texts with the same spelling as in English: the language's own words, or borrowed ones. */
 const AS_IN_ENGLISH: Partial<Record<Locale, MessageKey[]>> = { es: ['errorInTitle'], it: ['passwordLabel'] }
 /** The letters of a script other than Latin, by its name in ISO 15924: every text has some of them. */
 const LETTERS: Readonly<Record<string, RegExp>> = {

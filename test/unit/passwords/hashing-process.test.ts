@@ -15,7 +15,7 @@ const LOWEST = process.platform === 'linux' ? 'lowest' : 'own'
  */
 const MUST_END = 'setTimeout(() => process.exit(7), 20_000).unref()'
 
-/** What a host runs: one hash, one verification, and where it was done. Nothing else in it ends the process. */
+/** A host's program: one hash, one verification, and the thread that did them. Nothing else in it ends the process. */
 const HOST = `
   const hasher = nodeRsHasher()
   const encoded = await hasher.hash('correct horse', { memoryCost: 64, timeCost: 1, parallelism: 1 }, Buffer.alloc(32, 7))
@@ -27,8 +27,8 @@ const HOST = `
 `
 
 /**
- * The hasher as plain JavaScript: as the package has it, with the thread's file beside it, or as a bundler leaves it,
- * without.
+ * The hasher as plain JavaScript: as the package has it, with the file of the thread next to it, or as a bundler leaves
+ * it, without.
  */
 async function built(outdir: string, entries: string[], format: 'esm' | 'cjs'): Promise<void> {
   await build({

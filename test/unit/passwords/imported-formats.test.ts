@@ -1,6 +1,7 @@
 /**
- * Hashes that other systems made, or that their own test suites and documentation print: what each signs in with, and
- * what it does not. Where a line says "made with", the hash came out of that program's own function, once, by hand.
+ * Hashes that other systems made, or that their own test suites and documentation print: the passwords that sign in
+ * with each, and those that do not. "Made with" in a line means that the hash came out of that program's own function,
+ * once, by hand.
  */
 import t from '../../support/tap.ts'
 import { parseStoredHash } from '../../../lib/accounts/stored-hash.ts'

@@ -71,7 +71,7 @@ function spied(options: Partial<PasswordHashingOptions> = {}, { atOnce = false }
       }
     }
   )
-  /** What a call is refused with, once the refusal is no longer held back. */
+  /** The refusal of a call, once the refusal is no longer held back. */
   const refused = async (work: Promise<unknown>): Promise<string> => {
     const code = codeOf(work)
     await tick()

@@ -23,7 +23,7 @@ function steppedClock() {
   }
 }
 
-/** What `check` of a refused password resolves to. */
+/** The result of `check` for a refused password. */
 const refused = (reason: PasswordRefusal['reason'], message: RegExp = /^The password /) => ({ reason, message })
 
 function policyOf(options: Partial<PasswordPolicyOptions> = {}) {

@@ -308,7 +308,8 @@ t.test('refuses a malformed hash with a reason that contains nothing of it', asy
     `pbkdf2:md5:1000$salt$${HEX_TAG}`,
     `pbkdf2:sha256:1000$salt$${HEX_TAG}0`,
     `pbkdf2:sha256:1000$salt$${HEX_TAG.slice(0, 22)}`,
-    // What others would take: MD5 and SHA of one round, LDAP's, those of crypt(3), what Django marks as no password.
+    // Formats that other systems accept: MD5 and SHA of one round, LDAP's, those of crypt(3), and Django's marks of no
+    // password.
     '5f4dcc3b5aa765d61d8327deb882cf99',
     'md5$salt$5f4dcc3b5aa765d61d8327deb882cf99',
     `sha1$salt$${HEX_TAG.slice(0, 40)}`,

@@ -9,7 +9,7 @@ import {
 } from '../../../lib/protocol/redirect-uri.ts'
 
 const REGISTERED = 'https://app.example/cb'
-/** What stands for `https://app.example/cb` in some parser, and is another URI all the same. */
+/** URIs that some parser takes for `https://app.example/cb`, but that are others. */
 const NOT_REGISTERED = [
   `${REGISTERED}/`,
   'https://app.example/CB',

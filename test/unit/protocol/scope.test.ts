@@ -18,7 +18,7 @@ t.test('scope tokens are read in order, each once', async (t) => {
     ['__proto__ constructor', ['__proto__', 'constructor']],
     ['x'.repeat(1024), ['x'.repeat(1024)]],
     [many(50), many(50).split(' ')],
-    // What counts is what is named, not how often.
+    // Repeated names count once.
     [`${many(50)} s1 s2`, many(50).split(' ')]
   ]
   for (const [requested, tokens] of cases) t.same(parseScope(requested), tokens, String(requested).slice(0, 40))

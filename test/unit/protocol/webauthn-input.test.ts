@@ -1,4 +1,4 @@
-/** What is read of a credential before anything of it is verified: JSON, base64url, CBOR, and the challenge in it. */
+/** The reading of a credential before anything of it is verified: JSON, base64url, CBOR, and the challenge in it. */
 import t from '../../support/tap.ts'
 import { decodeCbor } from '../../../lib/protocol/webauthn-cbor.ts'
 import { CLAIM_LIFETIME_MS, isChallengeFor, makeChallenge } from '../../../lib/protocol/webauthn-challenge.ts'

@@ -1,4 +1,4 @@
-/** What browsers are asked with, and what the counter of a passkey says. */
+/** Options for browsers, and the counter of a passkey. */
 import t from '../../support/tap.ts'
 import { hasRegressed } from '../../../lib/protocol/sign-count.ts'
 import { creationOptions, requestOptions } from '../../../lib/protocol/webauthn-options.ts'

@@ -56,7 +56,7 @@ const refusalOf = (act: () => unknown): string => {
   }
 }
 
-/** What is refused on purpose: frames of other origins, and algorithms that are not offered. */
+/** Refused on purpose: frames of other origins, and algorithms that are not offered. */
 const REFUSED: Record<string, string> = {
   'none-es256-crossOrigin': 'cross_origin',
   'none-es256-topOrigin': 'cross_origin',

@@ -12,7 +12,7 @@ const add =
     view.put('f:1', { kind: 'family', userId: 'ann', value, expiresAt: 1e15 })
   }
 
-/** What becomes of a commit whose answer is lost, when so many writers write before it is sent again. */
+/** A commit whose answer is lost, with so many writers before it is sent again. */
 async function afterOthers(others: number, wasDone: boolean): Promise<{ said: string; sum: unknown }> {
   const store = memoryRecords()
   let commits = 0

@@ -61,7 +61,7 @@ export function sessionWorld() {
     revocations,
     sessions,
     browser,
-    /** What somebody has proved who signs in now. */
+    /** The proofs of a new sign-in. */
     byPassword: () => [passwordProof(clock.now())],
     loggedOut,
     ended,
@@ -109,7 +109,7 @@ export function sessionWorld() {
         use
       )
     },
-    /** Whether a code can be redeemed. Uses it up. */
+    /** True if a code can be redeemed. Uses it up. */
     async redeems(sid: string, clientId = 'app'): Promise<boolean> {
       const now = clock.now()
       const { outcome } = await state.tokens.redeemCode({

@@ -1,6 +1,6 @@
 /**
- * What second factors, passkeys and codes by e-mail can never be: each mistake is one error with its path. What can be
- * is taken.
+ * Wrong options of second factors, passkeys and codes by email: each mistake is one error with its path. Right options
+ * are taken.
  */
 import { Redis } from 'ioredis'
 import Database from 'libsql'

@@ -1,4 +1,4 @@
-/** What the host leaves out, or gives as `undefined`, is what the documents say it is, wherever it is left out. */
+/** An option that the host leaves out, or gives as `undefined`, has its documented default, at every depth. */
 import { Kind, type TSchema, Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
@@ -175,7 +175,7 @@ const isThere = (path: Path): boolean =>
 const valueAt = (path: Path): unknown => path.reduce<unknown>((at, step) => (at as Given)[step], EVERYTHING)
 const OPTIONAL = pathsOf(OPTIONS_SCHEMA, []).filter(isThere)
 
-/** A copy of `EVERYTHING` with what the path leads to changed. What is beside the path stays the same object. */
+/** A copy of `EVERYTHING` with a change at the end of the path. Other parts stay the same objects. */
 function withChange(path: Path, change: (holder: Given, name: string) => void): Given {
   const copy = (value: unknown, [step, ...rest]: Path): unknown => {
     const one: Given = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as Given) }) as Given
@@ -186,7 +186,7 @@ function withChange(path: Path, change: (holder: Given, name: string) => void): 
   return copy(EVERYTHING, path) as Given
 }
 
-/** What comes of the options: settings, or the start error. */
+/** The result of the options: settings, or the start error. */
 function outcome(options: unknown): unknown {
   try {
     return settingsOf(options)
@@ -201,8 +201,8 @@ t.test('the example has every option, so none is left out of these tests', async
     pathsOf(schema, []).map((steps) => [path, ...steps.filter((step) => step !== 0)].filter(Boolean).join('.'))
   const all = new Set(names(OPTIONS_SCHEMA, ''))
   const had = new Set(OPTIONAL.map((steps) => steps.filter((step) => step !== 0).join('.')))
-  // What managed keys sign with, a store of clients, a shared secret, and what a port consists of are other ways to
-  // give what is here.
+  // Managed signing algorithms, a store of clients, a shared secret, and the parts of a port are other ways to give
+  // these options.
   const others = [
     'accessToken.alg',
     'clients.findById',
@@ -250,7 +250,7 @@ t.test('undefined in what is alone in its section', async (t) => {
   for (const path of OPTIONAL.filter(
     ([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys'
   )) {
-    // What has a required part of its own can't be given without it, nor what is about factors where there are none.
+    // An option with a required part can't be given without it, nor an option about factors without factors.
     if (
       path.length > 1 &&
       ['apiKey', 'firebase', 'hasher', 'clock', 'connections', 'rememberDevice', 'emailSignIn', 'passkeys'].some(

@@ -53,7 +53,7 @@ export interface WorldOptions {
   ring?: (ring: KeyRing) => KeyRing
 }
 
-/** What tokens are made and judged with, in memory and over stores that answer late. */
+/** The parts that make and judge tokens, in memory and over stores that answer late. */
 export async function world({
   algs = ['ES256', 'RS256'],
   audience = ISSUER,

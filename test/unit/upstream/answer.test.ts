@@ -1,4 +1,4 @@
-/** What comes back to the callback, before anything is asked of the provider. */
+/** The answer at the callback, before anything is asked of the provider. */
 import t from '../../support/tap.ts'
 import { oauth2, oidc } from '../../../lib/connections/index.ts'
 import { checkUpstreamAnswer } from '../../../lib/protocol/upstream-answer.ts'

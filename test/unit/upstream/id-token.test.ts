@@ -1,4 +1,4 @@
-/** What an ID token must be like before anybody is signed in by it, against a provider that gets each thing wrong. */
+/** The checks of an ID token before a user is signed in by it, against a provider that gets each thing wrong. */
 import { createHmac } from 'node:crypto'
 import t, { type Test } from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'

@@ -6,7 +6,7 @@ import { oidc } from '../../../lib/connections/index.ts'
 import { ACCOUNT, startForeignProvider } from '../../browser/support/foreign-provider.ts'
 import { flow, REDIRECT_URI, refusalOf, upstreamOf } from '../../support/upstream/sign-in.ts'
 
-/** What the browser of somebody who signs in there brings back to the redirect URI. */
+/** The parameters that the browser of a signed-in person brings back to the redirect URI. */
 async function walk(url: string): Promise<URLSearchParams> {
   const cookies = new Map<string, string>()
   for (let at = url; ;) {

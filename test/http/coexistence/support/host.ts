@@ -191,7 +191,7 @@ export async function hostBehaviour(app: FastifyInstance, prefix = ''): Promise<
   return seen
 }
 
-/** What every auth route does with everything on, as a list of what went wrong: empty where all is well. */
+/** The faults of every auth route with everything on: an empty list if all is well. */
 export async function authJourney(
   app: FastifyInstance,
   prefix = '/auth',

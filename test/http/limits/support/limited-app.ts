@@ -20,7 +20,7 @@ export interface LimitedApp {
   clock: SteppedClock
   limited: Array<AuthorityEvents['rate_limited']>
   warnings: string[]
-  /** What was told of refusals. */
+  /** The reports of refusals. */
   told: unknown[]
   /** How often work was done. */
   work: { done: number }
@@ -32,7 +32,7 @@ export interface LimitedApp {
 
 export interface Attempt {
   username?: string
-  /** What the work comes to. Default: a wrong password. */
+  /** The result of the work. Default: a wrong password. */
   as?: 'success' | 'invalid_grant' | 'server_error' | 'temporarily_unavailable' | 'bug'
   rule?: 'login' | 'register' | 'passwordReset' | 'refresh'
 }

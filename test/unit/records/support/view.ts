@@ -1,6 +1,6 @@
 import type { Draft, View } from '../../../../lib/records/view.ts'
 
-/** A view of records that a test sees. What a rule leaves is there for the next one. */
+/** A view of records that a test sees. The next rule sees the records that a rule leaves. */
 export interface TestView extends View {
   records: Map<string, Draft>
   /** The keys of the records with their kinds, in the order of the keys. */
