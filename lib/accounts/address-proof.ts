@@ -3,34 +3,32 @@ import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 
 /*
- * What a mailbox is worth. This service proves an address by a message, and so does a connection that decides on the
- * mailbox. Any other "verified" is the claim of a provider. Until there is a proof, whoever named the address need not
- * be its owner. So each link, passkey and app that is set up before is provisional, and whoever proves the mailbox ends
- * these, and no others.
+ * Proof of a mailbox. A message of this service proves an address, and so does a connection that decides on the
+ * mailbox. Any other "verified" is the claim of a provider. Until there is a proof, the person who named the address
+ * need not be its owner. So each link, passkey and app that is set up before is provisional, and a proof of the mailbox
+ * ends these, and no others.
  */
 
 const provedAtOf = ({ emailProvedAt }: User): number | null =>
   emailProvedAt === undefined || emailProvedAt === null ? null : Number(emailProvedAt)
 
-/** Whether the address was proved. An account whose store keeps no time counts as the host says. */
+/** True if the address was proved. An account whose store keeps no time counts as the host says. */
 export const isProved = (user: User): boolean => user.emailVerified === true && provedAtOf(user) !== 0
 
-/**
- * Whether what the user sets up now is provisional. Without an address there is nobody else whom a message could reach.
- */
+/** True if a new factor of the user is provisional. Without an address no message could reach another person. */
 export const makesProvisional = (user: User): boolean => !isProved(user) && addressOf(user) !== ''
 
 /** Also a link that was made before the account came to its present address. */
 export const isProvisional = ({ provisional, linkedAt }: LinkedIdentity, user: User): boolean =>
   provisional === true || linkedAt < (provedAtOf(user) ?? 0)
 
-/** Whether the password is from before the proof of the address, as far as is known. */
+/** True if the password is known to be older than the proof of the address. */
 export function isPasswordOlder(user: User): boolean {
   const provedAt = provedAtOf(user)
   return user.passwordHash !== null && provedAt !== null && Number(user.passwordChangedAt ?? 0) < provedAt
 }
 
-/** Whether a factor of the user counts whoever reads the mail, so that a mailbox alone is not enough. */
+/** True if a factor of the user also counts against a reader of the mail, so that a mailbox alone is not enough. */
 export async function keepsFactor(user: User, { factors }: Pick<AccountsDeps, 'factors'>): Promise<boolean> {
   if (factors === null) return false
   const { totp, passkeys } = await factors.store.findFactors(user.id)

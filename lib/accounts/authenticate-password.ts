@@ -18,7 +18,7 @@ interface PasswordSignIn {
   known?: User | null
 }
 
-/** What is hashed in place of a password too long or too broken to be hashed. */
+/** Hashed instead of a password too long or too broken to be hashed. */
 const STAND_IN = 'a password that does not fit'
 
 /**
@@ -35,8 +35,8 @@ export async function authenticatePassword(signIn: PasswordSignIn, deps: Account
 }
 
 /**
- * The same, with what the user has beside the password. It is looked up while the hash runs, whoever the user is, so
- * that neither the time nor an outage of the store tells who has what.
+ * The same, with the user's second factors. They are read while the hash runs, for any user, so that neither the time
+ * nor an outage of the store reveals them.
  */
 export async function proveByPassword(
   { username, password, clientId, origin, known = null }: PasswordSignIn,
@@ -61,7 +61,7 @@ export async function proveByPassword(
       },
       origin
     )
-    // Only whoever knows the password hears of it.
+    // Reveals this only to a person who knows the password.
     if (reason === 'email_not_verified')
       throw new OAuthError('invalid_grant', 'The e-mail address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
@@ -103,7 +103,7 @@ export async function confirmAuthentic(
 
 type Verdict = HashMatch | 'unusable'
 
-/** One run of the hash whoever the user is: a decoy where there is nothing to verify, or nothing fit to be verified. */
+/** One run of the hash for any user: a decoy if there is no usable hash or password. */
 export async function verifyOnce(
   user: User | null,
   password: string,
@@ -163,7 +163,7 @@ function replaceOldHash(user: User, password: string, deps: AccountsDeps): void 
   deps.background.run(rehashOf(id), 'a password hash could not be replaced', async () => {
     try {
       const next = await hashing.hash(password)
-      // `false`: somebody was faster. What they wrote is newer than what is known here.
+      // `false`: another request was faster. Its hash is newer than the one read here.
       await users.setPasswordHash?.(id, next, passwordHash)
     } catch (error) {
       // A full queue has better to do. The next login tries again.

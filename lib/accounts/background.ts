@@ -57,7 +57,7 @@ export function createBackground({
       },
       onDone: ended,
       onGivenUp(work, error, attempts) {
-        // What was dropped never had the key.
+        // Dropped work never had the key.
         if (attempts > 0) ended(work)
         onError(error, work.what)
       },

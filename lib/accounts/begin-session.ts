@@ -9,10 +9,10 @@ export type { StepNeeded } from './factors/second-step.ts'
 export const withFactors = lazily(async () => await import('./factors/begin-with-factors.ts'))
 
 /**
- * Begins the browser session of somebody who has given a first factor, or has the second one asked for. Every sign-in
- * of a person goes through here, whatever the factor was, so that what has to be asked after it can't be forgotten by
- * one of them. A session that the browser had goes on until this succeeds.
- * @returns `null` where the sign-in does not hold any more
+ * Begins the browser session of a user who has given a first factor, or has the second one asked for. Every sign-in of
+ * a person goes through here, with any factor, so that no kind of sign-in can forget the questions after it. A session
+ * that the browser had goes on until this succeeds.
+ * @returns `null` if the sign-in does not hold any more
  */
 export async function beginSession(
   first: SignIn,

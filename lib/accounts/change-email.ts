@@ -14,19 +14,17 @@ import { emailOf, normalizeUsername } from './username.ts'
 import { ownerConnection } from './ways-in.ts'
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
-/** How often an update is tried again where somebody else updated the user in between. */
+/** The number of tries of an update if another request updated the user in between. */
 const MOST_TRIES = 4
 
 /**
- * Sends a link to an address that the account is to have, and a notice to the one that it has. Nothing changes before
- * the link is used, within 24 hours; another request, a new password or any other change of the address ends it. Where
- * the address is another account's name, its owner is told in place of the link, and the answer is the same. To one
- * address one link in five minutes, and from all accounts together a few in an hour.
- *
- * Whoever asks must have proved who they are just now (`requireProof`): who has the address can have the account.
- *
- * @throws OAuthError `invalid_request` where it is no address, the account's own, or where a connection manages the
- * account or the address
+ * Sends a link to the wanted address, and a notice to the present one. Nothing changes before the link is used, within
+ * 24 hours; another request, a new password or any other change of the address ends it. If the address is another
+ * account's name, its owner gets a notice instead of the link, and the answer is the same. One address gets one link in
+ * five minutes, and from all accounts together a few in an hour. The caller must have proved their identity just now
+ * (`requireProof`), because the owner of the address can get the account.
+ * @throws OAuthError `invalid_request` if it is no address, the account's own, or if a connection manages the account
+ * or the address
  */
 export async function requestEmailChange(
   { user, sid, email, ...cause }: MessageCause & { user: User; sid: string; email: string },
@@ -85,17 +83,14 @@ function newAddress(email: string): string {
 }
 
 /**
- * Whether a connection manages the account or the address. An account must not leave its domain by itself. One that
- * comes into a domain would have no way to sign in but the connection, where it may be nobody.
+ * True if a connection manages the account or the address. An account must not leave its domain by itself. One that
+ * comes into a domain could sign in only by the connection, which may not know it.
  */
 function isManaged(user: User, address: string, deps: Pick<AccountsDeps, 'connections'>): boolean {
   return ownerConnection(user, deps) !== null || ownerConnection(address, deps) !== null
 }
 
-/**
- * Where the username is an e-mail address, it is that of the account, and changes with it. A name of another kind
- * stays.
- */
+/** A username that is an email address is that of the account, and changes with it. A name of another kind stays. */
 function isRenamed(user: User): boolean {
   return emailOf(user.username) !== null
 }
@@ -137,7 +132,7 @@ export interface Confirmation extends MessageCause {
   stay?: ((sid: string) => StayingSignIn) | undefined
 }
 
-/** Whether a token is for a change of address, and not for the address that an account has. */
+/** True if a token is for a change of address, and not for the address that an account has. */
 export function isEmailChange(token: string): boolean {
   return carriedIn(token) !== null
 }
@@ -150,15 +145,14 @@ interface EmailChange {
   /** Milliseconds since the epoch. */
   sentAt: number
   /**
-   * Whether the account has the address already. Then a former attempt failed before it had ended all that ends with
-   * the former address, and this one goes on.
+   * True if the account has the address already. Then an earlier attempt failed before everything of the former address
+   * had ended, and this one goes on.
    */
   isMade: boolean
 }
 
 /**
- * What the token of a message would change now. Uses nothing up.
- *
+ * The change that the token of a message would make now. Uses nothing up.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkEmailChange(token: string, deps: AccountsDeps): Promise<EmailChange> {
@@ -178,13 +172,12 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
 }
 
 /**
- * Gives the account the address that the token is for, as confirmed, and the username with it where that is an address.
- * What was provisional ends, and older links become so: a reset from the new mailbox ends them. All open links of the
- * user end, and all sign-ins but the one that asked. The former address gets a notice. The link is used up last, so
- * that it works again where a store fails half-way.
- *
- * @throws OAuthError `invalid_token` with status 400, also where the address has become another account's meanwhile,
- * whose owner is told; `temporarily_unavailable`
+ * Gives the account the address of the token, as confirmed, and changes a username that is an address with it.
+ * Provisional factors and links end, and older links become provisional: a reset from the new mailbox ends them. All
+ * open links of the user end, and all sign-ins except the one that asked. The former address gets a notice. The link is
+ * used up last, so that it works again if a store fails half-way.
+ * @throws OAuthError `invalid_token` with status 400, also if the address has become another account's meanwhile, whose
+ * owner is told; `temporarily_unavailable`
  */
 export async function confirmEmailChange({ token, stay, ...cause }: Confirmation, deps: AccountsDeps): Promise<void> {
   const change = await checkEmailChange(token, deps)
@@ -202,7 +195,7 @@ export async function confirmEmailChange({ token, stay, ...cause }: Confirmation
 }
 
 /**
- * "That was not me" of whoever reads the new address: the link is used up, and the account is told.
+ * "That was not me" of the reader of the new address: uses the link up and tells the account.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function refuseEmailChange(
@@ -250,7 +243,7 @@ async function changeAndTell(
   }
 }
 
-/** The user as they were just before; `null`: somebody else has made this change meanwhile. */
+/** The user as they were just before. `null`: another request has made this change meanwhile. */
 async function makeChange(
   change: EmailChange,
   token: string,
@@ -283,7 +276,7 @@ async function makeChange(
       sendAlreadyRegistered(change.address, cause, deps)
       throw invalidLink()
     }
-    // Somebody updated the user since they were read. What is there now must be what the link was sent for.
+    // The user was updated since they were read. The present data must match the link.
     const again = await checkEmailChange(token, deps)
     if (again.isMade) return null
     ;({ user } = again)

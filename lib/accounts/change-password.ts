@@ -19,10 +19,9 @@ interface PasswordChange {
 }
 
 /**
- * Gives a signed-in user a new password for the current one, ends all their other sessions, what they allowed other
- * clients, and the reset links under way. Of parallel changes with one current password, one succeeds. Where it fails
- * half-way (503), the same request finishes it: the hash may be the new one already.
- *
+ * Gives a signed-in user a new password for the current one. Ends all their other sessions, their consents, and the
+ * reset links under way. Of parallel changes with one current password, one succeeds. If it fails half-way (503), the
+ * same request finishes it: the hash may be the new one already.
  * @throws OAuthError `invalid_grant` (current password wrong, or changed meanwhile, or there is none: a reset sets the
  * first); `invalid_password` with the reason; `temporarily_unavailable`
  */
@@ -39,7 +38,7 @@ export async function changePassword(change: PasswordChange, deps: AccountsDeps)
   const next = await deps.hashing.hash(newPassword)
   if (await setNewPassword(verified, next, given, deps)) return
   // The stored hash changed since it was read. If a login rehashed the same password, the current password still
-  // matches; if somebody changed the password, `verifyCurrent` throws.
+  // matches; if the password itself changed, `verifyCurrent` throws.
   const again = await verifyCurrent(await deps.users.findById(userId), change, deps)
   if (!(await setNewPassword(again, next, given, deps))) throw wrongPassword()
 }
@@ -60,16 +59,16 @@ export async function replacePassword(userId: string, newPassword: string, deps:
   await requireGoodPassword(deps.policy, newPassword, { username: user.username, email: user.email })
   const next = await deps.hashing.hash(newPassword)
   const given: NewPassword = { by: 'change', origin: NO_REQUEST }
-  // The first call fails where the hash changed since it was read: a login rehashed it, or somebody else set a
-  // password. Either way the second call replaces the hash that is there now.
+  // The first call fails if the hash changed since it was read: a login rehashed it, or another request set a password.
+  // Either way the second call replaces the present hash.
   if ((await setNewPassword(user, next, given, deps)) || (await setNewPassword(await find(), next, given, deps))) return
   throw new OAuthError('invalid_grant', 'The password was changed by somebody else meanwhile.')
 }
 
 /**
- * Whether this very change stored its hash and failed after that. Then the new password is the current one, and proves
+ * True if this very change stored its hash and failed after that. Then the new password is the current one, and proves
  * as much as the former did. It is accepted only while the note of a failed change names the stored hash, so it helps
- * nobody to guess.
+ * no guesses.
  */
 async function wasBegunBefore(user: User, newPassword: string, deps: AccountsDeps): Promise<boolean> {
   return isActive(user) && (await isUnfinished(user, deps)) && (await verifyOnce(user, newPassword, deps)) === 'match'
@@ -80,7 +79,7 @@ async function verifyCurrent(
   { userId, stays, currentPassword, origin }: PasswordChange,
   deps: AccountsDeps
 ): Promise<User> {
-  // Whoever is signed in may change the password, e-mail verified or not.
+  // Any signed-in user may change the password, email verified or not.
   const reason = failureOf(user, await verifyOnce(user, currentPassword, deps), { ...deps, verifyEmail: false })
   if (user !== null && reason === null) return user
   deps.events.emit(

@@ -6,16 +6,16 @@ import { settled } from './sign-in-writes.ts'
 import type { FirstFactor } from './first-factor.ts'
 import { tellOfNewSignIn } from './new-sign-in.ts'
 
-/** What somebody has proved who has just given a first factor. */
+/** The proofs of a user who has just given a first factor. */
 export interface SignIn extends FirstFactor {
-  /** What the user has beside it, where that was looked up meanwhile. */
+  /** The user's second factors, if they were read meanwhile. */
   factors?: UserFactors | null
-  /** Whether they have just signed up, and need not be told of it. */
+  /** True for a user who has just signed up, and need not be told of the sign-in. */
   isNew?: boolean
   /**
-   * The user as they are now, if what was proved still holds; `null`: the session must end. Asked after the session was
-   * committed, so that what was changed between the check of the factor and the commit is seen, and could not have
-   * ended this session by itself. Where it does not hold, tells why by an event.
+   * The present user, if the proof still holds; `null`: the session must end. Asked after the session was committed, so
+   * that it sees changes between the check of the factor and the commit, which could not have ended this session by
+   * themselves. If the proof does not hold, emits the reason.
    */
   confirm(): Promise<User | null>
 }
@@ -41,7 +41,7 @@ export async function settleAndCommit(
   return done === null ? null : await commitSession(done, browser, deps)
 }
 
-/** Commits a session of somebody who has proved all that they have to, and looks again. */
+/** Commits a session after the last proof, and checks the proofs again. */
 export async function commitSession(
   { user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity' | 'writes'>,
   browser: Browser,

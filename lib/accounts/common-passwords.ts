@@ -351,7 +351,7 @@ export function commonPasswords (): ReadonlySet<string> {
   return entries
 }
 
-/** Whether the password, in whatever case, is on the list. */
+/** True if the password, in any letter case, is on the list. */
 export function isCommonPassword (password: string): boolean {
   return commonPasswords().has(password.toLowerCase())
 }

@@ -3,18 +3,16 @@ import { digest } from '../protocol/digest.ts'
 import { partitionOf } from '../protocol/partition.ts'
 import type { AccountsDeps } from './deps.ts'
 
-/**
- * Whoever gets a link that confirms an address later than this no longer takes it for the answer to their own sign-up.
- */
+/** Later than this, a person who gets a confirming link no longer takes it for the answer to their own sign-up. */
 const REMEMBERED_FOR_MS = 30 * 24 * 60 * 60 * 1000
 
 type Deps = Pick<AccountsDeps, 'oneTimeTokens' | 'users' | 'clock'>
 
 /**
- * For an account that nobody has confirmed, whose address somebody else wants to sign up with. A stranger may have been
- * the first, with a password of their own. Were the owner of the mailbox to confirm the address now, that password
- * would open a verified account. So the links that confirm it end, and until the password is another one only a reset
- * link is sent: it takes the account from the stranger.
+ * For an unconfirmed account whose address another person wants to sign up with. A stranger may have been the first,
+ * with a password of their own. If the owner of the mailbox confirmed the address now, that password would open a
+ * verified account. So the links that confirm it end, and until the password changes only a reset link is sent, which
+ * takes the account from the stranger.
  */
 export async function contestSignUp(user: User, { oneTimeTokens, clock }: Deps): Promise<void> {
   // First, so that a link that is asked for from here on is a reset link.
@@ -27,7 +25,7 @@ export async function contestSignUp(user: User, { oneTimeTokens, clock }: Deps):
   await oneTimeTokens.discard('verify_email', user.id)
 }
 
-/** Whether somebody else has wanted the address since the user's present password was set. */
+/** True if another person has wanted the address since the user's present password was set. */
 export async function isContested(user: User, { oneTimeTokens, users, clock }: Deps): Promise<boolean> {
   return (
     users.setPasswordHash !== undefined &&

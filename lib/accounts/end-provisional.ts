@@ -6,7 +6,7 @@ import type { AccountsDeps } from './deps.ts'
 import { identityUnlinked, listLinks } from './identities.ts'
 import { addressed, type MessageCause } from './outbox.ts'
 
-/** What proved the mailbox, or who disowned the account. */
+/** The proof of the mailbox, or the disowning of the account. */
 type ProofCause = 'password_reset' | 'disowned' | 'email_sign_in' | 'email_changed' | 'identity_linked'
 
 /** Ends what is provisional of the user's, and tells of each. Idempotent. */
@@ -36,8 +36,8 @@ export const factorsIn = ({ totp, passkeys }: UserFactors): EndingFactor[] => [
 type EndingFactor = RemovedFactor & { createdAt: number; provisional: boolean }
 
 /**
- * Ends factors of a user by `remove`, which resolves to those that it removed, and tells of each. Where its answer is
- * lost, a repeat finds no factor to tell of, so those of `found` that are gone are told of behind the reply.
+ * Ends factors of a user by `remove`, which resolves to the removed ones, and tells of each. If its answer is lost, a
+ * repeat finds no factor to tell of, so the missing ones of `found` are told of behind the reply.
  */
 export async function endFactors(
   user: User,

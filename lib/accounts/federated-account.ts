@@ -10,8 +10,8 @@ import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 import { domainOf } from './ways-in.ts'
 
 /**
- * Who somebody is at another provider, as far as it matters here. It is kept sealed in the browser where they have to
- * do something first.
+ * The facts about a person at another provider that matter here. Kept sealed in the browser if they have to complete
+ * the sign-in first.
  */
 export interface FederatedPerson extends Identity {
   /** In the one form that usernames have, and only where the provider verified it. */
@@ -19,13 +19,13 @@ export interface FederatedPerson extends Identity {
   /** Of what the provider said, what may become of an account. */
   profile: Record<string, unknown>
   proof: AuthenticationProof
-  /** What is kept with a link to end at the provider what the person allowed there. */
+  /** Kept with a link, to end the person's permission at the provider. */
   sealed?: string
 }
 
 /**
- * What a checked sign-in at another provider means here. An address that the provider did not verify, or that nobody
- * can have here, is none. `askedFresh`: the provider was asked to authenticate the person again.
+ * The meaning of a checked sign-in at another provider here. An address that the provider did not verify, or that can't
+ * be a username here, counts as none. `askedFresh`: the provider was asked to authenticate the person again.
  */
 export function personOf(
   { assertion, claims, tokens }: Pick<UpstreamResult, 'assertion' | 'claims'> & Partial<Pick<UpstreamResult, 'tokens'>>,
@@ -85,19 +85,19 @@ function proofOf(
   return { method: 'connection', ...times, ...(amr.length === 0 ? {} : { amr }), ...(acr === undefined ? {} : { acr }) }
 }
 
-/** Whether the connection takes people with this address; a connection without `domains` takes everybody. */
+/** True if the connection takes people with this address; a connection without `domains` takes everybody. */
 export function acceptsEmail({ domains }: Pick<Connection, 'domains'>, email: string | undefined): boolean {
   return domains.length === 0 || (email !== undefined && domains.includes(domainOf(email)))
 }
 
-/** Whether it was proved that this is the address of the user. */
+/** True if the user's address was proved to be this one. */
 export function hasConfirmed(user: User, email: string | undefined): boolean {
   return isProved(user) && email !== undefined && normalizeUsername(addressOf(user)) === email
 }
 
 /**
- * The fields of a new account, if the provider said all that the host requires; `null`: the person fills in the rest.
- * What does not fit its schema was left out before.
+ * The fields of a new account, if the provider gave all that the host requires; `null`: the person fills in the rest.
+ * Fields that do not fit the schema were left out before.
  */
 export function completeProfile(
   profile: Readonly<Record<string, unknown>>,
@@ -106,7 +106,7 @@ export function completeProfile(
   return ownProfileFields(required).every((name) => Object.hasOwn(profile, name)) ? { ...profile } : null
 }
 
-/** Of a profile, what may become of an account: nothing that says who somebody is or what they may. */
+/** The fields of a profile that an account may take: none that identifies the user or gives rights. */
 export function profileFields(profile: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(profile).filter(([name, value]) => !OWN_FIELDS.has(name) && value !== undefined && value !== null)
@@ -114,9 +114,9 @@ export function profileFields(profile: Readonly<Record<string, unknown>>): Recor
 }
 
 /**
- * A new account of somebody who has no password. Without an address it gets a name of its own, and never the one that
- * the person has at the provider, by which others may know somebody else here. `attempt`: how many times a name was
- * taken. `provedAt`: when the connection proved the address; 0: it only claims to have done so.
+ * A new account of a person without a password. Without an address it gets a name of its own, and never the person's
+ * name at the provider, by which others may know another person here. `attempt`: how many times a name was taken.
+ * `provedAt`: when the connection proved the address; 0: it only claims to have done so.
  */
 export function newAccount(
   { issuer, subject, email }: Identity & { email?: string },

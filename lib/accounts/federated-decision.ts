@@ -3,36 +3,36 @@ import type { Linking } from '../ports/upstream.ts'
 
 /** All that decides what becomes of a sign-in at another provider, looked up beforehand. */
 interface FederatedFacts {
-  /** `link`: somebody who is signed in here adds the identity to their account. */
+  /** `link`: a signed-in user adds the identity to their account. */
   mode: 'signin' | 'link'
-  /** Whether the connection is on, asked again now. */
+  /** True if the connection is on, asked again now. */
   enabled: boolean
-  /** Whether the connection takes people with such an address, or without one. */
+  /** True if the connection takes people with such an address, or without one. */
   emailAccepted: boolean
-  /** Whether another connection manages the account or the address. */
+  /** True if another connection manages the account or the address. */
   elsewhere: boolean
-  /** To whom the identity is linked. `theirs`: in a sign-in its owner, whoever that is; in a link who adds it. */
+  /** The user to whom the identity is linked. `theirs`: in a sign-in its owner, in a link the user who adds it. */
   identity: 'unknown' | 'theirs' | 'anothers'
   /** Of the user to whom this would lead. */
   disabled: boolean
-  /** Whether an account here has the address that the provider verified. */
+  /** True if an account here has the address that the provider verified. */
   account: boolean
-  /** Whether that account has confirmed the address, too. */
+  /** True if that account has confirmed the address, too. */
   accountVerified: boolean
-  /** Whether the provider is the one who decides on the mailbox. */
+  /** True if the provider decides on the mailbox. */
   authoritative: boolean
   linking: Linking
-  /** Whether the connection manages the address. Then its first sign-in takes an account over that was there before. */
+  /** True if the connection manages the address. Then its first sign-in takes over an account that was there before. */
   takesOver: boolean
-  /** Whether the connection may make accounts. */
+  /** True if the connection may create accounts. */
   registers: boolean
-  /** Whether all that a new account needs is known. */
+  /** True if all required fields of a new account are known. */
   complete: boolean
 }
 
 /**
- * What is done. `ask`: the person fills in what a new account needs. `confirm`: they sign in the way they did before,
- * and link then.
+ * The result. `ask`: the person fills in the missing fields of a new account. `confirm`: they sign in the way they did
+ * before, and then link.
  */
 export type FederatedDecision =
   | 'signed_in'
@@ -51,8 +51,8 @@ interface Row {
 }
 
 /**
- * What becomes of a sign-in at another provider: the first row that fits. An e-mail address alone never links two
- * accounts by itself, but where the host says so, the provider decides on the mailbox, and both sides have verified it.
+ * The rules for a sign-in at another provider: the first row that fits. An email address alone never links two
+ * accounts, unless the host says so, the provider decides on the mailbox, and both sides have verified it.
  */
 const ROWS: readonly Row[] = [
   { when: { enabled: false }, outcome: { refused: 'disabled' } },
@@ -64,7 +64,7 @@ const ROWS: readonly Row[] = [
   { when: { mode: 'link', identity: 'theirs' }, outcome: 'already_linked' },
   { when: { mode: 'link' }, outcome: 'link' },
 
-  // Whatever the address says by now.
+  // For any present address.
   { when: { identity: 'theirs' }, outcome: 'signed_in' },
 
   { when: { account: false, registers: false }, outcome: { refused: 'closed' } },

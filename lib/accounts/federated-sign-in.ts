@@ -13,8 +13,8 @@ interface FederatedSignIn extends Omit<FederatedArrival, 'origin'> {
 }
 
 /**
- * What became of it. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account
- * lacks.
+ * The result. `confirm`: the person signs in as `userId` and then links. `ask`: they fill in the missing fields of a
+ * new account.
  */
 type FederatedOutcome =
   | { to: 'session'; begun: SessionBegun | StepNeeded; isNew: boolean }
@@ -39,7 +39,7 @@ export async function federatedSignIn(
   const found = await federatedUser({ ...arrival, origin: browser.origin }, deps.accounts)
   if (found.to !== 'user') return found
   const { user, isNew, writes } = found
-  // Nobody has to prove a factor that goes with the take-over, such as that of whoever named the address first.
+  // A factor that goes with the take-over, such as that of the person who named the address first, need not be proved.
   if (writes?.takesOver === true && !(await keepsFactor(user, deps.accounts)))
     await endProvisional(user, { by: 'identity_linked', locale: arrival.locale, origin: browser.origin }, deps.accounts)
   const begun = await beginSession(

@@ -12,25 +12,25 @@ import { linkOf } from './identities.ts'
 import { normalizeUsername } from './username.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
-/** What an account that is made through a connection counts under, whatever the door. */
+/** The limit of an account that is made through a connection, by a page or by JSON. */
 export type SignUpCheck = { rule: 'register' } | { rule: 'connect'; kept: true }
 
 /**
- * Where anybody can have any number of identities, a sign-up counts as a registration by password does. A provider that
- * decides on the mailbox, or people of certain domains, are bound by the provider.
+ * If anybody can have any number of identities, a sign-up counts as a registration by password does. The provider
+ * bounds sign-ups if it decides on the mailbox, or serves people of certain domains.
  */
 export function signUpCheck({ domains }: { domains: readonly string[] }, authoritative: boolean): SignUpCheck {
   return domains.length === 0 && !authoritative ? { rule: 'register' } : { rule: 'connect', kept: true }
 }
 
-/** Somebody who has signed in at another provider, which was checked, and on whom a decision is due. */
+/** A person with a checked sign-in at another provider, for whom the decision is due. */
 export interface FederatedArrival {
   connection: Connection
   person: FederatedPerson
-  /** Whether the provider is the one who decides on the mailbox. */
+  /** True if the provider decides on the mailbox. */
   authoritative: boolean
   origin: Origin
-  /** The id of the one user whom it may lead to; `undefined`: whoever that is. Then nobody is registered or linked. */
+  /** The id of the one user to whom it may lead; `undefined`: any user. With an id, no user is registered or linked. */
   only?: string | undefined
   /** The language of what the person is sent. */
   locale: string | undefined
@@ -40,36 +40,39 @@ export interface FederatedArrival {
    */
   reserveSignUp(check: SignUpCheck): Promise<void>
   /**
-   * The fields of a new account, made of the person's profile. What does not fit the host's schema is left out. `null`:
-   * the person has to fill in what is missing.
+   * The fields of a new account, made of the person's profile. A field that does not fit the host's schema is left out.
+   * `null`: the person has to fill in missing ones.
    */
   complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
 }
 
 /**
- * Who they are here. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account
- * lacks.
+ * The user here. `confirm`: the person signs in as `userId` and then links. `ask`: they fill in the missing fields of a
+ * new account.
  */
 type FederatedUser =
   | { to: 'user'; user: User; isNew: boolean; writes?: SignInWrites | undefined }
   | { to: 'confirm'; userId: string }
   | { to: 'ask' }
 
-/** Somebody else has signed in there than who is to prove that it is them, or nobody whom this service knows. */
+/**
+ * Another person than the one who is to prove their identity has signed in there, or one whom this service does not
+ * know.
+ */
 export class OtherPersonError extends UpstreamError {
   constructor() {
     super('mismatch', 'Somebody else has signed in at the provider than who was asked to.')
   }
 }
 
-/** How often a decision is taken anew because somebody else was faster. */
+/** The number of decisions if other requests were faster. */
 const ATTEMPTS = 4
 
 /**
- * The user who has signed in at another provider, who is registered where the decision is to do so; or what they have
- * to do first. An account that is there is not changed: `writes` is written once the last factor is proved. Of any
- * number of parallel calls with one identity one makes a user, and all of them get that user. Whoever signs the user in
- * then looks once more by `stillFederated`, and notes it by `noteFederatedUse`.
+ * The user of a person who has signed in at another provider, registered if the decision is to do so; or the person's
+ * next step. An existing account is not changed: `writes` is written once the last factor is proved. Of parallel calls
+ * with one identity one makes a user, and all of them get that user. The caller that signs the user in checks again by
+ * `stillFederated`, and notes it by `noteFederatedUse`.
  * @throws UpstreamError with the reason
  */
 export async function federatedUser(arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {
@@ -146,13 +149,13 @@ async function lookUp(
   return nowOf === null ? { owner: null, account } : { owner: nowOf, account: null }
 }
 
-/** Whether the connection manages the address, and takes accounts over that were there before. */
+/** True if the connection manages the address, and takes over accounts that were there before. */
 const managesAddress = (connection: Connection, email: string | undefined): boolean =>
   connection.enforce && acceptsEmail(connection, email)
 
 /**
- * The account with this address beside a username of another kind. Of several accounts it is the one that has confirmed
- * the address. `null`: there is none, or nobody can tell which.
+ * The account with this address whose username is of another kind. Of several accounts it is the one that has confirmed
+ * the address. `null`: there is none, or several.
  */
 async function soleOf(email: string, users: UserStore): Promise<User | null> {
   const found = ((await users.findByEmail?.(email)) ?? []).filter(
@@ -174,7 +177,7 @@ async function decide(
     decideFederated({
       mode: 'signin',
       enabled: await connection.enabled(),
-      // Where an account must have a confirmed address, a new one without an address could not be told of anything.
+      // If an account must have a confirmed address, a new one without an address could get no message.
       emailAccepted: acceptsEmail(connection, email) && (owner !== null || email !== undefined || !verifyEmail),
       elsewhere: [user, email].some(
         (of) => of !== null && of !== undefined && isManagedElsewhere(of, connection.id, deps)
@@ -214,7 +217,7 @@ async function registered(
   }
 }
 
-/** What the provider says now and the account has otherwise, where the host wants it followed. */
+/** The provider's present values that differ from the account's, if the host wants them followed. */
 function profileOf(
   user: User,
   { connection, person }: FederatedArrival,

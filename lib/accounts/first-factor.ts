@@ -7,7 +7,7 @@ import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
-/** What a sign-in writes once its last factor is proved. */
+/** The writes of a sign-in after its last factor is proved. */
 export interface SignInWrites {
   /** The identity, linked by its address. All that was opened before ends. */
   link?: LinkedIdentity | undefined
@@ -19,19 +19,16 @@ export interface SignInWrites {
   profile?: Record<string, unknown> | undefined
 }
 
-/** Who has given a first factor, and which. */
+/** The user who has given a first factor, and the factor. */
 export interface FirstFactor {
   /** As the user was when the first factor was proved. */
   user: User
   by: FirstFactorKind
   /** The `id` of the connection, where it was one. */
   connection?: string | undefined
-  /**
-   * Who they are at that provider. The link of this identity must still lead to the user when the second factor is
-   * given.
-   */
+  /** The person's identity at that provider. Its link must still lead to the user when the second factor is given. */
   identity?: Identity | undefined
-  /** What is written once the last factor is proved. */
+  /** Written once the last factor is proved. */
   writes?: SignInWrites | undefined
   /** How they proved it, and when. */
   methods: AuthenticationProof[]

@@ -19,9 +19,9 @@ import type { AccountsDeps } from './deps.ts'
 import { factorsOf, hasFactor } from './factors/deps.ts'
 
 /**
- * What each change of an account takes from whoever is signed in, by a page and by JSON. `sign_in`: a fresh one.
- * `sign_in_or_password`: or the password, here and now. `second_factor`: a fresh sign-in with it, where the account has
- * one; the change itself takes the current password.
+ * The proof that each change of an account takes from the signed-in user, by a page and by JSON. `sign_in`: a fresh
+ * one. `sign_in_or_password`: or the password, here and now. `second_factor`: a fresh sign-in with it, if the account
+ * has one; the change itself takes the current password.
  */
 const PROOFS = {
   password: 'second_factor',
@@ -35,7 +35,7 @@ const PROOFS = {
 
 export type AccountChange = keyof typeof PROOFS
 
-/** How long ago somebody may have signed in for what can't be taken back. */
+/** The greatest age of a sign-in for changes that can't be taken back. */
 const FRESH_FOR_SECONDS = 300
 
 const isFresh = (since: number, now: number): boolean => now - since <= FRESH_FOR_SECONDS * 1000
@@ -44,7 +44,7 @@ interface FreshSignIn {
   user: User
   /** The sign-in that asks. */
   sid: string
-  /** What it was worth, and since when. */
+  /** The level and time of the sign-in. */
   authentication: AuthenticationContext
   /**
    * Proves it here and now where there is no second factor, however long ago that was. Counts as a sign-in does, and is
@@ -55,12 +55,11 @@ interface FreshSignIn {
 }
 
 /**
- * Resolves where the person has proved who they are in the last five minutes, or does so now, as the change takes it:
- * for what a stolen session must not be enough for. A password that is given is looked at in any case. Whoever has a
+ * Resolves if the person has proved their identity in the last five minutes, or does so now, as the change takes it:
+ * for changes for which a stolen session must not be enough. A given password is checked in any case. A user with a
  * second factor must have signed in with it: a password alone is not enough for them.
- *
- * @throws OAuthError `insufficient_user_authentication` where the sign-in is older; `invalid_grant` where the password
- * is wrong; `temporarily_unavailable`
+ * @throws OAuthError `insufficient_user_authentication` if the sign-in is older; `invalid_grant` if the password is
+ * wrong; `temporarily_unavailable`
  * @see RFC 9470 §3
  */
 export async function requireProof(
@@ -94,14 +93,14 @@ function requireFactor(
 }
 
 /**
- * Looks at the password of somebody who is signed in, and tells of a wrong one. To be limited as a sign-in.
- * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
+ * Checks the password of a signed-in user, and tells of a wrong one. The caller limits it like a sign-in.
+ * @throws OAuthError `invalid_grant`; `temporarily_unavailable` if the hashing queue is full
  */
 export async function provePassword(
   { user, sid, password, origin }: Pick<FreshSignIn, 'user' | 'sid' | 'origin'> & { password: string },
   deps: AccountsDeps
 ): Promise<void> {
-  // Whoever is signed in may do this, e-mail verified or not.
+  // Any signed-in user may do this, email verified or not.
   const reason = failureOf(user, await verifyOnce(user, password, deps), { ...deps, verifyEmail: false })
   if (reason === null) return
   deps.events.emit('login_failed', { reason, userId: user.id, username: user.username, sid, clientId: null }, origin)
@@ -109,8 +108,8 @@ export async function provePassword(
 }
 
 /**
- * Who has no password can't show more than a code that was sent to them and their second factor. Whoever has a passkey
- * shows that, or the recovery code that stands in for it when it is lost.
+ * A user without a password can't show more than an emailed code and their second factor. A user with a passkey shows
+ * that, or the recovery code that replaces a lost one.
  */
 function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
   return (
@@ -120,10 +119,7 @@ function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, 
   )
 }
 
-/**
- * Whether the person may make the change without a password. What can't be looked up rejects: an outage is no stale
- * sign-in.
- */
+/** True if the person may make the change without a password. A failed read rejects: an outage is no stale sign-in. */
 export async function mayChange(
   change: AccountChange,
   signIn: Omit<FreshSignIn, 'password'>,
@@ -138,14 +134,14 @@ export async function mayChange(
   }
 }
 
-/** Whether the session is recent enough to set up the first second factor. */
+/** True if the session is recent enough to set up the first second factor. */
 export function isRecentEnough(session: BrowserSession, now: number): boolean {
   return isFresh(provedSince(session), now)
 }
 
 /**
- * What a browser session has to show. A sign-in by a connection counts from when it came here, unless the provider can
- * be asked to authenticate the person again and was not.
+ * The facts of a browser session for this check. A sign-in by a connection counts from its arrival here, unless the
+ * provider can be asked to authenticate the person again and was not.
  */
 export function freshnessIn({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
   return {

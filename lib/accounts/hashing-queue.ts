@@ -21,7 +21,7 @@ export interface HashingQueue {
   run<T>(work: () => Promise<T>): Promise<T>
   /** How many works run and wait now. */
   load(): { running: number; waiting: number }
-  /** Answers the refusals that are held back at once, and holds no more. What runs or waits goes on. */
+  /** Answers the refusals that are held back at once, and holds no more. Running and waiting work goes on. */
   close(): void
 }
 

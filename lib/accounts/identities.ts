@@ -88,7 +88,7 @@ export async function listLinks(userId: string, { users }: Pick<AccountsDeps, 'u
   return (await users.listIdentities?.(userId)) ?? []
 }
 
-/** What the host links to a user: the connection, and who they are there. */
+/** A host's link for a user: the connection, and their identity there. */
 export interface HostLink extends Identity {
   connection: string
   email?: string | undefined

@@ -11,7 +11,9 @@ export interface UnusableHash {
   reason: string
 }
 
-/** Of a project, from its console: not in its users' hashes, unless whoever exported them has put it there. */
+/**
+ * Parameters of a project, from its console: its users' hashes contain them only if the exporter has put them there.
+ */
 export interface FirebaseParameters {
   signerKey: Uint8Array
   saltSeparator: Uint8Array
@@ -104,7 +106,7 @@ function isTag(bytes: Uint8Array | null): bytes is Uint8Array {
   return bytes !== null && bytes.length >= 12 && bytes.length <= 64
 }
 
-/** What is wrong with these parameters; `null` where they may run. */
+/** The fault of these parameters; `null` if they may run. */
 function scryptFault({ N, r, p }: { N: number; r: number; p: number }): string | null {
   if (128 * N * r > SCRYPT_MAX.bytes || r > SCRYPT_MAX.r || p > SCRYPT_MAX.parallelism || N * r * p > SCRYPT_MAX.work)
     return 'scrypt parameters above the limit'
@@ -163,7 +165,7 @@ function parseFirebase(encoded: string, project: FirebaseParameters | null): Imp
       : bytesOf(separatorText)
   const salt = bytesOf(saltText)
   const tag = bytesOf(tagText)
-  // What is stored is the encrypted key, so the one is as long as the other.
+  // The stored value is the encrypted key, so both have the same length.
   if (!signerKey || !separator || salt === null || !isTag(tag) || tag.length !== signerKey.length)
     return unusable('malformed Firebase salt key or tag')
   return { kind: 'firebase', ...cost, salt: Buffer.concat([salt, separator]), tag, signerKey }

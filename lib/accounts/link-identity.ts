@@ -14,7 +14,7 @@ import { isManagedElsewhere } from './ways-in.ts'
 interface Link {
   connection: Connection
   person: FederatedPerson
-  /** Who is signed in, and has just signed in. */
+  /** The signed-in user, after a sign-in of the last minutes. */
   user: User
   stays: StayingSignIn
   /**
@@ -27,8 +27,8 @@ interface Link {
 }
 
 /**
- * Links the identity to who is signed in. Whether they may do so, by a sign-in of the last minutes and a form of ours,
- * is for the caller to know.
+ * Links the identity to the signed-in user. The caller checks that they may do so, by a sign-in of the last minutes and
+ * a form of ours.
  * @throws UpstreamError `taken`, `disabled`, `email`
  */
 export async function linkToAccount(

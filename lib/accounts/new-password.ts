@@ -8,10 +8,10 @@ import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './end-provisional.ts'
 import { addressed } from './outbox.ts'
 
-/** Who a new password comes from, and what of the user's stays. */
+/** The origin of a new password, and the sign-ins that stay. */
 export interface NewPassword {
   /**
-   * `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`, `identity_linked`: somebody
+   * `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`, `identity_linked`: a person
    * may have signed up with another person's address, and no password opens the account any more.
    */
   by: 'change' | 'reset' | 'disowned' | 'email_sign_in' | 'identity_linked'
@@ -69,21 +69,21 @@ export async function endPassword(user: User, given: NewPassword, deps: Accounts
     throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
 }
 
-/** What is left to do once the hash is stored. Can be done any number of times. */
+/** The work after the hash is stored. Can be done any number of times. */
 export async function finishNewPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   await endAll(user, given, deps)
   for (const purpose of ['password_reset', 'email_change', 'password_change'] as const) {
     try {
       await deps.oneTimeTokens.discard(purpose, user.id)
     } catch (error) {
-      // Links are bound to the password hash that they were sent for, so the former ones are refused already. What
-      // could not be removed is only left over until it expires.
+      // Links are bound to the password hash of their time, so the former ones are refused already. A link that could
+      // not be removed only stays stored until it expires.
       deps.onError(error, 'what a password change leaves behind could not be removed')
     }
   }
 }
 
-/** Whether the user's present hash was set by a change that has not ended everything yet. */
+/** True if the user's present hash was set by a change that has not ended everything yet. */
 export async function isUnfinished(
   { id, passwordHash }: User,
   { oneTimeTokens, clock }: AccountsDeps
@@ -103,7 +103,7 @@ export async function endAll(
   deps: AccountsDeps
 ): Promise<void> {
   const { id } = user
-  // Links and factors end first, or somebody could sign in by one of them after the sessions have ended.
+  // Links and factors end first, because otherwise one of them could begin a sign-in after the sessions have ended.
   const [provisional] = await Promise.allSettled([
     by === 'change'
       ? undefined

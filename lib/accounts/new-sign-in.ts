@@ -5,16 +5,15 @@ import type { Browser } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressed } from './outbox.ts'
 
-/** Whoever signs in from one new place after another must not have a mailbox filled. */
+/** A person who signs in from one new place after another must not fill a mailbox. */
 const SPACING_MS = 60 * 60 * 1000
 const MAX_USER_AGENT = 256
 
 const subjectOf = (userId: string): string[] => ['new_sign_in', userId]
 
 /**
- * Tells of a session that has just begun in a browser in which this account never had one: by an event, and the person
- * by a message, once an hour at the most. A browser that is known costs nothing here; for all others nothing waits and
- * nothing fails.
+ * Tells of a session that has just begun in a browser in which this account never had one: by an event, and by a
+ * message at most once an hour. A known browser costs nothing here; for all others nothing waits and nothing fails.
  */
 export function tellOfNewSignIn(
   { user, session }: { user: User; session: BrowserSession },
@@ -46,7 +45,7 @@ export function tellOfNewSignIn(
 }
 
 /**
- * Whoever has just signed up need not be told of their first sign-in, which may be in another browser: that of their
+ * A user who has just signed up need not be told of their first sign-in, which may be in another browser: that of their
  * mail program.
  */
 export function expectSignIn(

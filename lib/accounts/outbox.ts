@@ -6,7 +6,7 @@ import type { Message, MessageKind, MessageUser, SendMessage } from '../ports/me
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
 
-/** What caused a message. */
+/** The cause of a message. */
 export interface MessageCause {
   /** The language that it asked for, if it named one of ours. */
   locale: string | undefined
@@ -32,17 +32,19 @@ export interface OutboxDeps {
   events: Pick<Events, 'emit'>
   /** Tells of the first failure of a message that is tried again. */
   advise: Advise
-  /** Hears of each message that is given up. What it gets holds neither token nor link. */
+  /** Hears of each message that is given up. Its arguments contain neither token nor link. */
   onError(error: unknown, what: string): void
   /** The language of the user's own claim; `undefined` where they have none of ours. */
   localeOf(user: MessageUser): string | undefined
-  /** Whether there is a way to set a new password by mail. */
+  /** True if a mail can lead to a new password. */
   canReset: boolean
   /** How many messages may wait, be sent or wait to be sent again, all together. */
   capacity?: number
 }
 
-/** Asked for by whoever reads it, so it has their language. A stranger may have caused any other message. */
+/**
+ * Their readers asked for them, so they have the language of the request. A stranger may have caused any other message.
+ */
 const ASKED_FOR: readonly MessageKind[] = [
   'password_reset',
   'verify_email',
@@ -59,9 +61,9 @@ const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
 const SEND_TIMEOUT_MS = 120_000
 
 /**
- * The user with the address that messages go to: the stored e-mail, else the stored username where it is one. A user
- * without any is told to `sendMessage` all the same: the host may know another way to reach them. What somebody typed
- * into a form is never an address: two spellings that a look-up takes for one may be two mailboxes.
+ * The user with the address that messages go to: the stored email, else the stored username if it is an address.
+ * `sendMessage` is called for a user without any too, because the host may know another way to reach them. A typed
+ * address is never used: two spellings that a store takes for one may be two mailboxes.
  */
 export function addressed(user: User): User {
   const email = user.email ?? emailOf(user.username)

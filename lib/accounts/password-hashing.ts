@@ -13,7 +13,7 @@ export interface PasswordHashingOptions extends Argon2Parameters {
   maxQueue: number
   /** The first is used for new hashes, all for verifying. Empty: no pepper. */
   peppers: readonly Uint8Array[]
-  /** For imported hashes of Firebase that don't bear their project's key. `null`: none. */
+  /** For imported hashes of Firebase without their project's key. `null`: none. */
   firebase: FirebaseParameters | null
 }
 
@@ -38,7 +38,7 @@ export interface PasswordHashing {
    * decoy with the current parameters, so that the answer comes as late as any other.
    */
   verify(stored: string | null, password: string): Promise<HashMatch | 'unusable'>
-  /** Whether a hash that just matched should be replaced by `hash(password)`. */
+  /** True if a hash that just matched should be replaced by `hash(password)`. */
   needsRehash(stored: string): boolean
   /** Resolves when the decoy exists. Await it before the first request, or the first unknown user costs two hashes. */
   ready(): Promise<void>

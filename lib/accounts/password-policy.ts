@@ -1,5 +1,5 @@
 /**
- * What a new password must be. A password is never changed on its way to the hash: no trimming, no normalisation, no
+ * The rules for a new password. A password is never changed on its way to the hash: no trimming, no normalisation, no
  * truncation. @see NIST SP 800-63B-4 §3.1.1.2
  */
 import { isMisfit, OAuthError, type PasswordRefusalReason } from '../errors.ts'
@@ -16,7 +16,7 @@ export interface PasswordPolicyOptions {
    * ignored.
    */
   contextWords: readonly string[]
-  /** The host's look-up in a set of breached passwords. */
+  /** The host's check in a set of breached passwords. */
   isBreached: ((password: string) => boolean | Promise<boolean>) | null
 }
 
@@ -77,9 +77,7 @@ function wordsOf(texts: readonly string[]): string[] {
   return [...words].sort((a, b) => b.length - a.length)
 }
 
-/**
- * Whether such words, digits and punctuation are all there is to the password, but for less than `MIN_REST` letters.
- */
+/** True if the password consists of such words, digits and punctuation, with fewer than `MIN_REST` other letters. */
 function isMadeOf(words: readonly string[], password: string): boolean {
   const compared = asCompared(password)
   let rest = compared
@@ -115,7 +113,7 @@ export function createPasswordPolicy(options: PasswordPolicyOptions, deps: Passw
     } catch (error) {
       // A hook that answers with a count would otherwise let every breached password through.
       if (isMisfit(error)) throw error
-      // The other checks stand; an outage of somebody's look-up must not stop registration and password reset.
+      // The other checks stand; an outage of the host's check must not stop registration and password reset.
       deps.onHookFailure(error)
       return false
     } finally {

@@ -14,7 +14,7 @@ export function ownProfileFields(names: readonly string[]): string[] {
   return names.filter((name) => !OWN_FIELDS.has(name))
 }
 
-/** What a person sees of their own account: who they are, and the profile fields of these names. */
+/** A person's view of their own account: the identity, and the profile fields of these names. */
 export function profileOf(user: User, fields: readonly string[]): Record<string, unknown> {
   const address = addressOf(user)
   const shown = fields.flatMap((name) => (user[name] === undefined || user[name] === null ? [] : [[name, user[name]]]))

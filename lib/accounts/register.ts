@@ -23,8 +23,7 @@ interface Registration {
 }
 
 /**
- * Fields that decide who somebody is and what they may: never taken from a request, whatever the host's schema lets
- * through.
+ * Fields that identify a user or give rights: never taken from a request, even if the host's schema lets them through.
  */
 export const OWN_FIELDS = new Set([
   'id',
@@ -43,11 +42,10 @@ export const OWN_FIELDS = new Set([
 ])
 
 /**
- * Creates an account. Where an e-mail must be verified first, the answer is `pending` whether the name was free or not,
- * and takes the same steps: the difference is in the mail. Elsewhere the new user.
- *
- * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only
- * where no e-mail has to be verified); `temporarily_unavailable`
+ * Creates an account. If an email must be verified first, the answer is `pending` for free and taken names alike, after
+ * the same steps: the difference is in the mail. Otherwise the new user.
+ * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only if
+ * no email has to be verified); `temporarily_unavailable`
  */
 export async function register(
   { username, password, fields, locale, origin }: Registration,
@@ -157,7 +155,7 @@ function addressOf(name: string, field: unknown, required: boolean): string | un
       field: 'email',
       reason: 'email_form'
     })
-  // Otherwise somebody could take another person's address as their username, and have all its messages sent to a
+  // Otherwise a person could take another person's address as their username, and have all its messages sent to a
   // mailbox of their own.
   if (own !== null && own !== email)
     throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.', {
@@ -169,7 +167,7 @@ function addressOf(name: string, field: unknown, required: boolean): string | un
 
 /**
  * Refuses characters that most databases can't store. The database would reject them too, and that would look like an
- * outage (503) in place of a fault of the caller (400).
+ * outage (503) instead of a fault of the caller (400).
  */
 export function refuseUnstorable(fields: Record<string, unknown>): void {
   const unstorable = Object.entries(fields).find(([, value]) => holdsUnstorable(value))
@@ -180,7 +178,7 @@ export function refuseUnstorable(fields: Record<string, unknown>): void {
     })
 }
 
-/** Whether it has, at any depth, characters that most databases can't hold. */
+/** True if it has, at any depth, characters that most databases can't hold. */
 export function holdsUnstorable(value: unknown): boolean {
   if (typeof value === 'string') return !isStorable(value)
   if (typeof value !== 'object' || value === null) return false

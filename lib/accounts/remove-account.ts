@@ -11,19 +11,17 @@ interface Removal extends MessageCause {
   user: User
   /** The sign-in that asks; `null`: the host does. */
   stays: StayingSignIn | null
-  /** Who of the host's asks, where it says so. */
+  /** The host's administrator, if the host names one. */
   admin?: string | undefined
 }
 
 /**
- * Removes the account for good: all sign-ins end, what the person allowed other clients, and their links; then the
- * store removes the user. What they allowed at providers that want it ended (Apple) ends behind the answer. Whoever
- * asks by a sign-in must have proved who they are just now (`requireProof`).
- *
- * The sign-in that asks ends last, so that where anything fails before the user is removed (503) the same request does
- * the rest. Once the user is removed every look-up refuses what may be left of them: a sign-in that began meanwhile, or
- * that could not be ended. All of it is ended once more for that, and what fails then is no failure of the removal.
- *
+ * Removes the account for good: all sign-ins, consents and links end; then the store removes the user. Permissions at
+ * providers that want them ended (Apple) end behind the answer. A signed-in caller must have proved their identity just
+ * now (`requireProof`). The sign-in that asks ends last, so that the same request does the rest if anything fails
+ * before the user is removed (503). Once the user is removed every read refuses the remains: a sign-in that began
+ * meanwhile, or that could not be ended. All of it is ended again for that, and a failure then is no failure of the
+ * removal.
  * @throws OAuthError `temporarily_unavailable`
  */
 export async function removeAccount(

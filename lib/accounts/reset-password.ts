@@ -62,7 +62,8 @@ export async function sendFirstPasswordLink(user: User, cause: MessageCause, dep
 }
 
 /**
- * To the owner of a name that somebody wanted to register: the link gives the account to whoever reads that mailbox.
+ * To the owner of a name that another person wanted to register: the link gives the account to the reader of that
+ * mailbox.
  */
 export function sendAlreadyRegistered(username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
@@ -74,10 +75,9 @@ export function sendAlreadyRegistered(username: string, cause: MessageCause, dep
 }
 
 /**
- * Sets a new password by the token of a message, ends all that the former one opened and signs nobody in. A token sets
- * one password: it names the hash that it may replace, and of any number of parallel calls one replaces that. Where
- * anything fails before all has ended, the token stays, and the same request finishes the work.
- *
+ * Sets a new password by the token of a message, ends everything that the former one opened and signs nobody in. A
+ * token sets one password: it names the hash that it may replace, and of parallel calls one replaces that. If anything
+ * fails before all has ended, the token stays, and the same request finishes the work.
  * @throws OAuthError `invalid_token` with status 400; `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function confirmPasswordReset(
@@ -92,9 +92,9 @@ export async function confirmPasswordReset(
   const since = deps.clock.now()
   const user = await ownerOf(token, deps)
 
-  // Answered first: a bad password is refused alike with a good token and with none. Only what is bad for this very
-  // user differs, and what the host's look-up of breached passwords says, which strangers must not set in motion: both
-  // are told to a holder of the token.
+  // Checked first: a bad password is refused alike with a good token and with none. Only a holder of the token learns
+  // that a password is bad for this very user, or in the host's set of breached passwords, whose check strangers must
+  // not start.
   await requireGoodPassword(policy, password, user === null ? null : { username: user.username, email: user.email })
   if (user === null) throw invalidLink()
 
@@ -120,13 +120,13 @@ export async function checkResetToken(token: string, deps: AccountsDeps): Promis
   if (user === null || !(setsPasswordOf(token, user) || (await isUnfinished(user, deps)))) throw invalidLink()
 }
 
-/** Who a token was sent to, if it still is their address. */
+/** The user to whom a token was sent, if it still is their address. */
 async function ownerOf(token: string, deps: AccountsDeps): Promise<User | null> {
   const found = await findMessageToken('password_reset', token, deps)
   return found?.user ?? null
 }
 
-/** Whether the password is the one that it was when the link was sent. */
+/** True if the password has not changed since the link was sent. */
 function setsPasswordOf(token: string, user: User): boolean {
   return isBoundTo(token, 1, user.passwordHash ?? '')
 }
@@ -163,8 +163,8 @@ async function sendReset(user: User, message: ResetMessage, deps: AccountsDeps):
 }
 
 /**
- * One key for all that sends a reset link: of two at once the later message could bear the token that the earlier put
- * replaced.
+ * One key for all senders of a reset link, because of two at once the later message could contain the token that the
+ * earlier put replaced.
  */
 function resetInBackground(username: string, deps: AccountsDeps, work: () => Promise<void>): void {
   deps.background.run(`reset ${username}`, 'a password reset message could not be prepared', work)

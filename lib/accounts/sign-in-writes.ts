@@ -68,7 +68,7 @@ async function takeOver(
   })
 }
 
-/** @throws OAuthError `temporarily_unavailable`, where the password is another one by now */
+/** @throws OAuthError `temporarily_unavailable`, if the password has changed */
 async function endPasswordForGood(user: User, { users, hashing, random, clock }: AccountsDeps): Promise<void> {
   if (user.passwordHash === null || users.setPasswordHash === undefined) return
   const next = await hashing.hash(random.secret())

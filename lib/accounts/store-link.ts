@@ -10,10 +10,11 @@ interface StoredLink {
   user: User
   link: LinkedIdentity
   /**
-   * The account was made by whoever first named the address, who need not be its owner: then what is provisional, the
-   * sign-ins, tokens and consents end, but not the sign-in `stays`. `by_address`: nobody has signed in to the account
+   * The person who first named the address made the account, and need not be its owner: then provisional factors,
+   * sign-ins, tokens and consents end, except the sign-in `stays`. `by_address`: no user has signed in to the account
    * meanwhile, so a password from before the proof of the address ends too. `by_owner`: the connection manages the
-   * address and takes the account over; the password has ended before. `null`: the account is of whoever links.
+   * address and takes the account over; the password has ended before. `null`: the account belongs to the person who
+   * links.
    */
   contested: 'by_address' | 'by_sign_in' | 'by_owner' | null
   /** Runs after the sign-ins have ended and before the link is stored. */

@@ -20,7 +20,7 @@ interface Argon2Hash extends Argon2Parameters {
   keyId?: string
   saltBytes: number
   tagBytes: number
-  /** Whether the string has associated data. */
+  /** True if the string has associated data. */
   hasData: boolean
   /** For the engine: without `keyid`, in the order `m,t,p`. */
   plain: string
@@ -85,8 +85,8 @@ function parseArgon2(encoded: string): StoredHash {
 
 /**
  * Reads a hash: argon2 (PHC, either parameter order; with `argon2` before it, as Django has it), or one of another
- * format. Whatever it can't read, and whatever asks for more memory or time than the limits, is `unusable`. `firebase`
- * is for hashes of Firebase that don't bear their project's key.
+ * format. A hash that it can't read, or that asks for more memory or time than the limits, is `unusable`. `firebase` is
+ * for hashes of Firebase without their project's key.
  */
 export function parseStoredHash(encoded: string, firebase: FirebaseParameters | null = null): StoredHash {
   if (encoded.length > MAX_LENGTH) return unusable('hash too long')
@@ -97,9 +97,9 @@ export function parseStoredHash(encoded: string, firebase: FirebaseParameters | 
 }
 
 /**
- * Whether a verified hash should be made anew: anything but argon2id version 19 with these very parameters (a hash that
- * costs more or less than the decoy tells that the user exists), a 16 byte salt and 32 byte tag at least, and this
- * pepper.
+ * True if a verified hash should be replaced: anything but argon2id version 19 with these very parameters (a hash that
+ * costs more or less than the decoy reveals that the user exists), a salt of at least 16 bytes, a tag of at least 32
+ * bytes, and this pepper.
  */
 export function needsRehash(stored: StoredHash, parameters: Argon2Parameters, keyId: string | undefined): boolean {
   return (

@@ -8,12 +8,11 @@ import { endPassword } from './new-password.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 
 /**
- * Gives an account whose address nobody had proved to whoever has just proved that they read its mail. It may have been
- * made by somebody else, who waits for the owner of the mailbox to fill it: so the password, the sign-ins and all that
- * is provisional end first, and the address is marked as proved last, so that a repeat after a failure does it all
+ * Gives an account with an unproved address to the person who has just proved that they read its mail. Another person
+ * may have made it, and waits for the owner of the mailbox to fill it: so the password, the sign-ins and all
+ * provisional factors end first, and the address is marked as proved last, so that a repeat after a failure does it all
  * again.
- *
- * @throws OAuthError `temporarily_unavailable`, where the account was changed in this very moment
+ * @throws OAuthError `temporarily_unavailable`, if the account was changed in this very moment
  * @see Sudhodanan and Paverd, Pre-hijacked accounts (USENIX Security 2022)
  */
 export async function takeMailbox(user: User, { locale, origin }: MessageCause, deps: AccountsDeps): Promise<User> {

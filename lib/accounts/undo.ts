@@ -14,13 +14,13 @@ import { ownerConnection } from './ways-in.ts'
 
 /*
  * "That was not me", by the link of a message: it takes back the first factor of an account, or a change of the
- * address. Whoever did it may have known the password, may change the password since, and may add factors. So the link
- * is bound to none of these, but to the mailbox that it went to: it is good for 72 hours and acts once.
+ * address. The thief may have known the password, may change the password since, and may add factors. So the link is
+ * bound to none of these, but to the mailbox that it went to: it is good for 72 hours and acts once.
  */
 const LIFETIME_MS = 72 * 60 * 60 * 1000
 const PURPOSES = { factor: 'factor_undo', email: 'email_undo' } as const
 
-/** What a message has for whoever did not do what it tells of. */
+/** The part of a message for a user who did not make the change. */
 interface UndoLink {
   url: string
   token: string
@@ -30,7 +30,7 @@ interface UndoLink {
 /** The first factor, or a change of the address; `former`: the address that the account had. */
 type Undoable = { what: 'factor' } | { what: 'email'; former: string }
 
-/** What the link takes back, and of whom. `changedAt`: milliseconds since the epoch. */
+/** The change that the link takes back, and its user. `changedAt`: milliseconds since the epoch. */
 export type PendingUndo = { user: User } & ({ what: 'factor' } | { what: 'email'; former: string; changedAt: number })
 
 type LinkDeps = Pick<AccountsDeps, 'undoUrl' | 'outbox' | 'users' | 'oneTimeTokens' | 'clock' | 'random'>
@@ -70,7 +70,7 @@ export function newUndoLink(
 }
 
 /**
- * Whether an earlier change of the address can still be taken back. Then the next one has no link: with two in a row
+ * True if an earlier change of the address can still be taken back. Then the next one has no link: with two in a row
  * the mailbox of before both keeps it.
  */
 export async function isUndoOpen(
@@ -83,7 +83,7 @@ export async function isUndoOpen(
 const openName = (userId: string): string => partitionOf(userId) + digest(`email undo ${userId}`)
 
 /**
- * What the link would take back now. Uses nothing up.
+ * The change that the link would take back now. Uses nothing up.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkUndo(token: string, deps: AccountsDeps): Promise<PendingUndo> {
@@ -122,8 +122,8 @@ export async function undoByLink(
 }
 
 /**
- * Removes all factors: those that were added after the first one rest on it, and whoever added the first may have
- * removed it since.
+ * Removes all factors: those that were added after the first one rest on it, and the person who added the first may
+ * have removed it since.
  */
 async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps): Promise<User> {
   const { sessions, factors } = deps
@@ -158,7 +158,7 @@ async function putBack(
   const renamed = emailOf(user.username) === null ? email : { ...email, username: former }
   const back = await users.update(user.id, renamed).catch(async (error: unknown) => {
     if (!isUsernameTaken(error)) throw error
-    // Somebody signed up with the address meanwhile. The account keeps its name, and its messages come back.
+    // Another person signed up with the address meanwhile. The account keeps its name, and its messages come back.
     return (await users.update?.(user.id, email)) ?? null
   })
   if (back === null) throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')

@@ -1,6 +1,6 @@
 /**
- * What a username is, decided once: one normal form for look-up, uniqueness and limits, and what a new account may be
- * called.
+ * The rules of usernames: one normal form for reading, uniqueness and limits, and the names that a new account may
+ * have.
  * @see RFC 5321 §4.5.3.1, RFC 8265 §3 (why more than case has to be mapped or refused)
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
@@ -46,9 +46,9 @@ function asciiDomain(domain: string): string | null {
 }
 
 /**
- * The one form under which a username is looked up, kept unique and counted: NFC, lower case, an e-mail's domain in
- * ASCII. `null`: no username, whoever asks. Idempotent. Two inputs with one result look the same to a reader, and no
- * look-alike that another system might fold (full width, ligatures, KELVIN SIGN, dotted capital I) gets through.
+ * The one form under which a username is read, kept unique and counted: NFC, lower case, an email's domain in ASCII.
+ * `null`: no username. Idempotent. Two inputs with one result look the same to a reader, and no look-alike that another
+ * system might fold (full width, ligatures, KELVIN SIGN, dotted capital I) gets through.
  */
 export function normalizeUsername(input: string): string | null {
   // Length first: nothing below is run on a megabyte.

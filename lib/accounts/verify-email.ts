@@ -51,7 +51,7 @@ async function sendVerification(user: User, cause: MessageCause, deps: AccountsD
 }
 
 /**
- * Whether the account's address still has to be confirmed before a second factor is set up, and can be. Somebody may
+ * True if the account's address still has to be confirmed before a second factor is set up, and can be. A person may
  * have signed up with another person's address: if they could set up a factor there, the owner of the address would
  * reset the password and be asked for a factor that is not theirs. So nothing is set up before the mailbox was proved,
  * and no reset has to take a factor away, which would make the mailbox alone enough.
@@ -88,20 +88,19 @@ export async function verifyEmail(
   deps.events.emit('email_verified', { userId: found.user.id }, origin)
 }
 
-/** Who signed up, or wants another address, and when the link was sent. */
+/** The person who signed up, or wants another address, and the time of the link. */
 export interface PendingVerification {
   username: string
   /** Milliseconds since the epoch. */
   sentAt: number
-  /** Whether whoever owns the address can say that it was not them. */
+  /** True if the owner of the address can say that it was not them. */
   canDisown: boolean
   /** The address that the account is to have; `null`: it has the address, and this confirms it. */
   newAddress: string | null
 }
 
 /**
- * What the token of a message would confirm now. Uses nothing up.
- *
+ * The confirmation that the token of a message would make now. Uses nothing up.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkVerificationToken(token: string, deps: AccountsDeps): Promise<PendingVerification> {
@@ -120,12 +119,10 @@ export async function checkVerificationToken(token: string, deps: AccountsDeps):
 }
 
 /**
- * "This was not me": somebody signed up with the address of the one who reads its mail, and must not wait in an account
- * that its owner may take over one day. Nobody knows the password any more, everybody is signed out, and the link is
- * used up. The address stays unconfirmed; its owner can have the account by a reset.
- *
- * @throws OAuthError `invalid_token` with status 400, also for an address that is confirmed already;
- * `temporarily_unavailable`
+ * "This was not me": a person signed up with the address of another one, who reads its mail, and must not wait in an
+ * account that its owner may take over one day. The password ends, all sign-ins end, and the link is used up. The
+ * address stays unconfirmed; its owner can have the account by a reset.
+ * @throws OAuthError `invalid_token` with status 400, also for a confirmed address; `temporarily_unavailable`
  */
 export async function disownAccount(
   { token, origin }: { token: string; origin: Origin },
@@ -137,7 +134,7 @@ export async function disownAccount(
   }
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null || !canDisown(found.user, deps)) throw invalidLink()
-  // Where it was changed in this very moment, the owner may want to look at it again.
+  // If it was changed in this very moment, the owner may want to look at it again.
   await endPassword(found.user, { by: 'disowned', origin }, deps)
   // Last, so that the link works again where anything failed.
   if ((await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
@@ -153,8 +150,8 @@ function canDisown(user: User, { users }: AccountsDeps): boolean {
 const RESEND_LIFETIME_MS = 15 * 60 * 1000
 
 /**
- * What the sign-in page gives to who has just proved the password of an account that must be confirmed first: with it
- * they have the message sent again. `null` where there is nothing to send.
+ * The sign-in page gives this to a person who has just proved the password of an unconfirmed account: with it they have
+ * the message sent again. `null` if there is nothing to send.
  */
 export async function resendTicket(username: string, deps: AccountsDeps): Promise<string | null> {
   const name = normalizeUsername(username)
@@ -174,10 +171,8 @@ export async function resendTicket(username: string, deps: AccountsDeps): Promis
 }
 
 /**
- * Sends the confirmation message again, unless one was sent less than five minutes ago or the address is confirmed.
- * Where the account is contested, whoever reads the mail gets a reset link in its place, which proves the address as
- * well.
- *
+ * Sends the confirmation message again, unless one was sent less than five minutes ago or the address is confirmed. If
+ * the account is contested, the reader of the mail gets a reset link instead, which proves the address as well.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function resendVerification(ticket: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
@@ -187,8 +182,8 @@ export async function resendVerification(ticket: string, cause: MessageCause, de
 }
 
 /**
- * "Send the message again" after a sign-up, for whoever says this name: what a repeated sign-up would send, without its
- * password. Always resolves, in a time that tells nothing: who has the name is looked up after the reply. Within five
+ * "Send the message again" after a sign-up, for any caller who says this name: sends the message of a repeated sign-up,
+ * without its password. Always resolves, in a time that reveals nothing: the name is read after the reply. Within five
  * minutes no other message is sent.
  */
 export async function requestVerificationAgain(

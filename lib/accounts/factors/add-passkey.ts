@@ -38,7 +38,7 @@ export async function addPasskey(
     },
     config
   )
-  // An account with an address that was never confirmed may belong to somebody else: see `awaitsConfirmation`.
+  // An account whose address was never confirmed may belong to another person: see `awaitsConfirmation`.
   if (of.isInvited !== true) refuseUnconfirmed(user, deps)
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(user, deps)
@@ -51,7 +51,7 @@ export async function addPasskey(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
-  // Made first, because the owner of the mailbox must be told how to undo what somebody else set up.
+  // Made first, because the owner of the mailbox must learn how to undo a factor that another person set up.
   const undo = of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor' }, deps)
   const added = await storeFactor(
     of,

@@ -9,7 +9,7 @@ type Deps = Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background' | 
 
 interface Addition {
   factorId: string
-  /** What stays signed in where it turns two-step sign-in on; `null`: it does not. */
+  /** The sign-ins that stay if the addition turns two-step sign-in on; `null`: it does not. */
   turnsOn: Staying | null
   /** Finds in what the user has the factor that this addition stored, and not one that an earlier one did. */
   isStored(found: UserFactors): boolean
@@ -23,9 +23,9 @@ interface Addition {
 type Stored = Exclude<AddedFactor, { outcome: 'not_first' }>
 
 /**
- * Stores a factor, and takes it back where nobody can be told of it or it must not stay. With `turnsOn` all other
- * sign-ins of the user end, so that whoever got in by the password alone is out.
- * @throws OAuthError `invalid_token` or `login_required` where it must not stay; `temporarily_unavailable`
+ * Stores a factor, and takes it back if no message can tell of it or it must not stay. With `turnsOn` all other
+ * sign-ins of the user end, so that a thief who got in by the password alone is out.
+ * @throws OAuthError `invalid_token` or `login_required` if it must not stay; `temporarily_unavailable`
  */
 export async function storeFactor(of: Enroller, addition: Addition, deps: Deps): Promise<Stored> {
   const { user, sid } = of
@@ -33,8 +33,8 @@ export async function storeFactor(of: Enroller, addition: Addition, deps: Deps):
   const endOthers = async (): Promise<void> => {
     await deps.sessions.revokeAll(user.id, 'factors_changed', { stays: turnsOn?.stays, origin })
   }
-  // Before it is stored, so that what fails after that leaves nobody signed in by the password alone. A ticket is no
-  // sign-in: somebody who sent the form twice may be signed in by the first of the two, so the end of all waits.
+  // Before it is stored, so that a later failure leaves no sign-in by the password alone. A ticket is no sign-in: a
+  // user who sent the form twice may be signed in by the first of the two, so the end of all waits.
   if (turnsOn !== null && sid !== null) await endOthers()
   const stored = await commit(of, addition, deps)
   if (stored.outcome !== 'added') return stored
@@ -79,8 +79,8 @@ const addedMeanwhile = (): OAuthError =>
   new OAuthError('invalid_token', 'Other factors were set up or removed meanwhile. Begin again.', { statusCode: 400 })
 
 /**
- * Whether the sign-in that adds a factor goes on, or the first factor before it still counts. What ended that before
- * the commit (a reset, say) could not end this factor, by which a thief might come back.
+ * True if the sign-in that adds a factor goes on, or the first factor before it still counts. An event that ended it
+ * before the commit (such as a reset) could not end this factor, by which a thief might come back.
  */
 export async function holds(of: Enroller, { users, sessions }: Pick<Deps, 'users' | 'sessions'>): Promise<boolean> {
   return of.sid === null
@@ -100,7 +100,7 @@ function withdrawLost(
   })
 }
 
-/** What fails goes on behind the reply, which must go out: recovery codes are in it. */
+/** Failed work goes on behind the reply, which must go out because it contains recovery codes. */
 export async function orInBackground(
   key: string,
   endOthers: () => Promise<void>,

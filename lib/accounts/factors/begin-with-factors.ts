@@ -43,8 +43,8 @@ export async function beginWithFactors(
       ...first,
       methods: await markedExempt(first, { isRemembered: isRemembered(found) }, factors, accounts),
       async confirm() {
-        // Whoever turned two-step sign-in on has ended all sessions that were there then. This one came after that, or
-        // is seen by it. Nor does a browser count that was forgotten meanwhile.
+        // Turning two-step sign-in on has ended all sessions of that moment. This one came after that, or is seen by
+        // it. A browser that was forgotten meanwhile does not count either.
         const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
         seen.second = await owes(now)
         return seen.second ? null : confirmed

@@ -5,7 +5,7 @@ import type { MessageCause } from '../outbox.ts'
 import { awaitsConfirmation, sendVerificationAgain } from '../verify-email.ts'
 
 /**
- * For all that stores a factor, whoever calls it.
+ * For every caller that stores a factor.
  * @throws OAuthError `access_denied` with the reason
  */
 export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' | 'outbox'>): void {
@@ -18,8 +18,8 @@ export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' |
 }
 
 /**
- * Where somebody begins to set one up: sends the message that confirms the address too, where none was sent in the last
- * five minutes.
+ * For the start of an enrolment: sends the message that confirms the address too, if none was sent in the last five
+ * minutes.
  */
 export async function requireConfirmedAddress(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (awaitsConfirmation(user, deps)) await sendVerificationAgain(user, cause, deps)

@@ -8,7 +8,7 @@ import type { FactorPolicy } from './factor-policy.ts'
 
 export type { SecondFactorCheck } from '../../limits/rules.ts'
 
-/** What second factors need, where the option `factors` is set. */
+/** The dependencies of second factors, if the option `factors` is set. */
 export interface FactorDeps {
   store: FactorStore
   /** For the keys of apps, and for what a browser or a client carries between two steps. */
@@ -17,7 +17,7 @@ export interface FactorDeps {
   recoveryKeys: readonly Uint8Array[]
   /** Makes the ids of apps that come from another system. */
   importKey: Uint8Array
-  /** What authenticator apps show beside the account. */
+  /** The name that authenticator apps show next to the account. */
   totpIssuer: string
   /** How long a browser session lives from the oldest proof that it rests on. */
   sessionLifetimeMs: number
@@ -28,7 +28,7 @@ export interface FactorDeps {
   policy: FactorPolicy
 }
 
-/** Whether the user has any factor. Whether sign-ins are asked for one is `asksSecondFactor`. */
+/** True if the user has any factor. `asksSecondFactor` tells if sign-ins are asked for one. */
 export function hasFactor(found: UserFactors): boolean
 export function hasFactor(found: UserFactors | null): found is UserFactors
 export function hasFactor(found: UserFactors | null): boolean {
@@ -48,7 +48,7 @@ export function passkeysIn({ passkeys }: UserFactors, { passkeys: on }: Pick<Fac
   return on === null ? [] : passkeys.filter(({ uvInitialized, rpId }) => uvInitialized && rpId === on.rpId)
 }
 
-/** What a proof by the user's second factor counts under. */
+/** The limit of a proof by the user's second factor. */
 export function secondFactorCheck(
   { id, passwordHash }: User,
   { deviceEpoch }: UserFactors,

@@ -21,7 +21,7 @@ export interface Enrolment {
   enrolment: string
   /** base32, for people who type it. */
   secret: string
-  /** What the QR code says. @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format */
+  /** The text in the QR code. @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format */
   uri: string
 }
 
@@ -99,8 +99,8 @@ function open(
 type Confirmation = Enroller & Staying & MessageCause & { enrolment: string; code: string; name: string }
 
 /**
- * Stores the app once a code of it is right. Where it turns two-step sign-in on, all other sign-ins of the user end:
- * whoever got in by the password alone is out. `recoveryCodes`: those that were made with it; `null` where there were
+ * Stores the app once a code of it is right. If it turns two-step sign-in on, all other sign-ins of the user end, so
+ * that a thief who got in by the password alone is out. `recoveryCodes`: the codes made with it; `null` if there were
  * some already.
  * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
  */
@@ -127,7 +127,7 @@ export async function confirmEnrolment(
   const { factorId, secret } = opened
   const step = matchTotp(secret, digits, now)
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
-  // An account with an address that was never confirmed may belong to somebody else: see `awaitsConfirmation`.
+  // An account whose address was never confirmed may belong to another person: see `awaitsConfirmation`.
   if (of.isInvited !== true) await requireConfirmedAddress(user, { locale, origin }, deps)
   const { codes, digests } = newRecoveryCodes(user, deps)
   const factor = {
@@ -142,7 +142,7 @@ export async function confirmEnrolment(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
-  // Made first, because the owner of the mailbox must be told how to undo what somebody else set up.
+  // Made first, because the owner of the mailbox must learn how to undo a factor that another person set up.
   const undo = of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor' }, deps)
   const added = await storeFactor(
     of,

@@ -12,20 +12,20 @@ import { hasFactor } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /*
- * The way back for somebody who has lost every second factor, after the host has made sure by means of its own that it
- * is them.
+ * The way back for a user who has lost every second factor, after the host has checked their identity by means of its
+ * own.
  *
- * The link proves that proofing, and nothing else: that whoever has it stood before the host. It is no factor. It never
- * signs anybody in, and the session afterwards rests on the first factor and on the new second one alone. So whoever
- * intercepts the link needs the password too, and whoever knows the password needs no link to be asked for one.
+ * The link proves only that check. It is no factor. It never signs anybody in, and the session afterwards rests on the
+ * first factor and on the new second one alone. So a thief of the link needs the password too, and the link is no help
+ * to a thief of the password.
  *
- * What it does: the browser that uses it up is invited for an hour. Whoever signs in there as that user is led to set a
- * second factor up before there is a session, whether `mfa.required` asks for one or not, and need not confirm the
- * address of the account before that, for the host has vouched for more than a mailbox.
+ * The browser that uses the link up is invited for an hour. A sign-in there as that user leads to the set-up of a
+ * second factor before there is a session, with or without `mfa.required`. The address of the account need not be
+ * confirmed before that, because the host has vouched for more than a mailbox.
  *
- * It is for users without a second factor: it never stands in for one that there is. It ends with another password,
- * with another link, and with every change of the user's factors, since it is bound to the device epoch, which all of
- * these move.
+ * It is for users without a second factor: it never replaces an existing one. It ends with another password, with
+ * another link, and with every change of the user's factors, because it is bound to the device epoch, which each of
+ * these changes.
  */
 
 /** A day. */
@@ -113,7 +113,7 @@ export async function redeemEnrolmentLink(
   )
 }
 
-/** Whether the browser has an invitation that is for this user as they are now. */
+/** True if the browser has an invitation for this user in their present state. */
 export function isInvited(
   invitation: string | undefined,
   user: User,

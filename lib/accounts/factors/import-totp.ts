@@ -26,17 +26,16 @@ export interface ImportedTotp {
 }
 
 /**
- * What every app of ours makes, by the parameters of `otpauth:` URIs. Others would be added, and never let anybody in.
+ * The parameters of every app of ours, as in `otpauth:` URIs. Other apps would be added, and never let their users in.
  */
 const KIND = { algorithm: 'SHA1', digits: 6, period: 30 }
 
 /**
- * Adds an authenticator app that the user has set up with another system, of which the host knows the key. Nobody is
- * told, and no recovery codes are made. Where it turns two-step sign-in
- * on, all sign-ins of the user end. `already_added`: the
- * user has an app with this key. Of any number of parallel calls with one key, one adds it.
- * @throws OAuthError `invalid_request` where the key can't be one, the name is none, or the app is of another kind;
- * `invalid_grant` where the user was removed meanwhile; `factor_limit`
+ * Adds an authenticator app that the user has set up with another system, and whose key the host knows. Sends no
+ * message and makes no recovery codes. If it turns two-step sign-in on, all sign-ins of the user end. `already_added`:
+ * the user has an app with this key. Of parallel calls with one key, one adds it.
+ * @throws OAuthError `invalid_request` if the key can't be one, the name is none, or the app is of another kind;
+ * `invalid_grant` if the user was removed meanwhile; `factor_limit`
  */
 export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDeps): Promise<'added' | 'already_added'> {
   const {
@@ -87,7 +86,7 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
   return outcome === 'added' ? 'added' : 'already_added'
 }
 
-/** What a host hands in may be anything. */
+/** A host's value may be anything. */
 function read(app: unknown): { key: Buffer; name: string | null } {
   const { secret, name, ...kind } = (app ?? {}) as Record<string, unknown>
   const key = keyOf(secret)

@@ -27,9 +27,9 @@ interface ShownFactor {
   name: string | null
   createdAt: number
   lastUsedAt: number | null
-  /** Whether it no longer works, after too many wrong codes. */
+  /** True if it no longer works, after too many wrong codes. */
   disabled: boolean
-  /** Whether a passkey is kept in several places by now. `null` for an app, of which that can't be known. */
+  /** True if a passkey is copied to other devices. `null` for an app, whose copies can't be known. */
   synced: boolean | null
 }
 
@@ -40,7 +40,7 @@ export async function listFactors(
   return shownFactors(await store.findFactors(userId))
 }
 
-/** What a user sees of their factors. */
+/** The user's view of their factors. */
 export function shownFactors({ totp, passkeys, recoveryCodesLeft }: UserFactors): {
   factors: ShownFactor[]
   recoveryCodesLeft: number
@@ -66,7 +66,7 @@ export function shownFactors({ totp, passkeys, recoveryCodesLeft }: UserFactors)
   return { factors: [...apps, ...keys], recoveryCodesLeft }
 }
 
-/** Whether the host wants the user to have a second factor, so that the last one stays. */
+/** True if the host requires a second factor of the user, so that the last one stays. */
 export async function mustKeepOne(
   user: User,
   { factors: { policy } }: { factors: Pick<ProvingDeps['factors'], 'policy'> }
@@ -78,7 +78,7 @@ interface Removal extends MessageCause {
   user: User
   factorId: string
   by: 'user' | 'host'
-  /** Who of the host does it, for the event. */
+  /** The host's administrator, for the event. */
   admin?: string | undefined
   /** The sign-in that asks, which goes on while the user has another factor. */
   stays?: StayingSignIn
@@ -90,10 +90,10 @@ interface Removal extends MessageCause {
 }
 
 /**
- * Removes one of the user's own. To be asked by a fresh sign-in. The last passkey of somebody who has nothing else to
- * sign in with stays, and so does the last factor of somebody who must have one; the host may remove it. All that may
- * rest on it ends: the other sign-ins, and with the last factor also the one that asks, because what its tokens say of
- * it can't be taken back. `left`: whether the user has another.
+ * Removes a factor of the user. The caller asks for a fresh sign-in. The last passkey of a user without another way to
+ * sign in stays, and so does the last factor of a user who must have one; the host may remove it. All that may rest on
+ * it ends: the other sign-ins, and with the last factor also the one that asks, because the level in its tokens can't
+ * be taken back. `left`: true if the user has another.
  * @throws OAuthError `not_found`, `last_factor`
  */
 export async function removeFactor(
@@ -160,7 +160,8 @@ export async function removeFactor(
     await store.addPasskey({ userId, factor: passkey, limit: MOST, turnsOn: found.twoStepChosen })
     return true
   }
-  // What can't be looked at says nothing: the passkey is gone, so it is told, and what rested on it ends.
+  // A record that can't be read tells nothing: the passkey is gone, so it is told, and everything that rested on it
+  // ends.
   const isBack =
     way !== undefined &&
     (await putBack(way).catch((error: unknown) => {
@@ -195,7 +196,7 @@ export async function renameFactor(
     throw new OAuthError('not_found', 'There is no such factor.')
 }
 
-/** `true` for a record that can't be read. Where the store did not answer, throws that. */
+/** `true` for a record that can't be read. Throws the error of a store that did not answer. */
 function readsNot(error: unknown): true {
   if (error instanceof TypeError || error instanceof MisfitError) return true
   throw error

@@ -30,7 +30,7 @@ type Addition =
   | { to: 'add'; userId: string; sid: string; kind: PasskeyKind; epoch: number }
   | { to: 'set_up'; userId: string; step: string; kind: PasskeyKind; epoch: number }
 
-/** What a challenge is good for. It is refused for any purpose, user or sign-in but the one that it names. */
+/** The purpose of a challenge. It is refused for any other purpose, user or sign-in. */
 export type ChallengePurpose =
   | { to: 'sign_in' }
   | Addition
@@ -38,8 +38,8 @@ export type ChallengePurpose =
   | { to: 'reauthentication'; userId: string; sid: string }
 
 /**
- * Its text is made anew when the answer comes, so a purpose must have its members in the same order both times: one
- * with several is made by `additionBy` or `purposeOf` alone.
+ * The text is made again when the answer comes, so a purpose must have its members in the same order both times: only
+ * `additionBy` and `purposeOf` make one with several.
  */
 const purposeText = (purpose: ChallengePurpose, { service }: ChallengeDeps): string =>
   JSON.stringify([service, ...Object.entries(purpose)])

@@ -14,10 +14,10 @@ import type { MessageCause, Outbox } from '../outbox.ts'
 import type { FactorPolicy } from './factor-policy.ts'
 
 /**
- * What a page or a program hands in: the credential that `navigator.credentials` gave, as JSON text or as an object,
- * with binary members as base64url. Of a new one `id`, `type`, `response.clientDataJSON`, `response.attestationObject`,
+ * The credential that `navigator.credentials` gave, handed in by a page or a program as JSON text or as an object, with
+ * binary members as base64url. Of a new one `id`, `type`, `response.clientDataJSON`, `response.attestationObject`,
  * `response.transports`; of a sign-in `id`, `type`, `response.clientDataJSON`, `response.authenticatorData`,
- * `response.signature`, `response.userHandle`. What else there is does not count.
+ * `response.signature`, `response.userHandle`. Other members are ignored.
  * @see W3C WebAuthn Level 3 §5.1, RegistrationResponseJSON and AuthenticationResponseJSON
  */
 export type GivenCredential = string | object
@@ -26,8 +26,8 @@ export type GivenCredential = string | object
 export type PasskeyKind = 'passkey' | 'security_key'
 
 /**
- * Who sets a factor up: a sign-in, or whoever has given a first factor and holds the ticket of it. `isInvited`: a link
- * of the host's leads them here, who has vouched for them, so that the address of the account need not be confirmed
+ * The person who sets a factor up: a sign-in, or the holder of a ticket for a given first factor. `isInvited`: a link
+ * of the host's leads them here. The host has vouched for them, so the address of the account need not be confirmed
  * before.
  */
 export type Enroller = (
@@ -42,7 +42,7 @@ export interface Staying {
   stays: StayingSignIn | null
 }
 
-/** What a known person is asked for: after the first factor, or once more while they are signed in. */
+/** The request to a known user: after the first factor, or again while they are signed in. */
 export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication'; sid: string }
 
 /**
@@ -52,7 +52,7 @@ export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthen
 export type PasskeyAddition = Enroller &
   MessageCause & { credential: GivenCredential; name: string; turnsOn?: Staying | undefined }
 
-/** What was set up: a passkey or an app. */
+/** The new factor: a passkey or an app. */
 export interface PasskeyAdded {
   factorId: string
   /** Those that were made with it; `null`: none were. */
@@ -60,7 +60,7 @@ export interface PasskeyAdded {
   proof: AuthenticationProof
 }
 
-/** Who signed in by a passkey alone. */
+/** The user who signed in by a passkey alone. */
 export interface ProvedByPasskey {
   user: User
   proof: AuthenticationProof
@@ -77,7 +77,7 @@ export interface ChallengeDeps {
   random: Random
 }
 
-/** What passkeys need of the account use cases. */
+/** The account use cases that passkeys need. */
 export interface PasskeyDeps extends ChallengeDeps {
   users: UserStore
   factors: { store: FactorStore; policy: FactorPolicy; recoveryKeys: readonly Uint8Array[] }
@@ -102,7 +102,7 @@ export interface Passkeys {
   rpId: string
   /** Other origins that may use them; empty: none. */
   relatedOrigins: readonly string[]
-  /** Whether a page may propose to make one after a sign-in by password. */
+  /** True if a page may propose to make one after a sign-in by password. */
   prompt: boolean
 
   /**
@@ -122,17 +122,17 @@ export interface Passkeys {
   /** Alike for everybody, and costs one HMAC. Good for ten minutes. */
   signInOptions(deps: ChallengeDeps): PasskeyRequestOptions
   /**
-   * Who answered `signInOptions`. The passkey has verified them, so it is both factors.
-   * @throws OAuthError `invalid_grant`, one text for all causes; its `reason`, for pages alone, is `unknown_passkey`
-   * where the server has none such, so that the page can tell the browser (`signalUnknownCredential`), `passkey_copied`
-   * where its counter did not grow, and else `passkey_refused`
+   * The user who answered `signInOptions`. The passkey has verified them, so it is both factors.
+   * @throws OAuthError `invalid_grant`, one text for all causes; its `reason`, for pages alone, is `unknown_passkey` if
+   * the server does not know it, so that the page can tell the browser (`signalUnknownCredential`), `passkey_copied` if
+   * its counter did not grow, and else `passkey_refused`
    */
   proveAlone(
     given: { credential: GivenCredential; clientId: string | null } & MessageCause,
     deps: PasskeyDeps
   ): Promise<ProvedByPasskey>
 
-  /** For somebody who is known. `null`: they have no passkey. */
+  /** For a known user. `null`: they have no passkey. */
   optionsFor(of: { user: User; found: UserFactors } & PasskeyPurpose, deps: ChallengeDeps): PasskeyRequestOptions | null
   /**
    * That the person has answered `optionsFor`, by one of their own. `method`: `passkey`, or `security_key` where it did

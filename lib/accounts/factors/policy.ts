@@ -9,7 +9,7 @@ import type { User } from '../../ports/user-store.ts'
 import { type AuthenticationProof, hasProvedSecond } from '../../protocol/authentication.ts'
 
 /**
- * Whether the host requires a second factor of a sign-in that has not proved one. An outage of the host's hook rejects.
+ * True if the host requires a second factor of a sign-in that has not proved one. An outage of the host's hook rejects.
  */
 export async function mustEnrol(
   { user, methods, clientId }: { user: User; methods: readonly AuthenticationProof[]; clientId: string | null },
@@ -36,7 +36,7 @@ export async function markedExempt(
   return isExempt ? exempt(methods) : [...methods]
 }
 
-/** Whether the sign-ins of the account take a second step, and why. An outage of the host's hook rejects. */
+/** True with the reason if the sign-ins of the account take a second step. An outage of the host's hook rejects. */
 export async function twoStepNow(
   user: User,
   found: UserFactors,
@@ -45,7 +45,7 @@ export async function twoStepNow(
   return twoStepOf(found, policy.required !== null && (await policy.required(user, null)))
 }
 
-/** Whether the sign-in is asked for a second factor that the user has. An outage of the host's hook rejects. */
+/** True if the sign-in is asked for a second factor that the user has. An outage of the host's hook rejects. */
 export async function asksSecondFactor(
   first: Parameters<typeof mustEnrol>[0],
   found: UserFactors,
@@ -56,8 +56,8 @@ export async function asksSecondFactor(
 }
 
 /**
- * Emits `enrolment_required`. Where the address of the account has to be confirmed before a factor is set up, the
- * message for that is sent too; whoever is invited by a link of the host need not confirm it.
+ * Emits `enrolment_required`. If the address of the account has to be confirmed before a factor is set up, sends the
+ * message for that too; a user invited by a link of the host need not confirm it.
  */
 export function tellOfEnrolment(
   user: User,

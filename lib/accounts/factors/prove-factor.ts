@@ -11,18 +11,16 @@ import type { GivenCredential } from './passkeys.ts'
 import { tellOfFailure } from './tell-of-failure.ts'
 import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
 
-/**
- * A second factor as somebody gave it, and read: six digits, a recovery code, or what a passkey answered.
- */
+/** A given second factor, after reading: six digits, a recovery code, or the answer of a passkey. */
 export type GivenFactor =
   | { kind: 'totp'; code: string }
   | { kind: 'recovery_code'; code: string }
   | { kind: 'passkey'; credential: GivenCredential }
 
-/** Where a second factor is given. */
+/** The place at which a second factor is given. */
 interface Given extends MessageCause {
   clientId: string | null
-  /** Whether the user has given a second factor in this browser before. */
+  /** True if the user has given a second factor in this browser before. */
   isKnown: boolean
 }
 
@@ -35,8 +33,8 @@ export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 const MAX_FAILURES = 100
 
 /**
- * Reads what was typed. What can't be a code is a slip, and no guess.
- * @throws OAuthError `invalid_code`, or `invalid_request` where there is neither
+ * Reads a typed code. A text that can't be a code is a slip, and no guess.
+ * @throws OAuthError `invalid_code`, or `invalid_request` if there is neither
  */
 export function readFactor(
   {

@@ -66,7 +66,7 @@ export async function proveAlone(
   if (owned === null) return fail('unknown_passkey', 'nobody has this handle and this credential')
   const user = await users.findById(owned.userId)
   const { passkey } = owned
-  // The passkey is proved first. Whether the account may sign in is looked at after that, and refused by the same text.
+  // The passkey is proved first. The check that the account may sign in comes after that, and refuses by the same text.
   const assertion = unless(() => verified(given, passkey, { to: 'sign_in' }, true, config, deps), user)
   const reason = passkey.uvInitialized ? failureOf(user, deps) : 'passkey_refused'
   if (user === null || reason !== null)

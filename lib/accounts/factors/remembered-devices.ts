@@ -10,8 +10,8 @@ import type { ProvingDeps } from './prove-factor.ts'
 type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembered'> }
 
 /**
- * Whether this browser is remembered, so that the user is not asked for the second factor in it. That proves nothing:
- * the sign-in is worth only what the first factor makes it.
+ * True if this browser is remembered, so that the user is not asked for the second factor in it. That proves nothing:
+ * the sign-in has only the level of the first factor.
  * @see NIST SP 800-63B-4 §3.2.1
  */
 export function isRememberedIn(

@@ -7,9 +7,9 @@ import type { SignInWrites } from '../first-factor.ts'
 import { type FirstFactor, holderOf, markOf } from '../first-factor.ts'
 import type { FactorDeps } from './deps.ts'
 
-/** Somebody who has given a first factor and owes the second. */
+/** A user who has given a first factor and owes the second. */
 export interface PendingStep extends FirstFactor {
-  /** What a client asked for with the first factor. */
+  /** The scope that a client asked for with the first factor. */
   scope: string
   /** Of a token exchange: the nonce that the ID token repeats. */
   nonce?: string | undefined
@@ -20,17 +20,17 @@ export interface PendingStep extends FirstFactor {
   invitedAt?: number | undefined
 }
 
-/** What is missing: the second factor that the user has, or one at all. */
+/** The missing proof: the second factor that the user has, or one at all. */
 export type StepNeeds = 'second_factor' | 'enrolment'
 
-/** Nobody is signed in yet: whoever brings this ticket is asked for the second factor, or has to set one up first. */
+/** No user is signed in yet: the holder of this ticket is asked for the second factor, or has to set one up first. */
 export interface StepNeeded {
   needs: StepNeeds
   ticket: string
   user: User
 }
 
-/** Where what is missing is to be given: on the page for it, or at the token endpoint by the client of this id. */
+/** The place for the missing proof: the page for it, or the token endpoint for the client of this id. */
 type StepPlace = { page: true; needs: StepNeeds } | { page: false; clientId: string | null }
 
 type StepDeps = Pick<
@@ -89,9 +89,9 @@ function short(writes: SignInWrites | undefined): SignInWrites | undefined {
 }
 
 /**
- * Who a ticket is of, as they are now. `null`: it is none, or not one for this place, it is older than ten minutes, the
- * session that it would begin would be over, or the account is not as it was (disabled, another password, another
- * address where a code went to that).
+ * The user of a ticket, in their present state. `null`: it is none, or not one for this place, it is older than ten
+ * minutes, its session would be over, or the account has changed (disabled, another password, another address after a
+ * code to the former one).
  */
 export async function openStep(ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
   const {

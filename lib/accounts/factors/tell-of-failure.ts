@@ -5,8 +5,8 @@ import type { PasskeyDeps } from './passkeys.ts'
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
- * Tells the user of a wrong second factor, since whoever gave it knows the password, or of a passkey that may have been
- * copied. Of each at most once a day, so that nobody can fill the mailbox with these messages.
+ * Tells the user of a wrong second factor, because its sender knows the password, or of a passkey that may have been
+ * copied. Of each at most once a day, so that a stranger can't fill the mailbox with these messages.
  */
 export async function tellOfFailure(
   user: User,

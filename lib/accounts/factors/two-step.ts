@@ -39,7 +39,7 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
   if (outcome === 'refused') throw noFactor()
   if (outcome === 'unchanged' || wasOn) return null
   if (!(await holds(asker, deps))) {
-    // What ended the sign-in, such as a reset of the password, could not end this choice.
+    // An event that ended the sign-in, such as a reset of the password, could not end this choice.
     await store.setTwoStep({ userId: user.id, on: false })
     throw new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.', { statusCode: 401 })
   }
