@@ -1,6 +1,6 @@
 // Mutation tests of the code that judges what strangers send: `npm run test:mutation`, or of what has changed since the
-// last run `npm run test:mutation -- --incremental`. docs/mutation.md has the last result, and why a survivor may
-// survive.
+// last run `npm run test:mutation -- --incremental`. mutation/results.md has the last result, docs/mutation.md why a
+// survivor may survive.
 
 /** @type {import('./mutation/node_modules/@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {

@@ -22,27 +22,30 @@ export function summary(results: PlanResult[]): string {
     .join(', ')
 }
 
-/** Writes the date, the versions and the tables into the page. */
-export function updatePage(file: string, suite: Suite, results: PlanResult[]): void {
-  const page = readFileSync(file, 'utf8')
-  const [before, after] = [page.slice(0, page.indexOf(BEGIN) + BEGIN.length), page.slice(page.indexOf(END))]
-  if (!page.includes(BEGIN) || !page.includes(END)) throw new Error(`${file} has no lines ${BEGIN} and ${END}`)
+/** Writes the date, the versions and the tables into docs/conformance.md and docs/conformance-results.md. */
+export function updatePages(docs: string, suite: Suite, results: PlanResult[]): void {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const date = new Date().toISOString().slice(0, 10)
-  const text =
+  const run =
     `Run on ${date}: version ${suite.version} of the suite (commit \`${suite.commit}\`) ` +
     `against version ${version} of fastify-authority and what [has changed ` +
     'since](../CHANGELOG.md).'
   const provider = results.filter(({ plan }) => plan.play === undefined)
   const relyingParty = results.filter(({ plan }) => plan.play !== undefined)
-  const parts = [
-    text,
-    planTable(results),
+  replaceResults(join(docs, 'conformance.md'), [run, planTable(results)])
+  replaceResults(join(docs, 'conformance-results.md'), [
+    run,
     'The library as the provider:',
     moduleTable(provider),
     'The library as a relying party, with what it did:',
     moduleTable(relyingParty)
-  ]
+  ])
+}
+
+function replaceResults(file: string, parts: string[]): void {
+  const page = readFileSync(file, 'utf8')
+  if (!page.includes(BEGIN) || !page.includes(END)) throw new Error(`${file} has no lines ${BEGIN} and ${END}`)
+  const [before, after] = [page.slice(0, page.indexOf(BEGIN) + BEGIN.length), page.slice(page.indexOf(END))]
   writeFileSync(file, `${before}\n${parts.join('\n\n')}\n${after}`)
 }
 

@@ -15,7 +15,7 @@ import { findNeeds } from './needs.ts'
 import { type Plan, PROVIDER_PLANS, type Visit } from './plans.ts'
 import { freePorts, outputOf, start, startScript, stop, untilReady } from './processes.ts'
 import { RELYING_PARTY_PLANS } from './relying-party-plans.ts'
-import { type PlanResult, updatePage, summary } from './report.ts'
+import { type PlanResult, updatePages, summary } from './report.ts'
 import { runPlan } from './run-plan.ts'
 import { suiteApi } from './suite-api.ts'
 
@@ -122,8 +122,7 @@ async function main(checkout: string | undefined, plans: Plan[]): Promise<boolea
       results.push({ plan, modules })
     }
     console.log(`\n${summary(results)}\nExports: ${relative(process.cwd(), exports)}`)
-    if (process.env['UPDATE'] === '1' && plans.length === PLANS.length)
-      updatePage(join(root, 'docs/conformance.md'), suite, results)
+    if (process.env['UPDATE'] === '1' && plans.length === PLANS.length) updatePages(join(root, 'docs'), suite, results)
     return (
       results.length > 0 &&
       results.every(({ modules }) => modules.length > 0 && modules.every(({ isWanted }) => isWanted))

@@ -1,9 +1,9 @@
-// Writes the table of docs/mutation.md from the report of the last `npm run test:mutation`. A file that was not changed
+// Writes the table of mutation/results.md from the report of the last `npm run test:mutation`. A file that was not changed
 // in it keeps its row, with the day of its own run.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const report = JSON.parse(readFileSync(new URL('../.stryker/report.json', import.meta.url), 'utf8'))
-const page = new URL('../docs/mutation.md', import.meta.url)
+const page = new URL('./results.md', import.meta.url)
 
 const day = new Date().toISOString().slice(0, 10)
 const text = readFileSync(page, 'utf8')
