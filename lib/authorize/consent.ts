@@ -36,8 +36,8 @@ export async function grantConsent(
 }
 
 /**
- * What the user allows clients now, newest first. What was allowed under a former password may have been allowed by
- * whoever stole that, and counts no more.
+ * The user's present consents, newest first. A consent under a former password may come from a thief of that password,
+ * and counts no more.
  */
 export async function consentsOf(
   user: User,
@@ -57,12 +57,10 @@ interface TakingBack {
 }
 
 /**
- * Takes the consent back and ends all that the client was given for the user. `false` where there was no consent.
- *
- * What the client was given ends first: where anything fails, the consent is there still, and whoever tries again finds
- * it. And it ends again after that, for a code that was given in between. Where the last step fails the consent is gone
- * and so is all that was there before; what began between the two steps goes on, and this ends it when it is called
- * again. A person's page does not, for it shows the client no more.
+ * Takes the consent back and ends all tokens of the client for the user. `false` if there was no consent. The tokens
+ * end first, so that after a failure the consent is still there for another try. They end again after that, for a code
+ * that was given in between. If this last step fails, the consent and all earlier tokens are gone, but later ones go on
+ * until another call ends them. Only the API can retry then, because the account page no longer lists the client.
  */
 export async function takeBackConsent(
   { userId, clientId, by, sid, origin }: TakingBack,

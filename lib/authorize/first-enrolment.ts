@@ -8,8 +8,8 @@ import type { Browser } from '../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from './deps.ts'
 
 /**
- * Signs somebody in by the factor that they had to have before: an app or a passkey, which `added` says is stored.
- * `null`: the factor is there and the session is not, because the account changed meanwhile, or the state is out of
+ * Signs a user in by the factor that they had to add before: an app or a passkey, which is stored according to `added`.
+ * `null`: the factor is stored but there is no session, because the account changed meanwhile, or the state is out of
  * reach. The recovery codes have to be shown all the same.
  */
 export async function signInEnrolled(

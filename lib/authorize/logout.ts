@@ -11,7 +11,7 @@ import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
 export type LogoutOutcome =
   /** The person has to say that they want to sign out. Nothing has happened yet. */
   | { outcome: 'confirm'; session: BrowserSession; client: Client | null; redirectUri: string | null }
-  /** Nobody is signed in (any more), and there is nowhere to go. `ended`: somebody was, until now. */
+  /** No user is signed in (any more), and there is no address to lead to. `ended`: a user was, until now. */
   | { outcome: 'signed_out'; ended: boolean; client: Client | null }
   /** Nobody is signed in (any more). */
   | { outcome: 'redirect'; ended: boolean; location: string }
@@ -24,14 +24,12 @@ interface LogoutContext extends BrowserContext {
 type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'> & Advised
 
 /**
- * RP-Initiated Logout. Signs out at once where the hint is of this very session, otherwise only after the person
- * confirmed it. Where nobody is signed in here, the session that the hint names ends, for a gateway may call from its
- * server, which has no cookie. The holder of such a hint is a client of that session, and could end it by leading the
- * browser here as well. The answer leads back only to a registered URI of the client that the hint is for, or, after
- * the person confirmed, of the client that `client_id` names. A request that is refused leaves the session as it is.
- * A hint that can't be verified (its key may be gone) counts as none. Other clients keep what they were given with
- * `offline_access`.
- *
+ * RP-Initiated Logout. Signs out at once if the hint is of this very session, otherwise only after the person confirmed
+ * it. Without a session here, the session that the hint names ends, because a gateway may call from its server, which
+ * has no cookie. The holder of such a hint is a client of that session, and could end it by leading the browser here as
+ * well. The answer leads back only to a registered URI of the client that the hint is for, or, after the person
+ * confirmed, of the client that `client_id` names. A refused request leaves the session as it is. A hint that can't be
+ * verified (its key may be gone) counts as none. Other clients keep their tokens with `offline_access`.
  * @throws OAuthError `invalid_request`: a hint of another client, an unknown client, a URI that is not registered
  * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
  */

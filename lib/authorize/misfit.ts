@@ -7,8 +7,8 @@ const MOST_SHOWN = 300
 const MOST_LISTED = 10
 
 /**
- * What was sent as an address, where it is one and bears no password: anything else may be what somebody put into the
- * wrong place, and is shown to nobody.
+ * The sent address, if it is one and contains no password. Any other text may be a secret in the wrong place, and is
+ * never shown.
  */
 export function addressIn(uri: string): string | undefined {
   if (!URL.canParse(uri)) return undefined

@@ -12,7 +12,7 @@ interface PasskeySignIn {
 }
 
 /**
- * Signs in, in this browser, whoever has answered `signInOptions` by a passkey of theirs. Nothing else is asked.
+ * Signs in, in this browser, the user who has answered `signInOptions` by a passkey of theirs. Nothing else is asked.
  * @throws OAuthError `invalid_grant`, one text for all causes (see `Passkeys.proveAlone`); `temporarily_unavailable`
  */
 export async function signInByPasskey(

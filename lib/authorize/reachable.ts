@@ -9,14 +9,14 @@ import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 
 type ReachDeps = Pick<AccountsDeps, 'users' | 'factors' | 'slots' | 'connections'>
 
-/** Whether a page of ours asks for a password; else the host's own does, which may ask for anything. */
+/** True if a page of ours asks for a password. Otherwise the host's own page does, which may ask for anything. */
 interface Asking {
   hostedSignIn: boolean
 }
 
 /**
- * Whether a sign-in of this account can be worth `acr`, by what it has now. A code in a mailbox is worth no more with a
- * second factor: who has neither password nor connection reaches `mfa` by a passkey alone.
+ * True if a sign-in of this account can reach the level `acr`, by its present factors. A code in a mailbox has no
+ * higher level with a second factor: a user with neither password nor connection reaches `mfa` by a passkey alone.
  */
 function reaches(
   acr: string,
@@ -37,8 +37,8 @@ function reaches(
 }
 
 /**
- * Whether a sign-in of this account can be worth one of these. `email` and `connection` are not less or more than
- * others, so whoever asks for one is taken at their word.
+ * True if a sign-in of this account can reach one of these levels. `email` and `connection` are neither lower nor
+ * higher than others, so a request for one is taken literally.
  */
 export async function reachesOne(
   values: readonly string[],
@@ -57,16 +57,15 @@ export async function reachesOne(
 const isAbove = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR
 
 /**
- * Where a page of ours leads somebody whose sign-in is not worth what a page of the host asks for. `reauthenticate`: to
- * where they prove it with what they have and did not show. `passkey`: to the page that adds one. `never`: to nothing
- * that would help.
+ * The target of a page of ours for a user whose sign-in is below the level of a page of the host. `reauthenticate`: the
+ * page that asks for a factor that they have and did not show. `passkey`: the page that adds one. `never`: no page
+ * would help.
  */
 type StepTowards = 'second_factor' | 'enrolment' | 'reauthenticate' | 'passkey' | 'never'
 
 /**
- * What brings a session to `acr`, which it does not show, on a page of ours; `null`: another proof of the same, or a
- * new sign-in. Who has nothing that could show it is led to where it is set up, and not through a proof that would
- * change nothing.
+ * The step on a page of ours that brings a session to `acr`; `null`: another proof of the same, or a new sign-in. A
+ * user without a fitting factor is led to its set-up, and not through a proof that would change nothing.
  */
 export async function stepTowards(
   acr: string,

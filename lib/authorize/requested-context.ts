@@ -8,10 +8,10 @@ import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 export type RequiredAcr = readonly string[] | null
 
 /**
- * What an authorization request asks of `acr`: an essential claim has to be met, and so has `acr_values`, or a client
- * that was sent here by an API for more than it had would come back with the same, for ever. Values that this server
- * has no meaning for are wishes. Less than the client must have is never enough, whatever was asked for: the address is
- * in the hands of the person.
+ * The level that an authorization request requires. An essential claim has to be met. So has `acr_values`, because
+ * otherwise a client that an API sent here for more would come back with the same level for ever. Values without a
+ * meaning for this server are wishes. Less than the client's own requirement is never enough, because the address is in
+ * the hands of the person.
  * @see OpenID Connect Core 1.0 §5.5.1.1, §15.1, RFC 9470 §5
  */
 export function requiredAcr(
@@ -27,8 +27,8 @@ export function requiredAcr(
 }
 
 /**
- * What the code, and all that comes of it, says of the sign-in: of what is required the strongest that this session can
- * show, else of what is wished for, else what it is worth by itself. `null`: it can show nothing that is required.
+ * The level that the code and its tokens state: the strongest required one that this session satisfies, else the
+ * strongest wish, else its own. `null`: it satisfies no required one.
  */
 export function contextFor(
   { claims }: Pick<AuthorizationRequest, 'claims'>,
@@ -40,7 +40,7 @@ export function contextFor(
   return (wished.length === 0 ? null : contextOf(session, wished)) ?? contextOf(session)
 }
 
-/** What is no string is a value that nothing has. */
+/** A value that is no string matches nothing. */
 function claimedAcr({ id_token: idToken }: AuthorizationRequest['claims']): string[] | null {
   const acr = idToken?.acr
   if (acr === undefined || acr === null || (acr.value === undefined && acr.values === undefined)) return null

@@ -12,18 +12,18 @@ import type { AuthorizeDeps } from './deps.ts'
 interface SecondFactor {
   /** Of an opened ticket. */
   step: PendingStep
-  /** What the user had when the ticket was opened. */
+  /** The user's factors when the ticket was opened. */
   found: UserFactors
   given: GivenFactor
   locale: string | undefined
-  /** Whether the user has given a second factor in this browser before. */
+  /** True if the user has given a second factor in this browser before. */
   isKnown: boolean
 }
 
 /**
- * Signs in somebody who has given their first factor before and gives the second now. The code is used up first, and
- * then the session begins.
- * @throws OAuthError `invalid_grant` with the reason; `login_required` where the first factor does not hold any more
+ * Signs in a user who has given their first factor before and gives the second now. The code is used up first, and then
+ * the session begins.
+ * @throws OAuthError `invalid_grant` with the reason; `login_required` if the first factor does not hold any more
  */
 export async function finishSignIn(
   { step, found, given, locale, isKnown }: SecondFactor,
@@ -50,7 +50,7 @@ export async function finishSignIn(
           firstFactorHolds(done, accounts),
           accounts.factors.store.findFactors(user.id)
         ])
-        // Other factors than before: they were reset, or whoever added one has ended all other sign-ins.
+        // The factors have changed: they were reset, or the addition of one has ended all other sign-ins.
         if (now !== null && factors.deviceEpoch === deviceEpoch) return now
         accounts.events.emit(
           'login_failed',

@@ -9,20 +9,19 @@ import type { AuthorizeDeps } from './deps.ts'
 
 interface StepUp {
   person: SignedInPerson
-  /** What the user had when the page was asked for. */
+  /** The user's factors when the page was asked for. */
   found: UserFactors
   given: GivenFactor
   clientId: string | null
   locale: string | undefined
-  /** Whether the user has given a second factor in this browser before. */
+  /** True if the user has given a second factor in this browser before. */
   isKnown: boolean
 }
 
 /**
- * Adds a second factor to the sign-in that a browser has: for whoever was signed in without one, by the host's own page
- * or before it was asked for. It is the same person and the same session under a new secret; what was proved before
- * stays as old as it is.
- * @throws OAuthError `invalid_grant` with the reason; `login_required` where the session has ended meanwhile
+ * Adds a second factor to the browser's sign-in, for a user who was signed in without one, by the host's own page or
+ * before it was asked for. It is the same user and the same session under a new secret; earlier proofs keep their age.
+ * @throws OAuthError `invalid_grant` with the reason; `login_required` if the session has ended meanwhile
  */
 export async function stepUp(
   { person: { session, user }, found, given, clientId, locale, isKnown }: StepUp,

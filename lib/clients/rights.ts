@@ -13,7 +13,7 @@ export function mayUse({ grantTypes }: Pick<Client, 'grantTypes'>, grantType: Gr
 }
 
 /**
- * Whether the client is the host's own, which is the default. A third-party client asks the user for consent. `null` is
+ * True if the client is the host's own, which is the default. A third-party client asks the user for consent. `null` is
  * a caller without a client: the account itself.
  */
 export function isFirstParty(client: Pick<Client, 'firstParty'> | null): boolean {
@@ -21,7 +21,7 @@ export function isFirstParty(client: Pick<Client, 'firstParty'> | null): boolean
 }
 
 /**
- * Whether this authentication context is enough for the client to act for its user. `null` is a caller without a
+ * True if this authentication context is enough for the client to act for its user. `null` is a caller without a
  * client, for which any is enough.
  */
 export function isContent(client: Pick<Client, 'acr'> | null, acr: string | null): boolean {
@@ -41,7 +41,7 @@ export function needsPkce(client: Pick<Client, 'clientSecret' | 'requirePkce'>):
 }
 
 /**
- * Whether it is an app on a person's device.
+ * True for an app on a person's device.
  * @see OpenID Connect Dynamic Client Registration 1.0 §2 application_type
  */
 export function isNative({ applicationType }: Pick<Client, 'applicationType'>): boolean {
@@ -49,7 +49,7 @@ export function isNative({ applicationType }: Pick<Client, 'applicationType'>): 
 }
 
 /**
- * Whether this redirect URI is registered.
+ * True if this redirect URI is registered.
  * @see RFC 6749 §3.1.2.3
  */
 export function mayBeAnsweredAt({ redirectUris = [], applicationType }: Client, redirectUri: string): boolean {
@@ -57,7 +57,7 @@ export function mayBeAnsweredAt({ redirectUris = [], applicationType }: Client, 
 }
 
 /**
- * Whether another app on the device could pose as this one and catch its code. Such a client gets no code without a
+ * True if another app on the device could pose as this one and catch its code. Such a client gets no code without a
  * page that a person sees.
  * @see RFC 8252 §8.6
  */

@@ -89,7 +89,7 @@ function isFailedProof(error: unknown): boolean {
 }
 
 /**
- * Whether the service could not do the work: its queue is full, or a store or a provider is known to be unreachable.
+ * True if the service could not do the work: its queue is full, or a store or a provider is known to be unreachable.
  * Such an attempt is given back, so that retries during an outage do not lock the caller out. It counts while it runs,
  * so that the limit also bounds parallel attempts. Any other error counts, because the caller may have caused it.
  */

@@ -3,7 +3,7 @@ import { canonicalAddress, ipv6Groups, mappedIPv4 } from './attempt-keys.ts'
 
 export interface BypassList {
   /**
-   * Whether the address is in the list. IPv4-mapped IPv6 counts as IPv4. `false` for anything that is not an address.
+   * True if the address is in the list. IPv4-mapped IPv6 counts as IPv4. `false` for anything that is not an address.
    */
   has(ip: string | undefined): boolean
   /** The parsed entries, for the log at start. */

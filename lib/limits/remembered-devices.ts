@@ -28,7 +28,7 @@ interface RememberedAccount {
 }
 
 /**
- * Whether this browser got the token for this account in its present state, less than `lifetimeMs` ago, under one of
+ * True if this browser got the token for this account in its present state, less than `lifetimeMs` ago, under one of
  * `keys`.
  */
 export function isRemembered(

@@ -44,7 +44,7 @@ export interface LimitInfo {
 export interface ApiKeyOption {
   /** The request header that carries the key. Default: `x-api-key`. */
   header?: string | undefined
-  /** Whether the key is valid. `{ max }` replaces the rule's `max`. If it throws, the address counts. */
+  /** True for a valid key. `{ max }` replaces the rule's `max`. If it throws, the address counts. */
   verify(key: string): boolean | { max: number } | Promise<boolean | { max: number }>
 }
 

@@ -20,7 +20,7 @@ export interface RefreshTokenPolicy {
   graceMs: number
 }
 
-/** What a grant may use. */
+/** The dependencies of a grant. */
 export interface GrantDeps {
   accounts: AccountsDeps
   clients: ClientStore
@@ -46,7 +46,7 @@ interface TokenExchangeDeps {
   complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
 }
 
-/** Who asks: the authenticated client, if there is one, and where from. */
+/** The caller: the authenticated client, if there is one, and its address. */
 export interface GrantContext {
   client: Client | null
   origin: Origin
@@ -56,7 +56,7 @@ export interface GrantContext {
 export interface GrantCall extends GrantContext {
   /** Counts an account that the grant makes. @throws OAuthError where there were too many */
   reserveSignUp(check: SignUpCheck): Promise<void>
-  /** Whether the user has given their second factor in this browser before, where codes of a disabled app count. */
+  /** True if the user has given their second factor in this browser before, where codes of a disabled app count. */
   knows(check: SecondFactorCheck): boolean
 }
 

@@ -30,7 +30,7 @@ export type GrantTypesDeps = Pick<GrantDeps, 'passwordGrant' | 'idTokens' | 'exc
 export interface Grant<Name extends string = string> {
   /** The value of `grant_type`. */
   type: string
-  /** Whether the options turn it on. Absent: always. */
+  /** True if the options turn it on. Absent: always. */
   isOn?(deps: GrantTypesDeps): boolean
   /** A client must be registered for one of these. Absent: for `type`. */
   rightOf?: readonly GrantType[]

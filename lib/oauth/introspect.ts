@@ -36,9 +36,9 @@ interface ActiveToken {
 }
 
 /**
- * What a token is worth now, by the stores, for a client that has proved who it is. The answer has no claim about the
- * person, and the question counts as no use. A token that is not good and one that is not this client's business get
- * the same `active: false`.
+ * The present facts of a token, by the stores, for a client that has proved its identity. The answer has no claim about
+ * the person, and the question counts as no use. A token that is not good and one of another client get the same
+ * `active: false`.
  * @see RFC 7662 §2.2, §4
  */
 export async function introspect(token: string, client: Client, deps: GrantDeps): Promise<Introspection> {

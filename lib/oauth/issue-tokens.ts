@@ -19,7 +19,7 @@ export interface Issue {
   scopes: string[]
   origin: Origin
   grantType: string
-  /** Where an ID token is due as after a code, the nonce that it repeats. */
+  /** For an ID token as after a code: the nonce that it repeats. */
   idToken?: { nonce?: string | undefined } | undefined
 }
 

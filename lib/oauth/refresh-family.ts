@@ -11,8 +11,8 @@ import type { GrantDeps, Origin } from './deps.ts'
 import { signAccessToken } from './issue-tokens.ts'
 
 /**
- * What both ways of refreshing share: `POST /auth/refresh` and the grant `refresh_token`. Who may ask, and what a
- * refusal looks like, is each one's own.
+ * The common part of both ways of refreshing: `POST /auth/refresh` and the grant `refresh_token`. Each has its own
+ * rules for callers and its own refusals.
  */
 export interface RefreshAttempt {
   presented: Credential
@@ -59,9 +59,9 @@ export async function commitUse(
 
 /**
  * Replaces the token by its successor, does `work` with the family, and resolves to both results. The compare-and-swap
- * is the first step, so one trip to the store does it. Whoever loses the race, or comes back within the grace time,
- * gets the winner's successor. Where `work` fails (a user store that is down, a claim that can't be made) the successor
- * is given back, and when all who got it have done so the swap is taken back: a failure uses no token up.
+ * is the first step, so one trip to the store does it. The loser of a race, or a client that comes back within the
+ * grace time, gets the winner's successor. If `work` fails (a user store that is down, a claim that can't be made) the
+ * successor is given back, and when all who got it have done so the swap is taken back: a failure uses no token up.
  */
 export async function withRotation<Result>(
   attempt: RefreshAttempt,
@@ -135,7 +135,7 @@ function tokenUse({ presented }: RefreshAttempt, clientId: string | null | undef
   }
 }
 
-/** The store has revoked the family by now; this instance's access tokens of it follow. */
+/** The store has revoked the family already; this instance's access tokens of it follow. */
 function replayed(family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Error {
   deps.sessions.forget(family.sid)
   deps.accounts.events.emit(

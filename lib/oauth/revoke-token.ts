@@ -6,15 +6,13 @@ import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { Origin, Sessions } from '../sessions/sessions.ts'
 
 /**
- * Ends the family that a refresh or an access token belongs to: all its refresh and access tokens.
- *
- * Any refresh token of the family is accepted, also a replaced one. Only a holder of one knows the id of the family,
- * and the store keeps no digest by which it could tell an older token from a forged secret. Somebody with the id alone
- * could end the family at the refresh endpoint as well, where the same request counts as a replay.
- *
- * @throws OAuthError `invalid_token` where the token is unknown, malformed, expired or revoked: the caller makes a
- * success of it
- * @throws OAuthError `unauthorized_client` where it is another client's, which stays alive
+ * Ends the family that a refresh or an access token belongs to: all its refresh and access tokens. Any refresh token of
+ * the family is accepted, also a replaced one. Only a holder of one knows the id of the family, and the store keeps no
+ * digest by which it could tell an older token from a forged secret. An attacker with the id alone could end the family
+ * at the refresh endpoint as well, where the same request counts as a replay.
+ * @throws OAuthError `invalid_token` if the token is unknown, malformed, expired or revoked: the caller makes a success
+ * of it
+ * @throws OAuthError `unauthorized_client` if it is another client's, which stays alive
  * @throws OAuthError `invalid_request` for an access token without a session, which nothing can end before it expires
  * @see RFC 7009 §2.1, §2.2
  */

@@ -19,7 +19,7 @@ export async function userInfo(
   const scopes = claims.scope?.split(' ') ?? []
   const { user, family } = await liveSession(claims, { sessions, users })
   const client = family.clientId === null ? null : await clients.findById(family.clientId)
-  // What may be told depends on the client.
+  // The released claims depend on the client.
   if (family.clientId !== null && client === null) throw invalidToken('The token was revoked.', 'its client is gone')
   const requested = family.authorization === null ? undefined : readAuthorizationDetails(family.authorization).claims
   return {

@@ -88,7 +88,7 @@ export interface AccountFactor {
 
 /** A passkey of the user. */
 export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
-  /** Whether it is synced or backed up. */
+  /** True if it is synced or backed up. */
   synced: boolean
 }
 

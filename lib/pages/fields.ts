@@ -209,7 +209,7 @@ const note =
   (id: string): Html =>
     html`<p class="hint" id="${id}">${text}</p>`
 
-/** Never checked in advance, because the browser may belong to somebody else. */
+/** Never checked in advance, because the browser may belong to another person. */
 export function rememberField(state: FormState, { messages }: CommonModel, seconds: number): Html {
   return field(state, 'remember', {
     label: format(messages.rememberLabel, { duration: durationOf(seconds, messages) }),

@@ -1,12 +1,12 @@
 import type { ShownScope } from './common-model.ts'
 import { formatNumbers, isLocale, LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
 
-/** The option `pages.texts`: texts in place of the built-in ones, by language. `lang` is no text. */
+/** The option `pages.texts`: texts that replace the built-in ones, by language. `lang` is no text. */
 export type OwnTexts = {
   [Name in Locale]?: Partial<Record<keyof Omit<Messages, 'lang'>, string | undefined>> | undefined
 }
 
-/** What the option `scopes` says of a scope, by language. */
+/** Texts of a scope in the option `scopes`, by language. */
 export type ScopeTexts = Readonly<Record<string, Partial<Record<Locale, string | undefined>>>>
 
 interface Mistake {
@@ -84,7 +84,7 @@ function placeholdersOf(text: string): string[] {
   return [...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name)
 }
 
-/** Whether some number would find no form in it. */
+/** True if some number would find no form in it. */
 function lacksForm(text: string, messages: Messages): boolean {
   return placeholdersOf(text).some((name) =>
     [0, 1, 2, 3, 5, 11, 21, 100].some((count) => formatNumbers(text, { [name]: count }, messages).includes(`{${name}`))

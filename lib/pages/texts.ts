@@ -34,7 +34,7 @@ export function isLocale(given: string): given is Locale {
   return Object.hasOwn(LANGUAGES, given)
 }
 
-/** Fills `{name}` in. What has no value stays as it is. */
+/** Fills `{name}` in. A name without a value stays as it is. */
 export function format(message: string, values: Readonly<Record<string, string | number>>): string {
   return message.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
     Object.hasOwn(values, name) ? String(values[name]) : placeholder
@@ -101,7 +101,7 @@ const SCOPES: Readonly<Record<string, MessageKey>> = {
   offline_access: 'scopeOfflineAccess'
 }
 
-/** What a scope means to a person; `null` for one of the host's own. @see OpenID Connect Core 1.0 §5.4, §11 */
+/** The description of a scope for people; `null` for one of the host's own. @see OpenID Connect Core 1.0 §5.4, §11 */
 export function scopeDescription(scope: string): MessageKey | null {
   return Object.hasOwn(SCOPES, scope) ? (SCOPES[scope] ?? null) : null
 }

@@ -2,7 +2,7 @@ import type { User, UserStore } from '../ports/user-store.ts'
 import type { Sessions } from './sessions.ts'
 import type { SignedIn } from './since-password-change.ts'
 
-/** Whether there is such a user and the account is not disabled. */
+/** True if the user exists and the account is not disabled. */
 export function isActive(user: User | null): user is User {
   return user !== null && !user.disabled
 }

@@ -25,7 +25,7 @@ export interface Browser {
   remembered?: string | undefined
   /** The cookie of a link to set up a second factor, not yet verified. Absent without the option `factors`. */
   invitation?: string | undefined
-  /** Whether the user had a session in this browser before. Reads cookies only. */
+  /** True if the user had a session in this browser before. Reads cookies only. */
   isKnown(user: User): boolean
   /** The language of messages that this request causes. */
   locale?(): string | undefined
@@ -147,8 +147,8 @@ export function browserSessions(
     async start(userId, methods, browser) {
       const { session: former, origin } = browser
       const isTheirs = former?.userId === userId
-      // A session is renewed by its live secret alone. Where another tab has replaced it meanwhile, the sign-in gets a
-      // session of its own, because anyone may hold what was replaced.
+      // Only its live secret renews a session. If another tab has replaced it meanwhile, the sign-in gets a session of
+      // its own, because anyone may hold the replaced secret.
       const renewed = isTheirs ? await renew(methods, browser) : null
       if (renewed !== null) return renewed
       // Before the new session begins, so that where this fails, the browser still has the former one.

@@ -2,8 +2,8 @@ import type { Clock } from '../ports/clock.ts'
 
 /**
  * The refresh token families that this instance ended, for as long as an access token of theirs could still live. It
- * makes a revocation visible to `app.authenticate` here at once, without a look-up in the store. A revocation by
- * another instance is seen by the endpoints that look into the store.
+ * makes a revocation visible to `app.authenticate` here at once, without reading the store. The endpoints that read the
+ * store see a revocation by another instance.
  */
 export interface Revocations {
   add(sid: string): void

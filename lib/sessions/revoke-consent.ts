@@ -2,8 +2,8 @@ import type { AuthorityEvents, Events, Origin } from '../events.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 
 /**
- * Takes back what the user allowed a client, and tells. What the client was given stays alive: ending it is another
- * step. `false` where there was no consent.
+ * Takes a user's consent for a client back, and emits the event. Tokens of the client stay alive: ending them is
+ * another step. `false` if there was no consent.
  */
 export async function revokeConsent(
   userId: string,

@@ -60,11 +60,11 @@ export interface Sessions {
    */
   forget(sid: string): void
   /**
-   * Whether a stored sign-in no longer counts: it is older than the user's password (if the user store tells its time),
+   * True if a stored sign-in no longer counts: it is older than the user's password (if the user store tells its time),
    * or it is a browser session from before the host required a second factor.
    */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
-  /** Whether the user has a live family or browser session with this id, read from the stores. */
+  /** True if the user has a live family or browser session with this id, read from the stores. */
   isAlive(userId: string, sid: string): Promise<boolean>
   /**
    * Ends all sign-ins of the user except `stays`: a browser session, or a family with the browser session in which it
@@ -89,7 +89,7 @@ interface SessionsDeps {
   revocations: Revocations
   events: Events
   clock: Clock
-  /** Whether the host requires more of this user than the session's proofs. Absent: it never does. */
+  /** True if the host requires more of this user than the session's proofs. Absent: it never does. */
   requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
   /** Receives the browser sessions that ended. Returns at once and never throws. */
   onSessionsEnded(ended: BrowserSession[]): void

@@ -5,13 +5,13 @@ import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
 import { partitionOf } from '../protocol/partition.ts'
 
-/** What is known of a sign-in: a browser session, or a token family. */
+/** The facts about a sign-in: a browser session, or a token family. */
 export interface SignedIn {
   sid: string
   /** The browser session that a family began in. */
   sessionSid?: string | null
   authenticatedAt: number
-  /** What was proved, of a browser session alone. */
+  /** The proofs of a browser session. */
   methods?: readonly AuthenticationProof[]
 }
 
@@ -33,7 +33,9 @@ interface Deps {
   clock: Clock
 }
 
-/** Notes which sign-in stays when the password changes, in place of the one of an earlier change; `null`: none does. */
+/**
+ * Notes the sign-in that stays when the password changes, instead of the one of an earlier change; `null`: none does.
+ */
 export async function keepSignIn(
   userId: string,
   signIn: Pick<SignedIn, 'sid' | 'sessionSid'> | null,
@@ -50,8 +52,8 @@ export async function keepSignIn(
 }
 
 /**
- * Whether a sign-in is from before the user's present password, and not the one that changed it. It should have ended
- * with the change. This refuses it where that failed. The store is asked only about a sign-in that is older than the
+ * True if a sign-in is from before the user's present password, and not the one that changed it. It should have ended
+ * with the change. This refuses it if that failed. The store is asked only about a sign-in that is older than the
  * password.
  */
 export async function isFromFormerPassword(

@@ -2,11 +2,11 @@ import type { Clock } from '../ports/clock.ts'
 import type { User } from '../ports/user-store.ts'
 import { type AuthenticationProof, hasProvedSecond } from '../protocol/authentication.ts'
 
-/** Whether the host requires a second factor of this user where no client takes part; `null`: of nobody, anywhere. */
+/** Tells if the host requires a second factor of this user without a client; `null`: it requires one of no user. */
 type Requirement = ((user: User, clientId: null) => Promise<boolean>) | null
 
 /**
- * Whether a browser session with these proofs began before the host required a second factor of its user. A session
+ * True if a browser session with these proofs began before the host required a second factor of its user. A session
  * that could begin without one in spite of that is marked by `exempt`. An outage of the host's hook rejects.
  */
 export async function isFromBeforeRequirement(

@@ -46,14 +46,14 @@ export function disclosureOf({ client, scopes: granted }: DisclosureSubject, off
 }
 
 /**
- * Whether the standard defines this claim, with or without a language tag (`name#ja`).
+ * True if the standard defines this claim, with or without a language tag (`name#ja`).
  * @see OpenID Connect Core 1.0 §5.1, §5.2
  */
 export function isStandardClaim(name: string): boolean {
   return STANDARD.has(baseName(name))
 }
 
-/** Whether the claim is one of these, with or without a language tag. */
+/** True if the claim is one of these, with or without a language tag. */
 export function isAmong(claims: ReadonlySet<string>, name: string): boolean {
   return claims.has(baseName(name))
 }

@@ -28,7 +28,7 @@ interface ClaimsRelease {
   use: 'id_token' | 'userinfo'
   /** The `claims` parameter of the authorization request. */
   claims: ClaimsRequest | undefined
-  /** Whether an ID token contains the claims of the granted scopes, as userinfo always does. */
+  /** True if an ID token contains the claims of the granted scopes, as userinfo always does. */
   scopeClaims?: boolean
 }
 

@@ -9,8 +9,9 @@ import { getsCodes, ownerConnection } from '../../accounts/ways-in.ts'
 import { codeFrom, digestOfCode, ownerOf, type PendingCode, shownCode } from './code.ts'
 
 /**
- * The name that somebody typed to be sent a code, in its one form.
- * @throws OAuthError `invalid_request` for what can't be a name or one address, before anything is looked up or counted
+ * The typed name of a person who wants a code, in its one form.
+ * @throws OAuthError `invalid_request` for a text that can't be a name or one address, before anything is read or
+ * counted
  */
 export function readRecipient(typed: string): string {
   const name = normalizeUsername(typed.trim())
@@ -24,8 +25,8 @@ export function readRecipient(typed: string): string {
 
 /**
  * Sends a code to the stored address of the user of this name, or to nobody: the steps are the same, and one code is
- * stored in either case. It ends the one before, that of a browser which is known for them only in that browser. Where
- * people can sign up by e-mail, an address that nobody has gets a code too; nothing is created for it here.
+ * stored in either case. It ends the one before, but ends that of a known browser only from that browser. If people can
+ * sign up by email, an address without a user gets a code too; nothing is created for it here.
  */
 export async function sendSignInCode(
   { name, device }: Pick<PendingCode, 'name' | 'device'>,
@@ -84,7 +85,7 @@ function recipientOf(
   return signUp && canSignUp(name, { connections }) ? { id: '', username: name, email: name } : null
 }
 
-/** Whether an account that is made of nothing but an address may have this name. */
+/** True if an account that consists of an address alone may have this name. */
 export function canSignUp(name: string, ways: Pick<EmailSignInDeps, 'connections'>): boolean {
   return emailOf(name) !== null && checkNewUsername(name) === null && ownerConnection(name, ways) === null
 }
@@ -97,7 +98,7 @@ const linkContext = ({ issuer }: EmailSignInDeps): string => JSON.stringify(['si
  */
 const markOf = (nonce: string): string => digest(`sign-in link ${nonce}`)
 
-/** What a link carries. `null`: it is no link of ours, or too old. Nothing is looked up or used up. */
+/** The content of a link. `null`: it is no link of ours, or too old. Nothing is read from a store or used up. */
 export function openLink(
   token: string,
   deps: EmailSignInDeps

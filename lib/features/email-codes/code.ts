@@ -4,7 +4,7 @@ import { partitionOf } from '../../protocol/partition.ts'
 
 const DIGITS = 8
 
-/** What the browser that asked for a code keeps, sealed. */
+/** The sealed content of the browser that asked for a code. */
 export interface PendingCode {
   /** As it was typed, normalised. */
   name: string
@@ -31,8 +31,8 @@ export function shownCode(code: string): string {
 }
 
 /**
- * What was typed or pasted, without white space and hyphens, in the digits of ASCII.
- * @throws OAuthError `invalid_code` for what can't be a code. That is a slip and no guess: nothing is counted for it.
+ * The typed or pasted code, without white space and hyphens, in the digits of ASCII.
+ * @throws OAuthError `invalid_code` for a text that can't be a code. That is a slip and no guess: it is not counted.
  */
 export function readCode(typed: string): string {
   const code = typed

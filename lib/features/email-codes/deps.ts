@@ -4,14 +4,14 @@ import type { Sealer } from '../../ports/sealer.ts'
 
 /** The option `emailSignIn`, where it is set. */
 export interface EmailSignInSettings {
-  /** Whether an address that nobody has can become an account. */
+  /** True if an address without a user can become an account. */
   signUp: boolean
-  /** Whether messages have a link. */
+  /** True if messages have a link. */
   link: boolean
   expiresInMs: number
 }
 
-/** What sign-in by e-mail needs, where the option `emailSignIn` is set. */
+/** The parts of sign-in by email, if the option `emailSignIn` is set. */
 interface EmailSignIn extends EmailSignInSettings {
   /** The HMAC key for the digests of codes and for what stands for names in the store. */
   key: Uint8Array
@@ -20,5 +20,5 @@ interface EmailSignIn extends EmailSignInSettings {
   redeemCode: NonNullable<OneTimeTokenStore['redeemCode']>
 }
 
-/** What the use cases need besides. */
+/** Further dependencies of the use cases. */
 export type EmailSignInDeps = AccountsDeps & { emailSignIn: EmailSignIn }

@@ -23,7 +23,7 @@ interface EmailSignIn {
   pending: PendingCode
   /** Eight digits. */
   code: string
-  /** The id of the one user whom it may sign in; `undefined`: whoever has the name. */
+  /** The id of the one user whom it may sign in; `undefined`: any user with the name. */
   only?: string | undefined
   clientId: string | null
   locale: string | undefined
@@ -41,9 +41,9 @@ function refusal(outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError {
 }
 
 /**
- * Signs in whoever types the code that was sent to their address, in the browser that asked for it, or has their second
- * factor asked for. The code is used up first, so that of any number of parallel calls one goes on. `sign_up`: nobody
- * has the address, which is proved now, and the person may have an account.
+ * Signs in the person who types the code that was sent to their address, in the browser that asked for it, or has their
+ * second factor asked for. The code is used up first, so that of parallel calls one goes on. `sign_up`: no user has the
+ * address, which is proved now, and the person may have an account.
  * @throws OAuthError `invalid_code` with the reason, alike for all names; `temporarily_unavailable`
  */
 export async function signInByEmail(
@@ -82,7 +82,7 @@ export async function signInByEmail(
     throw fail('unknown')
   }
   if (!isActive(user) || ownerConnection(user, accounts) !== null) throw fail('unknown')
-  // Where a factor counts whoever reads the mail, the account is taken once that factor is proved.
+  // If a factor also counts against a reader of the mail, the account is taken once that factor is proved.
   const waits = !isProved(user) && (await keepsFactor(user, accounts))
   const owner = isProved(user) || waits ? user : await takeMailbox(user, { locale, origin }, accounts)
   const begun = await begin(
@@ -129,7 +129,7 @@ async function begin(
 }
 
 interface EmailSignUp {
-  /** What a code has proved: username and address of the new account. */
+  /** The result of a proved code: username and address of the new account. */
   name: string
   /** The host's own fields, checked against its schema. */
   fields: Readonly<Record<string, unknown>>
@@ -137,10 +137,8 @@ interface EmailSignUp {
 }
 
 /**
- * Makes an account without a password for a mailbox that was proved, and signs its owner in. Of any number of parallel
- * calls one makes it.
- * @throws OAuthError `invalid_code` where the address has become somebody's meanwhile: they sign in by a code of its
- * own
+ * Makes an account without a password for a proved mailbox, and signs its owner in. Of parallel calls one makes it.
+ * @throws OAuthError `invalid_code` if another user has the address meanwhile: they sign in by a code of its own
  */
 export async function signUpByEmail(
   { name, fields, clientId }: EmailSignUp,

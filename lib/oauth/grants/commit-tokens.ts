@@ -3,17 +3,17 @@ import type { FirstFactorKind } from '../../events.ts'
 import type { GrantDeps, TokenResponse } from '../deps.ts'
 import { type Issue, issueTokens, reportIssued } from '../issue-tokens.ts'
 
-/** What somebody signed in with first, and through which connection. */
+/** The first factor of a sign-in, and its connection. */
 interface By {
   by: FirstFactorKind
   connection?: string | undefined
 }
 
 /**
- * Issues the tokens of somebody who has just proved who they are, and hands them out once `confirm` resolves. It is
- * asked after the commit: what ended sign-ins between the check and the commit (another password, a disabled account, a
- * second factor) could not end this family. The family ends where it rejects, or resolves to what is said in place of
- * tokens.
+ * Issues the tokens of a user who has just proved their identity, and hands them out once `confirm` resolves. It is
+ * asked after the commit, because an event between the check and the commit that ended sign-ins (another password, a
+ * disabled account, a second factor) could not end this family. The family ends if it rejects, or resolves to an answer
+ * without tokens.
  */
 export async function commitTokens<Instead extends OAuthError | null>(
   issue: Issue & By,

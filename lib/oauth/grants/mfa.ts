@@ -25,8 +25,8 @@ interface Pending extends Omit<FirstFactor, 'clientId'> {
 }
 
 /**
- * What a grant says in place of tokens where the sign-in takes a second step: nothing is issued, and the same client
- * goes on with this. It is said after a right first factor alone. `null`: it takes none.
+ * The answer of a grant without tokens if the sign-in takes a second step: nothing is issued, and the same client goes
+ * on with this. It is given only after a right first factor. `null`: no second step.
  */
 export async function mfaRequired(
   { scopes, factors, found, ...first }: Pending,
@@ -58,8 +58,8 @@ export async function mfaRequired(
 }
 
 /**
- * The same where somebody has to set one up before; `null` where they don't. It takes a page: there is nothing that the
- * client could go on with. To be asked by every grant in which a person gives a first factor.
+ * The same for a user who has to set one up before; `null` if they don't. It takes a page, because the client has no
+ * step to go on with. Every grant with a first factor of a person asks this.
  */
 export async function enrolmentRequired(
   { user, methods }: Pick<FirstFactor, 'user' | 'methods'>,
@@ -100,7 +100,7 @@ export async function mfaGrant(
   if (step === null || found === null || !hasFactor(found))
     throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
   const { user, by, connection, methods } = step
-  // What began by the one grant is no way round the right to the other.
+  // A sign-in that one grant began is no way round the right to the other.
   if (client !== null && !mayUse(client, by === 'connection' ? TOKEN_EXCHANGE_GRANT : 'password'))
     throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   return {

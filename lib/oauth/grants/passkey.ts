@@ -7,8 +7,8 @@ import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
 
 /**
- * A sign-in by a passkey, for the host's own front ends: whoever may use the password grant may use this one. The
- * passkey is both factors.
+ * A sign-in by a passkey, for the host's own front ends: a client with the right to the password grant may use this
+ * one. The passkey is both factors.
  * @throws OAuthError `invalid_grant`, in one text for all causes
  * @see RFC 6749 §4.5
  */

@@ -69,8 +69,7 @@ async function passwordGrant(
         factors?.store.findFactors(user.id) ?? null
       ])
       if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-      // Whoever turned two-step sign-in on has ended all sign-ins that were there then. This one came after that, or
-      // sees it here.
+      // Turning two-step sign-in on has ended all sign-ins of that moment. This one came after that, or sees it here.
       return await second(now)
     },
     deps

@@ -22,8 +22,8 @@ import { commitTokens } from './commit-tokens.ts'
 import { withMfa } from './with-mfa.ts'
 
 /**
- * What the app is told of each. An app can do nothing else about a token that is refused than have the person sign in
- * at the provider once more, so the wire does not say what was wrong with it; the event and the log do.
+ * The app's text for each failure. The only remedy for a refused token is another sign-in at the provider, so the wire
+ * does not say the reason; the event and the log do.
  */
 const SAID: Partial<Record<UpstreamFailure, string>> = {
   email: 'The connection does not take this person, or their address.',
