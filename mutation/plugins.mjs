@@ -1,6 +1,6 @@
-// What Stryker needs of us (stryker.config.mjs): what it leaves as it is, and a runner that is fast because it starts
-// no process for a mutant. Each test file is one script, with all mutants behind a switch; a run of it evaluates the
-// script, and with it the mutated modules, anew.
+// Our plugins for Stryker (stryker.config.mjs): the code that it leaves as it is, and a runner that is fast because it
+// starts no process for a mutant. Each test file is one script, with all mutants behind a switch; a run of it evaluates
+// the script again, and with it the mutated modules.
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -16,8 +16,8 @@ const TESTS =
   /^(?:unit\/(?:(?:protocol|limits|http)\/.*|upstream\/answer|accounts\/message-bound|passwords\/(?:stored-hash|username|password-policy))|http\/cors)\.test\.ts$/
 
 /**
- * What explains a refusal, by the name of what is called: which argument. What a program reads of the refusal is
- * another one, and is tested.
+ * The argument that explains a refusal, by the name of the called function. A program reads another part of the
+ * refusal, which is tested.
  */
 const EXPLANATIONS = { must: 2, WebauthnError: 1, mismatch: 0, objectOf: 1 }
 

@@ -146,7 +146,7 @@ export function groups(docs: string): Array<Group & { items: Item[] }> {
   }).filter(({ items }) => items.length > 0)
 }
 
-/** Where a page is on the site. */
+/** The address of a page on the site. */
 export function urlOf(file: string): string {
   return `/${file.replace(/(^|\/)README\.md$/, '$1').replace(/\.md$/, '')}`
 }

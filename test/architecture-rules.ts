@@ -115,7 +115,10 @@ const FEATURE: Room = {
   modules: { 'node:crypto': PURE_HASHES }
 }
 
-/** What adapters share, and which: the reading of rows, and worker threads. No other adapter knows of one. */
+/**
+ * Rooms that several adapters share, and the adapters: the reading of rows, and worker threads. No other adapter knows
+ * of one.
+ */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
   'adapters/sql': ['adapters/sqlite', 'adapters/postgres'],
   'adapters/threads': ['adapters/argon2', 'adapters/imported-hashes']
@@ -135,7 +138,10 @@ const INTL = 'pages/intl.ts'
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
 /** Their types are part of what the host and our code agree on, as ports are. */
 const OPTIONS = ['settings/options.ts', 'settings/paths.ts', 'features/options.ts']
-/** Who else may know a file: a second place that knows it is a place that can forget to. Everybody else asks those. */
+/**
+ * Files with a closed list of importers, because a second place that knows such a file can forget a step. All other
+ * files ask those.
+ */
 const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
   'settings/defaults.ts': ['settings/schema.ts', 'settings/resolve.ts'],
   'settings/resolve.ts': ['settings/check.ts'],

@@ -15,8 +15,9 @@ export interface Pattern {
   text: string
 }
 
+/** Not in a path, and not "this one's". */
 const WORDS =
-  /\b(?:somebody|whoever|one's|anew|by now|beside|in place of|bear(?:s|ing)?|at the (?:most|least)|look-ups?|from then on)\b/gi
+  /(?<![\w/-])(?:somebody|whoever|(?<!this |each |other )one's|anew|by now|beside|in place of|bear(?:s|ing)?|at the (?:most|least)|look-ups?|from then on)(?![\w/-])/gi
 /** A question may begin so. */
 const RELATIVE = /(?<=^|[.:;!?]["')]?\s+)(?:What(?!ever)|Who(?:ever)?|Where|Whether)\b(?![^.!?]*\?)/g
 /** A title has no capital. */
@@ -38,7 +39,9 @@ export function patternsIn(files: FileMap): Pattern[] {
   return Object.entries(files).flatMap(([path, text]) => {
     const folder = folderOf(path)
     if (path.endsWith('.md')) return found(path, `prose of ${folder}`, [proseOf(text)], RELATIVE)
-    const comments = [...text.matchAll(COMMENT)].map(([comment]) => comment.replace(/^[ \t]*(?:\/?\*+\/?|\/\/)/gm, ''))
+    const comments = [...text.matchAll(COMMENT)].map(([comment]) =>
+      comment.replace(/^[ \t]*(?:\/?\*+\/?|\/\/)/gm, '').replace(/`[^`\n]*`/g, '`')
+    )
     return [
       ...found(path, `comments of ${folder}`, comments, RELATIVE),
       ...(path.startsWith('lib/')

@@ -1,5 +1,5 @@
-// In the image alone: makes what the example server imports beside the library a dependency of the package, so that
-// `npm prune --omit=dev` keeps it in the version of the lockfile.
+// In the image alone: makes the modules that the example server imports besides the library dependencies of the
+// package, so that `npm prune --omit=dev` keeps them in the version of the lockfile.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const NEEDED = ['@fastify/cookie', 'fastify', 'ioredis', 'libsql', 'nodemailer', 'openid-client', 'pg']

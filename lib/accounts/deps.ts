@@ -15,10 +15,10 @@ import type { FactorDeps } from './factors/deps.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 import type { AccountSlots } from './slots.ts'
 
-/** What the account use cases need. */
+/** The dependencies of the account use cases. */
 export interface AccountsDeps {
   issuer: string
-  /** This registration of the plugin: issuer and prefix. What it seals for a while opens at no other. */
+  /** This registration of the plugin: issuer and prefix. Values that it seals for a while open at no other. */
   service: string
   users: UserStore
   hashing: PasswordHashing
@@ -33,15 +33,15 @@ export interface AccountsDeps {
   background: Background
   /** `null`: the host has no `sendMessage`. */
   outbox: Outbox | null
-  /** How often one person gets a message that somebody else can ask for. */
+  /** The bound on messages to one person that a stranger can ask for. */
   messageBound: MessageBound
   /** `email`: a new username is an e-mail address, and is stored as the account's e-mail too. */
   usernames: 'email' | 'any'
-  /** Whether an account must confirm its e-mail before it can sign in. */
+  /** True if an account must confirm its email before it can sign in. */
   verifyEmail: boolean
   /** By their ids. A link whose connection is not among them opens nothing. */
   connections: ReadonlyMap<string, ConnectionWay>
-  /** The link that a message bears. Made from the issuer, never from a request. */
+  /** The link in a message. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string
   /** The link that takes a change back; `null`: there are no pages. */
   undoUrl: ((token: string) => string) | null

@@ -12,7 +12,7 @@ interface Ways {
   connections: ReadonlyMap<string, ConnectionWay>
 }
 
-/** What follows the last `@` of a normalised address; `''` where there is none. */
+/** The domain of a normalised address: the part after its last `@`; `''` if there is none. */
 export function domainOf(address: string): string {
   const at = address.lastIndexOf('@')
   return at === -1 ? '' : address.slice(at + 1)
@@ -35,7 +35,10 @@ export function ownerConnection(of: string | Pick<User, 'username' | 'email'>, {
   return null
 }
 
-/** Whether a connection manages the account or the address, and another way in was taken: `null`, or `connection`. */
+/**
+ * True if another connection than `connection` manages the account or the address. `null`: the sign-in used no
+ * connection.
+ */
 export function isManagedElsewhere(
   of: string | Pick<User, 'username' | 'email'>,
   connection: string | null,
@@ -74,16 +77,16 @@ export async function waysIn(user: User, deps: WaysDeps, found?: UserFactors | n
   }
 }
 
-/** Whether the link leads to the user, whenever its connection is on. */
+/** True if the link leads to the user while its connection is on. */
 export function opens({ connection, issuer }: LinkedIdentity, user: User, ways: Ways): boolean {
   return ways.connections.get(connection)?.acceptsIssuer(issuer) === true && !isManagedElsewhere(user, connection, ways)
 }
 
-/** Whether there is a way in that needs no link. */
+/** True if there is a way in without a link. */
 export const opensWithoutLink = ({ password, mail, passkeys }: Omit<WaysIn, 'links'>): boolean =>
   password || mail || passkeys.length > 0
 
-/** Whether a code for the sign-in may be sent to the stored address of the user. */
+/** True if a code for the sign-in may be sent to the stored address of the user. */
 export function getsCodes(user: User, ways: Ways): boolean {
   const address = normalizeUsername(addressOf(user))
   return isActive(user) && ownerConnection(user, ways) === null && address !== null && emailOf(address) !== null

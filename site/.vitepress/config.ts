@@ -36,7 +36,7 @@ export default {
   outDir: '../dist/site',
   cacheDir: '../node_modules/.cache/vitepress',
   cleanUrls: true,
-  // Where a reader's own server runs.
+  // The address of a reader's own server.
   ignoreDeadLinks: [/^http:\/\/localhost(?::\d+)?(?:\/|$)/],
   rewrites: (file: string) => file.replace(/(^|\/)README\.md$/, '$1index.md'),
   markdown: {

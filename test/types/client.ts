@@ -43,7 +43,7 @@ export const either: AnyAuthClient = createAuthClient(whatever)
 // @ts-expect-error -- it may be in cookie mode
 export const sureOfToken: AuthClient = createAuthClient(whatever)
 export const extended = createAuthClient<UserProfile & { role: string }>(options)
-// @ts-expect-error -- whoever is signed in has a subject
+// @ts-expect-error -- a signed-in user has a subject
 createAuthClient<{ name: string }>(options)
 
 const own: AuthStorage = { getItem: async () => null, setItem: () => {}, removeItem: async () => {} }

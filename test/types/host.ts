@@ -1,5 +1,5 @@
 /**
- * A host that types @fastify/jwt for itself, as its README tells it to, and uses this plugin beside it. Compiled
+ * A host that types @fastify/jwt for itself, as its README tells it to, and uses this plugin as well. Compiled
  * against the built package, as a consumer's compiler sees it. Each `@ts-expect-error` fails the check where there is
  * no error.
  */
@@ -216,7 +216,7 @@ export function hostPages(app: FastifyInstance): void {
     await app.authority.signOut(request, reply)
     // @ts-expect-error -- who is signed in is the cookie's to say
     await app.authority.signOut('user')
-    // @ts-expect-error -- somebody signs in
+    // @ts-expect-error -- a user signs in
     await app.authority.signIn(request, reply)
     return null
   })

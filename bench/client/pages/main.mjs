@@ -1,6 +1,6 @@
 /**
- * What every page of the bench runs. A client is an object of eight methods (login, callback, user, token, api, logout,
- * forget, listen), made when it is first called: what a constructor throws is found by that call.
+ * The common script of every page of the bench. A client is an object of eight methods (login, callback, user, token,
+ * api, logout, forget, listen), made at its first call, so that this call finds the error of a constructor.
  */
 export function start(make, variant = {}) {
   const config = {

@@ -1,6 +1,6 @@
 /**
- * What a host writes where its client has no reader for the challenge: the call, and where the API wants another
- * sign-in, one by the parameters of the challenge. @see RFC 9470 §3
+ * The code of a host whose client has no reader for the challenge: the call, and if the API wants another sign-in, one
+ * by the parameters of the challenge. @see RFC 9470 §3
  */
 export async function fetchWithStepUp(path, token, signIn) {
   const response = await fetch(path, { headers: { authorization: `Bearer ${await token()}` } })

@@ -5,9 +5,12 @@ export interface EmailCodeOptions {
 
 /** Sign-in by a code that is sent by e-mail. */
 export interface EmailSignInOptions {
-  /** Whether an address that nobody has gets a code too, which makes an account once it was right. Default: `false`. */
+  /**
+   * True to send a code also to an address without a user, and to create an account once the code was right. Default:
+   * `false`.
+   */
   signUp?: boolean | undefined
-  /** Whether the message has a link beside the code. Default: `true`. */
+  /** True to put a link next to the code in the message. Default: `true`. */
   link?: boolean | undefined
   /** Seconds that a code is good for. Default and at most: 600. */
   expiresIn?: number | undefined

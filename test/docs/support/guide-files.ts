@@ -1,6 +1,6 @@
 /**
  * The files that the guides print. A block that opens with a name (```ts people-store.ts) is a file: it is written down
- * as it is printed, beside this package as it would be installed, compiled under the project's own options, and run.
+ * as it is printed, next to this package as it would be installed, compiled under the project's own options, and run.
  */
 import {
   cpSync,

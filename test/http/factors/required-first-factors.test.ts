@@ -62,8 +62,7 @@ t.test("a sign-in by the host's own code is led to the set-up, unless the host h
 })
 
 t.test(
-  'where the address has to be confirmed first, the message for that is sent with the ' +
-    'sign-in, by a page and by the grant',
+  'sends the confirming message with the sign-in if the address has to be confirmed first, by a page and by the grant',
   async (t) => {
     for (const way of ['page', 'grant']) {
       const users = memoryUserStore()

@@ -5,7 +5,7 @@
  *   test:properties` is for the night.
  * - `npm test` tries the same inputs each time, so that a change is judged by what it changed. With `PROPERTY_RUNS`
  *   as many more are drawn by a new seed. A failure prints it, with the smallest input that fails. `PROPERTY_SEED=… npm test --
- *   FILE` draws the same inputs again, and `PROPERTY_PATH=…` beside it goes straight to the one that failed.
+ *   FILE` draws the same inputs again, and `PROPERTY_PATH=…` with it goes straight to the one that failed.
  * - An input that has failed once belongs into the `examples` of its property: those are tried first, every time.
  */
 import * as fc from 'fast-check'

@@ -277,8 +277,7 @@ t.test('a link that is made while a reset is under way goes too', async (t) => {
 })
 
 t.test(
-  "where the links can't be ended the reset is not done, the sessions have ended all the " +
-    'same, and the same request does the rest',
+  "ends the sessions but not the reset if the links can't be ended, and the same request does the rest",
   async (t) => {
     let down = false
     const w = await world({
