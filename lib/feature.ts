@@ -1,5 +1,6 @@
 import type { AccountsDeps } from './accounts/deps.ts'
 import type { AccountSlots } from './accounts/slots.ts'
+import type { AuthorizeSlots } from './authorize/slots.ts'
 import type { PageSlots } from './http/pages/slots.ts'
 import type { Sealer } from './ports/sealer.ts'
 import type { AuthorityOptions } from './settings/options.ts'
@@ -29,5 +30,6 @@ export interface Kernel {
 /** The additions of a feature to the kernel. */
 export interface Parts {
   account?: AccountSlots
+  authorize?: AuthorizeSlots
   pages?: PageSlots
 }

@@ -1,4 +1,3 @@
-import { lazily } from '../accounts/lazily.ts'
 import { userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
@@ -25,9 +24,7 @@ import type { Advised, AuthorizeDeps, BrowserContext } from './deps.ts'
 import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
 import { reachesOne } from './reachable.ts'
 import { contextFor, requiredAcr } from './requested-context.ts'
-
-/** What is asked of sign-ins where there are second factors. */
-export const missingSteps = lazily(async () => await import('./missing-step.ts'))
+import { missingStepOf } from './slots.ts'
 
 /** An authorization request of a known client, with a redirect URI at which it may be answered. */
 export interface ClientRequest {
@@ -134,7 +131,7 @@ async function gatherFacts(
 ): Promise<Facts> {
   const request = parseAuthorizationRequest(params)
   const {
-    accounts: { clock, factors, users },
+    accounts: { clock, users },
     sessions
   } = deps
   const now = clock.now()
@@ -154,11 +151,9 @@ async function gatherFacts(
     authentication,
     acrValues: deps.acrValues,
     missing:
-      signedIn === null || factors === null
+      signedIn === null
         ? null
-        : await (
-            await missingSteps()
-          ).missingStep(signedIn, { request, client, possible, authentication, remembered, now }, { clock, factors }),
+        : await missingStepOf(signedIn, { request, client, possible, authentication, remembered, now }, deps.slots),
     canProveMore:
       user === null ||
       authentication !== null ||

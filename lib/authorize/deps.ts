@@ -3,6 +3,7 @@ import type { ConsentStore } from '../ports/consent-store.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
+import type { AuthorizeSlots } from './slots.ts'
 
 /** What the browser journey needs, beside what the grants need, for it begins what the code grant goes on with. */
 export interface AuthorizeDeps extends GrantDeps {
@@ -19,6 +20,8 @@ export interface AuthorizeDeps extends GrantDeps {
   acrValues: readonly string[]
   /** Whether people sign in on a page of ours, which can ask them for what is missing. */
   hostedSignIn: boolean
+  /** Those of the features that are on. */
+  slots: readonly AuthorizeSlots[]
 }
 
 /** Tells a developer of a mistake. */

@@ -8,7 +8,6 @@ import { formPost } from '../adapters/node/form-post.ts'
 import { distanceOfHost, outbound } from '../adapters/node/outbound.ts'
 import { systemRandom } from '../adapters/node/system-random.ts'
 import { type BackChannelLogout, createBackChannelLogout } from '../authorize/back-channel-logout.ts'
-import { missingSteps } from '../authorize/authorize.ts'
 import type { AuthorizeDeps } from '../authorize/deps.ts'
 import { createEvents, type Events } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
@@ -158,7 +157,7 @@ export async function createServices(
   })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl, outbound: leaving })
   // Loaded before the first sign-in, and without the option not at all.
-  if (settings.factors !== null) await Promise.all([withFactors(), missingSteps(), withMfa()])
+  if (settings.factors !== null) await Promise.all([withFactors(), withMfa()])
   const slots: AccountSlots[] = []
   const accounts: AccountsDeps = accountsDeps(settings, {
     owner,
@@ -218,7 +217,8 @@ export async function createServices(
       canSignUp: settings.registration !== false && stores.users.create !== undefined,
       connections,
       acrValues: settings.acrValues,
-      hostedSignIn: settings.pages !== false && settings.pages.loginUrl === null
+      hostedSignIn: settings.pages !== false && settings.pages.loginUrl === null,
+      slots: parts.flatMap(({ authorize }) => authorize ?? [])
     },
     health: createHealth(settings, { state, attempts: stores.attempts, ring, hashing: accounts.hashing, clock }),
     sweep: stores.sweep,

@@ -1,2 +1,3 @@
 /** The features. Each has one line here, and the kernel asks them in the order of their `needs`. */
 export { emailCodes } from './email-codes/feature.ts'
+export { secondFactors } from './second-factors/feature.ts'

@@ -1,0 +1,43 @@
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import { type FactorDeps, hasFactor } from '../../accounts/factors/deps.ts'
+import { isRememberedIn } from '../../accounts/factors/remembered-devices.ts'
+import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
+import type { AskedOf, MissingStep } from '../../authorize/slots.ts'
+import type { Kernel, Parts } from '../../feature.ts'
+import { contextOf, hasProvedSecond, MFA_ACR, provedSince, withCode } from '../../protocol/authentication.ts'
+import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
+
+export function create(_on: true, { accounts: { clock, factors } }: Kernel): Parts {
+  if (factors === null) return {}
+  return { authorize: { missing: async (person, asked) => await missingStep(person, asked, { clock, factors }) } }
+}
+
+type WithFactors = Pick<AccountsDeps, 'clock'> & { factors: FactorDeps }
+
+/**
+ * The step that is missing by the client's requirement or by the host's policy. The signed-in person is asked in the
+ * session that they have: no other name is taken, and a host's own sign-in page needs no second factor of its own.
+ * Rejects if a hook or a store fails.
+ */
+async function missingStep(
+  { session, user }: SignedInPerson,
+  { request: { maxAge }, client, possible, authentication, remembered, now }: AskedOf,
+  { clock, factors }: WithFactors
+): Promise<MissingStep> {
+  const byClient = authentication === null && possible?.includes(MFA_ACR) === true
+  const byHost =
+    factors.policy.required !== null &&
+    !hasProvedSecond(session) &&
+    (await factors.policy.required(user, client.clientId))
+  if (!byClient && !byHost) return null
+  const found = await factors.store.findFactors(user.id)
+  if (!hasFactor(found)) {
+    if (!byHost) return null
+    return isRecentEnough(session, now) ? 'enrolment' : 'sign_in'
+  }
+  // The host has them set up, and lets people have browsers remembered in which they are not asked.
+  if (!byClient && isRememberedIn(user, found, { remembered }, { clock, factors })) return null
+  const isTooOld = maxAge !== undefined && now - provedSince(session) > maxAge * 1000
+  const isEnough = !byClient || contextOf(withCode(session, now), possible ?? []) !== null
+  return isEnough && !isTooOld ? 'second_factor' : byHost ? 'sign_in' : null
+}
