@@ -52,6 +52,7 @@ export async function findMessageToken(
     | 'factor_undo'
     | 'email_undo'
     | 'email_undo_open'
+    | 'undo_done'
     | 'factor_reset'
   >,
   token: string,

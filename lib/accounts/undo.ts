@@ -19,6 +19,8 @@ import { ownerConnection } from './ways-in.ts'
  */
 const LIFETIME_MS = 72 * 60 * 60 * 1000
 const PURPOSES = { factor: 'factor_undo', email: 'email_undo' } as const
+/** How long a used link tells what it did, so that all presses of one link get one answer. */
+const TOLD_FOR_MS = 5 * 60 * 1000
 
 /** The part of a message for a user who did not make the change. */
 interface UndoLink {
@@ -30,8 +32,14 @@ interface UndoLink {
 /** The first factor, or a change of the address; `former`: the address that the account had. */
 type Undoable = { what: 'factor' } | { what: 'email'; former: string }
 
-/** The change that the link takes back, and its user. `changedAt`: milliseconds since the epoch. */
-export type PendingUndo = { user: User } & ({ what: 'factor' } | { what: 'email'; former: string; changedAt: number })
+/**
+ * The change that the link takes back, and its user. `isDone`: the link did so within the last minutes. `changedAt`:
+ * milliseconds since the epoch.
+ */
+export type PendingUndo = { user: User; isDone: boolean } & (
+  | { what: 'factor' }
+  | { what: 'email'; former: string; changedAt: number }
+)
 
 type LinkDeps = Pick<AccountsDeps, 'undoUrl' | 'outbox' | 'users' | 'oneTimeTokens' | 'clock' | 'random'>
 
@@ -91,34 +99,49 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
   const [what, value = ''] = (carriedIn(token) ?? '').split(' ')
   const tokenDigest = digestOfOneTimeToken(token)
   if (tokenDigest === null || (what !== 'factor' && what !== 'email')) throw invalidLink()
-  const record = await oneTimeTokens.find(PURPOSES[what], tokenDigest, clock.now())
+  const live = await oneTimeTokens.find(PURPOSES[what], tokenDigest, clock.now())
+  const record = live ?? (await oneTimeTokens.find('undo_done', tokenDigest, clock.now()))
   const user = record === null ? null : await users.findById(record.userId)
   if (record === null || !isActive(user)) throw invalidLink()
+  const isDone = live === null
   // The domain may be enforced only since the change, and an account does not leave it by itself.
   const owner = ownerConnection(user, deps)
   if (what === 'email' && owner !== null && ownerConnection(value, deps) !== owner) throw invalidLink()
-  if (what === 'email') return { user, what, former: value, changedAt: record.expiresAt - LIFETIME_MS }
+  if (what === 'email') return { user, isDone, what, former: value, changedAt: record.expiresAt - LIFETIME_MS }
   if (!isBoundTo(token, 0, addressOf(user))) throw invalidLink()
-  return { user, what }
+  return { user, isDone, what }
 }
 
 /**
  * Takes it back, ends all sign-ins and sends a link for a new password. All of it can be done any number of times, and
- * the token is used up last, so that it works again where a store fails half-way.
+ * the token is used up last, so that it works again where a store fails half-way. Of any number of presses one sends
+ * the message, and all resolve.
  * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`
  */
 export async function undoByLink(
   { token, ...cause }: MessageCause & { token: string },
   deps: AccountsDeps
 ): Promise<void> {
-  const { oneTimeTokens, clock } = deps
+  const { oneTimeTokens, clock, messageBound } = deps
   const pending = await checkUndo(token, deps)
+  if (pending.isDone) return
   const user =
     pending.what === 'factor' ? await removeFactors(pending.user, cause, deps) : await putBack(pending, cause, deps)
   if (pending.what === 'email') await oneTimeTokens.discard('email_undo_open', user.id)
-  await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
-  if ((await oneTimeTokens.consume(PURPOSES[pending.what], digestOfOneTimeToken(token) ?? '', clock.now())) === null)
-    throw invalidLink()
+  const tokenDigest = digestOfOneTimeToken(token) ?? ''
+  const send = async (): Promise<void> => {
+    await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
+  }
+  await messageBound.send(['undo', tokenDigest], send, { spacingMs: TOLD_FOR_MS })
+  // Before the token is used up, so that every press finds one of the two.
+  const done = {
+    purpose: 'undo_done',
+    digest: tokenDigest,
+    userId: user.id,
+    expiresAt: clock.now() + TOLD_FOR_MS
+  } as const
+  await oneTimeTokens.put(done)
+  await oneTimeTokens.consume(PURPOSES[pending.what], tokenDigest, clock.now())
 }
 
 /**

@@ -10,7 +10,6 @@ import { queryParam } from './forms.ts'
 interface Shown {
   token: string
   pending: PendingUndo
-  done: boolean
 }
 
 /**
@@ -21,11 +20,10 @@ export function undoPage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts }
   } = deps
-  const asked = async (token: string): Promise<Shown> => ({
-    token,
-    pending: await checkUndo(token, accounts),
-    done: false
-  })
+  const asked = async (token: string): Promise<Shown> => {
+    const pending = await checkUndo(token, accounts)
+    return { token: pending.isDone ? '' : token, pending }
+  }
 
   formPage<'undo', Shown>(
     child,
@@ -43,7 +41,7 @@ export function undoPage(child: FastifyInstance, deps: PageDeps): void {
         async work() {
           const { pending } = await asked(token)
           await undoByLink({ token, locale, origin }, accounts)
-          return { token: '', pending, done: true }
+          return { token: '', pending: { ...pending, isDone: true } }
         }
       }),
       async again({ token = '' }, refused) {
@@ -52,7 +50,7 @@ export function undoPage(child: FastifyInstance, deps: PageDeps): void {
           throw refused
         })
       },
-      content: ({ token, pending: { what, user }, done }) => ({ token, what, username: user.username, done })
+      content: ({ token, pending: { what, user, isDone } }) => ({ token, what, username: user.username, done: isDone })
     },
     deps
   )
