@@ -4,6 +4,7 @@ import type { User, UserStore } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import { makesProvisional } from './address-proof.ts'
+import { createAndTell } from './create-and-tell.ts'
 import type { AccountsDeps } from './deps.ts'
 import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount, profileFields } from './federated-account.ts'
 import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
@@ -200,17 +201,25 @@ async function registered(
   { connection, person, authoritative, origin }: FederatedArrival,
   fields: Record<string, unknown>,
   attempt: number,
-  { users, clock, events }: AccountsDeps
+  deps: AccountsDeps
 ): Promise<User | null> {
+  const { users, clock } = deps
+  const { createWithIdentity } = users
+  if (createWithIdentity === undefined) return null
   const now = clock.now()
+  const created = newAccount(person, { connection: connection.id, fields, attempt, provedAt: authoritative ? now : 0 })
+  const isProvisional = person.email !== undefined && !authoritative
+  const link = linkOf(person, { connection: connection.id, now, isProvisional })
   try {
-    const user =
-      (await users.createWithIdentity?.(
-        newAccount(person, { connection: connection.id, fields, attempt, provedAt: authoritative ? now : 0 }),
-        linkOf(person, { connection: connection.id, now, isProvisional: person.email !== undefined && !authoritative })
-      )) ?? null
-    if (user !== null) events.emit('registered', { userId: user.id, username: user.username }, origin)
-    return user
+    return await createAndTell(
+      {
+        username: created.username,
+        create: async () => await createWithIdentity(created, link),
+        find: async () => (await users.findByIdentity?.(person)) ?? null
+      },
+      origin,
+      deps
+    )
   } catch (error) {
     if (isUsernameTaken(error) || isIdentityTaken(error)) return null
     throw error

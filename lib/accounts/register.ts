@@ -6,6 +6,7 @@ import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { expectSignIn } from './new-sign-in.ts'
+import { createAndTell, creation } from './create-and-tell.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
@@ -51,7 +52,8 @@ export async function register(
   { username, password, fields, locale, origin }: Registration,
   deps: AccountsDeps
 ): Promise<{ user: User } | 'pending'> {
-  if (deps.users.create === undefined)
+  const { create } = deps.users
+  if (create === undefined)
     throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
   const name = newUsername(username, deps)
   refuseUnstorable(fields)
@@ -71,7 +73,7 @@ export async function register(
   }
   let user: User
   try {
-    user = await deps.users.create(created)
+    user = await createAndTell(creation(created, { ...deps.users, create }), origin, deps)
   } catch (error) {
     if (!isUsernameTaken(error)) throw error
     if (!deps.verifyEmail)
@@ -80,7 +82,6 @@ export async function register(
     sendAlreadyRegistered(name, { locale, origin }, deps)
     return 'pending'
   }
-  deps.events.emit('registered', { userId: user.id, username: user.username }, origin)
   expectSignIn(user.id, deps)
   if (deps.users.setEmailVerified !== undefined) {
     deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => {

@@ -1,10 +1,11 @@
 import { isUsernameTaken, OAuthError, type OAuthErrorReason } from '../../errors.ts'
 import type { CodeOutcome } from '../../ports/one-time-token-store.ts'
-import type { User } from '../../ports/user-store.ts'
+import type { NewUser, User } from '../../ports/user-store.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions } from '../../sessions/browser-sessions.ts'
 import { isProved, keepsFactor } from '../../accounts/address-proof.ts'
 import { beginSession, type SessionBegun, type StepNeeded } from '../../accounts/begin-session.ts'
+import { createAndTell, creation } from '../../accounts/create-and-tell.ts'
 import type { EmailSignInDeps } from './deps.ts'
 import type { SignInWrites } from '../../accounts/first-factor.ts'
 import { profileFields } from '../../accounts/federated-account.ts'
@@ -145,23 +146,23 @@ export async function signUpByEmail(
   browser: Browser,
   deps: SignInDeps
 ): Promise<SessionBegun | StepNeeded> {
-  const { users, events, clock } = deps.accounts
+  const { users, clock } = deps.accounts
   if (users.create === undefined || !canSignUp(name, deps.accounts)) throw refusal('unknown')
+  const created: NewUser = {
+    ...profileFields(fields),
+    username: name,
+    email: name,
+    emailVerified: true,
+    emailProvedAt: clock.now(),
+    passwordHash: null
+  }
   let user: User
   try {
-    user = await users.create({
-      ...profileFields(fields),
-      username: name,
-      email: name,
-      emailVerified: true,
-      emailProvedAt: clock.now(),
-      passwordHash: null
-    })
+    user = await createAndTell(creation(created, { ...users, create: users.create }), browser.origin, deps.accounts)
   } catch (error) {
     if (isUsernameTaken(error)) throw refusal('unknown')
     throw error
   }
-  events.emit('registered', { userId: user.id, username: user.username }, browser.origin)
   const begun = await begin(user, { address: addressOf(user), clientId, isNew: true }, browser, deps)
   if (begun === null) throw refusal('unknown')
   return begun
