@@ -1,6 +1,6 @@
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
 import { authenticatedAt, text } from './claims.ts'
-import { connection, openidProvider } from './make.ts'
+import { connection, openidProvider, optionsOf } from './make.ts'
 
 const ISSUER = 'https://appleid.apple.com'
 /**
@@ -30,7 +30,8 @@ export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
  * @see docs/guides/connections/apple.md
  * @example connections: [apple({ clientId: 'com.example.web', teamId, keyId, privateKey: process.env.APPLE_KEY })]
  */
-export function apple(options: AppleOptions): ConnectionOption {
+export function apple(given: AppleOptions): ConnectionOption {
+  const options = optionsOf('apple', given, '{ clientId, teamId, keyId, privateKey }')
   return connection(
     options,
     { id: 'apple', name: 'Apple' },

@@ -1,7 +1,7 @@
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
 import { object, text } from './claims.ts'
-import { connection, oauthProvider } from './make.ts'
+import { connection, oauthProvider, optionsOf } from './make.ts'
 
 const ISSUER = 'https://discord.com'
 
@@ -17,7 +17,8 @@ export interface DiscordOptions extends ConnectionOptions {
  * @example
  * connections: [discord({ clientId, clientSecret })]
  */
-export function discord(options: DiscordOptions): ConnectionOption {
+export function discord(given: DiscordOptions): ConnectionOption {
+  const options = optionsOf('discord', given)
   return connection(
     options,
     { id: 'discord', name: 'Discord' },

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
 import { object, text } from './claims.ts'
-import { connection, oauthProvider } from './make.ts'
+import { connection, oauthProvider, optionsOf } from './make.ts'
 
 export interface FacebookOptions extends ConnectionOptions {
   clientSecret: string
@@ -18,7 +18,8 @@ export interface FacebookOptions extends ConnectionOptions {
  * @example
  * connections: [facebook({ clientId, clientSecret })]
  */
-export function facebook({ version = 'v24.0', ...options }: FacebookOptions): ConnectionOption {
+export function facebook(given: FacebookOptions): ConnectionOption {
+  const { version = 'v24.0', ...options } = optionsOf('facebook', given)
   const graph = `https://graph.facebook.com/${version}`
   return connection(
     options,

@@ -1,7 +1,7 @@
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
 import { object, text } from './claims.ts'
-import { connection, oauthProvider } from './make.ts'
+import { connection, oauthProvider, optionsOf } from './make.ts'
 
 const ISSUER = 'https://github.com/login/oauth'
 const API = 'https://api.github.com'
@@ -21,7 +21,8 @@ export interface GithubOptions extends ConnectionOptions {
  * @example
  * connections: [github({ clientId, clientSecret })]
  */
-export function github(options: GithubOptions): ConnectionOption {
+export function github(given: GithubOptions): ConnectionOption {
+  const options = optionsOf('github', given)
   const scopes = options.scopes ?? ['read:user', 'user:email']
   return connection(
     options,

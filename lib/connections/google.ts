@@ -1,7 +1,7 @@
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
 import { authenticatedAt, profileClaims, text } from './claims.ts'
-import { connection, openidProvider } from './make.ts'
+import { connection, openidProvider, optionsOf } from './make.ts'
 
 const ISSUER = 'https://accounts.google.com'
 const DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/
@@ -23,7 +23,8 @@ export interface GoogleOptions extends ConnectionOptions {
  * @example
  * connections: [google({ clientId, clientSecret })]
  */
-export function google({ hd, ...options }: GoogleOptions): ConnectionOption {
+export function google(given: GoogleOptions): ConnectionOption {
+  const { hd, ...options } = optionsOf('google', given)
   const organisations = hd === undefined ? [] : [hd].flat()
   const wrong = organisations.find((domain) => typeof domain !== 'string' || !DOMAIN.test(domain))
   return connection(

@@ -1,3 +1,4 @@
+import { StartError } from '../errors.ts'
 import type {
   ConnectionOption,
   ConnectionOptions,
@@ -6,6 +7,25 @@ import type {
   ProviderMistake
 } from '../ports/provider.ts'
 import type { UpstreamWishes } from '../ports/upstream.ts'
+
+/**
+ * The options that a function of this export was called with. Without types a host can leave them out.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` for anything but an object
+ */
+export function optionsOf<Options extends object>(
+  maker: string,
+  given: Options,
+  takes = '{ clientId, clientSecret }'
+): Options {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given
+  const kind = Array.isArray(given) ? 'an array' : `a ${typeof given}`
+  const got = given === undefined ? 'nothing' : given === null ? 'null' : kind
+  throw new StartError(
+    'FST_AUTHORITY_INVALID_OPTIONS',
+    `Invalid option "connections": ${maker}(…) got ${got}; it takes ${takes}. ` +
+      `Call it as ${maker}(${takes}), with what the provider gave you.`
+  )
+}
 
 type Asked =
   | 'brand'

@@ -1,7 +1,7 @@
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions, ProviderMistake } from '../ports/provider.ts'
 import { authenticatedAt, profileClaims, text } from './claims.ts'
-import { connection, openidProvider, openidWishes } from './make.ts'
+import { connection, openidProvider, openidWishes, optionsOf } from './make.ts'
 
 const HOST = 'https://login.microsoftonline.com'
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -31,12 +31,8 @@ export interface MicrosoftOptions extends ConnectionOptions {
  * @see docs/guides/connections/microsoft.md
  * @example connections: [microsoft({ clientId, clientSecret, tenant: 'organizations', allowedTenants: ['…'] })]
  */
-export function microsoft({
-  tenant = 'common',
-  allowedTenants = [],
-  authTime = false,
-  ...options
-}: MicrosoftOptions): ConnectionOption {
+export function microsoft(given: MicrosoftOptions): ConnectionOption {
+  const { tenant = 'common', allowedTenants = [], authTime = false, ...options } = optionsOf('microsoft', given)
   const place = `${HOST}/${tenant}`
   return connection(
     options,

@@ -1,5 +1,5 @@
 import type { ConnectionOption, ConnectionOptions, OauthProvider } from '../ports/provider.ts'
-import { connection, oauthProvider, parameterMistake } from './make.ts'
+import { connection, oauthProvider, optionsOf, parameterMistake } from './make.ts'
 
 export interface Oauth2Options extends ConnectionOptions {
   id: string
@@ -35,15 +35,20 @@ export interface Oauth2Options extends ConnectionOptions {
  *   }
  * })
  */
-export function oauth2({
-  issuer,
-  authorizationEndpoint,
-  tokenEndpoint,
-  identify,
-  clientAuthentication,
-  parameters = {},
-  ...options
-}: Oauth2Options): ConnectionOption {
+export function oauth2(given: Oauth2Options): ConnectionOption {
+  const {
+    issuer,
+    authorizationEndpoint,
+    tokenEndpoint,
+    identify,
+    clientAuthentication,
+    parameters = {},
+    ...options
+  } = optionsOf(
+    'oauth2',
+    given,
+    '{ id, issuer, clientId, clientSecret, authorizationEndpoint, tokenEndpoint, scopes, identify }'
+  )
   return connection(
     options,
     { id: options.id, name: options.id },

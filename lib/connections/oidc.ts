@@ -1,6 +1,6 @@
 import type { ConnectionOption, ConnectionOptions, ProviderEndpoints, ProviderMistake } from '../ports/provider.ts'
 import { authenticatedAt, profileClaims, text } from './claims.ts'
-import { connection, openidProvider, openidWishes, parameterMistake } from './make.ts'
+import { connection, openidProvider, openidWishes, optionsOf, parameterMistake } from './make.ts'
 
 const SIGNATURE = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
 
@@ -39,17 +39,18 @@ export interface OidcOptions extends ConnectionOptions {
  * @example
  * connections: [oidc({ id: 'acme', name: 'Acme', issuer: 'https://sso.acme.com', clientId, clientSecret })]
  */
-export function oidc({
-  issuer,
-  endpoints,
-  signingAlgs,
-  clientAuthentication,
-  trustEmail = false,
-  userinfo = true,
-  parameters = {},
-  responseMode = 'query',
-  ...options
-}: OidcOptions): ConnectionOption {
+export function oidc(given: OidcOptions): ConnectionOption {
+  const {
+    issuer,
+    endpoints,
+    signingAlgs,
+    clientAuthentication,
+    trustEmail = false,
+    userinfo = true,
+    parameters = {},
+    responseMode = 'query',
+    ...options
+  } = optionsOf('oidc', given, '{ id, issuer, clientId, clientSecret }')
   return connection(
     options,
     { id: options.id, name: options.id },

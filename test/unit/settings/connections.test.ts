@@ -35,6 +35,22 @@ function refusal(connections: unknown, options: object = {}): string {
   }
 }
 
+t.test('names the function that was called without options, what it got and what to do', async (t) => {
+  for (const make of [apple, discord, facebook, github, google, microsoft, oauth2, oidc])
+    for (const [given, got] of [
+      [undefined, 'nothing'],
+      [null, 'null'],
+      ['a-secret-canary', 'a string'],
+      [[client], 'an array']
+    ] as const) {
+      const { name } = make
+      const error = t.throws(() => make(given as never), { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, name) as Error
+      t.match(error.message, `Invalid option "connections": ${name}(…) got ${got}; it takes {`)
+      t.match(error.message, `Call it as ${name}({ `)
+      t.notMatch(error.message, 'canary')
+    }
+})
+
 // covers FED-27
 t.test('each mistake is one error with the path', async (t) => {
   const pem = (type: 'ec' | 'rsa', options: object): string =>
