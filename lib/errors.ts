@@ -267,8 +267,8 @@ export type UpstreamFailure =
   | 'outage'
 
 /**
- * A sign-in at another provider came to nothing. The message and the cause hold nothing that the provider or the
- * browser sent.
+ * A sign-in at another provider came to nothing. The message holds nothing that the provider or the browser sent. The
+ * cause, which only the log gets, holds nothing of it but the issuer of an ID token.
  */
 export class UpstreamError extends Error {
   readonly reason: UpstreamFailure

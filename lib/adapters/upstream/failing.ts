@@ -25,8 +25,26 @@ export async function failing<Answer>(
         : reason === 'userinfo'
           ? 'answer about the person'
           : 'answer of the token endpoint'
-    throw new UpstreamError(reason, `The ${what} was refused (${code}).`)
+    throw new UpstreamError(reason, `The ${what} was refused (${code}).`, causeOf(error))
   }
+}
+
+/**
+ * The cause of a refusal by the issuer, for the log alone: the issuer that was expected and the one that came, because
+ * a wrong option `issuer` is found by nothing else.
+ */
+export function otherIssuer(expected: unknown, got: unknown): ErrorOptions {
+  const show = (issuer: unknown): string =>
+    typeof issuer === 'string'
+      ? JSON.stringify(issuer.replaceAll(/\/\/[^/?#\s]*@/g, '//…@').slice(0, 200))
+      : typeof issuer
+  return { cause: new Error(`iss: expected ${show(expected)}, got ${show(got)}`) }
+}
+
+function causeOf(error: unknown): ErrorOptions | undefined {
+  if (!(error instanceof Error) || claimOf(error) !== 'iss') return undefined
+  const { expected, claims } = error.cause as { expected?: unknown; claims?: { iss?: unknown } }
+  return otherIssuer(expected, claims?.iss)
 }
 
 /** Which claim did not fit, in the engine's words. */

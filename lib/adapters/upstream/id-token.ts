@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi'
 import { UpstreamError } from '../../errors.ts'
 import type { Provider } from '../../ports/provider.ts'
 import { type AppTokenRules, checkAppIdToken } from '../../protocol/app-id-token.ts'
-import { failing } from './failing.ts'
+import { failing, otherIssuer } from './failing.ts'
 import type { kept } from './kept.ts'
 
 type Keys = ReturnType<typeof kept<{ keys: unknown[] }>>
@@ -75,7 +75,7 @@ export async function appTokenClaims({
     throw new UpstreamError('id_token', 'The token is no ID token.')
   const { iss, aud, azp } = claims
   if (typeof iss !== 'string' || !provider.acceptsIssuer(iss))
-    throw new UpstreamError('id_token', 'The ID token was refused (iss).')
+    throw new UpstreamError('id_token', 'The ID token was refused (iss).', otherIssuer(provider.issuer, iss))
   checkAppIdToken(claims, rules)
   const named = { ...(await metadata()), issuer: iss }
   // As the engine wants it: the answer of a token endpoint to the app.

@@ -46,15 +46,24 @@ export async function signInAt(
   return await subject.authenticate(answerTo(url), flow(over))
 }
 
-/** The error of a failed sign-in. Throws if it contains anything that the provider sent. */
-export async function refusalOf(pending: Promise<unknown>): Promise<{ reason: string; message: string }> {
+/**
+ * What a sign-in that comes to nothing rejects with. Throws where it holds anything that the provider sent but the
+ * issuers of a refused ID token, which are its cause.
+ */
+export async function refusalOf(
+  pending: Promise<unknown>
+): Promise<{ reason: string; message: string; issuers?: string }> {
   const error = await pending.then(
     () => null,
     (error: Error) => error
   )
   if (error === null) return { reason: 'none: it signed in', message: '' }
   if (!(error instanceof UpstreamError)) throw error
-  if (error.cause !== undefined || `${error.message}${String(error.stack)}`.includes('CANARY'))
+  const issuers = /^iss: expected \S+, got \S+$/.exec(error.cause instanceof Error ? error.cause.message : '')?.[0]
+  if (
+    (error.cause !== undefined && issuers === undefined) ||
+    `${error.message}${String(error.stack)}`.includes('CANARY')
+  )
     throw new Error(`an error that tells what was sent: ${error.message}`)
-  return { reason: error.reason, message: error.message }
+  return { reason: error.reason, message: error.message, ...(issuers === undefined ? {} : { issuers }) }
 }

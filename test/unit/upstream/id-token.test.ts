@@ -92,6 +92,24 @@ t.test('each thing that is wrong with a token refuses it', async (t) => {
   }
 })
 
+t.test('keeps both issuers of a refused token for the log', async (t) => {
+  const server = await provider(t, { claims: { iss: 'https://user:canary@other.example/' } })
+  t.same(await refusalOf(signInAt(upstreamOf(connectionTo(server)), server.answerTo)), {
+    reason: 'id_token',
+    message: 'The ID token was refused (OAUTH_JWT_CLAIM_COMPARISON_FAILED iss).',
+    issuers: `iss: expected "${server.issuer}", got "https://…@other.example/"`
+  })
+  const [header, body] = [{ alg: 'RS256' }, { iss: 'https://other.example', aud: 'client' }].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url')
+  )
+  const subject = upstreamOf(connectionTo(server))
+  const rules = { audiences: ['client'], nonce: undefined, azp: undefined } as never
+  t.match(await refusalOf(subject.verifyIdToken(`${header}.${body}.x`, rules)), {
+    message: 'The ID token was refused (iss).',
+    issuers: `iss: expected "${server.issuer}", got "https://other.example"`
+  })
+})
+
 // covers FED-4
 t.test('a provider that promises none or a shared secret in its metadata gets neither', async (t) => {
   const server = await provider(t, { metadata: { id_token_signing_alg_values_supported: ['none', 'HS256'] } })
