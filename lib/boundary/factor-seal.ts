@@ -10,16 +10,19 @@ const ON_PURPOSE =
 /**
  * Finds out at start if the keys of authenticator apps can be opened. The first start leaves a seal of the issuer in
  * the store, and every later one opens it and seals it again under the first secret. Without it, the first user with a
- * code would notice.
+ * code would notice. A start of which no factor needs the secret (`seals` is `false`: passkeys alone) leaves no seal, and
+ * checks one that is there.
  * @throws StartError if `secret` or `issuer` has changed
  */
 export async function checkFactorSeal(
   store: Pick<FactorStore, 'keepSeal'>,
-  { issuer, sealer }: { issuer: string; sealer: Sealer }
+  { issuer, sealer, seals }: { issuer: string; sealer: Sealer; seals: boolean }
 ): Promise<void> {
   if (store.keepSeal === undefined) return
   const next = sealer.seal(issuer, CONTEXT)
-  const kept: unknown = await store.keepSeal(next, null)
+  // No store has the seal `''`, so that it is a look alone.
+  const kept: unknown = await store.keepSeal(next, seals ? null : '')
+  if (!seals && (kept === null || kept === undefined)) return
   // A store of the host's may answer anything, and nothing is no seal that was opened.
   if (typeof kept !== 'string')
     throw misfit('store', { source: 'factors.keepSeal', got: kept, takes: 'the text that is kept' })

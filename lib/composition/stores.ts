@@ -210,6 +210,7 @@ export function connectStores(
                 if (settings.secrets.length > 0)
                   await checkFactorSeal(factors, {
                     issuer: settings.issuer,
+                    seals: settings.factors?.methods.some((method) => method !== 'passkey') === true,
                     sealer: factorSealer(settings.secrets, systemRandom())
                   })
                 if ((await isAppendOnly(factors)) === false)

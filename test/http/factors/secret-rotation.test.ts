@@ -65,3 +65,16 @@ t.test('a code of an app that does not open is no wrong code, and one line a min
   t.equal((await factors.findFactors(first.sub)).totp[0]?.failures, 0, 'and a fault of the service is no wrong code')
   t.notOk(other.messages.messages.some(({ kind }) => kind === 'second_factor_failed'))
 })
+
+t.test('starts with another secret where there are passkeys alone, and stops where there was an app', async (t) => {
+  const factors = memoryFactorStore()
+  const shared: Partial<AuthorityOptions> = { users: memoryUserStore(), factors }
+  const start = async (secret: string, mfa: AuthorityOptions['mfa']): Promise<void> => {
+    await (await testApp({ ...shared, secret, mfa, state: memoryState() })).close()
+  }
+  const passkeys = { methods: ['passkey'] } as const
+  await start(OLD, passkeys)
+  await start(NEW, passkeys)
+  await start(OLD, { methods: ['passkey', 'recovery_code'] })
+  await t.rejects(start(NEW, passkeys), { message: /^secret: / })
+})
