@@ -10,8 +10,7 @@ const ON_PURPOSE =
 /**
  * Finds out at start if the keys of authenticator apps can be opened. The first start leaves a seal of the issuer in
  * the store, and every later one opens it and seals it again under the first secret. Without it, the first user with a
- * code would notice. A start of which no factor needs the secret (`seals` is `false`: passkeys alone) leaves no seal, and
- * checks one that is there.
+ * code would notice. Passkeys need no secret: with `seals: false` a start leaves no seal, and only checks an older one.
  * @throws StartError if `secret` or `issuer` has changed
  */
 export async function checkFactorSeal(

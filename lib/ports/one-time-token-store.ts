@@ -8,8 +8,8 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
  * `contested_sign_up`: the password of an unconfirmed account that another person wanted to sign up for. `enrolment`:
  * the link that the host hands to a user who has lost every second factor. `sign_in_code`: the short code sent to an
  * address. Its owner stands for the address, with or without a user, and only `redeemCode` uses it up. `factor_undo`,
- * `email_undo`: the change that "that was not me" in a message takes back. `email_undo_open`: an earlier change of the
- * address can still be taken back. `undo_done`: such a link was used a moment ago. `factor_reset`: a reset of all second
+ * `email_undo`: the change that "that was not me" in a message takes back. `undo_done`: such a link was just used.
+ * `email_undo_open`: an earlier change of the address can still be taken back. `factor_reset`: a reset of all second
  * factors that no message has told the user yet.
  */
 export type OneTimeTokenPurpose =

@@ -2,7 +2,7 @@
 import t from '../support/tap.ts'
 import { memoryUserStore, type UserStore } from '../../lib/index.ts'
 import { PASSWORD, type TestApp } from '../support/app.ts'
-import { ask, emailApp, enter, STRANGER } from './email/support.ts'
+import { ask, emailApp, enter, STRANGER } from '../features/email-codes/support.ts'
 import { connectApp } from './connect/support.ts'
 
 function losing(method: 'create' | 'createWithIdentity', isDone: boolean): { users: UserStore; lose(): void } {

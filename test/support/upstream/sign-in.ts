@@ -47,8 +47,8 @@ export async function signInAt(
 }
 
 /**
- * What a sign-in that comes to nothing rejects with. Throws where it holds anything that the provider sent but the
- * issuers of a refused ID token, which are its cause.
+ * The error of a failed sign-in. Throws if it contains anything that the provider sent, except the issuers of a refused
+ * ID token, which are its cause.
  */
 export async function refusalOf(
   pending: Promise<unknown>
