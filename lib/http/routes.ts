@@ -51,9 +51,9 @@ interface RouteDeps extends HttpDeps, GuardDeps {
   cors: Cors
   /** The name of the session cookie. */
   cookieName: string
-  /** Where each path is below the prefix by default; `null`: at the root. */
+  /** The default path of each route below the prefix; `null`: at the root. */
   usualPaths: Readonly<Record<PathName, string | null>>
-  /** Headers of requests that no log may show, beside the usual ones; in lower case. */
+  /** Headers of requests that no log may show, besides the usual ones; in lower case. */
   secretHeaders: readonly string[]
   senders: Omit<SendersDeps, 'hostAnswersPreflights'>
   /** `null`: no hosted pages. */
@@ -63,7 +63,7 @@ interface RouteDeps extends HttpDeps, GuardDeps {
 }
 
 interface Group {
-  /** What other origins may read; `undefined`: whatever the host says. */
+  /** The policy for other origins; `undefined`: the host's own. */
   cors?: CorsPolicy
   /** Errors are pages. */
   pages?: PageDeps
@@ -116,8 +116,8 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, pla
 }
 
 /**
- * What the host's `printPlugins()` shows. Fastify looks for the name of a function without one among all modules of the
- * process.
+ * The name in the host's `printPlugins()`. Fastify looks for the name of a function without one among all modules of
+ * the process.
  */
 function named(plugin: FastifyPluginAsync): FastifyPluginAsync {
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: 'fastify-authority: routes' })

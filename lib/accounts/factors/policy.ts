@@ -36,7 +36,7 @@ export async function markedExempt(
   return isExempt ? exempt(methods) : [...methods]
 }
 
-/** True with the reason if the sign-ins of the account take a second step. An outage of the host's hook rejects. */
+/** Tells if the sign-ins of the account take a second step, and why. An outage of the host's hook rejects. */
 export async function twoStepNow(
   user: User,
   found: UserFactors,

@@ -32,7 +32,7 @@ const ACCEPTED = { message: 'If the address is one we know, a message is on its 
 /** The same answer whether the address is new or not. Only the message to it says which. */
 const REGISTERED = { message: 'A message is on its way to this address. Follow the link in it to continue.' }
 
-/** The endpoints of a person's own account. What the user store can't do has no route. */
+/** The endpoints of a person's own account. A method that the user store lacks has no route. */
 export function accountRoutes(child: FastifyInstance, deps: HttpDeps): void {
   const { accounts } = deps.grants
   registerBodyParsers(child, { forms: false })
@@ -201,7 +201,7 @@ function verifyEmailRoute(child: FastifyInstance, { grants: { accounts }, limite
   )
 }
 
-/** What registration shows: the subject, the name and the fields that the host declared. Never the hash. */
+/** The public fields of a new user: the subject, the name and the fields that the host declared. Never the hash. */
 function publicProfile(user: User, fields: string[]): Record<string, unknown> {
   const shown = fields.flatMap((name) => (user[name] === undefined ? [] : [[name, user[name]]]))
   return { sub: user.id, username: user.username, ...(Object.fromEntries(shown) as Record<string, unknown>) }

@@ -12,7 +12,7 @@ import { ConnectionList, describeRoute, Empty, ErrorResponse, FOR_THE_ACCOUNT } 
 
 /**
  * `GET /auth/connections` and `DELETE /auth/connections/:id`: the accounts at other providers that a person signs in
- * with. Where there are connections.
+ * with, if there are connections.
  */
 export function connectionRoutes(child: FastifyInstance, { grants: { accounts }, connections, path }: HttpDeps): void {
   if (
@@ -63,7 +63,7 @@ export function connectionRoutes(child: FastifyInstance, { grants: { accounts },
       await guarded(async () => {
         const { user, sid, authentication } = accountOf(request)
         const origin = originOf(request)
-        // Whoever has stolen a session must not take away the ways by which its owner comes back.
+        // A thief of a session must not take away the ways by which its owner comes back.
         await requireProof('unlink', { user, sid, authentication, origin }, accounts)
         const outcome = await unlinkIdentity(
           user,

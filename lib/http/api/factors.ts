@@ -55,9 +55,8 @@ const ConfirmBody = Type.Object(
 )
 
 /**
- * What people do with their own second factors while they are signed in. To change any takes a fresh sign-in
- * (`requireProof`); to read them does not, nor does the first code of an app, since a fresh sign-in began its
- * enrolment.
+ * A signed-in user's own second factors. A change takes a fresh sign-in (`requireProof`). Reading them does not, nor
+ * does the first code of an app, because a fresh sign-in began its enrolment.
  */
 export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps): void {
   const accounts = { ...grants.accounts, factors }

@@ -21,8 +21,8 @@ export function jwksRoute(child: FastifyInstance, { ring, path }: HttpDeps, cons
     },
     async (_request, reply) =>
       await guarded(async () => {
-        // The first answer waits until each algorithm has a key, because it may be cached. Where an algorithm fails,
-        // the keys of the others are still sent, and the answer is not cached.
+        // The first answer waits until each algorithm has a key, because it may be cached. If an algorithm fails, the
+        // keys of the others are still sent, and the answer is not cached.
         const [first = '', ...others] = ring.algs()
         const settled = await Promise.allSettled(
           others.map(async (alg) => {

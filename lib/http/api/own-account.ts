@@ -28,11 +28,11 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
 const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
 const described = { description: FOR_THE_ACCOUNT }
-/** Whether the address is free or not, and whether one was sent less than five minutes ago. */
+/** The same for free and taken addresses, and for a message less than five minutes ago. */
 const ACCEPTED = { message: 'A message is on its way to this address, unless one was sent just now.' }
 const Accepted = Type.Object({ message: Type.String() })
 
-/** What people do with their own account while they are signed in. What the user store can't do has no route. */
+/** A signed-in user's own account. A method that the user store lacks has no route. */
 export function ownAccountRoutes(child: FastifyInstance, deps: HttpDeps): void {
   const { users, outbox } = deps.grants.accounts
   const fields = deps.registration?.profile ?? null

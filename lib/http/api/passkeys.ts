@@ -38,8 +38,8 @@ const Credential = Type.Union([Type.Object({}, { additionalProperties: true }), 
 })
 
 /**
- * What people do with their own passkeys while they are signed in. To begin to add one takes a fresh sign-in
- * (`requireProof`), and what was begun is good for that sign-in alone.
+ * A signed-in user's own passkeys. The start of an addition takes a fresh sign-in (`requireProof`), and is good for
+ * that sign-in alone.
  */
 export function passkeyRoutes(
   child: FastifyInstance,
@@ -104,7 +104,7 @@ export function passkeyRoutes(
   )
 }
 
-/** What a sign-in by a passkey begins with: alike for everybody, nothing is stored for it. */
+/** The start of a sign-in by a passkey: alike for everybody, and nothing is stored for it. */
 export function passkeyChallengeRoute(
   child: FastifyInstance,
   { grants: { accounts }, path }: HttpDeps,

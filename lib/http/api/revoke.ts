@@ -42,7 +42,7 @@ export function revokeRoute(child: FastifyInstance, { grants, clientsOf, limiter
             await revokeToken(query.token, client, origin, grants)
           })
         } catch (error) {
-          // RFC 7009 §2.2: an invalid token is a success. The limiter has counted it as a failed attempt by now.
+          // RFC 7009 §2.2: an invalid token is a success. The limiter has already counted it as a failed attempt.
           if (!(error instanceof OAuthError) || error.error !== 'invalid_token') throw error
         }
         return {}

@@ -33,7 +33,7 @@ export async function attemptDevice(
   if (account === undefined) return null
   const token = deviceCookie.read(request)
   const device = verifyDevice(deviceKey, token, account)
-  // Where the user can't be looked up, it counts as a stranger's attempt, and the sign-in will fail by the same outage.
+  // If the user can't be read, it counts as a stranger's attempt, and the sign-in will fail by the same outage.
   const user = device === null ? null : await userOf(account).catch(() => null)
   const isKnown = device?.isCurrent(passwordOf(user)) === true
   return {

@@ -93,7 +93,7 @@ function refuseOddJson(json: string): void {
   }
 }
 
-/** Whether a colon comes next, after any amount of white space. @see RFC 8259 §2 */
+/** True if a colon comes next, after any amount of white space. @see RFC 8259 §2 */
 function isKey(json: string, from: number): boolean {
   let at = from
   while (at < json.length && ' \t\n\r'.includes(json[at] as string)) at += 1

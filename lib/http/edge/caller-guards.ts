@@ -23,12 +23,12 @@ import { guarded } from './error-reply.ts'
 import { type Check, foundBy } from './hook.ts'
 import type { RequestLimiter } from './limit.ts'
 
-/** Who called a route for the account itself. */
+/** The caller of a route for the account itself. */
 interface AccountCaller {
   user: User
   /** The sign-in by which they ask: a token family, or the browser session. */
   sid: string
-  /** What that sign-in was worth, and when the person proved who they are. */
+  /** The level of that sign-in, and the time of its proof. */
   authentication: AuthenticationContext
   /** The browser session by which they ask, or in which the family began. */
   sessionSid: string | null
@@ -49,7 +49,7 @@ const clients = new WeakMap<FastifyRequest, Client>()
 const tokens = new WeakMap<FastifyRequest, AccessTokenClaims>()
 
 /**
- * What the guard found. Throws on a route that does not declare these callers, so no handler goes on without its guard.
+ * The guard's result. Throws on a route that does not declare these callers, so no handler goes on without its guard.
  */
 export const accountOf = (request: FastifyRequest): AccountCaller => found(accounts, request)
 export const clientOf = (request: FastifyRequest): Client => found(clients, request)
@@ -86,8 +86,8 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
 }
 
 /**
- * Lets in only what a page of our own sends. What another site sends is not even parsed, and counts under no limit, or
- * any site could use up its visitor's attempts.
+ * Lets in only requests of a page of our own. A request of another site is not even parsed, and counts under no limit,
+ * because otherwise any site could use up its visitor's attempts.
  */
 function ownPageHook(issuer: string): onRequestHookHandler {
   return (request, _reply, done) => {
@@ -104,7 +104,7 @@ export function crossSite(): OAuthError {
   })
 }
 
-/** Where a request has both a token and a session cookie, the token decides. */
+/** If a request has both a token and a session cookie, the token decides. */
 async function accountCaller(request: FastifyRequest, deps: GuardDeps): Promise<AccountCaller> {
   return !isBearer(request.headers.authorization) && deps.browser.hasCookie(request)
     ? await accountOfBrowser(request, deps)

@@ -26,7 +26,7 @@ export interface Guard {
   preHandler?: preHandlerHookHandler
 }
 
-/** What we add to a route's `config`. A host's own `onRoute` hook can read it. */
+/** Our addition to a route's `config`. A host's own `onRoute` hook can read it. */
 export interface CallersConfig extends FastifyContextConfig {
   fastifyAuthority: {
     callers: Callers

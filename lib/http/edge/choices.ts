@@ -8,8 +8,8 @@ interface Choice {
 }
 
 /**
- * The texts and numbers that a schema lists (`enum`, `const`, a union of literals), in its order. `null` beside them is
- * left out. `null` for a schema that takes other values too.
+ * The texts and numbers that a schema lists (`enum`, `const`, a union of literals), in its order. A `null` among them
+ * is left out. `null` for a schema that takes other values too.
  */
 export function choicesOf(schema: TSchema): Choice[] | null {
   const { anyOf, const: value, title, type } = schema as { anyOf?: TSchema[]; const?: unknown } & TSchema

@@ -7,7 +7,7 @@ import { clientCredentials } from '../../protocol/client-authentication.ts'
 export type ClientsOf = (request: FastifyRequest) => ClientStore
 
 /**
- * Asks a host's client store for a client once a request, whoever needs it. Of two plugins in one host, each has its
+ * Asks a host's client store for a client once a request, for all callers. Of two plugins in one host, each has its
  * own; a listed client needs none of this.
  */
 export function oncePerRequest(clients: ClientStore): ClientsOf {
@@ -31,8 +31,8 @@ function remembering(clients: ClientStore): ClientStore {
 }
 
 /**
- * Whether the origin is one of a registered client, so that a page of it may have sent the request. Rejects where a
- * client store does.
+ * True if the origin is one of a registered client, so that a page of it may have sent the request. Rejects if a client
+ * store does.
  */
 export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 

@@ -9,7 +9,7 @@ export interface CookieOwner {
   issuer: string
   /** The option `prefix`. */
   prefix: string
-  /** Whether a provider may answer by POST, for which room is kept free. */
+  /** True if a provider may answer by POST, for which room is kept free. */
   takesAnswers?: boolean
 }
 
@@ -31,7 +31,7 @@ export interface CookieJar {
    * @throws OAuthError `invalid_request` where they are of something under way and do not fit; nothing was set then
    */
   write(reply: FastifyReply, cookies: readonly WrittenCookie[], options?: { yields?: boolean }): void
-  /** Whether the cookies could be set. */
+  /** True if the cookies could be set. */
   fits(reply: FastifyReply, cookies: readonly WrittenCookie[], options?: { yields?: boolean }): boolean
   clear(reply: FastifyReply, name: string): void
   pending(reply: FastifyReply, name: string): string | undefined
@@ -43,8 +43,8 @@ export interface CookieJar {
 }
 
 /**
- * Cookies of what the person at the browser has begun and not finished. They go with each sign-out, and when another
- * user signs in, so that nobody goes on with what somebody else began.
+ * Cookies of unfinished tasks of the person at the browser. They are cleared at each sign-out, and when another user
+ * signs in, so that no user goes on with another one's task.
  */
 export const UNDER_WAY = [...kindsBegun('by_anyone'), ...kindsBegun('of_user')]
 
@@ -65,7 +65,7 @@ const MAX_COOKIE_BYTES = 4096
 const MAX_ANSWER_BYTES = 2048
 const MAX_FLOWS = 2
 
-/** What the value of a flow begins with: who began it, and when, in base 36. */
+/** The beginning of a flow's value: the kind of its beginner, and the time, in base 36. */
 const FLOW_MARK = /^[ox][0-9a-z]{8}\./
 /** The mark of a flow that a page of ours began, or a link on any other site. */
 export const flowMark = (isOurs: boolean, startedAt: number): string => (isOurs ? 'o' : 'x') + startedAt.toString(36)
@@ -107,18 +107,18 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     return set?.slice(name.length + 1, set.indexOf(';'))
   }
 
-  /** What the reply sets so far. */
+  /** The cookies that the reply sets so far. */
   const comingIn = (reply: FastifyReply): Sent[] =>
     setBy(reply).flatMap((text) => {
       const [name = '', value = ''] = text.split(/[=;]/, 2)
       return hasOurName({ name, value }) && value !== '' ? [{ name, value }] : []
     })
 
-  /** Whether it is the query of a journey that one of these is on. */
+  /** True for the query of a journey that one of these is on. */
   const isNamed = (query: Sent, by: readonly Sent[]): boolean =>
     isOf(query, 'query') && by.some(({ value }) => value.includes(`.${query.name.slice(nameOf('query').length + 1)}.`))
 
-  /** Whether we can have set it: it is of a kind that there is, no longer than those are, and alone under its name. */
+  /** True if we can have set it: its kind exists, it is no longer than those are, and alone under its name. */
   const mayBeOurs = (cookie: Sent, all: readonly Sent[]): boolean => {
     const kind = KINDS.find((one) => isOf(cookie, one))
     return (

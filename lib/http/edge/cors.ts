@@ -9,8 +9,8 @@ import { claimedClientId, type ClientsOf } from './client-origins.ts'
 export type CorsPolicy = (child: FastifyInstance) => void
 
 /**
- * Who may read our answers from a page of another origin. No policy allows credentials or the origin `null`. What a
- * host's own CORS plugin sets on our routes is removed, so exactly one of these policies holds for each.
+ * The origins of pages that may read our answers. No policy allows credentials or the origin `null`. Headers that a
+ * host's own CORS plugin sets on our routes are removed, so exactly one of these policies holds for each.
  * @see RFC 9700 §2.6, https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export interface Cors {
@@ -138,7 +138,7 @@ function onRoutes(child: FastifyInstance, apply: Apply): void {
     route.onSend = [route.onSend ?? [], onSend].flat()
     if (route.method === 'OPTIONS') return
     for (const method of [route.method].flat()) methods.add(method)
-    // Where the host has an OPTIONS route for this path, that one answers its preflights.
+    // A host's own OPTIONS route for this path answers its preflights.
     if (known !== undefined || child.hasRoute({ method: 'OPTIONS', url: route.url, constraints })) return
     child.route({
       ...callableBy('anyone'),
@@ -203,7 +203,7 @@ function byClient(clientsOf: ClientsOf, clientIdOf: (request: FastifyRequest) =>
       const client = await clientsOf(request).findById(known)
       return client !== null && originsOf(client).includes(origin)
     } catch {
-      // The answer is already made. Where its handler met the same failure, it has answered and logged it.
+      // The answer is already made. If its handler met the same failure, it has answered and logged it.
       return false
     }
   }

@@ -6,7 +6,7 @@ import type { ClientsOf } from './client-origins.ts'
 import type { RequestLimiter } from './limit.ts'
 import type { Registration } from './registration.ts'
 
-/** What the routes are built from. */
+/** The dependencies of the routes. */
 export interface HttpDeps {
   grants: GrantDeps
   /** `grants.clients`, as one request sees them. */
@@ -14,13 +14,13 @@ export interface HttpDeps {
   ring: KeyRing
   limiter: RequestLimiter
   registration: Registration | null
-  /** What sign-ins can be worth. */
+  /** The levels that sign-ins can reach. */
   acrValues: readonly string[]
   /** `null`: clients can't send people here to sign in. */
   openid: { uiLocales: readonly string[]; canSignUp: boolean; algs(): string[] } | null
   /** By their ids; empty: none. */
   connections: ReadonlyMap<string, Connection>
-  /** Where each endpoint is mounted, in full. */
+  /** The full path of each endpoint. */
   path(name: PathName): string
 }
 

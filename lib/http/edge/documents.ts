@@ -8,13 +8,13 @@ import type { SecuritySchemes } from './security-schemes.ts'
 import { ErrorResponse } from './schemas.ts'
 import { forSwagger2 } from './swagger2.ts'
 
-/** What @fastify/swagger reads of a route, where the host has it. */
+/** The part of a route that @fastify/swagger reads, if the host has it. */
 interface RouteSchema extends FastifySchema {
   hide?: boolean
   response?: Record<string, TSchema>
 }
 
-/** What it hands in to be completed: one of the two. */
+/** The documents that it hands in to be completed: one of the two. */
 interface Documents {
   openapiObject?: { tags?: Tag[]; components?: { securitySchemes?: Record<string, unknown> } }
   swaggerObject?: { tags?: Tag[]; securityDefinitions?: Record<string, unknown> | null }
@@ -30,12 +30,12 @@ interface Transformed extends Documents {
 }
 
 interface DocumentsDeps {
-  /** Whether the routes are pages. */
+  /** True if the routes are pages. */
   pages: boolean
   schemes: SecuritySchemes
   /** By `namesOf`. */
   names: ReadonlyMap<string, PathName>
-  /** Where each path is below the prefix by default; `null`: at the root. */
+  /** The default path of each route below the prefix; `null`: at the root. */
   usualPaths: Readonly<Record<PathName, string | null>>
 }
 

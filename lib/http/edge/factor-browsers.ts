@@ -6,7 +6,7 @@ import { type AttemptDeviceDeps, isFromBrowser } from './attempt-device.ts'
 
 /** Browsers in which a user has given their second factor, with the password and the factors of now. */
 interface FactorBrowsers {
-  /** What attempts in such a browser count under; `null` for any other browser. */
+  /** The key of attempts in such a browser; `null` for any other browser. */
   keyOf(request: FastifyRequest, check: SecondFactorCheck): string | null
   knows(request: FastifyRequest, check: SecondFactorCheck): boolean
   /** Makes the browser known. */

@@ -29,8 +29,8 @@ export function optionalTokenCheck(check: Check<AccessTokenClaims>): Check<Acces
 }
 
 /**
- * What a guard before this one left on the request. A route without one is a mistake of the host's, which a refusal of
- * the token would hide.
+ * The result that a guard before this one left on the request. A route without one is a mistake of the host's, which a
+ * refusal of the token would hide.
  * @param auth the name of the request's decorator
  * @param hook the name of the hook that looks for it
  */

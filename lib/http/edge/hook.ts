@@ -98,7 +98,7 @@ function goingOn(done: HookHandlerDoneFunction): { open(): void; answer: Promise
   }
 }
 
-/** What a check finds. @throws OAuthError whatever went wrong */
+/** The result of a check. @throws OAuthError for any failure */
 export async function foundBy<Found>(check: Check<Found>, request: FastifyRequest): Promise<Found> {
   const found = await guarded(async () => await check(request))
   if (found instanceof OAuthError) throw found

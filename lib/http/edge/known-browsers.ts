@@ -13,7 +13,7 @@ import type { SessionCookie } from './session-cookie.ts'
 export interface KnownBrowsers {
   /** The id of a browser in which the user had a session with the password of now; `null` of any other. */
   idOf(request: FastifyRequest, user: User): string | null
-  /** Whether the request brings the cookie at all, whatever it is worth. */
+  /** True if the request has the cookie at all, valid or not. */
   mayKnow(request: FastifyRequest): boolean
   /** Makes it so. Never rejects: no sign-in fails by it. */
   add(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>

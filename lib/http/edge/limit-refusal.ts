@@ -10,7 +10,7 @@ import { originOf } from './request-origin.ts'
 /** 429. `body` is what is sent: the usual one, or what the host's `onLimit` returned. @see RFC 6585 §4 */
 export class LimitedError extends OAuthError {
   readonly body: unknown
-  /** Whether `body` is the host's own. Then it is sent on pages too. */
+  /** True if `body` is the host's own. Then it is sent on pages too. */
   readonly custom: boolean
 
   constructor(info: LimitInfo, custom?: { body: unknown; statusCode: number; contentType?: string }) {

@@ -29,23 +29,20 @@ import { attemptDevice, type AttemptDeviceDeps } from './attempt-device.ts'
 import { factorBrowsers } from './factor-browsers.ts'
 import { hookFailed, infoOf, LimitedError, refusalReports, refuse, showStanding } from './limit-refusal.ts'
 
-/**
- * What an attempt counts under before it is made: an address rule, and where `account` is given, the `account` rule
- * too.
- */
+/** The limits of an attempt before it is made: an address rule, and with `account` the `account` rule too. */
 export interface AttemptCheck {
   rule: Exclude<AddressRuleName, 'refresh'>
   /** The id of the signed-in user who asks. They are counted instead of their address. */
   userId?: string
-  /** Whether the attempt counts although it succeeds and the rule counts failures only. */
+  /** True if the attempt counts although it succeeds and the rule counts failures only. */
   kept?: boolean
   /** The normalised username, whether such a user exists or not. */
   account?: string
   /** A normalised name that is sent something: it counts under the same rule as the address that asks. */
   recipient?: string
   /**
-   * The id of the browser, where the recipient has had a session there: what they ask for there has an allowance of its
-   * own beside that of all others.
+   * The id of a browser in which the recipient has had a session: requests there have an allowance of their own, apart
+   * from that of all others.
    */
   device?: string | null
 }
@@ -57,7 +54,7 @@ export interface AttemptUser {
    * account.
    */
   known: User | null
-  /** Whether the user of a `secondFactor` check has given their second factor in this browser before. */
+  /** True if the user of a `secondFactor` check has given their second factor in this browser before. */
   isKnown: boolean
   /** Called by the work with the user as it leaves them, where it knows. */
   leaves(user: User): void
@@ -82,12 +79,12 @@ export interface RequestLimiter {
    */
   reserveAccount<T>(account: string, work: () => Promise<T>): Promise<T>
   /**
-   * For refresh tokens, codes, one-time tokens and client secrets: does the work, and counts it under `refresh` where
-   * the proof fails.
-   * @throws LimitedError in place of a failure that is over the limit
+   * For refresh tokens, codes, one-time tokens and client secrets: does the work, and counts it under `refresh` if the
+   * proof fails.
+   * @throws LimitedError instead of a failure that is over the limit
    */
   countFailure<T>(request: FastifyRequest, reply: FastifyReply, work: () => Promise<T>): Promise<T>
-  /** Whether the user has given their second factor in this browser before, with the password and factors of now. */
+  /** True if the user has given their second factor in this browser before, with the present password and factors. */
   knows(request: FastifyRequest, check: SecondFactorCheck): boolean
   /** Makes the browser one in which the user has given their second factor. The reply must not be sent yet. */
   makeKnown(request: FastifyRequest, reply: FastifyReply, check: SecondFactorCheck): void
@@ -253,8 +250,8 @@ async function limitsOf(
     const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
     if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
   }
-  // Whoever asks, from however many addresses, and by a bypass too: it is the recipient's mailbox. Strangers use up
-  // nothing of what the recipient may ask for in a browser of their own.
+  // Applies to all callers, from any number of addresses, and by a bypass too, because it protects the recipient's
+  // mailbox. Strangers use up nothing of the recipient's own allowance in a known browser.
   if (rule !== false && check.recipient !== undefined)
     limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient, check.device ?? null), max: rule.max }))
   const account = options.rules.account
@@ -269,10 +266,7 @@ function limitOf(name: RuleName, rule: Rule, { key, max }: { key: string; max: n
   return { rule: name, key, windowMs: rule.windowMs, max }
 }
 
-/**
- * What a request is counted under in place of the address: a verified API key, or what the host says. `null`: the
- * address counts.
- */
+/** The key that counts instead of the address: a verified API key, or the host's own. `null`: the address counts. */
 async function callerKey(
   request: FastifyRequest,
   max: number,

@@ -25,11 +25,11 @@ export function redactUrl(url: string): string {
 }
 
 /**
- * Every line that is logged through `request.log` or `reply.log` in routes registered in `child` after this shows their
- * URLs as `redactUrl` does, and no credentials of their headers, whatever serializers, formatters or factory of child
- * loggers the host has, and whether its logger is pino or another: they all get the request as they know it, with these
- * members replaced. What a host logs by other means, or in a text of its own, is not changed. `secretHeaders` are more
- * names of such headers, in lower case.
+ * Makes every later line that is logged through `request.log` or `reply.log` in routes of `child` show URLs as
+ * `redactUrl` does, and no credentials of headers. It holds for any serializers, formatters or factory of child loggers
+ * of the host, and for pino and other loggers: they all get the request as they know it, with these members replaced.
+ * Lines that a host logs by other means, or in a text of its own, are not changed. `secretHeaders` are more names of
+ * such headers, in lower case.
  */
 export function redactLoggedUrls(child: FastifyInstance, secretHeaders: readonly string[] = []): void {
   const secrets = new Set([...SECRET_HEADERS, ...secretHeaders])
@@ -89,7 +89,7 @@ function isNone(logger: FastifyBaseLogger & { level?: unknown }): boolean {
   )
 }
 
-/** What pino and abstract-logging have for a level that is off. A view of the request for it would be for nobody. */
+/** The method of pino and abstract-logging for a level that is off. It needs no view of the request. */
 function isNoop(method: unknown): boolean {
   return typeof method === 'function' && method.name === 'noop' && method.length === 0
 }

@@ -6,7 +6,7 @@ import type { Callers } from './callers.ts'
 /** Error codes by status. */
 export type OperationErrors = Readonly<Record<number, readonly OAuthErrorCode[]>>
 
-/** What an operation's callers and kind make of it. */
+/** The parts of an operation that follow from its callers and kind. */
 export interface Operation {
   name: PathName | null
   url: string
@@ -22,7 +22,7 @@ const LIMITED: OperationErrors = { 429: ['too_many_requests'] }
 const NOT_FRESH: OperationErrors = { 401: ['insufficient_user_authentication'] }
 const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'] }
 
-/** What each operation may answer beside what follows from who may call it, for the host's API document alone. */
+/** The errors of each operation besides those that follow from its callers, for the host's API document alone. */
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST token': {
     400: [

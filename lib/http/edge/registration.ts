@@ -8,14 +8,14 @@ import { Password, Username } from './schemas.ts'
 export interface Registration {
   /** The option `registration.fields`. */
   fields: TObject
-  /** What a registration takes, as JSON or by the sign-up page. A field with a default may be missing. */
+  /** The fields of a registration, as JSON or by the sign-up page. A field with a default may be missing. */
   body: TObject
   compiled: TypeCheck<TObject>
   /** Of the fields, those that a person may change later: what a change takes; `null`: there are none. */
   profile: ProfileFields | null
   /** The defaults of these fields, new for each caller. */
   defaultsOf(names: readonly string[]): Record<string, unknown>
-  /** Whether a value fits the schema of one field. */
+  /** True if a value fits the schema of one field. */
   fits(schema: TSchema, value: unknown): boolean
 }
 
@@ -143,7 +143,7 @@ function profileFields(
         { additionalProperties: false }
       )
     ),
-    // What is removed is taken out first, so that a field that does not fit is told in the words of its own schema.
+    // Removed fields are taken out first, so that a field that does not fit is reported in the words of its own schema.
     validate: (value) =>
       check(
         typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -153,7 +153,7 @@ function profileFields(
   }
 }
 
-/** Where the registration has no field for an e-mail address, the username has to be one. */
+/** If the registration has no field for an email address, the username has to be one. */
 export function aboutUsername(error: OAuthError, names: readonly string[]): OAuthError {
   if (error.field !== 'email' || names.includes('email')) return error
   return new OAuthError(error.error, 'username: It must be an e-mail address here.', {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Origin } from '../../sessions/sessions.ts'
 
-/** Visible ASCII, as ids of requests and traces are. Where a host sets `requestIdHeader`, anybody chooses them. */
+/** Visible ASCII, as in ids of requests and traces. If a host sets `requestIdHeader`, any client chooses them. */
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 const OTHERS = /[^\x21-\x7e]/g
 const MAX_REQUEST_ID = 128
@@ -15,9 +15,8 @@ export function requestIdOf({ id }: Pick<FastifyRequest, 'id'>): string {
 }
 
 /**
- * Where a request comes from, for events, and which one it is. `request.ip` is Fastify's, so it obeys the host's
- * `trustProxy`. All of it may be what a stranger has sent, so each has a bound: a handler keeps it, and log systems
- * index it.
+ * The origin and the id of a request, for events. `request.ip` is Fastify's, so it obeys the host's `trustProxy`. A
+ * stranger may have sent any of it, so each part has a bound: a handler keeps it, and log systems index it.
  */
 export function originOf(request: FastifyRequest): Origin {
   return {

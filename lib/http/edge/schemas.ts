@@ -2,7 +2,7 @@ import type { FastifySchema } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { GRANTS } from '../../oauth/grants/registry.ts'
 
-/** What @fastify/swagger reads of a route, where the host has it. */
+/** The part of a route that @fastify/swagger reads, if the host has it. */
 interface RouteDescription extends FastifySchema {
   summary: string
   consumes?: string[]
@@ -11,7 +11,7 @@ interface RouteDescription extends FastifySchema {
   hide?: true
 }
 
-/** Beside the `security` that documents.ts adds, for what it can't say. */
+/** Describes access that the `security` of documents.ts can't express. */
 export const NEEDS_ACCESS_TOKEN = 'Needs an access token: Authorization: Bearer.'
 export const FOR_THE_ACCOUNT =
   'Needs an access token of no client or of a first-party one (Authorization: Bearer), or ' +
@@ -93,11 +93,11 @@ export const RefreshResponse = Type.Object({
 export const Empty = Type.Null({ description: 'No content' })
 
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
-/** As long as a form may be: an upper bound for the parser. Whoever reads a field has the real one. */
+/** As long as a form may be: an upper bound for the parser. The reader of a field has the real one. */
 const FIELD_LIMIT = 16_384
 /** The password policy has the real bound. */
 export const Password = Type.String({ minLength: 1, maxLength: FIELD_LIMIT })
-/** What a passkey answered, as JSON. */
+/** A passkey's answer, as JSON. */
 export const Credential = Type.String({ maxLength: FIELD_LIMIT })
 /** Only a bound for the parser's sake. */
 export const EmailAddress = Type.String({ minLength: 1, maxLength: 254 })
@@ -194,7 +194,7 @@ const AUTHORIZATION_PARAMETERS = {
 /** For documents: lib/protocol reads the parameters. @see OpenID Connect Core 1.0 §3.1.2.1 */
 export const AuthorizationRequestSchema = Type.Object(AUTHORIZATION_PARAMETERS)
 
-/** What the address of a sign-in page may have. */
+/** The parameters of a sign-in page's address. */
 export const JourneySchema = Type.Object({
   ...Type.Partial(AuthorizationRequestSchema).properties,
   return_to: text("Without `client_id`: a path of the issuer's origin to go on to.")

@@ -11,9 +11,9 @@ export type SealedName = (typeof SEALED)[number]
 type SealedKind = Exclude<SealedName, 'query'>
 
 interface Written {
-  /** What tells cookies of one kind apart; `''`: there is one. */
+  /** Tells cookies of one kind apart; `''`: there is one. */
   id?: string
-  /** What the jar sees without opening the cookie. */
+  /** The part that the jar sees without opening the cookie. */
   mark?: string
   /** The query of the journey, `''` or `?…`. */
   query: string

@@ -10,7 +10,7 @@ type Security = ReadonlyArray<Readonly<Record<string, readonly string[]>>>
 export interface SecuritySchemes {
   openapi: Readonly<Record<string, object>>
   swagger: Readonly<Record<string, object>>
-  /** What one operation asks for. `[]`: nothing. An empty alternative: it goes without. */
+  /** The security of one operation. `[]`: none. An empty alternative: it goes without. */
   of(operation: { name: PathName | null; callers: Callers | undefined; isPage: boolean }): Security
 }
 

@@ -12,9 +12,9 @@ export interface SendersDeps {
   issuer: string
   advise: Advise
   isRegistered: IsRegistered
-  /** Whether `isRegistered` reads the body. */
+  /** True if `isRegistered` reads the body. */
   needsBody: boolean
-  /** Whether preflights of these routes are the host's to answer, and not ours. */
+  /** True if the host answers preflights of these routes. */
   hostAnswersPreflights: boolean
 }
 
@@ -61,7 +61,7 @@ export function guardSenders(
     }
     const allowed = isAllowed(request)
     if (typeof allowed === 'boolean') judged(allowed)
-    // Where the client store is down, the answer is 503 and not a refusal.
+    // If the client store is down, the answer is 503 and not a refusal.
     else guarded(async () => await allowed).then(judged, done)
   }
 

@@ -13,7 +13,7 @@ export interface SessionCookie {
   read(request: Pick<FastifyRequest, 'headers'>): string | undefined
   /** Adds it to the cookies of the reply. Throws where it does not fit. @see CookieJar.write */
   set(reply: FastifyReply, value: string): void
-  /** Whether it could be set with this value. */
+  /** True if it could be set with this value. */
   fits(reply: FastifyReply, value: string): boolean
   /** Takes it out of the browser. */
   clear(reply: FastifyReply): void
@@ -23,19 +23,19 @@ export interface SessionCookie {
 
 /** Those of one registration of the plugin. */
 export interface Cookies {
-  /** Who is signed in. */
+  /** The session of the signed-in user. */
   session: SessionCookie
-  /** What a browser carries from the first factor to the second. */
+  /** The ticket between the first factor and the second. */
   step: SessionCookie
-  /** What a browser is remembered by, where it need not give the second factor; `null`: none is. */
+  /** The mark of a browser that need not give the second factor; `null`: browsers are not remembered. */
   trusted: SessionCookie | null
   /** That this browser was asked to make a passkey. */
   prompted: SessionCookie
-  /** What a browser is known by, for the accounts that had a session there. */
+  /** The mark by which accounts with a session in this browser know it. */
   device: SessionCookie
   /**
-   * That somebody is to set up a second factor, from the link of that message to the sign-in; `null`: there are no
-   * second factors.
+   * The invitation to set up a second factor, from the link of that message to the sign-in; `null`: there are no second
+   * factors.
    */
   enrolment: SessionCookie | null
 }

@@ -18,14 +18,14 @@ import { withoutUser } from './guard.ts'
 import { type Check, foundBy, type Hook, hookOf } from './hook.ts'
 import type { RequestBrowser } from './request-browser.ts'
 
-/** Who is signed in in the browser that sent a request. */
+/** The user who is signed in in the browser that sent a request. */
 export interface AuthSession {
   readonly sub: string
   /** Public name of the browser session, as ID tokens have it. */
   readonly sid: string
   /** When the user proved who they are: the oldest of the proofs that `acr` rests on. */
   readonly authenticatedAt: Date
-  /** What the sign-in was worth: `password`; `null` where the host signed the user in and did not say how. */
+  /** The level of the sign-in: `password`; `null` if the host signed the user in without a level. */
   readonly acr: string | null
   /** How the user was authenticated, such as `pwd`; empty where nobody said. @see RFC 8176 §2 */
   readonly amr: readonly string[]
@@ -40,7 +40,9 @@ interface SessionHookDeps {
   issuer: string
   /** The path of the sign-in page. */
   loginPath: string
-  /** Where who is signed in proves it anew; `null`: on the sign-in page, which is the host's own. */
+  /**
+   * The page on which a signed-in user proves their identity again; `null`: the sign-in page, which is the host's own.
+   */
   reauthenticatePath: string | null
   /**
    * The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help; `never`: nor can that.
@@ -53,7 +55,7 @@ interface SessionHookDeps {
 interface SessionHooks {
   /** Reads the browser session: sets it on the request, `null` where nobody is signed in. Refuses nobody. */
   readSession: Hook
-  /** The same for pages that need somebody; all others are led to the sign-in page and back. */
+  /** The same for pages that need a user; all other visitors are led to the sign-in page and back. */
   requireSession(required: StepUp): Hook
   /**
    * For the routes of the host's own front end: a token of a user, of no client or of a first-party one, or the browser
@@ -113,7 +115,7 @@ export function sessionHooks(
     throw signInNeeded(page ?? loginPath, { return_to: back, prompt })
   }
 
-  /** Where a request has both a token and a session cookie, the token decides. */
+  /** If a request has both a token and a session cookie, the token decides. */
   async function userOf(request: FastifyRequest): Promise<AccessTokenClaims> {
     if (!isBearer(request.headers.authorization)) {
       // Another site is not even told whether its visitor is signed in.
@@ -186,7 +188,7 @@ function claimsOf(session: BrowserSession, issuer: string): AccessTokenClaims {
 }
 
 /**
- * Browsers ask for HTML when somebody goes to a page; scripts don't, unless they say so. What has the weight 0 is
+ * Browsers ask for HTML when a person opens a page; scripts don't, unless they say so. A type with the weight 0 is
  * refused. @see RFC 9110 §12.4.2
  */
 function wantsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
@@ -216,8 +218,8 @@ function shown(session: BrowserSession): AuthSession {
 }
 
 /**
- * Where the sign-in leads back to, a path of this origin. The sign-in page checks it again. A form is not carried: its
- * page is shown again, where the browser says which.
+ * The address to which the sign-in leads back, a path of this origin. The sign-in page checks it again. A form is not
+ * carried: its page is shown again, if the browser says which.
  */
 function wayBack(request: FastifyRequest, issuer: string): string | undefined {
   if (isSafe(request)) return localPath(request.originalUrl, issuer) ?? undefined
