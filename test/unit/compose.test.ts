@@ -5,6 +5,7 @@ import { compose } from '../../lib/composition/compose.ts'
 import type { Feature, Kernel } from '../../lib/feature.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { EMAIL_ACR } from '../../lib/protocol/authentication.ts'
+import { missingStepOf } from '../../lib/authorize/slots.ts'
 import { badOption } from '../../lib/settings/option-error.ts'
 
 interface Planted extends Feature<{ size: number }> {
@@ -113,4 +114,13 @@ t.test('makes each feature after those that it needs', async (t) => {
   t.strictSame(made, ['d', 'c', 'a', 'b'])
   t.throws(() => compose([feature('a', 'x')]), { message: 'The feature a needs x, which does not exist.' })
   t.throws(() => compose([feature('a', 'b'), feature('b', 'a')]), { message: 'The feature a needs itself.' })
+})
+
+t.test('asks for the first step that a feature says is missing', async (t) => {
+  const says = (step: 'enrolment' | 'sign_in' | null) => ({ missing: async () => step })
+  const stepOf = async (...slots: Parameters<typeof missingStepOf>[2]) =>
+    await missingStepOf({} as never, {} as never, slots)
+  t.equal(await stepOf(), null)
+  t.equal(await stepOf({}, says(null)), null)
+  t.equal(await stepOf(says(null), says('enrolment'), says('sign_in')), 'enrolment')
 })
