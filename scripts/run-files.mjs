@@ -8,6 +8,8 @@ const LOADER = new URL('typescript-loader.mjs', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
 /** Of a file. The longest takes a minute, and was seen to take four on a busy machine. */
 const SECONDS = Number(process.env.TEST_TIMEOUT ?? 600) + 3 * Number(process.env.FAULTS_SECONDS ?? 0)
+/** V8 has no threads of its own: they save no time where the tests use all processors, and cost a tenth of it. */
+const FLAGS = ['--enable-source-maps', '--single-threaded']
 /** More than processors: files that drive a browser wait for it most of the time. */
 const [BROWSERS, OTHERS] = [3, 2]
 
@@ -57,11 +59,11 @@ export async function runFiles(root, files, { bail = false } = {}) {
 
 /** Resolves to how many of the files ran. */
 async function runProcess(root, files, signal, tell) {
-  const child = spawn(
-    process.execPath,
-    ['--enable-source-maps', `--import=${LOADER}`, TOGETHER, String(SECONDS), ...files],
-    { cwd: root, signal, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] }
-  )
+  const child = spawn(process.execPath, [...FLAGS, `--import=${LOADER}`, TOGETHER, String(SECONDS), ...files], {
+    cwd: root,
+    signal,
+    stdio: ['ignore', 'pipe', 'inherit', 'pipe']
+  })
   const printed = []
   let [ran, began, timers] = [0, performance.now(), []]
 

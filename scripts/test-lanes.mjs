@@ -15,16 +15,19 @@ const OWN_PROCESS = [
   'test/security/expressions.test.ts'
 ]
 
-/** So many that starting takes little time next to testing, and so few that a file that is held up holds up few. */
-const MOST_TOGETHER = 16
+/**
+ * So many that starting, which takes three seconds of a processor, is little next to testing, and so few that a file
+ * that is held up holds up few.
+ */
+const MOST_TOGETHER = 18
 /** Scenarios take long, and the last must not wait for a process with many. Unit tests wait for nothing. */
 const MOST_OF_THESE_TOGETHER = {
   'test/concurrency/': 5,
   'test/faults/': 4,
-  'test/features/': 32,
-  'test/http/': 32,
-  'test/security/': 20,
-  'test/unit/': 60
+  'test/features/': 36,
+  'test/http/': 36,
+  'test/security/': 22,
+  'test/unit/': 80
 }
 
 export function allTests(root) {
@@ -55,8 +58,18 @@ const NIGHTLY = [
   // The suites of fastify-authority/testing over stores with planted faults: they try the suites, and no rule or store.
   'suite-finds-faults.test.ts',
   'suites-find-faults.test.ts',
-  // The example behind nginx, on real servers. `flow/example-server` has the example by itself.
+  // The example behind nginx, on real servers.
   'test/flow/compose.test.ts',
+  // The example over `kill -9` and with its variables. `browser/example-server` has its pages and clients.
+  'test/flow/example-server.test.ts',
+  // Any two of the choices of a sign-in with others in a browser. `http/connect/walk` has all of them by `inject`.
+  'test/browser/connect-walk.test.ts',
+  // The modules of the Basic plan again, with answers in a form. `conformance/basic-op` has them in the address.
+  'test/conformance/form-post-op.test.ts',
+  // The keys of ten processes. `concurrency/shared-keys` has those of instances in one.
+  'test/concurrency/shared-keys-processes.test.ts',
+  // The guide for profile fields, whose program is run. `docs/snippets` compiles it.
+  'test/docs/profile-fields.test.ts',
   // The example signs in at another of its kind. `browser/connections` and `http/connect` have sign-in with others.
   'test/flow/example-other-instance.test.ts',
   // The example with mails. `docs/messages-guide` sends by the same package to the same server.

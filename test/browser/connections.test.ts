@@ -6,7 +6,15 @@ import type { Client } from '../../lib/index.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { SECRET } from '../support/openid.ts'
 import { withChromium } from './support/chromium.ts'
-import { answerAt, followLink, heading, press, signInOn, tokensAt, WITH_AND_WITHOUT } from './support/journeys.ts'
+import {
+  answerAt,
+  followLink,
+  heading,
+  press,
+  signInOn,
+  tokensAt,
+  WITH_AND_AT_NIGHT_WITHOUT
+} from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 import { ALL_RULES, violationsOf } from './support/viewer.ts'
 
@@ -62,7 +70,7 @@ async function pastForm(page: Page, javaScriptEnabled: boolean | undefined): Pro
   if (javaScriptEnabled === false) await press(page, 'Continue')
 }
 
-for (const { name, options } of WITH_AND_WITHOUT) {
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`sign-in through a connection ${name}`, async (t) => {
     t.test(
       'FED-1 by query and by form_post: back at the client with a code, and the former session has ended',

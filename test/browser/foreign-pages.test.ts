@@ -5,6 +5,7 @@
 import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/index.ts'
 import { PASSWORD, signIn } from '../support/app.ts'
+import { AT_NIGHT } from '../support/at-night.ts'
 import { testBrowser } from '../support/browser.ts'
 import { enrol, logIn } from '../support/factors.ts'
 import { withChromium } from './support/chromium.ts'
@@ -114,9 +115,10 @@ const SCRIPT = `async (origin, posts, forms, gets) => {
   ])
 }`
 
+// `http/senders` has what another origin of the same site is answered, so its journey runs at night.
 for (const [what, host] of [
   ['another site', '127.0.0.1'],
-  ['another origin of the same site', 'localhost']
+  ...(AT_NIGHT ? ([['another origin of the same site', 'localhost']] as const) : [])
 ] as const) {
   // covers RL-29 A3
   t.test(`forms, scripts, images and navigations of ${what} cost the visitor nothing`, async (t) => {

@@ -13,14 +13,14 @@ import {
   userAt,
   USERNAME,
   valuesOf,
-  WITH_AND_WITHOUT
+  WITH_AND_AT_NIGHT_WITHOUT
 } from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
 const QUARTER_OF_AN_HOUR = 900_000
 const { newPage } = await withChromium(t)
 
-for (const { name, options } of WITH_AND_WITHOUT) {
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`the host's part ${name}`, async (t) => {
     t.test('too many attempts: a page with the wait, and after it one can sign in', async (t) => {
       const provider = await startProvider(t, { rateLimit: {} })

@@ -5,7 +5,7 @@ import { PASSWORD } from '../support/app.ts'
 import { codeFor } from '../support/factors.ts'
 import { withChromium } from './support/chromium.ts'
 import { FACTOR_PAGES } from './support/factor-states.ts'
-import { fill, heading, press, userAt, USERNAME, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { fill, heading, press, userAt, USERNAME, valuesOf, WITH_AND_AT_NIGHT_WITHOUT } from './support/journeys.ts'
 import { addAuthenticator } from './support/passkeys.ts'
 import { startProvider } from './support/provider.ts'
 import { ALL_PAGES } from './support/states.ts'
@@ -28,7 +28,7 @@ async function focused(page: Page): Promise<string> {
   return 'nothing'
 }
 
-for (const { name, options } of WITH_AND_WITHOUT) {
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`with the keyboard alone, ${name}`, async (t) => {
     t.test('signing in', async (t) => {
       const provider = await startProvider(t)

@@ -2,14 +2,14 @@
 import t from '../support/tap.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
-import { WITH_AND_WITHOUT } from './support/journeys.ts'
+import { WITH_AND_AT_NIGHT_WITHOUT } from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 import { ALL_PAGES } from './support/states.ts'
 
 const { newPage } = await withChromium(t)
 const NEXT = 'a better horse battery'
 
-for (const { name, options } of WITH_AND_WITHOUT) {
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`from the profile to the end of the account, with the keyboard alone, ${name}`, async (t) => {
     const provider = await startProvider(t, ALL_PAGES)
     const page = await newPage(t, options)

@@ -1,6 +1,14 @@
 import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
-import { answerAt, followLink, heading, press, signInOn, tokensAt, WITH_AND_WITHOUT } from './support/journeys.ts'
+import {
+  answerAt,
+  followLink,
+  heading,
+  press,
+  signInOn,
+  tokensAt,
+  WITH_AND_AT_NIGHT_WITHOUT
+} from './support/journeys.ts'
 import { type Provider, startProvider } from './support/provider.ts'
 
 const { newPage } = await withChromium(t)
@@ -27,7 +35,7 @@ async function withAccountPage(t: Parameters<typeof startProvider>[0]): Promise<
   })
 }
 
-for (const { name, options } of WITH_AND_WITHOUT) {
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`signing out ${name}`, async (t) => {
     t.test("asked first, by a button; then the host's own pages know nobody, and back shows nothing", async (t) => {
       const provider = await withAccountPage(t)

@@ -1,12 +1,12 @@
 import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
-import { alerts, answerAt, heading, signInOn, userAt, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { alerts, answerAt, heading, signInOn, userAt, valuesOf, WITH_AND_AT_NIGHT_WITHOUT } from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
 const HOUR = 3_600_000
 const { newPage } = await withChromium(t)
 
-for (const { name, options } of WITH_AND_WITHOUT) {
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`survives detours of people in several tabs, ${name}`, async (t) => {
     t.test('reload after a failed post asks again, and goes on', async (t) => {
       const provider = await startProvider(t)

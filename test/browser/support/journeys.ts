@@ -2,6 +2,7 @@ import type { Page, Response } from 'playwright-core'
 import type { PageOptions } from './chromium.ts'
 import { isFirefox } from './firefox.ts'
 import { PASSWORD } from '../../support/app.ts'
+import { AT_NIGHT } from '../../support/at-night.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { basic, type CodeTokens, redeem, SECRET } from '../../support/openid.ts'
 import type { Provider } from './provider.ts'
@@ -11,6 +12,9 @@ export const WITH_AND_WITHOUT: ReadonlyArray<{ name: string; options: PageOption
   { name: 'without JavaScript', options: { javaScriptEnabled: false, locale: 'en' } },
   { name: 'with JavaScript', options: { javaScriptEnabled: true, locale: 'en' } }
 ].filter(({ options }) => !isFirefox || options.javaScriptEnabled)
+
+/** For journeys whose forms tests send by `inject` too, as a browser without scripts does. */
+export const WITH_AND_AT_NIGHT_WITHOUT = WITH_AND_WITHOUT.filter(({ options }) => AT_NIGHT || options.javaScriptEnabled)
 
 export const USERNAME = 'Username or e-mail address'
 
