@@ -13,7 +13,7 @@ import {
   userAt,
   USERNAME,
   valuesOf,
-  WITH_AND_WITHOUT
+  WITH_AND_AT_NIGHT_WITHOUT
 } from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
@@ -24,7 +24,7 @@ const FIELDS = Type.Object({
 })
 const { newPage } = await withChromium(t)
 
-for (const { name, options } of WITH_AND_WITHOUT) {
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`shows the account pages ${name}`, async (t) => {
     t.test(
       'signing up, with a slip on the way: what was typed is kept, and at the end one is signed in at the client',

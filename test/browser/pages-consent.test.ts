@@ -1,12 +1,12 @@
 import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
-import { answerAt, heading, press, signInOn, tokensAt, userAt, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { answerAt, heading, press, signInOn, tokensAt, userAt, WITH_AND_AT_NIGHT_WITHOUT } from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
 const HOUR = 3_600_000
 const { newPage } = await withChromium(t)
 
-for (const { name, options } of WITH_AND_WITHOUT) {
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`consent ${name}`, async (t) => {
     t.test('allowed: on to the client, remembered, and asked again once scopes grow', async (t) => {
       const provider = await startProvider(t)

@@ -277,7 +277,7 @@ property(
   [almost(fc.constantFrom(...CHEAP), WORDS), fc.string({ unit: character, maxLength: 90 })],
   {
     cases: ['bcrypt', 'scrypt', 'pbkdf2', 'firebase', 'phpass', 'not run'],
-    share: 0.5
+    share: 0.8
   },
   async (encoded, password) => {
     const stored = parseStoredHash(encoded)

@@ -1,7 +1,7 @@
 /**
  * Properties: what must hold of every input, tried on many that fast-check makes up.
  *
- * - `npm test` tries each property 400 times, and slow ones less often. `PROPERTY_RUNS=100000 npm run
+ * - `npm test` tries each property 250 times, and slow ones less often. `PROPERTY_RUNS=100000 npm run
  *   test:properties` is for the night.
  * - `npm test` tries the same inputs each time, so that a change is judged by what it changed. With `PROPERTY_RUNS`
  *   as many more are drawn by a new seed. A failure prints it, with the smallest input that fails. `PROPERTY_SEED=… npm test --
@@ -12,7 +12,7 @@ import * as fc from 'fast-check'
 import t from '../../support/tap.ts'
 
 const { PROPERTY_RUNS, PROPERTY_SEED, PROPERTY_PATH } = process.env
-const USUAL_RUNS = 400
+const USUAL_RUNS = 250
 const RUNS = Number(PROPERTY_RUNS ?? USUAL_RUNS)
 const SEED = 20_261_122
 
