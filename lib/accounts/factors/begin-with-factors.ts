@@ -5,7 +5,7 @@ import { type FactorDeps, hasFactor } from './deps.ts'
 import { isInvited } from './enrolment-link.ts'
 import { asksSecondFactor, markedExempt, mustEnrol, tellOfEnrolment } from './policy.ts'
 import { isRememberedIn } from './remembered-devices.ts'
-import { sealStep, type StepNeeded, type StepNeeds } from './second-step.ts'
+import { openStep, type PendingStep, sealStep, type StepNeeded, type StepNeeds } from './second-step.ts'
 
 /**
  * Begins the session, or has the second factor asked for, or one set up. @returns `null` where the sign-in does not
@@ -54,4 +54,16 @@ export async function beginWithFactors(
     deps
   )
   return seen.second ? await ask('second_factor') : begun
+}
+
+/** Opens a ticket of `beginWithFactors`, whatever it needs. @returns `null` if the ticket is not good */
+export async function openPageStep(
+  ticket: string,
+  accounts: SessionDeps['accounts'] & { factors: FactorDeps }
+): Promise<{ needs: StepNeeds; step: PendingStep } | null> {
+  for (const needs of ['second_factor', 'enrolment'] as const) {
+    const step = await openStep(ticket, { page: true, needs }, accounts)
+    if (step !== null) return { needs, step }
+  }
+  return null
 }

@@ -15,6 +15,8 @@ import type { Cookies } from './session-cookie.ts'
 export interface RequestBrowser {
   /** Whether the request brought a session cookie, whatever it is worth. */
   hasCookie(request: FastifyRequest): boolean
+  /** The value of the session cookie that the browser has after the reply to this request, as far as is known. */
+  cookieOf(request: FastifyRequest): string | undefined
   /** What the request shows of its browser. Does not count as a use of the session. */
   read(request: FastifyRequest): Promise<Browser>
   /** Who is signed in there, by the stores of now. Does not count as a use of the session. */
@@ -104,6 +106,7 @@ export function requestBrowser({
 
   return {
     hasCookie: (request) => cookie.read(request) !== undefined,
+    cookieOf,
     read,
     async signedIn(request) {
       const { session } = await read(request)

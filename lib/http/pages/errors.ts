@@ -83,12 +83,14 @@ export async function sendErrorPage(
   }
 }
 
+export type Attempted<T> = { done: T } | { refused: OAuthError }
+
 /**
  * Does the work of a form. Resolves to its result, or to the error that the form shows. A body of the host's `onLimit`
  * replaces the page, so that error is thrown.
  * @throws LimitedError with a body of the host's own
  */
-export async function attempt<T>(work: () => Promise<T>): Promise<{ done: T } | { refused: OAuthError }> {
+export async function attempt<T>(work: () => Promise<T>): Promise<Attempted<T>> {
   try {
     return { done: await guarded(work) }
   } catch (error) {

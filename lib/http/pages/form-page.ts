@@ -11,9 +11,10 @@ import { originOf } from '../edge/deps.ts'
 import type { AttemptCheck, AttemptUser } from '../edge/limit.ts'
 import { localeOf } from '../edge/locale.ts'
 import type { PageDeps } from './deps.ts'
-import { attempt, formError } from './errors.ts'
+import { attempt, type Attempted, formError } from './errors.ts'
 import { type Form, formOf, formPost, pageGet } from './forms.ts'
 import type { Journey } from './journey.ts'
+import { pressedOnce } from './presses.ts'
 import type { PageContent, PageSettings } from './reply.ts'
 
 /** A request for a page, and where its person came from and goes on to. */
@@ -88,6 +89,11 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
     shown: Shown,
     visit: Visit
   ): Omit<PageModels[Name], keyof FormModel> | Promise<Omit<PageModels[Name], keyof FormModel>>
+  /**
+   * The secret by which the request's browser is known. A second press of a button gets the outcome of the first press
+   * while that is under way. Without a secret, each press counts.
+   */
+  secretOf?(request: FastifyRequest): string | undefined
   /** Absolute URLs of images on the page besides the logo of all pages. */
   images?: readonly string[]
   /** The page has a form that asks for a passkey. */
@@ -98,7 +104,13 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   statusCode?(shown: Shown): number
 }
 
-type FormPageDeps = Pick<PageDeps, 'journeys' | 'limiter' | 'link' | 'minLength' | 'pages' | 'path'>
+/** The outcome of a press, and the session cookie that the browser has afterwards. */
+interface Press<Shown> {
+  outcome: Attempted<Shown | Leave>
+  cookie?: string | undefined
+}
+
+type FormPageDeps = Pick<PageDeps, 'browser' | 'journeys' | 'limiter' | 'link' | 'minLength' | 'pages' | 'path'>
 
 /**
  * Adds the routes of a page with a form: GET shows it, POST does what it asks for, and then shows what became of it,
@@ -108,7 +120,7 @@ type FormPageDeps = Pick<PageDeps, 'journeys' | 'limiter' | 'link' | 'minLength'
 export function formPage<Name extends FormPageName, Shown extends object>(
   child: FastifyInstance,
   page: FormPage<Name, Shown>,
-  { journeys, limiter, link, minLength, pages, path }: FormPageDeps
+  { browser, journeys, limiter, link, minLength, pages, path }: FormPageDeps
 ): void {
   const {
     name,
@@ -119,6 +131,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     tokenInAddress = false,
     leadsOn = false
   } = page
+  const oncePressed = pressedOnce<Press<Shown>>()
 
   async function visitOf(request: FastifyRequest, reply: FastifyReply): Promise<Visit> {
     return {
@@ -179,15 +192,26 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     async (request, reply) => {
       const visit = await visitOf(request, reply)
       const form = formOf(request)
-      const outcome = await attempt(async () => {
-        const { limit, before, work } = await page.submit(form, visit)
-        if (before !== undefined) await limiter.reserve(request, reply, before.limit, before.work)
-        const alone = async (): Promise<Shown | Leave> => await work({ known: null, isKnown: false, leaves() {} })
-        if (limit === null) return await alone()
-        return limit === 'failures'
-          ? await limiter.countFailure(request, reply, alone)
-          : await limiter.reserve(request, reply, limit, work)
-      })
+      const press = async (): Promise<Attempted<Shown | Leave>> =>
+        await attempt(async () => {
+          const { limit, before, work } = await page.submit(form, visit)
+          if (before !== undefined) await limiter.reserve(request, reply, before.limit, before.work)
+          const alone = async (): Promise<Shown | Leave> => await work({ known: null, isKnown: false, leaves() {} })
+          if (limit === null) return await alone()
+          return limit === 'failures'
+            ? await limiter.countFailure(request, reply, alone)
+            : await limiter.reserve(request, reply, limit, work)
+        })
+      const secret = page.secretOf?.(request)
+      const { outcome, cookie }: Press<Shown> =
+        secret === undefined
+          ? { outcome: await press() }
+          : await oncePressed(JSON.stringify([secret, request.url, form]), request, async () => ({
+              outcome: await press(),
+              cookie: browser.cookieOf(request)
+            }))
+      // The first press may have given the browser a new secret, in an answer that the browser drops.
+      if (cookie !== undefined && cookie !== browser.cookieOf(request)) browser.setCookie(reply, cookie)
       if ('done' in outcome) return await answer(visit, reply, outcome.done)
       return await answer(visit, reply, await page.again(form, outcome.refused, visit), outcome.refused)
     }

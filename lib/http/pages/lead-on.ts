@@ -7,6 +7,10 @@ import type { PageDeps } from './deps.ts'
 import { goOn, type Leave } from './form-page.ts'
 import type { Journey } from './journey.ts'
 
+/** The page that asks for what a sign-in still owes. */
+export const pathOfStep = (needs: StepNeeded['needs']): 'secondFactorSetUp' | 'secondFactor' =>
+  needs === 'enrolment' ? 'secondFactorSetUp' : 'secondFactor'
+
 /**
  * After a first factor, whichever it was: gives the browser what it has now, and leads on to where the journey goes, or
  * to the second factor.
@@ -20,9 +24,7 @@ export function leadOn(
   return async (reply) => {
     if ('ticket' in begun) {
       deps.cookies.step.set(reply, begun.ticket)
-      return await goOn(`${deps.link(begun.needs === 'enrolment' ? 'secondFactorSetUp' : 'secondFactor')}${query}`)(
-        reply
-      )
+      return await goOn(`${deps.link(pathOfStep(begun.needs))}${query}`)(reply)
     }
     const { cookie, session, user } = begun
     deps.browser.setCookie(reply, cookie)

@@ -171,6 +171,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
       fields: ['code', 'name', 'credential'],
       passkeys: passkeys === null ? undefined : { renewUrl: null },
       leadsOn: true,
+      secretOf: (request) => cookies.step.read(request) ?? browser.cookieOf(request),
       async open(visit) {
         const person = await browser.signedIn(visit.request)
         if (codes.areSaved(visit)) return person === null ? toLogin(visit) : goOn(onward(person.user.id, visit).next)

@@ -2,7 +2,7 @@ import { cookieName } from '../../support/cookies.ts'
 import { randomBytes } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
-import { memoryUserStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { altered } from '../../support/altered.ts'
 import { bearer, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { formAction, testBrowser } from '../../support/browser.ts'
@@ -470,3 +470,109 @@ t.test('a second press of the button that finishes a sign-up gets the session of
   t.equal(stranger.headers.location, '/auth/login?return_to=%2Fcart', 'where nobody is signed in')
   t.equal((await copyIn().submit(action, { city: 'Ulm' })).statusCode, 400, 'a copy of the proof afterwards')
 })
+
+const CITY = { username: 'any', fields: Type.Object({ city: Type.String({ minLength: 2 }) }) } as const
+
+t.test('a late second press of the button that finishes a sign-up leads to the second step that it owes', async (t) => {
+  const test = await connectApp(t, {
+    users: memoryUserStore(),
+    factors: memoryFactorStore(),
+    mfa: { required: true },
+    registration: CITY
+  })
+  await test.through('?return_to=/cart')
+  const action = formAction((await test.browser.get(CONFIRM)).body)
+  const first = await test.browser.submit(action, { city: 'Ulm' })
+  t.equal(first.headers.location, '/auth/second-factor/set-up?return_to=%2Fcart')
+  const late = await test.browser.submit(action, { city: 'Ulm' })
+  t.equal(late.statusCode, 303)
+  t.equal(late.headers.location, first.headers.location)
+  test.clock.step(10_001)
+  t.equal((await test.browser.submit(action, { city: 'Ulm' })).headers.location, '/auth/login?return_to=%2Fcart')
+})
+
+/** Two presses in one browser, which drops the first answer. The second one comes while the store holds the first. */
+async function twice(
+  test: ConnectApp,
+  action: string,
+  form: Record<string, string>,
+  store: { act: () => Promise<unknown> }
+) {
+  let enter = (): void => {}
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve
+  })
+  let goOn = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const { act } = store
+  store.act = async () => {
+    store.act = act
+    enter()
+    await held
+    return await act()
+  }
+  const dropped = testBrowser(test.app)
+  for (const [name, value] of test.browser.cookies) dropped.cookies.set(name, value)
+  const first = dropped.submit(action, form)
+  await entered
+  const second = test.browser.submit(action, form)
+  for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate)
+  goOn()
+  return await Promise.all([first, second])
+}
+
+const down = async (): Promise<never> => {
+  throw new Error('the store is down')
+}
+
+t.test('a sign-up that failed for two presses at once succeeds at the next press', async (t) => {
+  const users = memoryUserStore()
+  const store: { act: () => Promise<unknown> } = { act: down }
+  const test = await connectApp(t, {
+    users: {
+      ...users,
+      async createWithIdentity(...given) {
+        await store.act()
+        return await users.createWithIdentity(...given)
+      }
+    },
+    registration: CITY
+  })
+  await test.through('?return_to=/cart')
+  const action = formAction((await test.browser.get(CONFIRM)).body)
+  t.match(await twice(test, action, { city: 'Ulm' }, store), [{ statusCode: 503 }, { statusCode: 503 }])
+  store.act = async () => {}
+  const again = await test.browser.submit(action, { city: 'Ulm' })
+  t.equal(again.statusCode, 303)
+  t.equal(again.headers.location, '/cart')
+  t.equal(await test.who(), (await users.findByUsername('ann@example.com'))?.id)
+})
+
+for (const isDown of [false, true])
+  t.test(`two presses of the button that links get one outcome: store ${isDown ? 'down' : 'up'}`, async (t) => {
+    const users = memoryUserStore()
+    const up = async (): Promise<void> => {}
+    const store: { act: () => Promise<unknown> } = { act: isDown ? down : up }
+    const test = await connectApp(t, {
+      users: {
+        ...users,
+        async linkIdentity(...given) {
+          await store.act()
+          return await users.linkIdentity(...given)
+        }
+      }
+    })
+    const { sub } = await signUp(test.app, 'ann@example.com')
+    await test.through('?return_to=/cart')
+    await logIn(test)
+    const replies = await twice(test, CONFIRM, { decision: 'link' }, store)
+    const status = isDown ? 503 : 303
+    t.match(replies, [{ statusCode: status }, { statusCode: status }])
+    store.act = up
+    if (isDown) t.match(await test.browser.submit(CONFIRM, { decision: 'link' }), { statusCode: 303 })
+    t.match(await users.listIdentities(sub), [{ subject: 'ann-1' }])
+    t.equal(await test.who(), sub)
+    t.equal(test.payloads('identity_linked').length, 1)
+  })

@@ -128,7 +128,7 @@ t.test('a factor is not stored by a sign-in that ended while it was looked at', 
 })
 
 t.test(
-  'of two that set a factor up by one sign-in at once one does, and stays signed in, wherever the other one is held up',
+  'of two browsers that set a factor up by one sign-in at once one does, and stays signed in, wherever the other one is held up',
   async (t) => {
     const slow = new AsyncLocalStorage<{ calls: number; heldAt: number; until: Promise<unknown> }>()
     const held = <Store extends object>(store: Store): Store =>
@@ -150,14 +150,16 @@ t.test(
       mfa: { required: true }
     })
     t.teardown(close)
-    const ways: Record<string, (browser: TestBrowser, body: string) => Promise<LightMyRequestResponse>> = {
-      'an app': async (browser, body) =>
-        await browser.submit('/auth/second-factor/set-up', {
-          ...formOf(body).fields,
-          code: codeFor(secretIn(body), clock.now())
-        }),
-      'a passkey': async (browser, body) => await answer(browser, body, softPasskey({ origin: ISSUER }))
-    }
+    const ways: Record<string, (browser: TestBrowser, body: string, name: string) => Promise<LightMyRequestResponse>> =
+      {
+        'an app': async (browser, body, name) =>
+          await browser.submit(
+            '/auth/second-factor/set-up',
+            { ...formOf(body).fields, code: codeFor(secretIn(body), clock.now()) },
+            { 'user-agent': name }
+          ),
+        'a passkey': async (browser, body) => await answer(browser, body, softPasskey({ origin: ISSUER }))
+      }
     let users = 0
     for (const [way, finish] of Object.entries(ways)) {
       for (let heldAt = 0, isHeld = true; isHeld; heldAt++) {
@@ -175,8 +177,8 @@ t.test(
             release = resolve
           })
         }
-        const late = slow.run(held, async () => await finish(other, body))
-        const reply = await finish(one, body)
+        const late = slow.run(held, async () => await finish(other, body, 'other'))
+        const reply = await finish(one, body, 'one')
         release()
         const replies: Array<[TestBrowser, LightMyRequestResponse]> = [
           [one, reply],

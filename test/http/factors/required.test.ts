@@ -51,8 +51,12 @@ async function shown(subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, ur
     secret,
     fields,
     action,
-    send: async (over: Record<string, string> = {}) =>
-      await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()), name: '', ...over })
+    send: async (over: Record<string, string> = {}, headers: Record<string, string> = {}) =>
+      await browser.submit(
+        action,
+        { ...fields, code: codeFor(secret, subject.clock.now()), name: '', ...over },
+        headers
+      )
   }
 }
 
@@ -220,12 +224,14 @@ t.test(
 )
 
 // covers SF-03
-t.test('fifty uses of one enrolment add one factor', async (t) => {
+t.test('fifty uses of one enrolment in as many browsers add one factor', async (t) => {
   const subject = await bare(t)
   const browser = testBrowser(subject.app)
   await logIn(browser)
   const { send } = await shown(subject, browser)
-  const replies = await Promise.all(Array.from({ length: 50 }, async () => await send()))
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, async (_, index) => await send({}, { 'user-agent': `browser ${index}` }))
+  )
   t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
   t.match(await subject.app.authority.factors(subject.sub), { factors: { length: 1 } })
 })

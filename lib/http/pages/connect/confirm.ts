@@ -4,10 +4,8 @@ import type { FederatedPerson } from '../../../accounts/federated-account.ts'
 import { signUpCheck } from '../../../accounts/federated-user.ts'
 import { linkToAccount } from '../../../accounts/link-identity.ts'
 import { federatedSignIn } from '../../../accounts/federated-sign-in.ts'
-import type { SessionBegun, StepNeeded } from '../../../accounts/begin-session.ts'
 import { freshnessIn, mayChange } from '../../../accounts/fresh-sign-in.ts'
 import { type OAuthError, UpstreamError } from '../../../errors.ts'
-import type { Connection } from '../../../ports/upstream.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { originOf } from '../../edge/deps.ts'
 import { localeOf } from '../../edge/locale.ts'
@@ -18,20 +16,8 @@ import type { Journey } from '../journey.ts'
 import { leadOn } from '../lead-on.ts'
 import { missingFields } from '../profile-fields.ts'
 import type { ConnectPageDeps } from './begin.ts'
-import type { PendingConnect } from './cookies.ts'
 import { failConnect } from './failure.ts'
-import { pressedOnce } from './presses.ts'
-
-interface Waiting {
-  pending: PendingConnect
-  connection: Connection
-  journey: Journey
-  request: FastifyRequest
-  reply: FastifyReply
-}
-
-/** How long after the first press of a button another one counts as the same. */
-const PRESSED_AGAIN_MS = 10_000
+import { confirmPresses, type SignedUp, type Waiting } from './confirm-presses.ts'
 
 /**
  * `GET` and `POST /auth/connect/confirm`: completes the sign-in of a person who has signed in elsewhere. If an account
@@ -55,18 +41,7 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
       : { pending, connection, journey: await journeys.from(pending.query), request, reply }
   }
   const toSignIn = goOn(link('login'))
-  const oncePressed = pressedOnce<SignedUp>()
-  /**
-   * A second press of the button whose first press has just signed in and took the proof along. The form's address
-   * still has the journey.
-   */
-  const pressedBefore = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { next, query } = await journeys.read(request)
-    const methods = (await deps.browser.signedIn(request))?.session.methods ?? []
-    const since = deps.authorize.accounts.clock.now() - PRESSED_AGAIN_MS
-    const isSignedUp = methods.some(({ method, here = 0 }) => method === 'connection' && here >= since)
-    return await goOn(isSignedUp ? next : `${link('login')}${query}`)(reply)
-  }
+  const { finish, pressedBefore } = confirmPresses(deps)
   const fail = async ({ pending, request, reply }: Waiting, error: unknown): Promise<FastifyReply> => {
     if (!(error instanceof UpstreamError)) throw error
     cookies.clear(reply, 'link', '')
@@ -92,25 +67,22 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
       if (waiting === null) return await pressedBefore(request, reply)
       try {
         if (waiting.pending.userId !== null) {
-          const owner = await ownerIn(waiting, deps)
-          if (owner === null) return await askToLink(waiting, null, deps)
-          await once(waiting, deps, async () => {
-            await linkNow(waiting, owner, deps)
-          })
+          const linked = await finish(waiting, async (useUp) => await linkNow(waiting, useUp, deps).catch(refusalOf))
+          if (linked === 'sign_in_first') return await askToLink(waiting, null, deps)
+          if (linked instanceof UpstreamError) throw linked
           cookies.clear(reply, 'link', '')
           return await goOn(waiting.journey.next)(reply)
         }
         const done = await attempt(
           async () =>
-            await oncePressed(
-              waiting.pending.id,
-              request,
-              async () =>
+            await finish(
+              waiting,
+              async (useUp) =>
                 await deps.limiter.reserve(
                   request,
                   reply,
                   signUpCheck(waiting.connection, false),
-                  async () => await signUp(waiting, deps).catch(refusalOf)
+                  async () => await signUp(waiting, useUp, deps).catch(refusalOf)
                 )
             )
         )
@@ -151,42 +123,28 @@ async function ownerIn(
   return (await mayChange('link', freshnessIn(person, originOf(request)), accounts)) ? person : null
 }
 
-/**
- * Uses the proof up for this work, so that no copy of its cookie does the same. If the work fails in a way that the
- * person can mend, such as by another entry in the form, they get a new proof.
- */
-async function once<T>(
-  { pending, reply }: Waiting,
-  { authorize: { accounts }, connect: { cookies } }: ConnectPageDeps,
-  work: () => Promise<T>
-): Promise<T> {
-  if (!(await cookies.useUp('link', pending.id)))
-    throw new UpstreamError('mismatch', 'What the provider proved was used before, with a copy of its cookie.')
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) cookies.setProof(reply, { ...pending, id: accounts.random.id() })
-    throw error
-  }
-}
-
 async function linkNow(
-  { pending: { person }, connection, request, reply }: Waiting,
-  { user, session: { sid } }: SignedInPerson,
-  { authorize: { accounts }, browser }: ConnectPageDeps
-): Promise<void> {
+  waiting: Waiting,
+  useUp: () => Promise<void>,
+  deps: ConnectPageDeps
+): Promise<'linked' | 'sign_in_first' | UpstreamError> {
+  const { pending, connection, request, reply } = waiting
+  const owner = await ownerIn(waiting, deps)
+  if (owner === null) return 'sign_in_first'
+  await useUp()
   await linkToAccount(
     {
       connection,
-      person,
-      user,
-      stays: browser.stay(request, reply, sid),
+      person: pending.person,
+      user: owner.user,
+      stays: deps.browser.stay(request, reply, owner.session.sid),
       contested: 'by_sign_in',
       origin: originOf(request),
       locale: localeOf(request)
     },
-    accounts
+    deps.authorize.accounts
   )
+  return 'linked'
 }
 
 /** The person's name at the provider, so that they can recognise themselves. */
@@ -265,16 +223,13 @@ async function askForFields(
   )
 }
 
-/** The result of a sign-up on this page: the session, the second step, or the refusal that no form mends. */
-type SignedUp = SessionBegun | StepNeeded | UpstreamError
-
 /** Not for the form, which could not be mended. */
 function refusalOf(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   throw error
 }
 
-async function signUp(waiting: Waiting, deps: ConnectPageDeps): Promise<SignedUp> {
+async function signUp(waiting: Waiting, useUp: () => Promise<void>, deps: ConnectPageDeps): Promise<SignedUp> {
   const {
     pending: { person },
     connection,
@@ -288,25 +243,21 @@ async function signUp(waiting: Waiting, deps: ConnectPageDeps): Promise<SignedUp
     registration
   } = deps
   const given = { ...person.profile, ...missingFields(registration, person.profile).read(formOf(request)) }
-  const outcome = await once(
-    waiting,
-    deps,
-    async () =>
-      await federatedSignIn(
-        {
-          connection,
-          person: { ...person, profile: given },
-          // An account with the address that has come to be meanwhile is linked by its owner alone.
-          authoritative: false,
-          browser: await browser.read(request),
-          clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
-          locale: localeOf(request),
-          // The form was counted.
-          reserveSignUp: async () => {},
-          complete: (profile) => profile
-        },
-        { accounts, browserSessions }
-      )
+  await useUp()
+  const outcome = await federatedSignIn(
+    {
+      connection,
+      person: { ...person, profile: given },
+      // An account with the address that has come to be meanwhile is linked by its owner alone.
+      authoritative: false,
+      browser: await browser.read(request),
+      clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
+      locale: localeOf(request),
+      // The form was counted.
+      reserveSignUp: async () => {},
+      complete: (profile) => profile
+    },
+    { accounts, browserSessions }
   )
   if (outcome.to === 'session') return outcome.begun
   throw new UpstreamError('other_way', `An account has come to have the address meanwhile; ${link('login')} leads on.`)

@@ -116,6 +116,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
       ...page.content(shown, visit)
     }),
     passkeys: page.passkeys,
+    secretOf: (request) => browser.cookieOf(request),
     carries: ({ person }) => ({ session: person.session.sid })
   }
   formPage(child, held, deps)

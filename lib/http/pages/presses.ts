@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { onceUnderWay } from '../../../accounts/under-way.ts'
-import { originOf } from '../../edge/deps.ts'
+import { onceUnderWay } from '../../accounts/under-way.ts'
+import { originOf } from '../edge/deps.ts'
 
 /**
  * Does the work of a button once while it is under way, however often the button is pressed. A double click sends the
