@@ -33,7 +33,7 @@ export function registerBodyParsers(child: FastifyInstance, { forms }: { forms: 
       return
     }
     void parseJson(request, text, (error: Error | null, value?: unknown) => {
-      if (error !== null) done(new OAuthError('invalid_request', 'The body is not valid JSON.'))
+      if (error !== null) done(new OAuthError('invalid_request', unreadable(text)))
       else done(null, value)
     })
   })
@@ -45,6 +45,16 @@ export function registerBodyParsers(child: FastifyInstance, { forms }: { forms: 
       done(error as Error)
     }
   })
+}
+
+/** Why a body was refused: JSON that can be read was refused for a key that could become a prototype when copied. */
+function unreadable(json: string): string {
+  try {
+    JSON.parse(json)
+    return 'The body has a key that is not allowed: __proto__, or constructor with a prototype.'
+  } catch {
+    return 'The body is not valid JSON.'
+  }
 }
 
 /** The parameters of a form or a query: a list where the name was sent more than once. It has no prototype. */

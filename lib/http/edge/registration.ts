@@ -61,6 +61,9 @@ export async function registrationWith(fields: TObject | null, own: OwnFields): 
       `the format ${JSON.stringify(unknown)} is not known; add it to the FormatRegistry of @sinclair/typebox, or ` +
         `take one of ${Object.keys(FORMATS).join(', ')}`
     )
+  const inherited = Object.keys(fields.properties).find((name) => name in Object.prototype)
+  if (inherited !== undefined)
+    throw fieldMistake(`.${inherited}`, 'every object of JavaScript has something of this name; take another name')
   const unread = Object.entries(fields.properties).find(([, schema]) => schema[Kind] === 'String' && 'enum' in schema)
   if (unread !== undefined)
     throw fieldMistake(

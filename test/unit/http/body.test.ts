@@ -105,7 +105,7 @@ t.test('refuses malformed JSON in the same words, whatever is wrong', async (t) 
     t.match(await send(json), { own: true, message: 'The body is not valid JSON.' }, json)
   }
   for (const json of ['{"__proto__":1}', '{"constructor":{"prototype":1}}'])
-    t.match(await send(json), { own: true, message: 'The body is not valid JSON.' }, json)
+    t.match(await send(json), { own: true, message: /^The body has a key that is not allowed: __proto__, or / }, json)
 })
 
 t.test('JSON goes 32 levels deep', async (t) => {
