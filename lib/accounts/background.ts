@@ -10,6 +10,8 @@ export interface Background {
    * `onError` hears of it when it is given up.
    */
   run(key: string, what: string, work: () => Promise<void>, options?: { retries: boolean }): void
+  /** Forgets a work with this key that waits to begin or to be tried again. */
+  drop(key: string): void
   /** Resolves when no work with this key waits or runs: at once where none does. */
   done(key: string): Promise<void>
   /** Resolves when nothing runs any more, or waits to be tried again. */
@@ -40,9 +42,12 @@ export function createBackground({
 }): Background {
   /** Of each key, who waits for the end of its work. */
   const keys = new Map<string, Array<() => void>>()
+  /** Of these keys, those whose work is not to be done any more. */
+  const dropped = new Set<string>()
   const ended = ({ key }: Work): void => {
     const waiting = keys.get(key) ?? []
     keys.delete(key)
+    dropped.delete(key)
     for (const resolve of waiting) resolve()
   }
   const queueOf = (tasks: string, retryDelaysMs: readonly number[]): BoundedQueue<Work> =>
@@ -52,8 +57,8 @@ export function createBackground({
       maxInFlight: MAX_WORKS,
       retryDelaysMs,
       clock,
-      attempt: async ({ work }) => {
-        await work()
+      attempt: async ({ key, work }) => {
+        if (!dropped.has(key)) await work()
       },
       onDone: ended,
       onGivenUp(work, error, attempts) {
@@ -70,6 +75,9 @@ export function createBackground({
     run(key, what, work, { retries } = { retries: false }) {
       const { add } = retries ? insistent : once
       if (!keys.has(key) && add({ key, what, work })) keys.set(key, [])
+    },
+    drop(key) {
+      if (keys.has(key)) dropped.add(key)
     },
     async done(key) {
       const waiting = keys.get(key)

@@ -169,12 +169,14 @@ export async function removeFactor(
       return false
     }))
   if (isBack) throw lastWayIn()
+  // The look after a former try that failed would tell of this removal once more, and end the sign-in that asks.
+  background.drop(`removal ${factorId}`)
   tell()
   // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work
   // goes on behind the reply.
   await end().catch((error: unknown) => {
     onError(error, what)
-    background.run(`removal ${factorId}`, what, end, { retries: true })
+    background.run(`ending ${factorId}`, what, end, { retries: true })
   })
   return { left }
 }

@@ -29,6 +29,26 @@ t.test('finishes a removal whose answer the store lost, once', async (t) => {
 
 const outage = (): Error => Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
 
+t.test('tells once of a removal that failed and was repeated', async (t) => {
+  const subject = await factorApp(t)
+  const { app, clock, store, sub } = subject
+  const act = store.removeFactor.bind(store)
+  store.removeFactor = async () => {
+    store.removeFactor = act
+    throw outage()
+  }
+  const [factor] = (await app.authority.factors(sub)).factors
+  await t.rejects(app.authority.removeFactor(sub, factor?.id ?? ''), { message: 'the server is gone' })
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+  await app.authority.removeFactor(sub, factor?.id ?? '')
+  for (const ms of [1_000, 10_000]) {
+    clock.step(ms)
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+  }
+  await app.close()
+  t.same(told(subject), [['host'], ['host']])
+})
+
 /** The answer of the next call of this method is lost. */
 function loseOnce(store: FactorStore, name: 'removeFactorsOfUser' | 'removeProvisional'): void {
   const act = Reflect.get(store, name) as (userId: string) => Promise<unknown>
