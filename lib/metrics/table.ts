@@ -1,6 +1,7 @@
 import type { UpstreamFailure } from '../errors.ts'
 import type { AuthorityEvents, ClientFailure, LoginFailure } from '../events.ts'
 import type { RuleName } from '../limits/rules.ts'
+import { GRANT_TYPES } from '../ports/client-store.ts'
 import type { MessageKind } from '../ports/message.ts'
 import { STORE_OPERATIONS, type StoreName } from '../ports/tracing.ts'
 
@@ -180,7 +181,9 @@ export const METRICS = {
   'authority.password.changed': { description: 'New passwords.', labels: { by: CHANGED_BY } },
   'authority.token.issued': {
     description: 'First tokens of a device, an app or a client.',
-    labels: { grant_type: ['password', 'mfa', 'authorization_code', 'client_credentials', 'token_exchange', 'host'] }
+    labels: {
+      grant_type: ['password', 'passkey', 'mfa', 'authorization_code', 'client_credentials', 'token_exchange', 'host']
+    }
   },
   'authority.token.refreshed': { description: 'Refreshes.', labels: { rotated: ['true', 'false'] } },
   'authority.refresh_token.reused': {
@@ -228,7 +231,7 @@ export const METRICS = {
   'authority.token.duration': {
     description: 'How long the token endpoint took, by grant.',
     labels: {
-      grant_type: ['password', 'authorization_code', 'refresh_token', 'client_credentials'],
+      grant_type: GRANT_TYPES,
       outcome: OUTCOMES
     },
     buckets: SECONDS,
